@@ -1,0 +1,53 @@
+# Compiler settings and the two helpers with which every folder declares itself.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
+
+set(FORETOKEN_SANITIZE "" CACHE STRING "Comma-separated sanitizers, e.g. address,undefined")
+if(FORETOKEN_SANITIZE)
+  add_compile_options(-fsanitize=${FORETOKEN_SANITIZE} -fno-omit-frame-pointer
+                      -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${FORETOKEN_SANITIZE})
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+find_package(Threads REQUIRED)
+find_package(GTest REQUIRED)
+include(GoogleTest)
+
+# Contraction off: a fused multiply-add is written where it is meant, because results are promised
+# to the bit across instruction sets.
+add_compile_options(-Wall -Wextra -Werror -ffp-contract=off)
+
+# foretoken_library(<folder> SOURCES a.cc ... DEPS ft_base ...): the static library ft_<folder>.
+function(foretoken_library folder)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(ft_${folder} STATIC ${ARG_SOURCES})
+  target_include_directories(ft_${folder} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(ft_${folder} PUBLIC ${ARG_DEPS} Threads::Threads)
+endfunction()
+
+# foretoken_test(<name> SOURCES a_test.cc ... DEPS ft_x ... [LABELS small]): the executable <name>,
+# registered with ctest as ONE test (start-up per case would dominate); label `small` = also run under
+# the sanitizers.
+function(foretoken_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE
+    FORETOKEN_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+    FORETOKEN_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
+endfunction()

@@ -1,0 +1,21 @@
+#pragma once
+// The factory of backends: the only place outside backend/{reference,cpu} that knows which exist.
+
+#include <memory>
+#include <string>
+
+#include "backend/ops.h"
+#include "base/threads.h"
+
+namespace foretoken {
+
+struct BackendConfig {
+  std::string device = "cpu";       // cpu | reference
+  std::string cpu_isa = "auto";     // auto | amx | avx512_bf16 | avx512 | avx2 | scalar
+  std::string gemm_order = "auto";  // auto | tile | pair
+};
+
+// Throws Error when the machine lacks what is asked for.
+std::unique_ptr<Ops> make_backend(const BackendConfig& config, ThreadPool& pool);
+
+}  // namespace foretoken

@@ -1,0 +1,136 @@
+#pragma once
+// Ops: everything a model may do, as coarse virtual operations; one implementation per kind of
+// machine. Not a graph, not an autograd, no shape inference: models are straight-line code over Ops
+// and Tensor views. Activations are float32 [rows, width]; weights and KV are bf16, fp16 or float32
+// (chosen at load). Where the weights are bf16, a linear rounds its input to bf16 once and
+// accumulates in the backend's order. Results of a row depend on that row's sequence only: bitwise
+// independent of batch mates, thread count, chunking and (within a numeric order) instruction set.
+// Called by the engine thread only; no call throws once weights are packed.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "batch/batch.h"
+#include "batch/tree.h"
+#include "tensor/tensor.h"
+
+namespace foretoken {
+
+// Weights in the backend's own layout, made by Ops::pack. Opaque to models.
+class PackedLinear {
+ public:
+  virtual ~PackedLinear() = default;
+  virtual std::int64_t in_width() const = 0;
+  virtual std::int64_t out_width() const = 0;
+  virtual std::size_t bytes() const = 0;
+};
+
+// Matrices [n_i, in] to be stacked along the output dimension (q|k|v, gate|up). bias: empty or one
+// per matrix [n_i], where an empty Tensor means no bias. Any float dtype; converted to `dtype` by
+// round-to-nearest-even.
+struct LinearParts {
+  std::span<const Tensor> weights;
+  std::span<const Tensor> biases;
+  DType dtype = DType::kBF16;
+};
+
+// KV of one layer of one model. Layout, fixed for all CPU code:
+//   k [pages, kv_heads, head_dim, kPageTokens]   transposed, so that a group of 16 keys is one
+//   vector per dim v [pages, kv_heads, kPageTokens, head_dim]
+struct KvLayer {
+  Tensor k;
+  Tensor v;
+};
+
+struct AttentionShape {
+  int heads = 0;
+  int kv_heads = 0;
+  int head_dim = 0;
+  float scale = 0.0F;  // of q.k
+  int window = 0;      // > 0: a row at position p sees positions p - window + 1 .. p
+};
+
+// Rotation tables, float32 [positions, rotary_dim / 2], attention scaling factor included.
+// Pairing is Hugging Face's: element i with element i + rotary_dim / 2.
+struct RopeTable {
+  Tensor cos;
+  Tensor sin;
+  int rotary_dim = 0;  // <= head_dim; the rest of the head passes unrotated
+};
+
+// Per-head RMS norm of q and k before the rotation (Qwen3); empty weights: none.
+struct QkNorm {
+  Tensor q_weight;  // float32 [head_dim]
+  Tensor k_weight;
+  float eps = 0.0F;
+};
+
+class Ops {
+ public:
+  virtual ~Ops() = default;
+  virtual std::string description()
+      const = 0;  // for the log: "cpu avx512_bf16, pair order, 4 threads"
+
+  // ---- load time
+  // -------------------------------------------------------------------------------------------
+  virtual std::unique_ptr<PackedLinear> pack(const LinearParts& parts) = 0;
+  // Zeroed memory of the backend that lives as long as the backend (KV, tables, norms).
+  virtual Tensor alloc(DType dtype, Shape shape) = 0;
+
+  // ---- one step
+  // --------------------------------------------------------------------------------------------
+  // Step-lifetime scratch, uninitialised, valid until the next layout().
+  virtual Tensor temp(DType dtype, Shape shape) = 0;
+
+  // Derives the rows of a step from the plan, the trees and the table, and starts a new scratch
+  // lifetime.
+  virtual void layout(const StepPlan& plan, const DraftTrees& trees, const SeqTable& table,
+                      Batch& batch) = 0;
+
+  // out [rows, in_width] = rows of `table` (a packed [vocab, width] matrix), rows = tokens.size().
+  virtual void embed(const PackedLinear& table, std::span<const Token> tokens, Tensor out) = 0;
+
+  // out = rms_norm(x) * weight. x, out [rows, width] f32, weight f32 [width].
+  virtual void norm(Tensor x, Tensor weight, float eps, Tensor out) = 0;
+
+  // residual += delta, then out = rms_norm(residual) * weight. All [rows, width] f32.
+  virtual void add_norm(Tensor residual, Tensor delta, Tensor weight, float eps, Tensor out) = 0;
+
+  // residual += delta.
+  virtual void add(Tensor residual, Tensor delta) = 0;
+
+  // y [rows, out] = x [rows, in] * w^T + bias.
+  virtual void linear(const PackedLinear& w, Tensor x, Tensor y) = 0;
+
+  // qkv [rows, (heads + 2 * kv_heads) * head_dim]: normalises (optional) and rotates q and k,
+  // writes q to `q` [rows, heads * head_dim] and stores k, v at batch.kv_slot.
+  virtual void rope_store_kv(Tensor qkv, const RopeTable& rope, const QkNorm& qk_norm,
+                             const AttentionShape& shape, const Batch& batch, const KvLayer& kv,
+                             Tensor q) = 0;
+
+  // out [rows, heads * head_dim]: each row attends its sequence's committed KV, the chain rows
+  // before it and its own ancestors in the tree, all already stored, in logical position order
+  // (two-pass softmax in blocks of 128 positions, merged in order by their log-sum-exp).
+  virtual void attention(Tensor q, const KvLayer& kv, const AttentionShape& shape,
+                         const Batch& batch, Tensor out) = 0;
+
+  // out [rows, width] = silu(gate) * up, gate_up [rows, 2 * width] = gate | up.
+  virtual void gated_act(Tensor gate_up, Tensor out) = 0;
+
+  // out[i] = x[rows[i]].
+  virtual void gather_rows(Tensor x, std::span<const std::int32_t> rows, Tensor out) = 0;
+
+  // Samples and walks every tree of the plan. logits [batch.logit_rows.size(), vocab] f32,
+  // modified.
+  virtual Walk verify(const StepPlan& plan, const DraftTrees& trees, const Batch& batch,
+                      Tensor logits) = 0;
+
+  // Moves the KV of accepted nodes next to the prefix in every given layer. Does not touch the
+  // table.
+  virtual void kv_keep(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) = 0;
+};
+
+}  // namespace foretoken

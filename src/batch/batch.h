@@ -1,0 +1,88 @@
+#pragma once
+// The plain data of one step, structure of arrays.
+//   StepPlan   what the scheduler wants computed: for each sequence a chain of prompt tokens and/or
+//   its tree SeqTable   facts about running sequences by slot (length, pages); the walk updates it
+//   Batch      the rows derived from both by Ops::layout: what kernels read
+//   Walk       what sampling found: emitted tokens, accepted nodes
+// Not behaviour: no methods that compute. A prompt chunk is a chain of rows; when it is the last
+// one, its last token is the root of the sequence's tree. So `chain` holds rows nobody samples and
+// the tree all the rest. The engine thread owns all of them.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/types.h"
+#include "batch/sampling.h"
+
+namespace foretoken {
+
+// The part of a step that concerns one sequence. Spans point into the Sequence and live through the
+// step.
+struct StepEntry {
+  SeqSlot slot = -1;
+  std::span<const Token> chain;  // prompt tokens at positions length .. length + chain.size() - 1
+  bool has_tree = false;  // trees.size(slot) nodes follow the chain, root at length + chain.size()
+  int score_from =
+      -1;  // first chain row whose next token gets a logprob (input logprobs); -1: none
+  Token after_chain = kNoToken;  // the token that follows the last chain row (known: prompt text)
+  const SamplingParams* params = nullptr;
+  const TokenCounts* counts = nullptr;
+  int generated = 0;  // tokens generated before this step
+};
+
+struct StepPlan {
+  std::vector<StepEntry> entries;
+  int prompt_tokens = 0;  // rows in chains and in roots that are prompt tokens, for the log
+};
+
+// Per-slot facts. length counts committed tokens whose KV is stored; pages[slot] covers at least
+// length plus everything the step appends.
+struct SeqTable {
+  explicit SeqTable(int slots)
+      : length(static_cast<std::size_t>(slots), 0), pages(static_cast<std::size_t>(slots)) {}
+  std::vector<std::int32_t> length;
+  std::vector<std::vector<PageId>> pages;
+};
+
+// The rows of one sequence inside a batch. Its rows are contiguous: chain first, then tree nodes.
+// Row i of the sequence is stored at slot index base + i of the sequence's own page list.
+struct BatchSeq {
+  SeqSlot slot;
+  std::int32_t first_row;
+  std::int32_t rows;
+  std::int32_t base;        // committed tokens with KV before this step
+  std::int32_t chain;       // rows that are chain; rows - chain are tree nodes
+  std::int32_t first_page;  // into Batch::pages
+  std::int32_t num_pages;
+  bool is_chain;  // the tree is a path too, so slot index == position for all rows
+};
+
+struct Batch {
+  int rows = 0;
+  std::vector<BatchSeq> seqs;
+  std::vector<PageId> pages;  // page lists of all sequences, concatenated
+  // per row
+  std::vector<Token> token;
+  std::vector<std::int32_t> position;  // absolute, = RoPE position
+  std::vector<std::int32_t> seq;       // index into seqs
+  std::vector<std::int32_t> kv_slot;   // page * kPageTokens + offset; -1: do not store
+  std::vector<std::uint64_t> mask;     // tree rows: ancestors-and-self by node; chain rows: 0
+  // rows whose logits somebody wants, ascending
+  std::vector<std::int32_t> logit_rows;
+};
+
+// What one sequence got out of a step.
+struct WalkSeq {
+  SeqSlot slot;
+  std::vector<std::int32_t> path;  // accepted nodes, root first (empty when the entry has no tree)
+  std::vector<SampledToken>
+      emitted;  // path.size() tokens: one per visited node, the last is the bonus
+  std::vector<SampledToken> scored;  // input logprobs of chain rows from score_from on
+};
+
+struct Walk {
+  std::vector<WalkSeq> seqs;  // in the order of StepPlan::entries
+};
+
+}  // namespace foretoken

@@ -1,0 +1,23 @@
+#pragma once
+// The walk: sampling followed by descent. At each visited node the ordinary sampler draws the
+// target's own next token; if a child carries it, the walk descends, otherwise that token is the
+// bonus and the walk ends. Why it is lossless: every emitted token IS the target's sample at its
+// position, drawn with noise that depends on (seed, position, token) only; the tree decides how
+// many are emitted, never which. Not a rejection sampler: no draft probabilities. Pure functions;
+// other backends must agree to the bit.
+
+#include <functional>
+#include <span>
+
+#include "batch/batch.h"
+#include "batch/tree.h"
+
+namespace foretoken {
+
+// Walks the tree of one entry. logits_of(node) returns that node's logits [vocab], writable; it is
+// called for visited nodes only. first_position: position of the root. Stops after an emitted stop
+// token (entry.params->stop_tokens), because nothing may follow it.
+WalkSeq walk_tree(const StepEntry& entry, const DraftTrees& trees, std::int64_t root_position,
+                  const std::function<std::span<float>(int node)>& logits_of);
+
+}  // namespace foretoken

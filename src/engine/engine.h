@@ -1,0 +1,85 @@
+#pragma once
+// Engine: one thread that owns the scheduler, the caches and the models, and the inbox through
+// which other threads talk to it. Its loop: intake; plan; launch the step; retire a step. Not an
+// HTTP server and not text: token ids only. Public methods are safe from any thread; they enqueue.
+// A submitted request always ends with exactly one Finish on its stream.
+
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/ops.h"
+#include "base/error.h"
+#include "engine/request.h"
+#include "model/runner.h"
+#include "spec/drafter.h"
+
+namespace foretoken {
+
+enum class SchedulePolicy { kFcfs, kLpm };
+
+struct EngineConfig {
+  int max_running_requests = 64;
+  int max_queued_requests = 0;     // 0: no limit
+  int total_tokens = 0;            // KV capacity in tokens (rounded down to pages)
+  int context_length = 0;          // prompt + output limit of one request
+  int chunked_prefill_size = 512;  // rows of one step shared by chunks and trees; <= 0: no chunking
+  int max_prefill_tokens = 16384;  // prompt tokens of one step
+  int decode_log_interval = 40;    // steps between "Decode batch" lines
+  SchedulePolicy policy = SchedulePolicy::kFcfs;
+  bool radix_cache = true;
+  int force_preempt_every = 0;   // test hook: preempt the youngest every n steps; 0: never
+  bool check_integrity = false;  // test hook: check all invariants after each step
+};
+
+// A snapshot for /server_info, /metrics and the log.
+struct EngineStats {
+  int running = 0;
+  int queued = 0;
+  int total_tokens = 0;       // capacity
+  int used_tokens = 0;        // in pages held by running sequences
+  int cached_tokens = 0;      // in pages held only by the prefix cache
+  double gen_throughput = 0;  // tokens/s over the last logging interval
+  std::uint64_t steps = 0;
+  std::uint64_t prompt_tokens = 0;  // counters since start
+  std::uint64_t cached_prompt_tokens = 0;
+  std::uint64_t generated_tokens = 0;
+  std::uint64_t finished_requests = 0;
+  std::uint64_t aborted_requests = 0;
+  std::uint64_t retractions = 0;
+  double cache_hit_rate = 0;       // cached / prompt tokens of the last logging interval
+  std::uint64_t verify_steps = 0;  // sequence-steps that sampled
+  std::uint64_t accepted_drafts = 0;
+  std::uint64_t proposed_drafts = 0;
+};
+
+class Engine {
+ public:
+  // References outlive the engine.
+  Engine(const EngineConfig& config, Ops& ops, Runner& target, Drafter& drafter);
+  ~Engine();  // stop(now)
+
+  void start();
+  // Refuses new requests, finishes the running and queued ones until `grace` has passed, then fails
+  // the rest with kShutdown. Returns when the thread has ended.
+  void stop(std::chrono::milliseconds grace);
+
+  // Nullopt: accepted, the stream will end with a Finish. Otherwise the reason (queue full, too
+  // long, stopping).
+  std::optional<Refusal> submit(Request request);
+  void abort(const std::string& id);  // that id, or ids "<id>_<n>" of its choices
+  void abort_all();
+  std::future<bool> flush_cache();             // false when something is running or waiting
+  std::future<std::string> check_integrity();  // empty: all invariants hold
+  EngineStats stats() const;
+
+  const EngineConfig& config() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace foretoken

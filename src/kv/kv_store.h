@@ -1,0 +1,32 @@
+#pragma once
+// KvStore: the key and value tensors of ONE model, indexed by page id. Target and draft models each
+// have one over the same page ids. Owns nothing but views of backend memory. Engine thread only.
+
+#include <span>
+#include <vector>
+
+#include "backend/ops.h"
+
+namespace foretoken {
+
+struct KvShape {
+  int layers = 0;
+  int kv_heads = 0;
+  int head_dim = 0;
+  DType dtype = DType::kBF16;
+};
+
+class KvStore {
+ public:
+  KvStore(Ops& ops, const KvShape& shape, int num_pages);
+
+  const KvLayer& layer(int i) const { return layers_[static_cast<std::size_t>(i)]; }
+  std::span<const KvLayer> layers() const { return layers_; }
+
+  static std::size_t bytes_per_page(const KvShape& shape);
+
+ private:
+  std::vector<KvLayer> layers_;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,53 @@
+#pragma once
+// RadixCache: finished and running text by prefix, one tree node per full page of kPageTokens
+// tokens, so that a new request can reuse the pages of any earlier text that begins like it. Not
+// aware of models or KV contents. Eviction: least recently used leaf whose page has no owner but
+// the cache. Engine thread only. Invariants: a child's last use is not newer than its parent's;
+// each node holds exactly one page.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/types.h"
+#include "kv/page_pool.h"
+
+namespace foretoken {
+
+class RadixCache {
+ public:
+  explicit RadixCache(bool enabled = true);
+  ~RadixCache();
+
+  // Pages of the longest cached prefix of `tokens` (whole pages only); marks them used now.
+  // `salt` separates name spaces: equal texts under different salts share nothing.
+  std::vector<Page> match(std::span<const Token> tokens, std::uint64_t salt = 0);
+
+  // Length in tokens that match() would return; marks nothing.
+  int peek(std::span<const Token> tokens, std::uint64_t salt = 0) const;
+
+  // Makes the full pages of `tokens` findable; pages.size() >= tokens.size() / kPageTokens. Where
+  // the cache already holds a page for a prefix, it keeps its own.
+  void publish(std::span<const Token> tokens, std::span<const Page> pages, std::uint64_t salt = 0);
+
+  // Releases up to `pages` pages, least recently used first; returns how many became free.
+  int evict(int pages);
+  // Pages that evict() could free now.
+  int evictable() const;
+  void clear();
+  int num_pages() const;  // held by the cache
+
+  // One sentence naming the first broken invariant, or empty.
+  std::string check_integrity() const;
+
+ private:
+  struct Node;
+  std::unique_ptr<Node> root_;
+  std::uint64_t clock_ = 0;
+  int num_nodes_ = 0;
+  bool enabled_;
+};
+
+}  // namespace foretoken

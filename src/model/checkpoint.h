@@ -1,0 +1,36 @@
+#pragma once
+// WeightSource: named tensors of a checkpoint. Not a parser interface: implementations map files
+// (safetensors) or make weights up (dummy). Views stay valid while the source lives; loading
+// threads only.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace foretoken {
+
+class WeightSource {
+ public:
+  virtual ~WeightSource() = default;
+  // The tensor of that name in its stored dtype, or nullopt. The expected shape lets a dummy source
+  // make it up.
+  virtual std::optional<Tensor> find(const std::string& name, const Shape& expected) const = 0;
+  virtual std::vector<std::string> names() const = 0;  // empty for made-up weights
+  virtual std::string where() const = 0;               // folder or "dummy weights", for errors
+  // The caller has packed this tensor and will not read it again (drop the mapped pages).
+  virtual void release(const std::string& name) const { (void)name; }
+};
+
+// Opens the safetensors file(s) of a folder (single, or sharded by model.safetensors.index.json),
+// memory-mapped and checked: header size, JSON, dtypes, offsets inside the file, no overlap, sizes
+// matching shapes. Throws Error. Prints SGLang's progress bar ("Loading safetensors checkpoint
+// shards: ...") to standard error when show_progress.
+std::unique_ptr<WeightSource> open_safetensors(const std::string& folder, bool show_progress);
+
+// Random weights of whatever shape is asked for, the same for the same seed, name and shape.
+std::unique_ptr<WeightSource> dummy_weights(std::uint64_t seed);
+
+}  // namespace foretoken

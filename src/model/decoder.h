@@ -1,0 +1,49 @@
+#pragma once
+// Decoder: the one layer loop of all dense decoder-only models (Llama, Qwen2, Qwen3, Mistral), with
+// feature taps. Owns packed weights; immutable after construction. Not aware of KV paging, sampling
+// or drafting.
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/ops.h"
+#include "kv/kv_store.h"
+#include "model/checkpoint.h"
+#include "model/model_config.h"
+
+namespace foretoken {
+
+// Which intermediate results a drafter wants from each forward.
+struct FeatureTaps {
+  bool last_hidden = false;       // hidden state after the final norm, all rows
+  std::vector<int> layer_inputs;  // residual stream entering these layers, ascending
+};
+
+// Views of step-lifetime scratch, float32 [rows, hidden] each.
+struct Features {
+  Tensor last_hidden;        // after the final norm, all rows
+  std::vector<Tensor> taps;  // in the order of FeatureTaps::layer_inputs
+};
+
+class Decoder {
+ public:
+  // Packs all weights. Throws Error naming the tensor that is missing, misshapen or unexpected.
+  Decoder(Ops& ops, const ModelConfig& config, const WeightSource& weights, DType dtype);
+  ~Decoder();
+
+  Features forward(Ops& ops, const Batch& batch, const KvStore& kv, const FeatureTaps& taps) const;
+  Tensor logits(Ops& ops, Tensor hidden) const;  // hidden [n, hidden] -> [n, vocab]
+
+  const ModelConfig& config() const { return config_; }
+  KvShape kv_shape() const;
+  std::size_t weight_bytes() const;
+
+ private:
+  struct Weights;
+  ModelConfig config_;
+  DType dtype_;
+  std::unique_ptr<Weights> weights_;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,61 @@
+#pragma once
+// ModelConfig: config.json of a checkpoint as a plain struct. A feature that the decoder does not
+// have is an Error naming the key, never ignored. Pure data; parsed once.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/types.h"
+#include "tensor/tensor.h"
+
+namespace foretoken {
+
+struct RopeScaling {
+  enum class Kind { kNone, kLinear, kDynamic, kYarn, kLongRope, kLlama3 } kind = Kind::kNone;
+  double factor = 1.0;
+  double low_freq_factor = 1.0;                   // llama3
+  double high_freq_factor = 4.0;                  // llama3
+  std::int64_t original_max_position = 0;         // llama3, yarn, longrope, dynamic
+  std::optional<double> attention_factor;         // yarn, longrope
+  double beta_fast = 32.0;                        // yarn
+  double beta_slow = 1.0;                         // yarn
+  std::optional<double> mscale, mscale_all_dim;   // yarn
+  bool truncate = true;                           // yarn
+  std::vector<double> short_factor, long_factor;  // longrope
+};
+
+struct ModelConfig {
+  std::string architecture;  // "LlamaForCausalLM", ...
+  std::string model_type;
+  int layers = 0;
+  int hidden = 0;
+  int intermediate = 0;
+  int heads = 0;
+  int kv_heads = 0;
+  int head_dim = 0;
+  std::int64_t vocab = 0;
+  std::int64_t max_position = 0;  // trained length
+  float rms_eps = 1e-6F;
+  double rope_theta = 10000.0;
+  double partial_rotary = 1.0;
+  RopeScaling rope;
+  bool tied_embeddings = false;
+  bool qkv_bias = false;
+  bool o_bias = false;
+  bool mlp_bias = false;
+  bool qk_norm = false;
+  std::vector<int> layer_window;      // sliding window per layer, 0: none; empty: no layer has one
+  std::optional<DType> stored_dtype;  // torch_dtype / dtype
+  std::vector<Token> eos;             // eos_token_id, one or several
+  Token bos = kNoToken;
+
+  // Parses the text of config.json; `where` names it in errors. `overrides`: JSON object merged
+  // over it
+  // (--json-model-override-args), may be empty.
+  static ModelConfig parse(const std::string& json, const std::string& where,
+                           const std::string& overrides = {});
+};
+
+}  // namespace foretoken

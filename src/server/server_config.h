@@ -1,0 +1,55 @@
+#pragma once
+// ServerConfig: everything the HTTP side needs to know, resolved once from the flags. Plain data.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/types.h"
+
+namespace foretoken {
+
+// Sampling defaults of the OpenAI routes (generation_config.json under --sampling-defaults model).
+struct SamplingDefaults {
+  std::optional<double> temperature, top_p, min_p, repetition_penalty;
+  std::optional<int> top_k;
+};
+
+struct ServerConfig {
+  std::string host = "127.0.0.1";
+  int port = 30000;     // 0: any free port, printed in the log
+  std::string api_key;  // empty: no authorisation
+  std::string admin_api_key;
+  std::string model_path;
+  std::string tokenizer_path;
+  std::string served_model_name;
+  std::string model_type;  // config.json's
+  std::vector<std::string> architectures;
+  std::string load_format = "auto";
+  std::string weight_version = "default";
+  std::string preferred_sampling_params;  // JSON object or empty
+  SamplingDefaults sampling_defaults;
+  std::int64_t vocab = 0;
+  std::int64_t context_length = 0;
+  std::vector<Token> eos;         // stop tokens unless ignore_eos
+  std::uint64_t random_seed = 0;  // of requests without a seed
+  bool skip_tokenizer_init = false;
+  bool log_requests = false;
+  int log_requests_level = 2;
+  bool enable_metrics = false;
+  bool enable_cache_report = false;
+  bool incremental_streaming_output = false;
+  bool stream_include_usage = false;  // --stream-response-default-include-usage
+  int stream_interval = 1;
+  bool allow_auto_truncate = false;
+  double drain_seconds = 30;  // how long running requests may finish after SIGTERM
+  std::size_t max_body_bytes = std::size_t{64} << 20;
+  double startup_seconds = 0;  // filled when ready
+  // Every resolved flag by its SGLang name and JSON text value, for /server_info.
+  std::vector<std::pair<std::string, std::string>> server_args;
+  std::size_t weight_bytes = 0, kv_bytes = 0;  // for /server_info memory_usage
+};
+
+}  // namespace foretoken
