@@ -1,0 +1,62 @@
+#include "tensor/tensor.h"
+
+#include <gtest/gtest.h>
+
+namespace foretoken {
+namespace {
+
+TEST(Shape, counts_elements_and_prints_itself) {
+  EXPECT_EQ(Shape({2, 3, 4}).elements(), 24);
+  EXPECT_EQ(Shape({}).elements(), 1);
+  EXPECT_EQ(Shape({7, 0}).elements(), 0);
+  EXPECT_EQ(Shape({2, 3}).str(), "[2, 3]");
+  EXPECT_EQ(Shape({}).str(), "[]");
+  EXPECT_EQ(Shape({2, 3}), Shape({2, 3}));
+  EXPECT_FALSE(Shape({2, 3}) == Shape({2, 3, 1}));
+}
+
+TEST(Tensor, rows_is_a_view_of_the_same_memory) {
+  float data[12] = {};
+  const Tensor x(data, DType::kF32, {4, 3});
+  const Tensor middle = x.rows(1, 2);
+  EXPECT_EQ(middle.shape(), Shape({2, 3}));
+  EXPECT_EQ(middle.f32(), data + 3);
+  EXPECT_EQ(middle.row_f32(1), data + 6);
+  EXPECT_EQ(x.rows(4, 0).elements(), 0);
+}
+
+TEST(TensorDeath, rows_outside_the_tensor_are_a_bug) {
+  float data[12] = {};
+  const Tensor x(data, DType::kF32, {4, 3});
+  EXPECT_DEATH(x.rows(3, 2), "rows 3 \\+ 2 of \\[4, 3\\]");
+  EXPECT_DEATH(x.rows(-1, 2), "rows -1");
+}
+
+TEST(Tensor, expect_accepts_the_named_shape_and_wildcards) {
+  float data[6] = {};
+  const Tensor x(data, DType::kF32, {2, 3});
+  expect(x, {2, 3}, DType::kF32);
+  expect(x, {-1, 3}, DType::kF32);
+}
+
+TEST(TensorDeath, expect_names_both_shapes_and_dtypes) {
+  float data[6] = {};
+  const Tensor x(data, DType::kF32, {2, 3});
+  EXPECT_DEATH(expect(x, {2, 4}, DType::kF32),
+               "expected float32 \\[2, 4\\], got float32 \\[2, 3\\]");
+  EXPECT_DEATH(expect(x, {2, 3}, DType::kBF16), "expected bfloat16");
+  EXPECT_DEATH(expect(x, {2}, DType::kF32), "expected float32 \\[2\\]");
+}
+
+TEST(Tensor, every_dtype_has_a_size_and_a_name) {
+  EXPECT_EQ(dtype_bytes(DType::kBF16), 2U);
+  EXPECT_EQ(dtype_bytes(DType::kI64), 8U);
+  EXPECT_EQ(dtype_name(DType::kF16), "float16");
+  for (int i = 0; i <= static_cast<int>(DType::kBool); ++i) {
+    EXPECT_GT(dtype_bytes(static_cast<DType>(i)), 0U);
+    EXPECT_FALSE(dtype_name(static_cast<DType>(i)).empty());
+  }
+}
+
+}  // namespace
+}  // namespace foretoken
