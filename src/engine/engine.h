@@ -12,6 +12,7 @@
 
 #include "backend/ops.h"
 #include "base/error.h"
+#include "engine/engine_port.h"
 #include "engine/request.h"
 #include "model/runner.h"
 #include "spec/drafter.h"
@@ -34,47 +35,25 @@ struct EngineConfig {
   bool check_integrity = false;  // test hook: check all invariants after each step
 };
 
-// A snapshot for /server_info, /metrics and the log.
-struct EngineStats {
-  int running = 0;
-  int queued = 0;
-  int total_tokens = 0;       // capacity
-  int used_tokens = 0;        // in pages held by running sequences
-  int cached_tokens = 0;      // in pages held only by the prefix cache
-  double gen_throughput = 0;  // tokens/s over the last logging interval
-  std::uint64_t steps = 0;
-  std::uint64_t prompt_tokens = 0;  // counters since start
-  std::uint64_t cached_prompt_tokens = 0;
-  std::uint64_t generated_tokens = 0;
-  std::uint64_t finished_requests = 0;
-  std::uint64_t aborted_requests = 0;
-  std::uint64_t retractions = 0;
-  double cache_hit_rate = 0;       // cached / prompt tokens of the last logging interval
-  std::uint64_t verify_steps = 0;  // sequence-steps that sampled
-  std::uint64_t accepted_drafts = 0;
-  std::uint64_t proposed_drafts = 0;
-};
-
-class Engine {
+class Engine : public EnginePort {
  public:
   // References outlive the engine.
   Engine(const EngineConfig& config, Ops& ops, Runner& target, Drafter& drafter);
-  ~Engine();  // stop(now)
+  ~Engine() override;  // stop(now)
 
   void start();
   // Refuses new requests, finishes the running and queued ones until `grace` has passed, then fails
   // the rest with kShutdown. Returns when the thread has ended.
   void stop(std::chrono::milliseconds grace);
 
-  // Nullopt: accepted, the stream will end with a Finish. Otherwise the reason (queue full, too
-  // long, stopping).
-  std::optional<Refusal> submit(Request request);
-  void abort(const std::string& id);  // that id, or ids "<id>_<n>" of its choices
-  void abort_all();
-  std::future<bool> flush_cache();             // false when something is running or waiting
-  std::future<std::string> check_integrity();  // empty: all invariants hold
-  EngineStats stats() const;
+  // EnginePort
+  std::optional<Refusal> submit(Request request) override;
+  void abort(const std::string& id) override;
+  void abort_all() override;
+  std::future<bool> flush_cache() override;
+  EngineStats stats() const override;
 
+  std::future<std::string> check_integrity();  // empty: all invariants hold
   const EngineConfig& config() const;
 
  private:

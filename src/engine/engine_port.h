@@ -1,0 +1,50 @@
+#pragma once
+// EnginePort: what a front end may ask of an engine, and nothing else. Engine implements it; tests of
+// the server implement it with a script instead of a model.
+// Methods are safe from any thread and return at once.
+
+#include <cstdint>
+#include <future>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "engine/request.h"
+
+namespace foretoken {
+
+// A snapshot for /server_info, /metrics and the log.
+struct EngineStats {
+  int running = 0;
+  int queued = 0;
+  int total_tokens = 0;       // capacity
+  int used_tokens = 0;        // in pages held by running sequences
+  int cached_tokens = 0;      // in pages held only by the prefix cache
+  double gen_throughput = 0;  // tokens/s over the last logging interval
+  std::uint64_t steps = 0;
+  std::uint64_t prompt_tokens = 0;  // counters since start
+  std::uint64_t cached_prompt_tokens = 0;
+  std::uint64_t generated_tokens = 0;
+  std::uint64_t finished_requests = 0;
+  std::uint64_t aborted_requests = 0;
+  std::uint64_t retractions = 0;
+  double cache_hit_rate = 0;       // cached / prompt tokens of the last logging interval
+  std::uint64_t verify_steps = 0;  // sequence-steps that sampled
+  std::uint64_t accepted_drafts = 0;
+  std::uint64_t proposed_drafts = 0;
+};
+
+class EnginePort {
+ public:
+  virtual ~EnginePort() = default;
+
+  // Nullopt: accepted, the stream will end with exactly one Finish. Otherwise the reason (queue
+  // full, too long, stopping).
+  virtual std::optional<Refusal> submit(Request request) = 0;
+  virtual void abort(const std::string& id) = 0;  // that id, or ids "<id>_<n>" of its choices
+  virtual void abort_all() = 0;
+  virtual std::future<bool> flush_cache() = 0;  // false when something is running or waiting
+  virtual EngineStats stats() const = 0;
+};
+
+}  // namespace foretoken
