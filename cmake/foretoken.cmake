@@ -24,7 +24,9 @@ endif()
 
 find_package(Threads REQUIRED)
 find_package(GTest REQUIRED)
-include(GoogleTest)
+
+# Builds the tests that also run under the sanitizers, and nothing else.
+add_custom_target(small_tests)
 
 # Contraction off: a fused multiply-add is written where it is meant, because results are promised
 # to the bit across instruction sets.
@@ -50,4 +52,7 @@ function(foretoken_test name)
     FORETOKEN_SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared/data")
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
+  if(small IN_LIST ARG_LABELS)
+    add_dependencies(small_tests ${name})
+  endif()
 endfunction()

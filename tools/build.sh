@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Builds a preset, installing what is missing first: tools/build.sh [release|asan|tsan] [target...]
+# The program is build/<preset>/foretoken.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+preset=${1:-release}
+[ $# -gt 0 ] && shift
+
+tools/setup.sh
+PATH="$PATH:$HOME/.cargo/bin"
+cmake --preset "$preset" --log-level=WARNING
+cmake --build "build/$preset" ${1:+--target "$@"}
