@@ -28,7 +28,8 @@ struct StepEntry {
   Token after_chain = kNoToken;  // the token that follows the last chain row (known: prompt text)
   const SamplingParams* params = nullptr;
   const TokenCounts* counts = nullptr;
-  int generated = 0;  // tokens generated before this step
+  int generated = 0;    // tokens generated before this step
+  int tokens_left = 1;  // tokens that may still be generated, those of this step included
 };
 
 struct StepPlan {

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "engine/engine_port.h"
 #include "engine/request.h"
-#include "model/runner.h"
+#include "model/target_model.h"
 #include "spec/drafter.h"
 
 namespace foretoken {
@@ -38,7 +38,7 @@ struct EngineConfig {
 class Engine : public EnginePort {
  public:
   // References outlive the engine.
-  Engine(const EngineConfig& config, Ops& ops, Runner& target, Drafter& drafter);
+  Engine(const EngineConfig& config, Ops& ops, TargetModel& target, Drafter& drafter);
   ~Engine() override;  // stop(now)
 
   void start();

@@ -10,22 +10,20 @@
 #include "backend/ops.h"
 #include "kv/kv_store.h"
 #include "model/decoder.h"
+#include "model/target_model.h"
 
 namespace foretoken {
 
-class Runner {
+class Runner final : public TargetModel {
  public:
   // The decoder and ops outlive the runner.
   Runner(Ops& ops, const Decoder& decoder, int num_pages);
 
-  // Computes all rows of the batch and stores their KV. Result views live until the next
-  // Ops::layout.
-  Features forward(const Batch& batch);
+  Features forward(const Batch& batch, const FeatureTaps& taps) override;
+  Tensor logits(const Features& features, const Batch& batch) override;
+  std::span<const KvLayer> kv_layers() const override { return kv_.layers(); }
+  std::int64_t vocab() const override { return decoder_.config().vocab; }
 
-  // Logits [batch.logit_rows.size(), vocab] f32.
-  Tensor logits(const Features& features, const Batch& batch);
-
-  std::span<const KvLayer> kv_layers() const { return kv_.layers(); }
   const Decoder& decoder() const { return decoder_; }
 
  private:

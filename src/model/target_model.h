@@ -1,0 +1,29 @@
+#pragma once
+// TargetModel: what the step needs from a model: rows in, features and logits out. Runner
+// implements it with a checkpoint; tests of the scheduler implement it with a hash of each row's
+// context. Not a sampler: it does not know which rows are drafts. Engine thread only.
+
+#include <cstdint>
+#include <span>
+
+#include "backend/ops.h"
+#include "model/decoder.h"
+
+namespace foretoken {
+
+class TargetModel {
+ public:
+  virtual ~TargetModel() = default;
+
+  // Computes all rows of the batch and stores their KV. Result views live until the next
+  // Ops::layout.
+  virtual Features forward(const Batch& batch, const FeatureTaps& taps) = 0;
+
+  // Logits [batch.logit_rows.size(), vocab] f32; no rows, no work.
+  virtual Tensor logits(const Features& features, const Batch& batch) = 0;
+
+  virtual std::span<const KvLayer> kv_layers() const = 0;
+  virtual std::int64_t vocab() const = 0;
+};
+
+}  // namespace foretoken
