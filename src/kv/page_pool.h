@@ -44,6 +44,7 @@ class PagePool {
   std::optional<Page> take();  // nullopt when none is free
   int num_pages() const { return static_cast<int>(owners_.size()); }
   int num_free() const { return static_cast<int>(free_.size()); }
+  int owners(PageId page) const { return owners_[static_cast<std::size_t>(page)]; }
 
   // One sentence naming the first broken invariant, or empty.
   std::string check_integrity() const;

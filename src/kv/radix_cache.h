@@ -2,10 +2,11 @@
 // RadixCache: finished and running text by prefix, one tree node per full page of kPageTokens
 // tokens, so that a new request can reuse the pages of any earlier text that begins like it. Not
 // aware of models or KV contents. Eviction: least recently used leaf whose page has no owner but
-// the cache. Engine thread only. Invariants: a child's last use is not newer than its parent's;
-// each node holds exactly one page.
+// the cache. Engine thread only; the pool outlives the cache. Invariants: a child's last use is not
+// newer than its parent's; each node holds exactly one page.
 
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <span>
 #include <string>
@@ -44,9 +45,14 @@ class RadixCache {
 
  private:
   struct Node;
-  std::unique_ptr<Node> root_;
-  std::uint64_t clock_ = 0;
-  int num_nodes_ = 0;
+  Node* find(Node& parent, std::span<const Token> page, std::uint64_t salt) const;
+  void touch(std::span<Node* const> path);
+  void remove(Node& leaf);
+
+  std::unique_ptr<Node> root_;  // holds no page
+  // Most recently used first; a child stands behind its parent, so the list read from its end
+  // meets children before parents.
+  std::list<Node*> recency_;
   bool enabled_;
 };
 

@@ -1,0 +1,33 @@
+#include <array>
+
+#include <gtest/gtest.h>
+
+#include "spec/drafter.h"
+
+namespace foretoken {
+namespace {
+
+TEST(NullDrafter, needs_nothing_and_leaves_every_tree_at_its_root) {
+  const auto drafter = make_null_drafter();
+  const DraftNeeds needs = drafter->needs();
+  EXPECT_EQ(needs.max_nodes, 1);
+  EXPECT_FALSE(needs.host_tokens);
+  EXPECT_FALSE(needs.taps.last_hidden);
+  EXPECT_TRUE(needs.taps.layer_inputs.empty());
+
+  DraftTrees trees(2, 8);
+  trees.plant(0, 5);
+  trees.plant(1, 6);
+  const std::array<Token, 3> prompt{1, 2, 5};
+  const std::array<SeqSlot, 2> slots{0, 1};
+  const std::array<int, 2> budget{8, 8};
+  drafter->open(0, prompt);
+  drafter->propose(slots, budget, trees);
+  drafter->close(0);
+  EXPECT_EQ(trees.size(0), 1);
+  EXPECT_EQ(trees.size(1), 1);
+  EXPECT_EQ(trees.tokens(1)[0], 6);
+}
+
+}  // namespace
+}  // namespace foretoken
