@@ -30,6 +30,14 @@ float gumbel_noise(std::uint64_t seed, std::int64_t position, std::int32_t token
 void gumbel_noise_block(std::uint64_t seed, std::int64_t position, std::int32_t first, int count,
                         float* out);
 
+// The random words behind the noise of kNoiseBlock consecutive tokens (first a multiple of 4), for
+// callers that can rule most tokens out by the word alone: the noise never falls as the word grows,
+// up to rounding.
+inline constexpr int kNoiseBlock = 64;
+void noise_words_block(std::uint64_t seed, std::int64_t position, std::int32_t first,
+                       std::array<std::uint32_t, kNoiseBlock>& out);
+float gumbel_of_word(std::uint32_t word);
+
 // Upper bound of gumbel_noise over all inputs: -log(-log(1 - 2^-24)) = 16.64, rounded up.
 inline constexpr float kMaxGumbelNoise = 16.7F;
 

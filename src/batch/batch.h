@@ -21,7 +21,7 @@ namespace foretoken {
 // step.
 struct StepEntry {
   SeqSlot slot = -1;
-  std::span<const Token> chain;  // prompt tokens at positions length .. length + chain.size() - 1
+  std::span<const Token> chain = {};  // prompt tokens at positions length .. length + size() - 1
   bool has_tree = false;  // trees.size(slot) nodes follow the chain, root at length + chain.size()
   int score_from =
       -1;  // first chain row whose next token gets a logprob (input logprobs); -1: none

@@ -52,6 +52,7 @@ class TokenCounts {
     bool in_prompt;
   };
   std::span<const Entry> entries() const { return entries_; }
+  const Entry* find(Token token) const;  // null: not seen yet
 
  private:
   Entry& find_or_add(Token token);
@@ -78,11 +79,11 @@ struct SampledToken {
 struct RowContext {
   const SamplingParams* params = nullptr;
   const TokenCounts* counts = nullptr;  // may be null when there are no penalties
-  std::span<const Token> ancestors;  // tree tokens after the committed text up to this row, oldest
-                                     // first, without the root
+  std::span<const Token> ancestors = {};  // tree tokens after the committed text up to this row,
+                                          // oldest first, without the root
   std::int64_t position = 0;         // absolute position of the token to be sampled
   int generated = 0;                 // tokens generated before it
-  std::span<const std::uint32_t> allowed;  // bit per token (grammar), empty: all
+  std::span<const std::uint32_t> allowed = {};  // bit per token (grammar), empty: all
 };
 
 // Draws the next token. logits [vocab] are modified in place (bias, penalties, temperature).

@@ -1,0 +1,31 @@
+#pragma once
+// What happens to a row of logits before tokens are filtered: bias, bars, penalties, grammar,
+// temperature; and its log-softmax. Pure functions over one row, modified in place.
+
+#include <span>
+
+#include "batch/sampling.h"
+
+namespace foretoken {
+
+// Temperatures below this mean argmax: nothing but the best token would survive them.
+inline constexpr float kLowestTemperature = 1e-6F;
+
+// Reported for tokens that cannot be drawn (barred, masked): a finite number, because JSON has no
+// infinity.
+inline constexpr float kNoChance = -9999.0F;
+
+// Applies, in this order: logit bias, min_new_tokens, penalties, grammar mask, temperature. NaN
+// becomes minus infinity and infinity a large number, so that what follows needs no care. Token ids
+// outside the row are ignored.
+// Penalties: repetition first (x > 0 ? x / r : x * r, prompt and output), then
+// x - frequency * count - presence (output only).
+void adjust_logits(std::span<float> logits, const RowContext& row);
+
+// The greatest value; minus infinity for a row of barred tokens. No NaN.
+float row_max(std::span<const float> logits);
+
+// log of the sum of e^(x - max), in a fixed order of addition; max finite.
+float log_sum_exp(std::span<const float> logits, float max);
+
+}  // namespace foretoken

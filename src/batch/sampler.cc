@@ -1,0 +1,111 @@
+#include <algorithm>
+
+#include "batch/filters.h"
+#include "batch/gumbel.h"
+#include "batch/logits.h"
+#include "batch/sampling.h"
+
+namespace foretoken {
+namespace {
+
+// Log-softmax of one row, asked for single tokens.
+class LogProbs {
+ public:
+  LogProbs(std::span<const float> logits, float max)
+      : logits_(logits), max_(max), log_sum_(log_sum_exp(logits, max)) {}
+
+  float of(Token token) const {
+    if (token < 0 || static_cast<std::size_t>(token) >= logits_.size()) return kNoChance;
+    return std::max(kNoChance, logits_[static_cast<std::size_t>(token)] - max_ - log_sum_);
+  }
+
+  std::vector<TopLogprob> top(int count) const {
+    std::vector<TopLogprob> best;
+    if (count <= 0) return best;
+    const Cut cut = cut_top_k(logits_, count);
+    for (std::size_t i = 0; i < logits_.size(); ++i) {
+      const auto id = static_cast<Token>(i);
+      if (logits_[i] >= cut.x && cut.keeps(logits_[i], id)) best.push_back({id, of(id)});
+    }
+    std::stable_sort(best.begin(), best.end(), [this](const TopLogprob& a, const TopLogprob& b) {
+      return logits_[static_cast<std::size_t>(a.token)] >
+             logits_[static_cast<std::size_t>(b.token)];
+    });
+    return best;
+  }
+
+ private:
+  std::span<const float> logits_;
+  float max_;
+  float log_sum_;
+};
+
+void report(SampledToken& out, std::span<const float> logits, float max,
+            const SamplingParams& params) {
+  const LogProbs logprobs(logits, max);
+  out.logprob = logprobs.of(out.token);
+  out.top = logprobs.top(params.top_logprobs);
+  out.token_logprobs.reserve(params.logprob_tokens.size());
+  for (const Token token : params.logprob_tokens)
+    out.token_logprobs.push_back(logprobs.of(token));
+}
+
+// A row without a single possible token: nothing can be drawn, but the sequence must go on.
+SampledToken lowest_allowed(const RowContext& row) {
+  SampledToken out;
+  out.token = 0;
+  for (std::size_t word = 0; word < row.allowed.size(); ++word)
+    if (row.allowed[word] != 0) {
+      out.token = static_cast<Token>(word) * 32 + std::countr_zero(row.allowed[word]);
+      break;
+    }
+  if (row.params->wants_logprobs()) {
+    out.logprob = kNoChance;
+    out.token_logprobs.assign(row.params->logprob_tokens.size(), kNoChance);
+  }
+  return out;
+}
+
+Cut filter(std::span<const float> logits, float max, const SamplingParams& params) {
+  Cut cut;
+  if (params.top_k > 0) cut = cut_top_k(logits, params.top_k);
+  cut = cut_top_p(logits, max, cut, params.top_p);
+  return cut_min_p(max, cut, params.min_p);
+}
+
+}  // namespace
+
+SampledToken sample_row(std::span<float> logits, const RowContext& row) {
+  const SamplingParams& params = *row.params;
+  adjust_logits(logits, row);
+  const float max = row_max(logits);
+  if (max == kMinusInfinity) return lowest_allowed(row);
+
+  SampledToken out;
+  out.token = find_first(logits, max);
+  if (params.temperature >= kLowestTemperature && params.top_k != 1)
+    out.token =
+        gumbel_argmax(logits, filter(logits, max, params), out.token, params.seed, row.position);
+  if (params.wants_logprobs()) report(out, logits, max, params);
+  return out;
+}
+
+SampledToken score_token(std::span<const float> logits, Token token,
+                         const SamplingParams& params) {
+  std::vector<float> copy(logits.begin(), logits.end());
+  SamplingParams plain;
+  plain.temperature = 0.0F;
+  adjust_logits(copy, RowContext{.params = &plain});
+  SampledToken out;
+  out.token = token;
+  const float max = row_max(copy);
+  if (max == kMinusInfinity) {
+    out.logprob = kNoChance;
+    out.token_logprobs.assign(params.logprob_tokens.size(), kNoChance);
+  } else {
+    report(out, copy, max, params);
+  }
+  return out;
+}
+
+}  // namespace foretoken
