@@ -1,0 +1,62 @@
+#pragma once
+// The C interface of the Rust library beside this header: Hugging Face tokenizers and chat templates.
+// No entry throws, unwinds or aborts. On failure an entry returns null or false and fills `error` with a
+// sentence (UTF-8). Objects are immutable after construction: any number of threads may use them.
+// Ownership: FtSpan is borrowed for the call; FtBuffer belongs to the library until ft_buffer_free.
+
+#include <cstddef>
+#include <cstdint>
+
+extern "C" {
+
+struct FtSpan {
+  const char* data;
+  std::size_t size;  // bytes
+};
+
+struct FtBuffer {
+  char* data;
+  std::size_t size;  // bytes
+};
+
+void ft_buffer_free(FtBuffer buffer);
+
+struct FtTokenizer;
+
+// json: the contents of tokenizer.json. adjustments: JSON object
+//   {"added_tokens": [AddedToken...], "split_special_tokens": bool, "add_prefix_space": bool | null,
+//    "template": {"bos": text | null, "eos": text | null} | null}
+FtTokenizer* ft_tokenizer_new(FtSpan json, FtSpan adjustments, FtBuffer* error);
+void ft_tokenizer_free(FtTokenizer* tokenizer);
+
+// ids: uint32 in native byte order, not necessarily aligned.
+bool ft_tokenizer_encode(const FtTokenizer* tokenizer, FtSpan text, bool add_special, FtBuffer* ids, FtBuffer* error);
+bool ft_tokenizer_decode(const FtTokenizer* tokenizer, FtSpan ids, bool skip_special, FtBuffer* text, FtBuffer* error);
+
+// -1 if there is no such token.
+std::int64_t ft_tokenizer_token_to_id(const FtTokenizer* tokenizer, FtSpan token);
+bool ft_tokenizer_id_to_token(const FtTokenizer* tokenizer, std::uint32_t id, FtBuffer* token);
+
+// What each id decodes to. Borrowed from the tokenizer. Piece `id` is bytes[offsets[id] .. offsets[id + 1]).
+struct FtPieces {
+  std::uint32_t style;           // 0 byte level, 1 byte runs (SentencePiece), 2 contextual: decode through the tokenizer
+  std::uint32_t leading_spaces;  // spaces removed from the front of the whole text
+  std::size_t vocab_size;
+  std::size_t count;  // ids in the table, largest id + 1
+  const char* bytes;
+  const std::uint32_t* offsets;
+  const std::uint8_t* flags;  // 1 present, 2 special, 4 one byte of a byte-fallback run
+};
+FtPieces ft_tokenizer_pieces(const FtTokenizer* tokenizer);
+
+struct FtTemplate;
+
+// source: Jinja text.
+FtTemplate* ft_template_new(FtSpan source, FtBuffer* error);
+void ft_template_free(FtTemplate* chat_template);
+
+// variables: JSON object. now: seconds since 1970 for strftime_now, null for the clock.
+bool ft_template_render(const FtTemplate* chat_template, FtSpan variables, bool continue_final_message,
+                        const std::int64_t* now, FtBuffer* text, FtBuffer* error);
+
+}  // extern "C"

@@ -1,0 +1,221 @@
+//! The C interface of foretoken's text library; the header `foretoken_text.h` documents every entry.
+//!
+//! No entry unwinds or aborts: panics become errors. Objects are immutable after construction and may be used by
+//! any number of threads.
+
+mod json;
+mod memory;
+mod pieces;
+mod python_filters;
+mod python_methods;
+mod python_ops;
+mod python_text;
+mod template;
+mod tokenizer;
+
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::Once;
+
+use template::{Render, Template};
+use tokenizer::TextTokenizer;
+
+#[global_allocator]
+static ALLOCATOR: memory::CountingAllocator = memory::CountingAllocator;
+
+/// Bytes lent to us.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct FtSpan {
+    data: *const u8,
+    size: usize,
+}
+
+/// Bytes that we own until `ft_buffer_free`.
+#[repr(C)]
+pub struct FtBuffer {
+    data: *mut u8,
+    size: usize,
+}
+
+impl FtBuffer {
+    fn new(bytes: Vec<u8>) -> FtBuffer {
+        let size = bytes.len();
+        FtBuffer { data: Box::into_raw(bytes.into_boxed_slice()).cast(), size }
+    }
+}
+
+impl FtSpan {
+    /// # Safety
+    /// The span must be readable; its lifetime ends with the call.
+    unsafe fn bytes<'a>(self) -> &'a [u8] {
+        if self.size == 0 {
+            return &[];
+        }
+        std::slice::from_raw_parts(self.data, self.size)
+    }
+
+    unsafe fn text<'a>(self) -> Result<&'a str, String> {
+        std::str::from_utf8(self.bytes())
+            .map_err(|error| format!("text is not valid UTF-8 at byte {}", error.valid_up_to()))
+    }
+}
+
+fn guard<T>(error: *mut FtBuffer, body: impl FnOnce() -> Result<T, String>) -> Option<T> {
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| std::panic::set_hook(Box::new(|_| {})));
+    let outcome = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()));
+        Err(format!("internal error: {}", text.unwrap_or_else(|| "panic".into())))
+    });
+    match outcome {
+        Ok(value) => Some(value),
+        Err(message) => {
+            // SAFETY: the caller passes a writable buffer.
+            unsafe { error.write(FtBuffer::new(message.into_bytes())) };
+            None
+        }
+    }
+}
+
+/// # Safety
+/// `buffer` must come from this library and not have been freed.
+#[no_mangle]
+pub unsafe extern "C" fn ft_buffer_free(buffer: FtBuffer) {
+    if !buffer.data.is_null() {
+        drop(Box::from_raw(std::ptr::slice_from_raw_parts_mut(buffer.data, buffer.size)));
+    }
+}
+
+/// # Safety
+/// Spans must be readable, `error` writable.
+#[no_mangle]
+pub unsafe extern "C" fn ft_tokenizer_new(
+    json: FtSpan,
+    adjustments: FtSpan,
+    error: *mut FtBuffer,
+) -> *mut TextTokenizer {
+    guard(error, || TextTokenizer::new(json.bytes(), adjustments.text()?))
+        .map_or(std::ptr::null_mut(), |tokenizer| Box::into_raw(Box::new(tokenizer)))
+}
+
+/// # Safety
+/// `tokenizer` must come from `ft_tokenizer_new` and not have been freed.
+#[no_mangle]
+pub unsafe extern "C" fn ft_tokenizer_free(tokenizer: *mut TextTokenizer) {
+    if !tokenizer.is_null() {
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(Box::from_raw(tokenizer))));
+    }
+}
+
+/// # Safety
+/// Pointers must be valid, `ids` and `error` writable.
+#[no_mangle]
+pub unsafe extern "C" fn ft_tokenizer_encode(
+    tokenizer: *const TextTokenizer,
+    text: FtSpan,
+    add_special: bool,
+    ids: *mut FtBuffer,
+    error: *mut FtBuffer,
+) -> bool {
+    let encoded = guard(error, || (*tokenizer).encode(text.text()?, add_special));
+    let encoded = encoded.map(|encoded| encoded.iter().flat_map(|id| id.to_ne_bytes()).collect());
+    encoded.map(|bytes| ids.write(FtBuffer::new(bytes))).is_some()
+}
+
+/// # Safety
+/// Pointers must be valid, `text` and `error` writable; `ids` are 32-bit integers.
+#[no_mangle]
+pub unsafe extern "C" fn ft_tokenizer_decode(
+    tokenizer: *const TextTokenizer,
+    ids: FtSpan,
+    skip_special: bool,
+    text: *mut FtBuffer,
+    error: *mut FtBuffer,
+) -> bool {
+    let ids: Vec<u32> =
+        ids.bytes().chunks_exact(4).map(|id| u32::from_ne_bytes([id[0], id[1], id[2], id[3]])).collect();
+    let decoded = guard(error, || (*tokenizer).decode(&ids, skip_special));
+    decoded.map(|decoded| text.write(FtBuffer::new(decoded.into_bytes()))).is_some()
+}
+
+/// # Safety
+/// `tokenizer` must be valid, `token` readable.
+#[no_mangle]
+pub unsafe extern "C" fn ft_tokenizer_token_to_id(tokenizer: *const TextTokenizer, token: FtSpan) -> i64 {
+    token.text().ok().and_then(|token| (*tokenizer).token_to_id(token)).map_or(-1, i64::from)
+}
+
+/// # Safety
+/// `tokenizer` must be valid, `token` writable.
+#[no_mangle]
+pub unsafe extern "C" fn ft_tokenizer_id_to_token(
+    tokenizer: *const TextTokenizer,
+    id: u32,
+    token: *mut FtBuffer,
+) -> bool {
+    (*tokenizer).id_to_token(id).map(|text| token.write(FtBuffer::new(text.into_bytes()))).is_some()
+}
+
+/// The table of pieces; lives as long as the tokenizer.
+#[repr(C)]
+pub struct FtPieces {
+    style: u32,
+    leading_spaces: u32,
+    vocab_size: usize,
+    count: usize,
+    bytes: *const u8,
+    offsets: *const u32,
+    flags: *const u8,
+}
+
+/// # Safety
+/// `tokenizer` must be valid.
+#[no_mangle]
+pub unsafe extern "C" fn ft_tokenizer_pieces(tokenizer: *const TextTokenizer) -> FtPieces {
+    let pieces = (*tokenizer).pieces();
+    FtPieces {
+        style: pieces.style as u32,
+        leading_spaces: pieces.leading_spaces,
+        vocab_size: (*tokenizer).vocab_size(),
+        count: pieces.flags.len(),
+        bytes: pieces.bytes.as_ptr(),
+        offsets: pieces.offsets.as_ptr(),
+        flags: pieces.flags.as_ptr(),
+    }
+}
+
+/// # Safety
+/// `source` must be readable, `error` writable.
+#[no_mangle]
+pub unsafe extern "C" fn ft_template_new(source: FtSpan, error: *mut FtBuffer) -> *mut Template {
+    guard(error, || Template::new(source.text()?))
+        .map_or(std::ptr::null_mut(), |template| Box::into_raw(Box::new(template)))
+}
+
+/// # Safety
+/// `template` must come from `ft_template_new` and not have been freed.
+#[no_mangle]
+pub unsafe extern "C" fn ft_template_free(template: *mut Template) {
+    if !template.is_null() {
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(Box::from_raw(template))));
+    }
+}
+
+/// # Safety
+/// Pointers must be valid, `text` and `error` writable.
+#[no_mangle]
+pub unsafe extern "C" fn ft_template_render(
+    template: *const Template,
+    variables: FtSpan,
+    continue_final_message: bool,
+    now: *const i64,
+    text: *mut FtBuffer,
+    error: *mut FtBuffer,
+) -> bool {
+    let rendered = guard(error, || {
+        let now = now.as_ref().copied();
+        (*template).render(&Render { variables: variables.text()?, continue_final_message, now })
+    });
+    rendered.map(|rendered| text.write(FtBuffer::new(rendered.into_bytes()))).is_some()
+}

@@ -1,0 +1,230 @@
+//! A chat template: compiled once, rendered by any number of threads.
+//!
+//! The environment is that of transformers' `_compile_jinja_template`: trim_blocks, lstrip_blocks, loop controls,
+//! `tojson`, `raise_exception`, `strftime_now`, lenient undefined values, nothing that changes its input.
+
+use std::collections::BTreeMap;
+
+use minijinja::machinery::{self, CodeGenerator, Instructions};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::{Value, ValueKind};
+use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
+
+use crate::memory::{self, RenderLimits};
+use crate::python_text::to_str;
+use crate::{json, python_filters, python_methods, python_ops};
+
+/// Instructions one rendering may execute; a long conversation takes some hundred per message.
+const MAX_INSTRUCTIONS: u64 = 20_000_000;
+const MAX_SOURCE_BYTES: usize = 4 << 20;
+const CONTINUE_TAG: &str = "CONTINUE_FINAL_MESSAGE_TAG ";
+
+pub struct Template {
+    // `root` and `blocks` borrow from `source` and must go first.
+    root: Instructions<'static>,
+    blocks: BTreeMap<&'static str, Instructions<'static>>,
+    env: Environment<'static>,
+    _source: Source,
+}
+
+/// Owns the source text behind the `'static` borrows of the instructions.
+struct Source(*mut str);
+
+// SAFETY: the text is never written after construction.
+unsafe impl Send for Source {}
+unsafe impl Sync for Source {}
+
+impl Drop for Source {
+    fn drop(&mut self) {
+        // SAFETY: made by Box::into_raw in `Template::new`; the borrowers are dropped before.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
+}
+
+/// One rendering: variables as JSON text of an object, and how to treat the last message.
+pub struct Render<'a> {
+    pub variables: &'a str,
+    pub continue_final_message: bool,
+    pub now: Option<i64>,
+}
+
+impl Template {
+    pub fn new(source: &str) -> Result<Template, String> {
+        if source.len() > MAX_SOURCE_BYTES {
+            return Err(format!(
+                "chat template is too long: expected at most {MAX_SOURCE_BYTES} bytes, found {}",
+                source.len()
+            ));
+        }
+        let text = plain_newlines(source);
+        let text = generation_as_with(&text);
+        let owned = Source(Box::into_raw(text.into_boxed_str()));
+        // SAFETY: the box lives as long as this Template (see Drop) and does not move.
+        let text: &'static str = unsafe { &*owned.0 };
+        let syntax =
+            SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().map_err(|e| e.to_string())?;
+        let ast = machinery::parse(text, "chat template", syntax).map_err(|error| describe(&error))?;
+        let mut generator = CodeGenerator::new("chat template", text);
+        generator.compile_stmt(&ast);
+        let (root, blocks) = generator.finish();
+        let root = python_ops::rewrite(&root);
+        let blocks = blocks.iter().map(|(name, block)| (*name, python_ops::rewrite(block))).collect();
+        Ok(Template { root, blocks, env: environment(), _source: owned })
+    }
+
+    pub fn render(&self, request: &Render) -> Result<String, String> {
+        let variables = json::parse(request.variables)?;
+        if variables.kind() != ValueKind::Map {
+            return Err("the variables of a chat template must be a JSON object".into());
+        }
+        if !request.continue_final_message {
+            return self.evaluate(variables, request.now);
+        }
+        let (variables, final_text) = tag_final_message(&variables)?;
+        cut_after_final_message(self.evaluate(variables, request.now)?, &final_text)
+    }
+
+    fn evaluate(&self, variables: Value, now: Option<i64>) -> Result<String, String> {
+        let limits = RenderLimits::start();
+        python_filters::set_now(now);
+        python_filters::take_raised();
+        let mut text = String::new();
+        let mut output = machinery::make_string_output(&mut text);
+        let result =
+            machinery::eval(&self.env, &self.root, variables, &self.blocks, &mut output, AutoEscape::None).map(|_| ());
+        drop(output);
+        drop(limits);
+        match result {
+            Ok(()) => Ok(text),
+            Err(error) => Err(python_filters::take_raised().unwrap_or_else(|| describe(&error))),
+        }
+    }
+}
+
+fn environment() -> Environment<'static> {
+    let mut env = Environment::new();
+    env.set_undefined_behavior(UndefinedBehavior::Lenient);
+    env.set_auto_escape_callback(|_| AutoEscape::None);
+    env.set_fuel(Some(MAX_INSTRUCTIONS));
+    env.set_recursion_limit(200);
+    env.set_unknown_method_callback(python_methods::call);
+    env.set_formatter(|out, _, value| {
+        memory::check()?;
+        if let Some(text) = value.as_str() {
+            out.write_str(text)?;
+        } else {
+            out.write_str(&to_str(value)?)?;
+        }
+        Ok(())
+    });
+    python_filters::register(&mut env);
+    python_ops::register(&mut env);
+    env
+}
+
+fn describe(error: &Error) -> String {
+    error.to_string()
+}
+
+/// Jinja2 reads every kind of line end as one newline.
+fn plain_newlines(source: &str) -> String {
+    source.replace("\r\n", "\n").replace('\r', "\n")
+}
+
+/// `{% generation %}` marks what an assistant wrote, for training. Rendered, it is a block with its own scope: `with`.
+fn generation_as_with(source: &str) -> String {
+    let mut out = String::with_capacity(source.len());
+    let mut rest = source;
+    while let Some(at) = next_tag(rest) {
+        let (before, tag) = rest.split_at(at);
+        out.push_str(before);
+        let (tag, after) = tag.split_at(tag_end(tag));
+        rest = after;
+        let name = tag[2..].trim_start_matches(['-', '+']).trim_start();
+        let word = name.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default();
+        let replacement = match word {
+            "generation" if tag.starts_with("{%") => "with",
+            "endgeneration" if tag.starts_with("{%") => "endwith",
+            _ => {
+                out.push_str(tag);
+                continue;
+            }
+        };
+        out.push_str(&tag[..tag.len() - name.len()]);
+        out.push_str(replacement);
+        out.push_str(&name[word.len()..]);
+    }
+    out.push_str(rest);
+    out
+}
+
+fn next_tag(text: &str) -> Option<usize> {
+    ["{%", "{{", "{#"].iter().filter_map(|open| text.find(open)).min()
+}
+
+/// Length of the tag at the start of `text`; a closing mark inside quotes does not end it.
+fn tag_end(text: &str) -> usize {
+    let close = match &text[..2] {
+        "{%" => "%}",
+        "{{" => "}}",
+        _ => return text.find("#}").map_or(text.len(), |at| at + 2),
+    };
+    let mut quote = None;
+    let mut is_escaped = false;
+    for (at, c) in text.char_indices().skip(2) {
+        match quote {
+            Some(_) if is_escaped => is_escaped = false,
+            Some(_) if c == '\\' => is_escaped = true,
+            Some(open) if c == open => quote = None,
+            Some(_) => {}
+            None if c == '"' || c == '\'' => quote = Some(c),
+            None if text[at..].starts_with(close) => return at + 2,
+            None => {}
+        }
+    }
+    text.len()
+}
+
+/// The variables with the tag appended to the text of the last message, and that text.
+fn tag_final_message(variables: &Value) -> Result<(Value, String), String> {
+    let wrong = || "continue_final_message needs a last message with a text".to_owned();
+    let messages: Vec<Value> =
+        variables.get_attr("messages").ok().and_then(|m| m.try_iter().ok()).ok_or_else(wrong)?.collect();
+    let (last, before) = messages.split_last().ok_or_else(wrong)?;
+    let content = last.get_attr("content").map_err(|_| wrong())?;
+    let (content, text) = if let Some(text) = content.as_str() {
+        (Value::from(format!("{text}{CONTINUE_TAG}")), text.to_owned())
+    } else {
+        tag_last_text_part(&content).ok_or_else(wrong)?
+    };
+    let mut tagged = before.to_vec();
+    tagged.push(with_entry(last, "content", content));
+    Ok((with_entry(variables, "messages", Value::from(tagged)), text))
+}
+
+fn tag_last_text_part(content: &Value) -> Option<(Value, String)> {
+    let mut parts: Vec<Value> = content.try_iter().ok()?.collect();
+    let part = parts.iter_mut().rev().find(|part| part.get_attr("text").is_ok_and(|text| text.as_str().is_some()))?;
+    let text = part.get_attr("text").ok()?.as_str()?.to_owned();
+    *part = with_entry(part, "text", Value::from(format!("{text}{CONTINUE_TAG}")));
+    Some((Value::from(parts), text))
+}
+
+fn with_entry(map: &Value, name: &str, value: Value) -> Value {
+    let keys = map.try_iter().into_iter().flatten();
+    Value::from_pairs(keys.map(|key| {
+        let entry = if key.as_str() == Some(name) { value.clone() } else { map.get_item(&key).unwrap_or_default() };
+        (key, entry)
+    }))
+}
+
+fn cut_after_final_message(text: String, final_text: &str) -> Result<String, String> {
+    let missing = "continue_final_message is set but the final message does not appear in the chat after applying \
+                   the chat template";
+    let at = text.rfind(CONTINUE_TAG.trim()).ok_or(missing)?;
+    let end = if text[at..].starts_with(CONTINUE_TAG) { at } else { text[..at].trim_end().len() };
+    if !text[..end].contains(final_text.trim()) {
+        return Err(missing.into());
+    }
+    Ok(text[..end].to_owned())
+}
