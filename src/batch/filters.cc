@@ -68,8 +68,9 @@ class CutSearch {
     const std::uint32_t mask = (1U << bits) - 1U;
     // A group below both floors holds nothing to count.
     const std::uint64_t floor_key = std::uint64_t{prefix} << (shift + bits);
-    const float floor = std::max(within_.x, value_of(std::max(key_of(kMinusInfinity),
-                                                   static_cast<std::uint32_t>(floor_key))));
+    const float floor =
+        std::max(within_.x,
+                 value_of(std::max(key_of(kMinusInfinity), static_cast<std::uint32_t>(floor_key))));
     for (std::size_t start = 0; start < logits_.size(); start += kLanes) {
       const std::size_t count = std::min(kLanes, logits_.size() - start);
       const float* x = &logits_[start];

@@ -48,8 +48,7 @@ Token find_first(std::span<const float> logits, float max) {
 Token gumbel_argmax(std::span<const float> logits, const Cut& cut, Token best_token,
                     std::uint64_t seed, std::int64_t position) {
   Token token = best_token;
-  float best =
-      logits[static_cast<std::size_t>(token)] + gumbel_noise(seed, position, best_token);
+  float best = logits[static_cast<std::size_t>(token)] + gumbel_noise(seed, position, best_token);
   std::array<std::uint32_t, kBlock> words;
   for (std::size_t start = 0; start < logits.size(); start += kBlock) {
     const auto block = logits.subspan(start, std::min(kBlock, logits.size() - start));

@@ -31,8 +31,7 @@ void apply_penalties(std::span<float> logits, const RowContext& row) {
   };
   if (row.counts != nullptr)
     for (const TokenCounts::Entry& entry : row.counts->entries())
-      penalize(logits, entry.token, entry.output_count + count_ancestors(entry.token),
-               *row.params);
+      penalize(logits, entry.token, entry.output_count + count_ancestors(entry.token), *row.params);
   for (std::size_t i = 0; i < row.ancestors.size(); ++i) {
     const Token token = row.ancestors[i];
     const auto before = row.ancestors.first(i);

@@ -46,8 +46,7 @@ void report(SampledToken& out, std::span<const float> logits, float max,
   out.logprob = logprobs.of(out.token);
   out.top = logprobs.top(params.top_logprobs);
   out.token_logprobs.reserve(params.logprob_tokens.size());
-  for (const Token token : params.logprob_tokens)
-    out.token_logprobs.push_back(logprobs.of(token));
+  for (const Token token : params.logprob_tokens) out.token_logprobs.push_back(logprobs.of(token));
 }
 
 // A row without a single possible token: nothing can be drawn, but the sequence must go on.
@@ -90,8 +89,7 @@ SampledToken sample_row(std::span<float> logits, const RowContext& row) {
   return out;
 }
 
-SampledToken score_token(std::span<const float> logits, Token token,
-                         const SamplingParams& params) {
+SampledToken score_token(std::span<const float> logits, Token token, const SamplingParams& params) {
   std::vector<float> copy(logits.begin(), logits.end());
   SamplingParams plain;
   plain.temperature = 0.0F;

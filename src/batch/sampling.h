@@ -78,11 +78,11 @@ struct SampledToken {
 // One row's context besides its logits.
 struct RowContext {
   const SamplingParams* params = nullptr;
-  const TokenCounts* counts = nullptr;  // may be null when there are no penalties
+  const TokenCounts* counts = nullptr;    // may be null when there are no penalties
   std::span<const Token> ancestors = {};  // tree tokens after the committed text up to this row,
                                           // oldest first, without the root
-  std::int64_t position = 0;         // absolute position of the token to be sampled
-  int generated = 0;                 // tokens generated before it
+  std::int64_t position = 0;              // absolute position of the token to be sampled
+  int generated = 0;                      // tokens generated before it
   std::span<const std::uint32_t> allowed = {};  // bit per token (grammar), empty: all
 };
 

@@ -57,10 +57,8 @@ TEST(DraftTrees, pruning_keeps_a_prefix) {
 
 // Golden trees of SGLang's tests: links (first child, next sibling) given there, as parents here.
 TEST(Tree, depths_give_the_positions_of_known_trees) {
-  EXPECT_EQ(depths({-1, 0, 0, 1, 2, 3, 4, 5}),
-            (std::vector<std::int32_t>{0, 1, 1, 2, 2, 3, 3, 4}));
-  EXPECT_EQ(depths({-1, 0, 1, 1, 1, 1, 3, 6}),
-            (std::vector<std::int32_t>{0, 1, 2, 2, 2, 2, 3, 4}));
+  EXPECT_EQ(depths({-1, 0, 0, 1, 2, 3, 4, 5}), (std::vector<std::int32_t>{0, 1, 1, 2, 2, 3, 3, 4}));
+  EXPECT_EQ(depths({-1, 0, 1, 1, 1, 1, 3, 6}), (std::vector<std::int32_t>{0, 1, 2, 2, 2, 2, 3, 4}));
   EXPECT_EQ(depths({-1, 0, 0, 2}), (std::vector<std::int32_t>{0, 1, 1, 2}));
 }
 

@@ -1,0 +1,40 @@
+#pragma once
+// The parts of a step that are bookkeeping rather than arithmetic, shared by the backends that run
+// on the host: rows from the plan, the walk over logits, the moves of accepted KV. Not an Ops: no
+// state. Called by the engine thread; verify and keep spread their work over the pool.
+
+#include <span>
+#include <vector>
+
+#include "backend/ops.h"
+#include "base/threads.h"
+
+namespace foretoken {
+
+// Fills `batch` from scratch (its vectors keep their capacity). Entries become sequences in the
+// order of the plan; each has its chain rows first, then its tree's nodes.
+void layout_rows(const StepPlan& plan, const DraftTrees& trees, const SeqTable& table,
+                 Batch& batch);
+
+// Chain rows [begin, end) of an entry whose next token is scored. Empty without score_from; the
+// last chain row counts only if its successor is known.
+struct ScoredRows {
+  int begin = 0;
+  int end = 0;
+  int size() const { return end - begin; }
+};
+ScoredRows scored_rows(const StepEntry& entry);
+
+// Ops::verify. logits [batch.logit_rows.size(), vocab] f32, modified.
+Walk verify_trees(ThreadPool& pool, const StepPlan& plan, const DraftTrees& trees,
+                  const Batch& batch, Tensor logits);
+
+// Ops::kv_keep: the accepted node at depth d moves to where node d was stored.
+void keep_kv(ThreadPool& pool, const Walk& walk, const Batch& batch,
+             std::span<const KvLayer> layers);
+
+// The KV slots (page * kPageTokens + offset) that a row attends, in the order of their logical
+// positions 0 .. position of the row: committed text, chain, ancestors by depth, the row itself.
+void visible_slots(const Batch& batch, int row, std::vector<std::int32_t>& out);
+
+}  // namespace foretoken

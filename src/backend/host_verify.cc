@@ -1,0 +1,72 @@
+#include "backend/host_step.h"
+#include "base/error.h"
+#include "batch/verify.h"
+
+namespace foretoken {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// One item of work: the walk of an entry's tree, or the score of one of its chain rows.
+struct Job {
+  int entry;
+  int scored;     // index among the entry's scored rows; -1: the walk
+  int logit_row;  // of the scored row or of the tree's root
+};
+
+// The token that follows chain row i of the entry.
+Token next_token(const StepEntry& entry, const DraftTrees& trees, int i) {
+  if (at(i) + 1 < entry.chain.size()) return entry.chain[at(i) + 1];
+  return entry.has_tree ? trees.tokens(entry.slot)[0] : entry.after_chain;
+}
+
+std::vector<Job> list_jobs(const StepPlan& plan, const DraftTrees& trees) {
+  std::vector<Job> jobs;
+  int logit_row = 0;
+  for (std::size_t e = 0; e < plan.entries.size(); ++e) {
+    const StepEntry& entry = plan.entries[e];
+    const int scored = scored_rows(entry).size();
+    for (int i = 0; i < scored; ++i) jobs.push_back({static_cast<int>(e), i, logit_row++});
+    if (!entry.has_tree) continue;
+    jobs.push_back({static_cast<int>(e), -1, logit_row});
+    logit_row += trees.size(entry.slot);
+  }
+  return jobs;
+}
+
+}  // namespace
+
+Walk verify_trees(ThreadPool& pool, const StepPlan& plan, const DraftTrees& trees,
+                  const Batch& batch, Tensor logits) {
+  const auto rows = static_cast<std::int64_t>(batch.logit_rows.size());
+  Walk walk;
+  walk.seqs.resize(plan.entries.size());
+  for (std::size_t e = 0; e < plan.entries.size(); ++e) {
+    walk.seqs[e].slot = plan.entries[e].slot;
+    walk.seqs[e].scored.resize(at(scored_rows(plan.entries[e]).size()));
+  }
+  const std::vector<Job> jobs = list_jobs(plan, trees);
+  if (jobs.empty()) return walk;
+  expect(logits, {rows, -1}, DType::kF32);
+  const auto vocab = at(logits.dim(1));
+  pool.parallel_for(static_cast<int>(jobs.size()), [&](int item, int) {
+    const Job& job = jobs[at(item)];
+    const StepEntry& entry = plan.entries[at(job.entry)];
+    WalkSeq& seq = walk.seqs[at(job.entry)];
+    if (job.scored >= 0) {
+      const Token next = next_token(entry, trees, scored_rows(entry).begin + job.scored);
+      seq.scored[at(job.scored)] =
+          score_token({logits.row_f32(job.logit_row), vocab}, next, *entry.params);
+      return;
+    }
+    const BatchSeq& facts = batch.seqs[at(job.entry)];
+    WalkSeq found = walk_tree(entry, trees, facts.base + facts.chain, [&](int node) {
+      return std::span(logits.row_f32(job.logit_row + node), vocab);
+    });
+    seq.path = std::move(found.path);
+    seq.emitted = std::move(found.emitted);
+  });
+  return walk;
+}
+
+}  // namespace foretoken

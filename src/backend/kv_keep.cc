@@ -1,0 +1,62 @@
+#include <cstring>
+
+#include "backend/host_step.h"
+
+namespace foretoken {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+struct Move {
+  std::int32_t from, to;  // KV slots
+};
+
+// In path order. Nodes ascend along a path and node n at depth d has n >= d, so no source is
+// overwritten before it is read.
+std::vector<Move> list_moves(const Walk& walk, const Batch& batch) {
+  std::vector<Move> moves;
+  for (std::size_t s = 0; s < walk.seqs.size(); ++s) {
+    const std::vector<std::int32_t>& path = walk.seqs[s].path;
+    const std::int32_t root_row = batch.seqs[s].first_row + batch.seqs[s].chain;
+    for (std::size_t depth = 0; depth < path.size(); ++depth)
+      if (path[depth] != static_cast<std::int32_t>(depth))
+        moves.push_back(
+            {batch.kv_slot[at(root_row + path[depth])], batch.kv_slot[at(root_row) + depth]});
+  }
+  return moves;
+}
+
+template <typename Element>
+void move_slot(const KvLayer& kv, const Move& move) {
+  const std::int64_t heads = kv.k.dim(1), dim = kv.k.dim(2);
+  const std::int64_t from_page = move.from / kPageTokens, from = move.from % kPageTokens;
+  const std::int64_t to_page = move.to / kPageTokens, to = move.to % kPageTokens;
+  auto* k = static_cast<Element*>(kv.k.data());
+  auto* v = static_cast<Element*>(kv.v.data());
+  for (std::int64_t i = 0; i < heads * dim; ++i)
+    k[(to_page * heads * dim + i) * kPageTokens + to] =
+        k[(from_page * heads * dim + i) * kPageTokens + from];
+  for (std::int64_t h = 0; h < heads; ++h)
+    std::memcpy(v + ((to_page * heads + h) * kPageTokens + to) * dim,
+                v + ((from_page * heads + h) * kPageTokens + from) * dim,
+                at(dim) * sizeof(Element));
+}
+
+}  // namespace
+
+void keep_kv(ThreadPool& pool, const Walk& walk, const Batch& batch,
+             std::span<const KvLayer> layers) {
+  const std::vector<Move> moves = list_moves(walk, batch);
+  if (moves.empty()) return;
+  pool.parallel_for(static_cast<int>(layers.size()), [&](int layer, int) {
+    const KvLayer& kv = layers[at(layer)];
+    for (const Move& move : moves) {
+      if (dtype_bytes(kv.k.dtype()) == 2)
+        move_slot<std::uint16_t>(kv, move);
+      else
+        move_slot<float>(kv, move);
+    }
+  });
+}
+
+}  // namespace foretoken

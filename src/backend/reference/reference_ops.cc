@@ -1,0 +1,268 @@
+#include "backend/reference/reference_ops.h"
+
+#include <cmath>
+#include <vector>
+
+#include "backend/float_view.h"
+#include "backend/host_step.h"
+#include "tensor/arena.h"
+#include "tensor/buffer.h"
+
+namespace foretoken {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+class ReferenceLinear final : public PackedLinear {
+ public:
+  explicit ReferenceLinear(const LinearParts& parts) : dtype_(parts.dtype) {
+    in_ = parts.weights[0].dim(1);
+    for (std::size_t p = 0; p < parts.weights.size(); ++p) {
+      const Tensor& w = parts.weights[p];
+      CHECK(w.dim(1) == in_) << "stacked matrices of widths " << in_ << " and " << w.dim(1);
+      for (std::int64_t i = 0; i < w.elements(); ++i)
+        weight_.push_back(round_to(dtype_, load_float(w.data(), w.dtype(), i)));
+      const bool has_bias = p < parts.biases.size() && !parts.biases[p].empty();
+      for (std::int64_t i = 0; i < w.dim(0); ++i)
+        bias_.push_back(has_bias ? load_float(parts.biases[p].data(), parts.biases[p].dtype(), i)
+                                 : 0.0F);
+    }
+  }
+
+  std::int64_t in_width() const override { return in_; }
+  std::int64_t out_width() const override { return static_cast<std::int64_t>(bias_.size()); }
+  std::size_t bytes() const override { return weight_.size() * sizeof(float); }
+
+  const float* row(std::int64_t n) const { return weight_.data() + n * in_; }
+  float bias(std::int64_t n) const { return bias_[at(n)]; }
+  // What the product sees of an input: bf16 weights meet inputs rounded to bf16.
+  float input(float x) const { return dtype_ == DType::kBF16 ? round_to(DType::kBF16, x) : x; }
+
+ private:
+  DType dtype_;
+  std::int64_t in_ = 0;
+  std::vector<float> weight_;  // [out, in]
+  std::vector<float> bias_;
+};
+
+const ReferenceLinear& reference(const PackedLinear& w) {
+  return static_cast<const ReferenceLinear&>(w);
+}
+
+void norm_row(const float* x, const float* weight, std::int64_t width, float eps, float* out) {
+  double sum = 0.0;
+  for (std::int64_t i = 0; i < width; ++i) sum += static_cast<double>(x[i]) * x[i];
+  const double scale = 1.0 / std::sqrt(sum / static_cast<double>(width) + eps);
+  for (std::int64_t i = 0; i < width; ++i) out[i] = static_cast<float>(x[i] * scale * weight[i]);
+}
+
+// Pairs element i with element i + rotary_dim / 2.
+void rotate(float* head, const RopeTable& rope, std::int32_t position) {
+  const int half = rope.rotary_dim / 2;
+  const float* cos = rope.cos.row_f32(position);
+  const float* sin = rope.sin.row_f32(position);
+  for (int i = 0; i < half; ++i) {
+    const float a = head[i], b = head[i + half];
+    head[i] = a * cos[i] - b * sin[i];
+    head[i + half] = b * cos[i] + a * sin[i];
+  }
+}
+
+class ReferenceOps final : public Ops {
+ public:
+  explicit ReferenceOps(ThreadPool& pool) : pool_(pool) {}
+
+  std::string description() const override {
+    return "reference, " + std::to_string(pool_.size()) + " threads";
+  }
+
+  std::unique_ptr<PackedLinear> pack(const LinearParts& parts) override {
+    return std::make_unique<ReferenceLinear>(parts);
+  }
+
+  Tensor alloc(DType dtype, Shape shape) override {
+    owned_.emplace_back(at(shape.elements()) * dtype_bytes(dtype));
+    return owned_.back().view(dtype, shape);
+  }
+
+  Tensor temp(DType dtype, Shape shape) override { return scratch_.alloc(dtype, shape); }
+
+  void layout(const StepPlan& plan, const DraftTrees& trees, const SeqTable& table,
+              Batch& batch) override {
+    scratch_.reset();
+    layout_rows(plan, trees, table, batch);
+  }
+
+  void embed(const PackedLinear& table, std::span<const Token> tokens, Tensor out) override {
+    expect(out, {static_cast<std::int64_t>(tokens.size()), table.in_width()}, DType::kF32);
+    for (std::size_t r = 0; r < tokens.size(); ++r)
+      std::copy_n(reference(table).row(tokens[r]), table.in_width(),
+                  out.row_f32(static_cast<std::int64_t>(r)));
+  }
+
+  void norm(Tensor x, Tensor weight, float eps, Tensor out) override {
+    expect(x, {-1, weight.dim(0)}, DType::kF32);
+    expect(out, {x.dim(0), x.dim(1)}, DType::kF32);
+    each_row(x, [&](std::int64_t r) {
+      norm_row(x.row_f32(r), weight.f32(), x.dim(1), eps, out.row_f32(r));
+    });
+  }
+
+  void add_norm(Tensor residual, Tensor delta, Tensor weight, float eps, Tensor out) override {
+    add(residual, delta);
+    norm(residual, weight, eps, out);
+  }
+
+  void add(Tensor residual, Tensor delta) override {
+    expect(delta, {residual.dim(0), residual.dim(1)}, DType::kF32);
+    for (std::int64_t i = 0; i < residual.elements(); ++i) residual.f32()[i] += delta.f32()[i];
+  }
+
+  void linear(const PackedLinear& w, Tensor x, Tensor y) override {
+    expect(x, {-1, w.in_width()}, DType::kF32);
+    expect(y, {x.dim(0), w.out_width()}, DType::kF32);
+    const ReferenceLinear& packed = reference(w);
+    std::vector<float> input(at(x.elements()));
+    for (std::size_t i = 0; i < input.size(); ++i) input[i] = packed.input(x.f32()[i]);
+    pool_.parallel_for(static_cast<int>(w.out_width()), [&](int n, int) {
+      for (std::int64_t r = 0; r < x.dim(0); ++r) {
+        const float* in = input.data() + r * w.in_width();
+        double sum = 0.0;
+        for (std::int64_t k = 0; k < w.in_width(); ++k)
+          sum += static_cast<double>(packed.row(n)[k]) * in[k];
+        y.row_f32(r)[n] = static_cast<float>(sum + packed.bias(n));
+      }
+    });
+  }
+
+  void rope_store_kv(Tensor qkv, const RopeTable& rope, const QkNorm& qk_norm,
+                     const AttentionShape& shape, const Batch& batch, const KvLayer& kv,
+                     Tensor q) override {
+    const std::int64_t dim = shape.head_dim;
+    expect(qkv, {batch.rows, (shape.heads + 2 * shape.kv_heads) * dim}, DType::kF32);
+    expect(q, {batch.rows, shape.heads * dim}, DType::kF32);
+    each_row(q, [&](std::int64_t r) {
+      std::vector<float> head(at(dim));
+      const auto turn = [&](const float* from, const Tensor& weight) {
+        head.assign(from, from + dim);
+        if (!weight.empty()) norm_row(from, weight.f32(), dim, qk_norm.eps, head.data());
+        rotate(head.data(), rope, batch.position[at(r)]);
+      };
+      const float* row = qkv.row_f32(r);
+      for (std::int64_t h = 0; h < shape.heads; ++h) {
+        turn(row + h * dim, qk_norm.q_weight);
+        std::copy(head.begin(), head.end(), q.row_f32(r) + h * dim);
+      }
+      if (batch.kv_slot[at(r)] < 0) return;
+      for (std::int64_t h = 0; h < shape.kv_heads; ++h) {
+        turn(row + (shape.heads + h) * dim, qk_norm.k_weight);
+        const float* v = row + (shape.heads + shape.kv_heads + h) * dim;
+        store_head(kv, batch.kv_slot[at(r)], h, head.data(), v);
+      }
+    });
+  }
+
+  void attention(Tensor q, const KvLayer& kv, const AttentionShape& shape, const Batch& batch,
+                 Tensor out) override {
+    expect(q, {batch.rows, shape.heads * shape.head_dim}, DType::kF32);
+    expect(out, {batch.rows, shape.heads * shape.head_dim}, DType::kF32);
+    each_row(q, [&](std::int64_t r) {
+      std::vector<std::int32_t> slots;
+      visible_slots(batch, static_cast<int>(r), slots);
+      if (shape.window > 0 && slots.size() > at(shape.window))
+        slots.erase(slots.begin(), slots.end() - shape.window);
+      for (int h = 0; h < shape.heads; ++h)
+        attend(q.row_f32(r) + h * shape.head_dim, kv, shape, h, slots,
+               out.row_f32(r) + h * shape.head_dim);
+    });
+  }
+
+  void gated_act(Tensor gate_up, Tensor out) override {
+    const std::int64_t width = out.dim(1);
+    expect(gate_up, {out.dim(0), 2 * width}, DType::kF32);
+    each_row(out, [&](std::int64_t r) {
+      const float* gate = gate_up.row_f32(r);
+      for (std::int64_t i = 0; i < width; ++i) {
+        const double g = gate[i];
+        out.row_f32(r)[i] = static_cast<float>(g / (1.0 + std::exp(-g)) * gate[width + i]);
+      }
+    });
+  }
+
+  void gather_rows(Tensor x, std::span<const std::int32_t> rows, Tensor out) override {
+    expect(out, {static_cast<std::int64_t>(rows.size()), x.dim(1)}, DType::kF32);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      std::copy_n(x.row_f32(rows[i]), x.dim(1), out.row_f32(static_cast<std::int64_t>(i)));
+  }
+
+  Walk verify(const StepPlan& plan, const DraftTrees& trees, const Batch& batch,
+              Tensor logits) override {
+    return verify_trees(pool_, plan, trees, batch, logits);
+  }
+
+  void kv_keep(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) override {
+    keep_kv(pool_, walk, batch, layers);
+  }
+
+ private:
+  template <typename Body>
+  void each_row(const Tensor& x, Body body) {
+    pool_.parallel_for(static_cast<int>(x.dim(0)), [&](int r, int) { body(r); });
+  }
+
+  // Index of element d of a head at a slot in k [pages, heads, dim, slots] and v [pages, heads,
+  // slots, dim].
+  static std::int64_t k_index(const KvLayer& kv, std::int32_t slot, std::int64_t h,
+                              std::int64_t d) {
+    return ((slot / kPageTokens * kv.k.dim(1) + h) * kv.k.dim(2) + d) * kPageTokens +
+           slot % kPageTokens;
+  }
+  static std::int64_t v_index(const KvLayer& kv, std::int32_t slot, std::int64_t h,
+                              std::int64_t d) {
+    return ((slot / kPageTokens * kv.v.dim(1) + h) * kPageTokens + slot % kPageTokens) *
+               kv.v.dim(3) +
+           d;
+  }
+
+  static void store_head(const KvLayer& kv, std::int32_t slot, std::int64_t h, const float* k,
+                         const float* v) {
+    for (std::int64_t d = 0; d < kv.k.dim(2); ++d) {
+      store_float(kv.k.data(), kv.k.dtype(), k_index(kv, slot, h, d), k[d]);
+      store_float(kv.v.data(), kv.v.dtype(), v_index(kv, slot, h, d), v[d]);
+    }
+  }
+
+  static void attend(const float* q, const KvLayer& kv, const AttentionShape& shape, int head,
+                     const std::vector<std::int32_t>& slots, float* out) {
+    const int h = head / (shape.heads / shape.kv_heads);
+    std::vector<double> p(slots.size());
+    double max = -INFINITY, sum = 0.0;
+    for (std::size_t j = 0; j < slots.size(); ++j) {
+      double dot = 0.0;
+      for (int d = 0; d < shape.head_dim; ++d)
+        dot += static_cast<double>(q[d]) *
+               load_float(kv.k.data(), kv.k.dtype(), k_index(kv, slots[j], h, d));
+      p[j] = dot * shape.scale;
+      max = std::max(max, p[j]);
+    }
+    for (double& x : p) sum += x = std::exp(x - max);
+    for (int d = 0; d < shape.head_dim; ++d) {
+      double o = 0.0;
+      for (std::size_t j = 0; j < slots.size(); ++j)
+        o += p[j] * load_float(kv.v.data(), kv.v.dtype(), v_index(kv, slots[j], h, d));
+      out[d] = static_cast<float>(o / sum);
+    }
+  }
+
+  ThreadPool& pool_;
+  std::vector<Buffer> owned_;
+  Arena scratch_;
+};
+
+}  // namespace
+
+std::unique_ptr<Ops> make_reference_backend(ThreadPool& pool) {
+  return std::make_unique<ReferenceOps>(pool);
+}
+
+}  // namespace foretoken
