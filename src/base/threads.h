@@ -1,10 +1,10 @@
 #pragma once
 // The compute thread pool: pinned workers that know only parallel_for.
 // Not a task system: no futures, no nesting, one caller at a time (the engine thread, which works
-// too). Workers run with FTZ and DAZ set; so does the caller inside parallel_for. Items are handed
-// out dynamically, so results must not depend on which worker runs an item. Idle workers spin
-// briefly, then sleep in the kernel; a core shared with another process costs its share, not a
-// collapse.
+// too). Workers run with FTZ and DAZ set; so does the caller inside parallel_for. Each worker starts
+// on its own contiguous share of the items and then takes from the others, so results must not
+// depend on which worker runs an item. Nobody waits for a worker that has not begun an item, and
+// every wait ends in the kernel: a core shared with another process costs its share, not a collapse.
 
 #include <functional>
 #include <memory>
@@ -13,7 +13,8 @@ namespace foretoken {
 
 class ThreadPool {
  public:
-  // threads: workers including the caller; 0 = usable_cores(). pin: bind each to one core.
+  // threads: workers including the caller; 0 = usable_cores(). pin: bind each worker to one core;
+  // ignored unless the pool fills the machine, because two small pools would take the same cores.
   explicit ThreadPool(int threads = 0, bool pin = true);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -22,14 +23,20 @@ class ThreadPool {
   int size() const;
 
   // Calls body(item, worker) once for each item in [0, items), worker in [0, size()); returns when
-  // all are done. Few items or a pool of one run on the caller. body must not throw.
+  // all are done. The caller is worker 0. Few items or a pool of one run on the caller. body must
+  // not throw and not call parallel_for.
   void parallel_for(int items, const std::function<void(int item, int worker)>& body);
 
   // Calls body(worker) once on every worker, concurrently (first-touch placement, per-worker
   // set-up).
   void on_each_worker(const std::function<void(int worker)>& body);
 
-  // Cores this process may use: affinity mask, capped by the CPU quota of its cgroup, at least 1.
+  // Binds the calling thread to worker 0's core, when the pool pins. For the thread that calls
+  // parallel_for from now on; threads that it starts later inherit the binding.
+  void pin_caller();
+
+  // Cores this process may use: physical cores of the affinity mask, capped by the CPU quota of its
+  // cgroup (a fraction counts as a core), at least 1.
   static int usable_cores();
 
  private:

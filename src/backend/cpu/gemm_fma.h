@@ -1,0 +1,207 @@
+#pragma once
+// GEMM micro-kernels made of plain fused multiply-adds over V16: both orders of bf16 weights and the
+// single chain of fp16 and float32 weights. These loops define the numbers; dot-product instructions
+// reproduce them.
+// For translation units of kernels only (v16.h).
+
+#include "backend/cpu/gemm_loops.h"
+
+namespace foretoken {
+namespace {
+
+// How many V16 the register file holds.
+#if defined(FT_V16_AVX512)
+constexpr int kRegisters = 32;
+#elif defined(FT_V16_AVX2)
+constexpr int kRegisters = 8;
+#else
+constexpr int kRegisters = 4;
+#endif
+
+// bf16 tiles [N/32][K/32][2][16 k-pairs][16 columns][2].
+struct Bf16Weights {
+  static constexpr int kTileBytes = 1024, kTilePairBytes = 2 * kTileBytes;
+  static const char* weights_at(const GemmCall& call, int col, int k) {
+    return static_cast<const char*>(call.weights) + col / kBlockCols * call.block_bytes +
+           k / kBlockK * kTilePairBytes + col % kBlockCols / 16 * kTileBytes;
+  }
+  FT_INLINE static std::int64_t vec_offset(const Panel& panel, int v) {
+    return v / 2 * panel.block_bytes + v % 2 * kTileBytes;
+  }
+};
+
+FT_INLINE V16 even_of(const char* pairs) {
+  return even_bf16(reinterpret_cast<const std::uint16_t*>(pairs));
+}
+FT_INLINE V16 odd_of(const char* pairs) {
+  return odd_bf16(reinterpret_cast<const std::uint16_t*>(pairs));
+}
+
+// x as the bf16 kernels below read it: rounded to bf16, kept as float32.
+inline void pack_x_rounded(const float* x, std::int64_t k, void* packed, std::int64_t x_stride,
+                           int first, int count) {
+  for (int row = first; row < first + count; ++row) {
+    const float* from = x + row * k;
+    float* to = static_cast<float*>(packed) + row * x_stride;
+    std::int64_t i = 0;
+    for (; i + 16 <= k; i += 16) store(to + i, round_bf16(load(from + i)));
+    for (; i < (k + kBlockK - 1) / kBlockK * kBlockK; i += 16) {
+      const std::int64_t n = k - i;
+      store(to + i, n > 0 ? round_bf16(load_n(from + i, static_cast<int>(n))) : zero());
+    }
+  }
+}
+
+// Pair order: acc = even * even + (odd * odd + acc).
+struct PairOrder : Bf16Weights {
+  static constexpr int kXBytes = 4;
+  static constexpr int kFewRows = kRegisters == 32 ? 12 : kRegisters == 8 ? 2 : 1;
+  static constexpr int kManyRows = kRegisters >= 8 ? 6 : 2;
+  static constexpr int kManyVecs = kRegisters == 32 ? 4 : 1;
+
+  template <int R, int V>
+  static __attribute__((noinline)) void run(const Panel& panel) {
+    V16 acc[R][V];
+    load_accumulators(panel, acc);
+    const char* w = panel.weights;
+    const char* x = panel.x;
+    for (int k = 0; k < panel.k; k += kBlockK, w += kTilePairBytes, x += kBlockK * kXBytes) {
+      for (int pair = 0; pair < kBlockK / 2; ++pair) step(w + pair * 64, x + pair * 8, panel, acc);
+    }
+    store_accumulators(panel, acc);
+  }
+
+ private:
+  template <int R, int V>
+  FT_INLINE static void step(const char* w, const char* x, const Panel& panel, V16 (&acc)[R][V]) {
+    V16 b[V];
+    FT_UNROLL
+    for (int v = 0; v < V; ++v) {
+      prefetch_l1(w + vec_offset(panel, v) + kPrefetchBytes);
+      b[v] = odd_of(w + vec_offset(panel, v));
+    }
+    chain(x + 4, panel, b, acc);
+    FT_UNROLL
+    for (int v = 0; v < V; ++v) b[v] = even_of(w + vec_offset(panel, v));
+    chain(x, panel, b, acc);
+  }
+  template <int R, int V>
+  FT_INLINE static void chain(const char* x, const Panel& panel, const V16 (&b)[V],
+                              V16 (&acc)[R][V]) {
+    FT_UNROLL
+    for (int r = 0; r < R; ++r) {
+      const V16 a = set1(*reinterpret_cast<const float*>(x + r * panel.x_row_bytes));
+      FT_UNROLL
+      for (int v = 0; v < V; ++v) acc[r][v] = fma(b[v], a, acc[r][v]);
+    }
+  }
+};
+
+// Tile order: per block of 32, acc = acc + (chain over even k + chain over odd k).
+struct TileOrder : Bf16Weights {
+  static constexpr int kXBytes = 4;
+  static constexpr int kFewRows = kRegisters == 32 ? 6 : 1;
+  static constexpr int kManyRows = kRegisters == 32 ? 6 : kRegisters == 8 ? 3 : 1;
+  static constexpr int kManyVecs = kRegisters == 32 ? 2 : 1;
+
+  template <int R, int V>
+  static __attribute__((noinline)) void run(const Panel& panel) {
+    V16 acc[R][V];
+    load_accumulators(panel, acc);
+    const char* w = panel.weights;
+    const char* x = panel.x;
+    for (int k = 0; k < panel.k; k += kBlockK, w += kTilePairBytes, x += kBlockK * kXBytes)
+      add_block(w, x, panel, acc);
+    store_accumulators(panel, acc);
+  }
+
+ private:
+  template <int R, int V>
+  FT_INLINE static void add_block(const char* w, const char* x, const Panel& panel,
+                                  V16 (&acc)[R][V]) {
+    V16 even[R][V], odd[R][V];
+    FT_UNROLL
+    for (int r = 0; r < R; ++r) {
+      FT_UNROLL
+      for (int v = 0; v < V; ++v) even[r][v] = odd[r][v] = zero();
+    }
+    for (int pair = 0; pair < kBlockK / 2; ++pair, w += 64, x += 8) {
+      FT_UNROLL
+      for (int v = 0; v < V; ++v) {
+        prefetch_l1(w + vec_offset(panel, v) + kPrefetchBytes);
+        const V16 b0 = even_of(w + vec_offset(panel, v)), b1 = odd_of(w + vec_offset(panel, v));
+        FT_UNROLL
+        for (int r = 0; r < R; ++r) {
+          const float* a = reinterpret_cast<const float*>(x + r * panel.x_row_bytes);
+          even[r][v] = fma(b0, set1(a[0]), even[r][v]);
+          odd[r][v] = fma(b1, set1(a[1]), odd[r][v]);
+        }
+      }
+    }
+    FT_UNROLL
+    for (int r = 0; r < R; ++r) {
+      FT_UNROLL
+      for (int v = 0; v < V; ++v) acc[r][v] = add(acc[r][v], add(even[r][v], odd[r][v]));
+    }
+  }
+};
+
+// fp16 and float32 weights [N/16][K][16]: acc = w * x + acc in ascending k, x unrounded.
+template <int WeightBytes>
+struct OneChain {
+  static constexpr int kXBytes = 4;
+  static constexpr int kFewRows = PairOrder::kFewRows;
+  static constexpr int kManyRows = PairOrder::kManyRows, kManyVecs = PairOrder::kManyVecs;
+
+  static const char* weights_at(const GemmCall& call, int col, int k) {
+    return static_cast<const char*>(call.weights) + col / 16 * call.block_bytes +
+           std::int64_t{k} * 16 * WeightBytes;
+  }
+
+  template <int R, int V>
+  static __attribute__((noinline)) void run(const Panel& panel) {
+    V16 acc[R][V];
+    load_accumulators(panel, acc);
+    const char* w = panel.weights;
+    const char* x = panel.x;
+    for (int k = 0; k < panel.k; ++k, w += 16 * WeightBytes, x += kXBytes) {
+      V16 b[V];
+      FT_UNROLL
+      for (int v = 0; v < V; ++v) {
+        prefetch_l1(w + v * panel.block_bytes + kPrefetchBytes);
+        b[v] = widen(w + v * panel.block_bytes);
+      }
+      FT_UNROLL
+      for (int r = 0; r < R; ++r) {
+        const V16 a = set1(*reinterpret_cast<const float*>(x + r * panel.x_row_bytes));
+        FT_UNROLL
+        for (int v = 0; v < V; ++v) acc[r][v] = fma(b[v], a, acc[r][v]);
+      }
+    }
+    store_accumulators(panel, acc);
+  }
+
+ private:
+  FT_INLINE static V16 widen(const char* w) {
+    if constexpr (WeightBytes == 2)
+      return load_f16(reinterpret_cast<const std::uint16_t*>(w));
+    else
+      return load(reinterpret_cast<const float*>(w));
+  }
+};
+
+template <class M>
+constexpr GemmKernels fma_gemm(decltype(GemmKernels::pack_x) pack_x) {
+  return {.pack_x = pack_x,
+          .run = run_gemm<M>,
+          .x_bytes = M::kXBytes,
+          .row_step = 1,
+          .max_rows = 1 << 20};
+}
+constexpr GemmKernels pair_order_gemm() { return fma_gemm<PairOrder>(pack_x_rounded); }
+constexpr GemmKernels tile_order_gemm() { return fma_gemm<TileOrder>(pack_x_rounded); }
+constexpr GemmKernels f16_gemm() { return fma_gemm<OneChain<2>>(nullptr); }
+constexpr GemmKernels f32_gemm() { return fma_gemm<OneChain<4>>(nullptr); }
+
+}  // namespace
+}  // namespace foretoken

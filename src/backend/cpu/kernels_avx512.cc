@@ -1,0 +1,18 @@
+// The kernel table of the instruction set "avx512".
+#define FT_V16_AVX512
+#include "backend/cpu/kernels.h"
+
+#include "backend/cpu/gemm_fma.h"
+#include "backend/cpu/op_kernels_body.h"
+
+namespace foretoken {
+
+KernelTable avx512_kernels() {
+  return {.bf16_tile = tile_order_gemm(),
+          .bf16_pair = pair_order_gemm(),
+          .f16 = f16_gemm(),
+          .f32 = f32_gemm(),
+          .ops = op_kernels()};
+}
+
+}  // namespace foretoken

@@ -1,0 +1,69 @@
+#pragma once
+// V16: sixteen float32 lanes as one __m512, two __m256 or float[16], so that a kernel written once
+// gives the same bits on every instruction set: every operation below is exactly rounded per lane,
+// and horizontal ones use one fixed tree.
+// For translation units of kernels only: each defines one of FT_V16_SCALAR, FT_V16_AVX2,
+// FT_V16_AVX512 before including this; everything lives in an anonymous namespace. Expects FTZ and
+// DAZ to be set. Include no standard header with inline functions beside it (see kernels.h).
+//
+// Every variant defines:
+//   V16 load(p)  load_n(p, n): lanes >= n are 0  set1(f)  zero()    void store(p, v)  store_n(p, v, n)
+//   fma(a, b, c) = a * b + c rounded once   add sub mul div sqrt
+//   max(a, b) = a > b ? a : b    min(a, b) = a < b ? a : b    (b where one is NaN)
+//   M16 less(a, b)  less_equal(a, b)  is_nan(a)  lanes(bits)  select(m, a, b) = m ? a : b
+//   round_even(a): to the nearest integer, ties to even
+//   load_bf16(p) store_bf16(p, v) load_f16(p) store_f16(p, v): 16 elements; rounding as in
+//     tensor/float16.h    round_bf16(v): through bf16 and back
+//   even_bf16(p), odd_bf16(p): elements 0, 2, .. 30 and 1, 3, .. 31 of p[32]
+//   add_exponent(a, t): a * 2^n for t = n + kRoundMagic, n and the result in range
+//   reduce_sum(a), reduce_max(a): lane i with i + 8, then + 4, + 2, + 1
+
+#include <cstddef>
+#include <cstdint>
+
+#include <immintrin.h>
+
+#define FT_INLINE inline __attribute__((always_inline))
+
+#if defined(FT_V16_AVX512)
+#include "backend/cpu/v16_avx512.h"
+#elif defined(FT_V16_AVX2)
+#include "backend/cpu/v16_avx2.h"
+#elif defined(FT_V16_SCALAR)
+#include "backend/cpu/v16_scalar.h"
+#else
+#error "define FT_V16_SCALAR, FT_V16_AVX2 or FT_V16_AVX512"
+#endif
+
+namespace foretoken {
+namespace {
+
+// Adding 1.5 * 2^23 leaves the nearest integer in the low bits of the mantissa.
+constexpr float kRoundMagic = 12582912.0F;
+
+// e^a within 2 ulp; 0 below log(2^-126), +inf above log(FLT_MAX), NaN for NaN.
+// a = n log 2 + r; e^r by a polynomial of degree 7 (Cephes expf).
+FT_INLINE V16 exp(V16 a) {
+  const V16 low = set1(-87.33654F), high = set1(88.72283F);
+  const V16 x = min(max(a, low), high);
+  const V16 t = fma(x, set1(1.44269504F), set1(kRoundMagic));
+  const V16 n = sub(t, set1(kRoundMagic));
+  V16 r = fma(n, set1(-0.693359375F), x);
+  r = fma(n, set1(2.12194440e-4F), r);
+  V16 p = set1(1.9875691500e-4F);
+  p = fma(p, r, set1(1.3981999507e-3F));
+  p = fma(p, r, set1(8.3334519073e-3F));
+  p = fma(p, r, set1(4.1665795894e-2F));
+  p = fma(p, r, set1(1.6666665459e-1F));
+  p = fma(p, r, set1(5.0000001201e-1F));
+  p = add(fma(p, mul(r, r), r), set1(1.0F));
+  V16 y = add_exponent(p, t);
+  y = select(less(a, low), zero(), y);
+  y = select(less(high, a), set1(__builtin_inff()), y);
+  return select(is_nan(a), a, y);
+}
+
+FT_INLINE void prefetch_l1(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
+
+}  // namespace
+}  // namespace foretoken

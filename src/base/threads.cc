@@ -1,0 +1,199 @@
+#include "base/threads.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include <pmmintrin.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include "base/cores.h"
+
+namespace foretoken {
+namespace {
+
+constexpr unsigned kFlushBits = _MM_FLUSH_ZERO_MASK | _MM_DENORMALS_ZERO_MASK;
+
+// How long a wait watches before it sleeps: longer than the serial stretches inside a step, shorter
+// than what another process would miss.
+constexpr std::chrono::microseconds kSpin{50};
+
+// Watches `done` for at most kSpin; false when it did not come true.
+template <class Done>
+bool spin_until(Done done, bool yields) {
+  using Clock = std::chrono::steady_clock;
+  if (done()) return true;
+  const auto start = Clock::now();
+  do {
+    for (int i = 0; i < 16; ++i) {
+      _mm_pause();
+      if (done()) return true;
+    }
+    if (yields) sched_yield();
+  } while (Clock::now() - start < kSpin);
+  return false;
+}
+
+// A worker's share of a region's items: [end : 32 | next : 32] in one word, so that taking an item and
+// finding the share used up are one atomic operation. Whoever takes a valid item keeps its region
+// from ending until it reports, so the body it then calls is the right one however late it was; who
+// comes too late finds next >= end, in this region or in the next.
+struct alignas(64) Share {
+  std::atomic<std::uint64_t> word{0};
+
+  static bool has_item(std::uint64_t w) { return (w & 0xffffffffU) < (w >> 32); }
+
+  void open(std::int64_t begin, std::int64_t end) {
+    word.store((static_cast<std::uint64_t>(end) << 32) | static_cast<std::uint64_t>(begin),
+               std::memory_order_release);
+  }
+  // The next item or -1.
+  int take() {
+    if (!has_item(word.load(std::memory_order_relaxed))) return -1;
+    const std::uint64_t w = word.fetch_add(1, std::memory_order_acq_rel);
+    return has_item(w) ? static_cast<int>(w & 0xffffffffU) : -1;
+  }
+};
+
+void pin_this_thread(const cpu_set_t& cpus) {
+  // Refused inside some sandboxes; the pool then works unpinned.
+  (void)pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus);
+}
+
+}  // namespace
+
+struct ThreadPool::State {
+  explicit State(int threads) : shares(static_cast<std::size_t>(threads)) {}
+
+  std::vector<Share> shares;  // one per worker
+  const std::function<void(int, int)>* body = nullptr;
+  const std::function<void(int)>* each_body = nullptr;
+  std::uint32_t each_region = 0;  // the region that is one of on_each_worker
+  // Regions begun; idle workers sleep on it. Changed by read-modify-write only: notify relies on the
+  // full barrier.
+  alignas(64) std::atomic<std::uint32_t> region{0};
+  alignas(64) std::atomic<std::uint32_t> left{0};  // items not finished; the caller sleeps on it
+  std::atomic<bool> stopping{false};
+  bool yields = false;           // more workers than cores: spinning would keep one from working
+  std::vector<cpu_set_t> cores;  // one per worker; empty: unpinned
+  std::vector<std::thread> workers;
+
+  int size() const { return static_cast<int>(shares.size()); }
+
+  void begin_region() {
+    region.fetch_add(1, std::memory_order_acq_rel);
+    region.notify_all();
+  }
+  void wait_for_the_rest() {
+    const auto finished = [&] { return left.load(std::memory_order_acquire) == 0; };
+    if (spin_until(finished, yields)) return;
+    for (std::uint32_t n = left.load(std::memory_order_acquire); n != 0;
+         n = left.load(std::memory_order_acquire))
+      left.wait(n, std::memory_order_acquire);
+  }
+  void report(std::uint32_t finished) {
+    if (left.fetch_sub(finished, std::memory_order_acq_rel) == finished) left.notify_one();
+  }
+
+  // Runs items until none are left, beginning with the worker's own share. Reports once: finished
+  // items that are not reported keep the region open.
+  void work(int worker) {
+    std::uint32_t finished = 0;
+    for (int i = 0; i < size(); ++i) {
+      Share& share = shares[static_cast<std::size_t>((worker + i) % size())];
+      for (int item = share.take(); item >= 0; item = share.take(), ++finished)
+        (*body)(item, worker);
+    }
+    if (finished > 0) report(finished);
+  }
+
+  void worker_loop(int worker) {
+    if (!cores.empty()) pin_this_thread(cores[static_cast<std::size_t>(worker)]);
+    _mm_setcsr(_mm_getcsr() | kFlushBits);
+    std::uint32_t seen = 0;
+    for (;;) {
+      const auto begun = [&] { return region.load(std::memory_order_acquire) != seen; };
+      if (!spin_until(begun, yields)) region.wait(seen, std::memory_order_acquire);
+      seen = region.load(std::memory_order_acquire);
+      if (stopping.load(std::memory_order_relaxed)) return;
+      if (each_region == seen) {
+        (*each_body)(worker);
+        report(1);
+      } else {
+        work(worker);
+      }
+    }
+  }
+};
+
+ThreadPool::ThreadPool(int threads, bool pin) {
+  const int cores = usable_cores();
+  const int count = threads > 0 ? threads : cores;
+  state_ = std::make_unique<State>(count);
+  state_->yields = count > cores;
+  std::vector<cpu_set_t> sets = usable_core_sets();
+  if (pin && static_cast<int>(sets.size()) == count) state_->cores = std::move(sets);
+  for (int worker = 1; worker < count; ++worker)
+    state_->workers.emplace_back([state = state_.get(), worker] { state->worker_loop(worker); });
+}
+
+ThreadPool::~ThreadPool() {
+  state_->stopping.store(true, std::memory_order_relaxed);
+  state_->begin_region();
+  for (std::thread& worker : state_->workers) worker.join();
+}
+
+int ThreadPool::size() const { return state_->size(); }
+
+void ThreadPool::parallel_for(int items, const std::function<void(int, int)>& body) {
+  const FlushDenormals flush;
+  State& s = *state_;
+  if (s.size() == 1 || items <= 1) {
+    for (int item = 0; item < items; ++item) body(item, 0);
+    return;
+  }
+  s.body = &body;
+  s.left.store(static_cast<std::uint32_t>(items), std::memory_order_relaxed);
+  for (std::int64_t i = 0; i < s.size(); ++i)
+    s.shares[static_cast<std::size_t>(i)].open(items * i / s.size(), items * (i + 1) / s.size());
+  s.begin_region();
+  s.work(0);
+  s.wait_for_the_rest();
+}
+
+void ThreadPool::on_each_worker(const std::function<void(int)>& body) {
+  const FlushDenormals flush;
+  State& s = *state_;
+  s.each_body = &body;
+  s.each_region = s.region.load(std::memory_order_relaxed) + 1;
+  s.left.store(static_cast<std::uint32_t>(s.size()), std::memory_order_relaxed);
+  s.begin_region();
+  body(0);
+  s.report(1);
+  s.wait_for_the_rest();
+}
+
+void ThreadPool::pin_caller() {
+  if (!state_->cores.empty()) pin_this_thread(state_->cores[0]);
+}
+
+int ThreadPool::usable_cores() {
+  const int cores = static_cast<int>(usable_core_sets().size());
+  const std::optional<double> limit = cgroup_cpu_limit();
+  if (!limit) return cores;
+  return std::clamp(static_cast<int>(std::ceil(*limit - 0.01)), 1, cores);
+}
+
+FlushDenormals::FlushDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | kFlushBits); }
+
+FlushDenormals::~FlushDenormals() {
+  // Keeps the exception flags that were raised inside.
+  _mm_setcsr((_mm_getcsr() & ~kFlushBits) | (saved_ & kFlushBits));
+}
+
+}  // namespace foretoken
