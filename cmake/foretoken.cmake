@@ -22,8 +22,14 @@ if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
 endif()
 
+# Here and not in the folders, so that every folder sees their targets.
 find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(Boost 1.81 REQUIRED COMPONENTS json)
+find_package(prometheus-cpp REQUIRED)
 find_package(GTest REQUIRED)
+find_package(benchmark REQUIRED)
 
 # Builds the tests that also run under the sanitizers, and nothing else.
 add_custom_target(small_tests)

@@ -20,10 +20,10 @@ namespace foretoken {
 class Error : public std::runtime_error {
  public:
   struct Parts {
-    std::string what;      // what is wrong: "tensor has the wrong shape"
-    std::string where;     // file, tensor, flag; may be empty
-    std::string expected;  // may be empty
-    std::string found;     // may be empty
+    std::string what;           // what is wrong: "tensor has the wrong shape"
+    std::string where = {};     // file, tensor, flag; may be empty
+    std::string expected = {};  // may be empty
+    std::string found = {};     // may be empty
   };
 
   explicit Error(Parts parts);

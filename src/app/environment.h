@@ -1,0 +1,23 @@
+#pragma once
+// Environment: the variables that the program looks at, read once at start; the only place with
+// getenv. Plain data, so that tests can make one up.
+
+#include <string>
+#include <vector>
+
+namespace foretoken {
+
+struct Environment {
+  std::string hub_cache;              // folder of the Hugging Face cache; may not exist
+  int force_preempt_every = 0;        // SGLANG_TEST_RETRACT, SGLANG_TEST_RETRACT_INTERVAL
+  bool allow_longer_context = false;  // SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN
+  bool check_integrity = false;       // SGLANG_ENABLE_STRICT_MEM_CHECK_DURING_BUSY
+  std::vector<std::string> notes;     // one line per SGLANG_ variable without effect here
+
+  static Environment from_process();
+};
+
+// Which lookup from_process() makes, over a list of "NAME=value" strings.
+Environment read_environment(const std::vector<std::string>& variables);
+
+}  // namespace foretoken

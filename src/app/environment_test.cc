@@ -1,0 +1,39 @@
+#include "app/environment.h"
+
+#include <gtest/gtest.h>
+
+namespace foretoken {
+namespace {
+
+TEST(Environment, the_hub_cache_is_found_in_the_order_of_hugging_face) {
+  EXPECT_EQ(read_environment({"HOME=/h"}).hub_cache, "/h/.cache/huggingface/hub");
+  EXPECT_EQ(read_environment({"HOME=/h", "XDG_CACHE_HOME=/x"}).hub_cache, "/x/huggingface/hub");
+  EXPECT_EQ(read_environment({"XDG_CACHE_HOME=/x", "HF_HOME=/f"}).hub_cache, "/f/hub");
+  EXPECT_EQ(read_environment({"HF_HOME=/f", "HF_HUB_CACHE=/c"}).hub_cache, "/c");
+}
+
+TEST(Environment, test_hooks_are_read) {
+  EXPECT_EQ(read_environment({}).force_preempt_every, 0);
+  EXPECT_EQ(read_environment({"SGLANG_TEST_RETRACT=False"}).force_preempt_every, 0);
+  EXPECT_EQ(read_environment({"SGLANG_TEST_RETRACT=true"}).force_preempt_every, 1);
+  EXPECT_EQ(read_environment({"SGLANG_TEST_RETRACT=1", "SGLANG_TEST_RETRACT_INTERVAL=5"})
+                .force_preempt_every,
+            5);
+  EXPECT_TRUE(read_environment({"SGLANG_ENABLE_STRICT_MEM_CHECK_DURING_BUSY=1"}).check_integrity);
+  EXPECT_TRUE(
+      read_environment({"SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1"}).allow_longer_context);
+}
+
+TEST(Environment, other_variables_of_sglang_give_a_note_each) {
+  const auto notes =
+      read_environment({"SGLANG_ENABLE_SPEC_V2=True", "SGLANG_NEW=1", "PATH=/bin", "broken"}).notes;
+  ASSERT_EQ(notes.size(), 2U);
+  EXPECT_EQ(notes[0],
+            "environment variable SGLANG_ENABLE_SPEC_V2 has no effect here: speculative decoding "
+            "is not supported yet");
+  EXPECT_EQ(notes[1],
+            "environment variable SGLANG_NEW has no effect here: it is not known to this program");
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,65 @@
+#include "app/hub_cache.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+
+namespace foretoken {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "owner/name" or "name" of letters, digits and ._-; anything else is meant as a path.
+bool is_hub_id(const std::string& text) {
+  if (std::ranges::count(text, '/') > 1 || text.starts_with('.') || text.starts_with('/') ||
+      text.ends_with('/') || text.find("..") != std::string::npos)
+    return false;
+  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '/' || c == '.' || c == '_' || c == '-';
+  });
+}
+
+std::string first_word(const fs::path& file) {
+  std::ifstream in(file);
+  std::string word;
+  in >> word;
+  return word;
+}
+
+}  // namespace
+
+std::string find_checkpoint(const std::string& path_or_id, const std::string& revision,
+                            const std::string& hub_cache) {
+  std::error_code ignored;
+  if (fs::is_directory(path_or_id, ignored)) return path_or_id;
+  if (fs::exists(path_or_id, ignored))
+    throw Error({.what = "not a checkpoint folder",
+                 .where = path_or_id,
+                 .expected = "a folder with config.json and safetensors files",
+                 .found = "a file"});
+  if (!is_hub_id(path_or_id)) throw Error("there is no checkpoint folder " + path_or_id);
+
+  std::string folder_name = "models--" + path_or_id;
+  if (const auto slash = folder_name.find('/'); slash != std::string::npos)
+    folder_name.replace(slash, 1, "--");
+  const fs::path repository = fs::path(hub_cache) / folder_name;
+  if (!fs::is_directory(repository, ignored))
+    throw Error({.what = path_or_id + " is neither a folder nor in the local Hugging Face cache",
+                 .where = "--model-path",
+                 .expected = "a checkpoint folder or " + repository.string(),
+                 .found = "neither (nothing is downloaded)"});
+  const std::string wanted = revision.empty() ? "main" : revision;
+  const std::string commit = first_word(repository / "refs" / wanted);
+  const fs::path snapshot = repository / "snapshots" / (commit.empty() ? wanted : commit);
+  if (!fs::is_directory(snapshot, ignored))
+    throw Error({.what = "the local Hugging Face cache does not hold revision " + wanted + " of " +
+                         path_or_id,
+                 .where = repository.string(),
+                 .expected = "the folder " + snapshot.string(),
+                 .found = "none"});
+  return snapshot.string();
+}
+
+}  // namespace foretoken

@@ -1,0 +1,13 @@
+#pragma once
+// Finds checkpoints on this machine: folders, and hub ids ("owner/name") in the local Hugging Face
+// cache (models--owner--name/{refs,snapshots}). Never downloads. Reads the file system only.
+
+#include <string>
+
+namespace foretoken {
+
+// The folder of a checkpoint. Throws Error saying where it was looked for.
+std::string find_checkpoint(const std::string& path_or_id, const std::string& revision,
+                            const std::string& hub_cache);
+
+}  // namespace foretoken

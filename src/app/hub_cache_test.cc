@@ -1,0 +1,53 @@
+#include "app/hub_cache.h"
+
+#include <gtest/gtest.h>
+
+#include "app/test_folder.h"
+#include "base/error.h"
+
+namespace foretoken {
+namespace {
+
+std::string error_of(const std::string& model, const std::string& revision,
+                     const std::string& cache) {
+  try {
+    find_checkpoint(model, revision, cache);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(HubCache, a_folder_is_its_own_answer) {
+  const TestFolder folder;
+  EXPECT_EQ(find_checkpoint(folder.path(), "", "/nowhere"), folder.path());
+}
+
+TEST(HubCache, a_hub_id_resolves_through_its_reference) {
+  const TestFolder cache;
+  cache.write("models--owner--name/refs/main", "abc\n");
+  cache.write("models--owner--name/refs/v1", "def");
+  cache.write("models--owner--name/snapshots/abc/config.json", "{}");
+  cache.write("models--owner--name/snapshots/def/config.json", "{}");
+  const std::string snapshots = cache.path() + "/models--owner--name/snapshots/";
+  EXPECT_EQ(find_checkpoint("owner/name", "", cache.path()), snapshots + "abc");
+  EXPECT_EQ(find_checkpoint("owner/name", "v1", cache.path()), snapshots + "def");
+  EXPECT_EQ(find_checkpoint("owner/name", "def", cache.path()), snapshots + "def");
+}
+
+TEST(HubCache, what_is_missing_is_named) {
+  const TestFolder cache;
+  cache.write("models--owner--name/refs/main", "abc");
+  EXPECT_NE(error_of("owner/name", "", cache.path()).find("does not hold revision main"),
+            std::string::npos);
+  EXPECT_NE(error_of("owner/other", "", cache.path()).find("nothing is downloaded"),
+            std::string::npos);
+  EXPECT_EQ(error_of("/no/such/folder", "", cache.path()),
+            "there is no checkpoint folder /no/such/folder");
+  EXPECT_EQ(error_of("../x", "", cache.path()), "there is no checkpoint folder ../x");
+  const auto file = cache.write("file.bin", "x");
+  EXPECT_NE(error_of(file, "", cache.path()).find("found a file"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace foretoken

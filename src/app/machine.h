@@ -1,0 +1,22 @@
+#pragma once
+// What the program must know of the machine it runs on: its memory, within the limits of a
+// container, and where its own executable lies. Reads /proc and /sys only.
+
+#include <cstddef>
+#include <string>
+
+namespace foretoken {
+
+struct MachineMemory {
+  std::size_t total_bytes = 0;      // RAM, or the container's limit where that is less
+  std::size_t available_bytes = 0;  // of it, not in use by anybody
+};
+
+// root: "" for this machine; tests pass a folder with made-up proc and sys files.
+MachineMemory read_memory(const std::string& root = {});
+
+// The folder of the demo model: beside the build folder of the running executable, or where an
+// installation puts it. Throws Error when there is none.
+std::string demo_model_folder();
+
+}  // namespace foretoken

@@ -1,0 +1,197 @@
+#include "app/options.h"
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <random>
+#include <sstream>
+
+#include <boost/json.hpp>
+
+#include "app/hub_cache.h"
+#include "app/machine.h"
+#include "app/server_args.h"
+
+namespace foretoken {
+namespace {
+
+namespace fs = std::filesystem;
+
+// An integer flag within [least, most]; nullopt when it was not given and has no default.
+std::optional<int> bounded(const FlagValues& values, std::string_view name, std::int64_t least,
+                           std::int64_t most = std::numeric_limits<int>::max()) {
+  const auto value = values.integer(name);
+  if (!value) return std::nullopt;
+  if (*value < least || *value > most)
+    throw UsageError({.what = std::string(name),
+                      .expected = most == std::numeric_limits<int>::max()
+                                      ? "at least " + std::to_string(least)
+                                      : std::to_string(least) + " to " + std::to_string(most),
+                      .found = std::to_string(*value)});
+  return static_cast<int>(*value);
+}
+
+// A text flag that must hold a JSON object, or nothing.
+std::string json_object(const FlagValues& values, std::string_view name) {
+  const std::string text = values.text(name);
+  if (text.empty()) return text;
+  boost::json::error_code fault;
+  const auto value = boost::json::parse(text, fault);
+  if (fault || !value.is_object())
+    throw UsageError(
+        {.what = std::string(name),
+         .expected = "a JSON object",
+         .found = fault ? "'" + text + "' (" + fault.message() + ")" : "'" + text + "'"});
+  return text;
+}
+
+// Jinja text from a file or from the flag itself.
+std::string read_chat_template(const std::string& argument) {
+  if (argument.empty()) return argument;
+  std::string text = argument;
+  std::error_code ignored;
+  if (fs::is_regular_file(argument, ignored)) {
+    std::ifstream in(argument);
+    std::ostringstream content;
+    content << in.rdbuf();
+    if (!in) throw Error({.what = "cannot read the chat template", .where = argument});
+    text = content.str();
+  }
+  if (text.find("{{") == std::string::npos && text.find("{%") == std::string::npos)
+    throw UsageError({.what = "--chat-template",
+                      .expected = "a file with Jinja text, or the text itself",
+                      .found = "'" + argument + "' (templates known by name are not supported)"});
+  return text;
+}
+
+LogLevel log_level_named(const std::string& name) {
+  if (name == "debug") return LogLevel::kDebug;
+  if (name == "warning") return LogLevel::kWarning;
+  if (name == "error" || name == "critical") return LogLevel::kError;
+  return LogLevel::kInfo;
+}
+
+std::uint64_t seed_of(const FlagValues& values) {
+  if (const auto seed = values.integer("--random-seed")) return static_cast<std::uint64_t>(*seed);
+  return std::random_device{}() & 0x7fffffffU;
+}
+
+EngineConfig engine_config(const FlagValues& values, const Environment& environment) {
+  EngineConfig engine;
+  engine.max_running_requests = *bounded(values, "--max-running-requests", 1, 1 << 16);
+  engine.max_queued_requests = bounded(values, "--max-queued-requests", 1).value_or(0);
+  engine.chunked_prefill_size = *bounded(values, "--chunked-prefill-size", -1);
+  if (engine.chunked_prefill_size == 0)
+    throw UsageError("--chunked-prefill-size: expected -1 or at least 1, found 0");
+  engine.max_prefill_tokens = *bounded(values, "--max-prefill-tokens", 1);
+  engine.decode_log_interval = *bounded(values, "--decode-log-interval", 1);
+  engine.policy =
+      values.text("--schedule-policy") == "lpm" ? SchedulePolicy::kLpm : SchedulePolicy::kFcfs;
+  engine.radix_cache = !values.on("--disable-radix-cache");
+  engine.force_preempt_every = environment.force_preempt_every;
+  engine.check_integrity = environment.check_integrity;
+  return engine;
+}
+
+// The HTTP flags; only `serve` has them.
+void fill_http(const FlagValues& values, ServerConfig& server) {
+  server.host = values.text("--host");
+  if (server.host.empty()) throw UsageError("--host: expected an address, found ''");
+  server.port = *bounded(values, "--port", 0, 65535);
+  server.api_key = values.text("--api-key");
+  server.admin_api_key = values.text("--admin-api-key");
+  if (values.given("--served-model-name"))
+    server.served_model_name = values.text("--served-model-name");
+  if (server.served_model_name.find(':') != std::string::npos &&
+      values.given("--served-model-name"))
+    throw UsageError("--served-model-name: expected a name without ':', found '" +
+                     server.served_model_name + "'");
+  server.preferred_sampling_params = json_object(values, "--preferred-sampling-params");
+  server.weight_version = values.text("--weight-version");
+  server.stream_interval = *bounded(values, "--stream-interval", 1);
+  server.incremental_streaming_output = values.on("--incremental-streaming-output");
+  server.stream_include_usage = values.on("--stream-response-default-include-usage");
+  server.enable_cache_report = values.on("--enable-cache-report");
+}
+
+ServerConfig server_config(const FlagValues& values, const LoadOptions& load) {
+  ServerConfig server;
+  // The model and its tokenizer by the names that the user gave them.
+  const bool demo = !values.given("--model-path");
+  server.model_path = demo ? load.model_folder : values.text("--model-path");
+  server.tokenizer_path =
+      values.given("--tokenizer-path") ? values.text("--tokenizer-path") : server.model_path;
+  server.served_model_name = demo ? "foretoken-demo" : server.model_path;
+  server.load_format = load.load_format;
+  server.random_seed = load.seed;
+  server.skip_tokenizer_init = values.on("--skip-tokenizer-init");
+  server.log_requests = values.on("--log-requests");
+  server.log_requests_level = *bounded(values, "--log-requests-level", 0, 3);
+  server.enable_metrics = values.on("--enable-metrics");
+  server.allow_auto_truncate = values.on("--allow-auto-truncate");
+  return server;
+}
+
+bool has_flag(const FlagTable& table, std::string_view name) {
+  for (const auto& group : table)
+    for (const auto& flag : group.flags)
+      if (flag.name() == name) return true;
+  return false;
+}
+
+}  // namespace
+
+LoadOptions resolve_text_options(const FlagValues& values, const Environment& environment) {
+  LoadOptions load;
+  const std::string revision = values.text("--revision");
+  load.model_folder =
+      values.given("--model-path")
+          ? find_checkpoint(values.text("--model-path"), revision, environment.hub_cache)
+          : demo_model_folder();
+  load.tokenizer_path = load.model_folder;
+  if (const std::string path = values.text("--tokenizer-path"); !path.empty()) {
+    std::error_code ignored;
+    load.tokenizer_path = fs::is_regular_file(path, ignored)
+                              ? path
+                              : find_checkpoint(path, {}, environment.hub_cache);
+  }
+  load.chat_template = read_chat_template(values.text("--chat-template"));
+  return load;
+}
+
+Options resolve_options(const FlagValues& values, const Environment& environment) {
+  Options options;
+  options.load = resolve_text_options(values, environment);
+  options.load.load_format = values.text("--load-format");
+  options.load.dtype = values.text("--dtype");
+  options.load.config_overrides = json_object(values, "--json-model-override-args");
+  options.load.context_length = bounded(values, "--context-length", 1);
+  options.load.allow_longer_context = environment.allow_longer_context;
+  options.load.seed = seed_of(values);
+
+  options.memory.fraction = values.number("--mem-fraction-static");
+  if (options.memory.fraction && (*options.memory.fraction <= 0 || *options.memory.fraction >= 1))
+    throw UsageError("--mem-fraction-static: expected a number between 0 and 1, found " +
+                     values.text("--mem-fraction-static"));
+  options.memory.max_total_tokens = bounded(values, "--max-total-tokens", 1);
+
+  const std::string device = values.text("--device");
+  options.backend = {.device = device == "auto" ? "cpu" : device,
+                     .cpu_isa = values.text("--cpu-isa"),
+                     .gemm_order = values.text("--gemm-order")};
+  options.threads = bounded(values, "--threads", 1, 4096).value_or(0);
+  options.log_level = log_level_named(values.text("--log-level"));
+  options.engine = engine_config(values, environment);
+  options.server = server_config(values, options.load);
+  if (has_flag(values.table(), "--port")) {
+    fill_http(values, options.server);
+    options.sampling_defaults_of_model = values.text("--sampling-defaults") == "model";
+    options.skip_warmup = values.on("--skip-server-warmup");
+    options.server.server_args = list_server_args(values, options);
+  }
+  options.notes = notes_of(values);
+  options.notes.insert(options.notes.end(), environment.notes.begin(), environment.notes.end());
+  return options;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,59 @@
+#pragma once
+// Options: the command line and the environment, validated and resolved into the const
+// configurations of the parts. Nothing after this looks at flags. What depends on the checkpoint
+// (sizes, context length, stop tokens) is filled in by launch.h once the checkpoint is open. Plain
+// data.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/environment.h"
+#include "app/flag_parser.h"
+#include "backend/backend.h"
+#include "base/log.h"
+#include "engine/engine.h"
+#include "server/server_config.h"
+
+namespace foretoken {
+
+// Which files to load, and how.
+struct LoadOptions {
+  std::string model_folder;      // resolved
+  std::string tokenizer_path;    // resolved: folder or file
+  std::string load_format;       // auto | safetensors | dummy
+  std::string dtype;             // auto | half | float16 | bfloat16 | float | float32
+  std::string config_overrides;  // JSON object
+  std::string chat_template;     // Jinja text; empty: the model's own
+  std::optional<std::int64_t> context_length;
+  std::uint64_t seed = 0;  // of dummy weights
+  bool allow_longer_context = false;
+};
+
+struct MemoryOptions {
+  std::optional<double> fraction;  // of usable memory, for weights and KV
+  std::optional<int> max_total_tokens;
+};
+
+struct Options {
+  LoadOptions load;
+  MemoryOptions memory;
+  BackendConfig backend;
+  int threads = 0;      // 0: usable cores
+  EngineConfig engine;  // total_tokens and context_length still open
+  ServerConfig server;  // what depends on the checkpoint still open
+  LogLevel log_level = LogLevel::kInfo;
+  bool sampling_defaults_of_model = true;
+  bool skip_warmup = false;
+  std::vector<std::string> notes;  // what was accepted without effect, for the log
+};
+
+// For `serve` and `generate` (whose tables hold the flags needed). Throws UsageError or Error.
+Options resolve_options(const FlagValues& values, const Environment& environment);
+
+// The tokenizer's part of the above, for `tokenize`: --model-path, --tokenizer-path,
+// --chat-template.
+LoadOptions resolve_text_options(const FlagValues& values, const Environment& environment);
+
+}  // namespace foretoken

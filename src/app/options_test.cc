@@ -1,0 +1,219 @@
+#include "app/options.h"
+
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "app/server_args.h"
+#include "app/test_folder.h"
+
+namespace foretoken {
+namespace {
+
+Options resolve(std::vector<std::string> args, const Environment& environment = {}) {
+  args.insert(args.end(), {"--model", "/tmp"});
+  return resolve_options(parse_flags(args, serve_flags()), environment);
+}
+
+std::string usage_error(const std::vector<std::string>& args) {
+  try {
+    resolve(args);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Options, without_flags_the_defaults_of_the_configurations_stand) {
+  const auto options = resolve({});
+  const EngineConfig engine;
+  EXPECT_EQ(options.engine.max_running_requests, engine.max_running_requests);
+  EXPECT_EQ(options.engine.max_queued_requests, engine.max_queued_requests);
+  EXPECT_EQ(options.engine.chunked_prefill_size, engine.chunked_prefill_size);
+  EXPECT_EQ(options.engine.max_prefill_tokens, engine.max_prefill_tokens);
+  EXPECT_EQ(options.engine.decode_log_interval, engine.decode_log_interval);
+  EXPECT_TRUE(options.engine.radix_cache);
+  const ServerConfig server;
+  EXPECT_EQ(options.server.host, server.host);
+  EXPECT_EQ(options.server.port, server.port);
+  EXPECT_EQ(options.server.served_model_name, "/tmp");
+  EXPECT_EQ(options.server.log_requests_level, server.log_requests_level);
+  EXPECT_EQ(options.backend.device, "cpu");
+  EXPECT_EQ(options.threads, 0);
+  EXPECT_FALSE(options.memory.fraction);
+  EXPECT_FALSE(options.load.context_length);
+  EXPECT_TRUE(options.notes.empty());
+}
+
+// Every supported flag changes exactly what it says: the flag, and whether the options show it.
+struct Effect {
+  std::vector<std::string> args;
+  std::function<bool(const Options&)> shows;
+};
+
+TEST(Options, every_supported_flag_reaches_its_configuration) {
+  const std::vector<Effect> effects = {
+      {{"--tokenizer-path", "/usr"}, [](auto& o) { return o.load.tokenizer_path == "/usr"; }},
+      {{"--skip-tokenizer-init"}, [](auto& o) { return o.server.skip_tokenizer_init; }},
+      {{"--chat-template", "{{ x }}"}, [](auto& o) { return o.load.chat_template == "{{ x }}"; }},
+      {{"--load-format", "dummy"}, [](auto& o) { return o.load.load_format == "dummy"; }},
+      {{"--dtype", "half"}, [](auto& o) { return o.load.dtype == "half"; }},
+      {{"--context-length", "99"}, [](auto& o) { return o.load.context_length == 99; }},
+      {{"--json-model-override-args", "{\"a\":1}"},
+       [](auto& o) { return o.load.config_overrides == "{\"a\":1}"; }},
+      {{"--device", "reference"}, [](auto& o) { return o.backend.device == "reference"; }},
+      {{"--threads", "3"}, [](auto& o) { return o.threads == 3; }},
+      {{"--cpu-isa", "avx2"}, [](auto& o) { return o.backend.cpu_isa == "avx2"; }},
+      {{"--gemm-order", "pair"}, [](auto& o) { return o.backend.gemm_order == "pair"; }},
+      {{"--mem-fraction-static", "0.5"}, [](auto& o) { return o.memory.fraction == 0.5; }},
+      {{"--max-total-tokens", "640"}, [](auto& o) { return o.memory.max_total_tokens == 640; }},
+      {{"--disable-radix-cache"}, [](auto& o) { return !o.engine.radix_cache; }},
+      {{"--max-running-requests", "5"}, [](auto& o) { return o.engine.max_running_requests == 5; }},
+      {{"--max-queued-requests", "6"}, [](auto& o) { return o.engine.max_queued_requests == 6; }},
+      {{"--chunked-prefill-size", "-1"},
+       [](auto& o) { return o.engine.chunked_prefill_size == -1; }},
+      {{"--max-prefill-tokens", "77"}, [](auto& o) { return o.engine.max_prefill_tokens == 77; }},
+      {{"--schedule-policy", "lpm"},
+       [](auto& o) { return o.engine.policy == SchedulePolicy::kLpm; }},
+      {{"--allow-auto-truncate"}, [](auto& o) { return o.server.allow_auto_truncate; }},
+      {{"--random-seed", "42"},
+       [](auto& o) { return o.server.random_seed == 42 && o.load.seed == 42; }},
+      {{"--host", "0.0.0.0"}, [](auto& o) { return o.server.host == "0.0.0.0"; }},
+      {{"--port", "0"}, [](auto& o) { return o.server.port == 0; }},
+      {{"--api-key", "k"}, [](auto& o) { return o.server.api_key == "k"; }},
+      {{"--admin-api-key", "a"}, [](auto& o) { return o.server.admin_api_key == "a"; }},
+      {{"--served-model-name", "n"}, [](auto& o) { return o.server.served_model_name == "n"; }},
+      {{"--sampling-defaults", "openai"}, [](auto& o) { return !o.sampling_defaults_of_model; }},
+      {{"--preferred-sampling-params", "{}"},
+       [](auto& o) { return o.server.preferred_sampling_params == "{}"; }},
+      {{"--stream-interval", "4"}, [](auto& o) { return o.server.stream_interval == 4; }},
+      {{"--incremental-streaming-output"},
+       [](auto& o) { return o.server.incremental_streaming_output; }},
+      {{"--stream-response-default-include-usage"},
+       [](auto& o) { return o.server.stream_include_usage; }},
+      {{"--enable-cache-report"}, [](auto& o) { return o.server.enable_cache_report; }},
+      {{"--skip-server-warmup"}, [](auto& o) { return o.skip_warmup; }},
+      {{"--weight-version", "v2"}, [](auto& o) { return o.server.weight_version == "v2"; }},
+      {{"--log-level", "warning"}, [](auto& o) { return o.log_level == LogLevel::kWarning; }},
+      {{"--log-requests"}, [](auto& o) { return o.server.log_requests; }},
+      {{"--log-requests-level", "3"}, [](auto& o) { return o.server.log_requests_level == 3; }},
+      {{"--decode-log-interval", "9"}, [](auto& o) { return o.engine.decode_log_interval == 9; }},
+      {{"--enable-metrics"}, [](auto& o) { return o.server.enable_metrics; }},
+  };
+  const auto plain = resolve({});
+  std::size_t supported = 0;
+  for (const auto& group : serve_flags())
+    for (const auto& flag : group.flags) supported += flag.support == Support::kYes ? 1 : 0;
+  // --model-path and --revision have their own tests.
+  EXPECT_EQ(effects.size() + 2, supported) << "a supported flag has no row in this test";
+  for (const auto& effect : effects) {
+    EXPECT_FALSE(effect.shows(plain)) << effect.args.front();
+    EXPECT_TRUE(effect.shows(resolve(effect.args))) << effect.args.front();
+  }
+}
+
+TEST(Options, the_model_and_its_revision_are_found_in_the_hub_cache) {
+  const TestFolder cache;
+  cache.write("models--o--n/refs/v2", "abc");
+  cache.write("models--o--n/snapshots/abc/config.json", "{}");
+  Environment environment;
+  environment.hub_cache = cache.path();
+  const std::vector<std::string> args = {"--model", "o/n", "--revision", "v2"};
+  const auto options = resolve_options(parse_flags(args, serve_flags()), environment);
+  EXPECT_EQ(options.load.model_folder, cache.path() + "/models--o--n/snapshots/abc");
+  EXPECT_EQ(options.load.tokenizer_path, options.load.model_folder);
+  EXPECT_EQ(options.server.model_path, "o/n");
+  EXPECT_EQ(options.server.served_model_name, "o/n");
+}
+
+TEST(Options, values_out_of_range_are_refused) {
+  EXPECT_EQ(usage_error({"--port", "65536"}), "--port: expected 0 to 65535, found 65536");
+  EXPECT_EQ(usage_error({"--max-running-requests", "0"}),
+            "--max-running-requests: expected 1 to 65536, found 0");
+  EXPECT_EQ(usage_error({"--chunked-prefill-size", "0"}),
+            "--chunked-prefill-size: expected -1 or at least 1, found 0");
+  EXPECT_EQ(usage_error({"--context-length", "-5"}),
+            "--context-length: expected at least 1, found -5");
+  EXPECT_EQ(usage_error({"--mem-fraction-static", "1.5"}),
+            "--mem-fraction-static: expected a number between 0 and 1, found 1.5");
+  EXPECT_EQ(usage_error({"--mem-fraction-static", "0"}),
+            "--mem-fraction-static: expected a number between 0 and 1, found 0");
+  EXPECT_EQ(usage_error({"--host", ""}), "--host: expected an address, found ''");
+  EXPECT_EQ(usage_error({"--served-model-name", "a:b"}),
+            "--served-model-name: expected a name without ':', found 'a:b'");
+  EXPECT_EQ(usage_error({"--max-total-tokens", "4294967296"}),
+            "--max-total-tokens: expected at least 1, found 4294967296");
+}
+
+TEST(Options, json_flags_must_hold_objects) {
+  EXPECT_EQ(usage_error({"--json-model-override-args", "[1]"}),
+            "--json-model-override-args: expected a JSON object, found '[1]'");
+  EXPECT_TRUE(
+      usage_error({"--preferred-sampling-params", "{x"})
+          .starts_with("--preferred-sampling-params: expected a JSON object, found '{x' ("));
+}
+
+TEST(Options, a_chat_template_is_a_file_or_jinja_text) {
+  const TestFolder folder;
+  const auto file = folder.write("chat.jinja", "{% for m in messages %}{% endfor %}");
+  EXPECT_EQ(resolve({"--chat-template", file}).load.chat_template,
+            "{% for m in messages %}{% endfor %}");
+  EXPECT_EQ(usage_error({"--chat-template", "llama-2"}),
+            "--chat-template: expected a file with Jinja text, or the text itself, found "
+            "'llama-2' (templates known by name are not supported)");
+}
+
+TEST(Options, a_seed_is_drawn_when_none_is_given) {
+  EXPECT_NE(resolve({}).server.random_seed, resolve({}).server.random_seed);
+}
+
+TEST(Options, the_environment_sets_test_hooks_and_notes) {
+  Environment environment;
+  environment.force_preempt_every = 3;
+  environment.check_integrity = true;
+  environment.allow_longer_context = true;
+  environment.notes = {"a note"};
+  const auto options = resolve({"--enable-torch-compile"}, environment);
+  EXPECT_EQ(options.engine.force_preempt_every, 3);
+  EXPECT_TRUE(options.engine.check_integrity);
+  EXPECT_TRUE(options.load.allow_longer_context);
+  ASSERT_EQ(options.notes.size(), 2U);
+  EXPECT_EQ(options.notes[1], "a note");
+}
+
+TEST(ServerArgs, hold_every_flag_by_its_sglang_name_with_the_resolved_value) {
+  const auto args = resolve({"--api-key", "secret", "--random-seed", "7", "--cuda-graph-bs", "1",
+                             "2", "--enable-metrics"})
+                        .server.server_args;
+  const auto value = [&](const std::string& name) -> std::string {
+    for (const auto& [key, json] : args)
+      if (key == name) return json;
+    return "missing";
+  };
+  EXPECT_EQ(value("model_path"), "\"/tmp\"");
+  EXPECT_EQ(value("tokenizer_path"), "\"/tmp\"");
+  EXPECT_EQ(value("random_seed"), "7");
+  EXPECT_EQ(value("tp_size"), "1");
+  EXPECT_EQ(value("speculative_algorithm"), "null");
+  EXPECT_EQ(value("enable_metrics"), "true");
+  EXPECT_EQ(value("disable_radix_cache"), "false");
+  EXPECT_EQ(value("cuda_graph_max_bs"), "null");
+  EXPECT_EQ(value("cuda_graph_bs"), "[1,2]");
+  EXPECT_EQ(value("schedule_conservativeness"), "1");
+  EXPECT_EQ(value("page_size"), "16");
+  EXPECT_EQ(value("api_key"), "\"***\"");
+  EXPECT_EQ(value("admin_api_key"), "null");
+}
+
+TEST(ServerArgs, are_described_as_python_would) {
+  ServerArgs args = {
+      {"model_path", "\"m\""}, {"enable_metrics", "true"}, {"context_length", "null"}};
+  set_server_arg(args, "context_length", "64");
+  set_server_arg(args, "max_total_num_tokens", "32");
+  EXPECT_EQ(describe_server_args(args),
+            "ServerArgs(model_path='m', enable_metrics=True, context_length=64, "
+            "max_total_num_tokens=32)");
+}
+
+}  // namespace
+}  // namespace foretoken
