@@ -17,7 +17,8 @@ namespace foretoken {
 // Which intermediate results a drafter wants from each forward.
 struct FeatureTaps {
   bool last_hidden = false;       // hidden state after the final norm, all rows
-  std::vector<int> layer_inputs;  // residual stream entering these layers, ascending
+  std::vector<int> layer_inputs;  // residual stream entering these layers, ascending; `layers`
+                                  // means the one that leaves the last layer
 };
 
 // Views of step-lifetime scratch, float32 [rows, hidden] each.
@@ -36,11 +37,18 @@ class Decoder {
   Tensor logits(Ops& ops, Tensor hidden) const;  // hidden [n, hidden] -> [n, vocab]
 
   const ModelConfig& config() const { return config_; }
+  DType dtype() const { return dtype_; }  // of weights and KV
   KvShape kv_shape() const;
   std::size_t weight_bytes() const;
 
  private:
+  struct Layer;
   struct Weights;
+  struct Scratch;
+  void run_attention(Ops& ops, int layer, const Batch& batch, const KvLayer& kv,
+                     Scratch& scratch) const;
+  void run_mlp(Ops& ops, int layer, Scratch& scratch) const;
+
   ModelConfig config_;
   DType dtype_;
   std::unique_ptr<Weights> weights_;

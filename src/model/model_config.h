@@ -14,16 +14,16 @@ namespace foretoken {
 
 struct RopeScaling {
   enum class Kind { kNone, kLinear, kDynamic, kYarn, kLongRope, kLlama3 } kind = Kind::kNone;
-  double factor = 1.0;
-  double low_freq_factor = 1.0;                   // llama3
-  double high_freq_factor = 4.0;                  // llama3
-  std::int64_t original_max_position = 0;         // llama3, yarn, longrope, dynamic
-  std::optional<double> attention_factor;         // yarn, longrope
-  double beta_fast = 32.0;                        // yarn
-  double beta_slow = 1.0;                         // yarn
-  std::optional<double> mscale, mscale_all_dim;   // yarn
-  bool truncate = true;                           // yarn
-  std::vector<double> short_factor, long_factor;  // longrope
+  std::optional<double> factor;                       // absent: max_position / original
+  double low_freq_factor = 1.0;                       // llama3
+  double high_freq_factor = 4.0;                      // llama3
+  std::optional<std::int64_t> original_max_position;  // llama3, yarn, longrope
+  std::optional<double> attention_factor;             // yarn, longrope
+  double beta_fast = 32.0;                            // yarn
+  double beta_slow = 1.0;                             // yarn
+  std::optional<double> mscale, mscale_all_dim;       // yarn
+  bool truncate = true;                               // yarn
+  std::vector<double> short_factor, long_factor;      // longrope, [head_dim / 2]
 };
 
 struct ModelConfig {
@@ -36,10 +36,10 @@ struct ModelConfig {
   int kv_heads = 0;
   int head_dim = 0;
   std::int64_t vocab = 0;
-  std::int64_t max_position = 0;  // trained length
+  std::int64_t max_position = 0;    // trained length
+  std::int64_t context_length = 0;  // what is served, see context_length.h
   float rms_eps = 1e-6F;
   double rope_theta = 10000.0;
-  double partial_rotary = 1.0;
   RopeScaling rope;
   bool tied_embeddings = false;
   bool qkv_bias = false;
@@ -51,9 +51,12 @@ struct ModelConfig {
   std::vector<Token> eos;             // eos_token_id, one or several
   Token bos = kNoToken;
 
+  int window(int layer) const {
+    return layer_window.empty() ? 0 : layer_window[static_cast<std::size_t>(layer)];
+  }
+
   // Parses the text of config.json; `where` names it in errors. `overrides`: JSON object merged
-  // over it
-  // (--json-model-override-args), may be empty.
+  // over it (--json-model-override-args), may be empty. context_length is the default one.
   static ModelConfig parse(const std::string& json, const std::string& where,
                            const std::string& overrides = {});
 };

@@ -3,9 +3,7 @@
 // Not a scheduler, not a sampler; it does not know which rows are drafts. Engine thread only.
 
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <vector>
 
 #include "backend/ops.h"
 #include "kv/kv_store.h"
@@ -21,9 +19,9 @@ class Runner final : public TargetModel {
 
   Features forward(const Batch& batch, const FeatureTaps& taps) override;
   Tensor logits(const Features& features, const Batch& batch) override;
+
   std::span<const KvLayer> kv_layers() const override { return kv_.layers(); }
   std::int64_t vocab() const override { return decoder_.config().vocab; }
-
   const Decoder& decoder() const { return decoder_; }
 
  private:

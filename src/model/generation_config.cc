@@ -1,0 +1,30 @@
+#include "model/generation_config.h"
+
+#include <limits>
+
+#include "model/json_fields.h"
+
+namespace foretoken {
+
+GenerationConfig GenerationConfig::parse(const std::string& json, const std::string& where) {
+  const boost::json::object object = read_json_object(json, where);
+  const JsonFields fields(object, where);
+  GenerationConfig config;
+  config.temperature = fields.number("temperature");
+  if (const auto top_k = fields.integer("top_k", {-1})) config.top_k = static_cast<int>(*top_k);
+  config.top_p = fields.number("top_p");
+  config.min_p = fields.number("min_p");
+  config.repetition_penalty = fields.number("repetition_penalty");
+  for (const std::int64_t id :
+       fields.integers("eos_token_id", {0, std::numeric_limits<Token>::max()}))
+    config.eos.push_back(static_cast<Token>(id));
+  return config;
+}
+
+GenerationConfig read_generation_config(const std::string& folder) {
+  const std::string path = folder + "/generation_config.json";
+  const auto text = read_file_if_present(path);
+  return text ? GenerationConfig::parse(*text, path) : GenerationConfig{};
+}
+
+}  // namespace foretoken

@@ -1,0 +1,26 @@
+#pragma once
+// generation_config.json: what a model's makers recommend for sampling. Absent keys stay absent.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/types.h"
+
+namespace foretoken {
+
+struct GenerationConfig {
+  std::optional<double> temperature;
+  std::optional<int> top_k;
+  std::optional<double> top_p;
+  std::optional<double> min_p;
+  std::optional<double> repetition_penalty;
+  std::vector<Token> eos;  // eos_token_id, one or several
+
+  static GenerationConfig parse(const std::string& json, const std::string& where);
+};
+
+// Of a checkpoint folder; all absent when the file is. Throws Error for a broken file.
+GenerationConfig read_generation_config(const std::string& folder);
+
+}  // namespace foretoken

@@ -1,0 +1,79 @@
+#include "model/load.h"
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "model/dtype_names.h"
+#include "model/json_fields.h"
+
+namespace foretoken {
+namespace {
+
+std::unique_ptr<WeightSource> open_weights(const std::string& folder, const ModelOptions& options) {
+  if (options.load_format == "dummy") return dummy_weights(options.seed);
+  if (options.load_format == "auto" || options.load_format == "safetensors")
+    return open_safetensors(folder, options.show_progress);
+  throw Error(
+      {"unknown load format", "--load-format", "auto, safetensors or dummy", options.load_format});
+}
+
+// What the checkpoint is stored in: the config says so, or the embedding shows it.
+DType stored_dtype(const ModelConfig& config, const WeightSource& weights) {
+  if (config.stored_dtype) return *config.stored_dtype;
+  if (weights.names().empty()) return DType::kBF16;
+  const auto embedding = weights.find("model.embed_tokens.weight", {config.vocab, config.hidden});
+  return embedding ? embedding->dtype() : DType::kBF16;
+}
+
+DType serving_dtype(const ModelConfig& config, const WeightSource& weights,
+                    const std::string& option) {
+  if (option != "auto") {
+    const auto dtype = float_dtype_named(option);
+    if (!dtype)
+      throw Error({"unknown dtype", "--dtype", "auto, bfloat16, float16 or float32", option});
+    return *dtype;
+  }
+  const DType stored = stored_dtype(config, weights);
+  if (stored == DType::kBF16 || stored == DType::kF16) return stored;
+  log_info("The checkpoint is stored as {}; --dtype auto serves it as bfloat16.",
+           dtype_name(stored));
+  return DType::kBF16;
+}
+
+std::string gigabytes(double bytes) { return fmt::format("{:.2f} GB", bytes / (1 << 30)); }
+
+std::string memory_text(const ModelOptions& options) {
+  if (!options.available_memory_bytes) return {};
+  return " avail mem=" + gigabytes(static_cast<double>(options.available_memory_bytes()));
+}
+
+}  // namespace
+
+ModelConfig read_model_config(const std::string& folder, const ModelOptions& options) {
+  if (!std::filesystem::is_directory(folder))
+    throw Error({"no such model folder", folder, "a folder with config.json", {}});
+  const std::string path = folder + "/config.json";
+  const auto text = read_file_if_present(path);
+  if (!text) throw Error({"the model folder has no config.json", folder, {}, {}});
+  ModelConfig config = ModelConfig::parse(*text, path, options.config_overrides);
+  config.context_length =
+      choose_context_length(config, options.context_length, options.longer_context);
+  return config;
+}
+
+std::unique_ptr<Decoder> load_model(Ops& ops, const std::string& folder,
+                                    const ModelOptions& options) {
+  const ModelConfig config = read_model_config(folder, options);
+  log_info("Load weight begin.{}", memory_text(options));
+  const auto weights = open_weights(folder, options);
+  const DType dtype = serving_dtype(config, *weights, options.dtype);
+  auto decoder = std::make_unique<Decoder>(ops, config, *weights, dtype);
+  const std::string memory = memory_text(options);
+  log_info("Load weight end. type={}, dtype={},{} mem usage={}.", config.architecture,
+           dtype_name(dtype), memory.empty() ? "" : memory + ",",
+           gigabytes(static_cast<double>(decoder->weight_bytes())));
+  return decoder;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,34 @@
+#pragma once
+// Loading a model: from a checkpoint folder and the options of the command line to a Decoder.
+// Not the tokenizer, not the KV store. Throws Error; logs SGLang's "Load weight" lines.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backend/ops.h"
+#include "model/context_length.h"
+#include "model/decoder.h"
+
+namespace foretoken {
+
+struct ModelOptions {
+  std::string dtype = "auto";        // auto | bfloat16 | half | float16 | float | float32
+  std::string load_format = "auto";  // auto | safetensors | dummy
+  std::uint64_t seed = 0;            // of dummy weights
+  std::string config_overrides;      // JSON object merged over config.json
+  std::optional<std::int64_t> context_length;
+  LongerContext longer_context = LongerContext::kRefuse;
+  bool show_progress = true;
+  std::function<std::size_t()> available_memory_bytes;  // for the log; empty: not logged
+};
+
+// config.json of the folder with the context length chosen. Reads no weights.
+ModelConfig read_model_config(const std::string& folder, const ModelOptions& options);
+
+std::unique_ptr<Decoder> load_model(Ops& ops, const std::string& folder,
+                                    const ModelOptions& options);
+
+}  // namespace foretoken

@@ -1,0 +1,99 @@
+#include "model/weight_reader.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "tensor/float16.h"
+
+namespace foretoken {
+namespace {
+
+float element(const Tensor& x, std::int64_t i) {
+  switch (x.dtype()) {
+    case DType::kBF16:
+      return bf16_to_f32(x.bits16()[i]);
+    case DType::kF16:
+      return f16_to_f32(x.bits16()[i]);
+    case DType::kF64:
+      return static_cast<float>(static_cast<const double*>(x.data())[i]);
+    default:
+      return x.f32()[i];
+  }
+}
+
+float rounded_to(DType dtype, float value) {
+  if (dtype == DType::kBF16) return bf16_to_f32(f32_to_bf16(value));
+  if (dtype == DType::kF16) return f16_to_f32(f32_to_f16(value));
+  return value;
+}
+
+bool is_float(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kF16 ||
+         dtype == DType::kF64;
+}
+
+// Buffers that old checkpoints carry and that are computed from the config.
+bool is_derived(const std::string& name) { return name.ends_with("rotary_emb.inv_freq"); }
+
+}  // namespace
+
+WeightReader::WeightReader(Ops& ops, const WeightSource& source, DType dtype)
+    : ops_(ops), source_(source), dtype_(dtype) {}
+
+Tensor WeightReader::take(const std::string& name, const Shape& shape) {
+  const auto tensor = source_.find(name, shape);
+  const std::string where = source_.where() + ", tensor " + name;
+  if (!tensor) throw Error({"missing weight", where, {}, {}});
+  if (!(tensor->shape() == shape))
+    throw Error({"weight has the wrong shape", where, shape.str(), tensor->shape().str()});
+  if (!is_float(tensor->dtype()))
+    throw Error({"weight has the wrong dtype", where, "float32, bfloat16 or float16",
+                 std::string(dtype_name(tensor->dtype()))});
+  known_.insert(name);
+  return *tensor;
+}
+
+std::unique_ptr<PackedLinear> WeightReader::linear(const std::vector<MatrixPart>& parts,
+                                                   std::int64_t in_width, Bias bias) {
+  std::vector<Tensor> weights, biases;
+  for (const MatrixPart& part : parts) {
+    weights.push_back(take(part.name + ".weight", {part.rows, in_width}));
+    if (bias == Bias::kRequired) biases.push_back(take(part.name + ".bias", {part.rows}));
+  }
+  auto packed = ops_.pack({.weights = weights, .biases = biases, .dtype = dtype_});
+  packed_bytes_ += packed->bytes();
+  for (const MatrixPart& part : parts) {
+    source_.release(part.name + ".weight");
+    if (bias == Bias::kRequired) source_.release(part.name + ".bias");
+  }
+  return packed;
+}
+
+Tensor WeightReader::vector(const std::string& name, std::int64_t width) {
+  const Tensor stored = take(name, {width});
+  const Tensor made = ops_.alloc(DType::kF32, {width});
+  for (std::int64_t i = 0; i < width; ++i) made.f32()[i] = rounded_to(dtype_, element(stored, i));
+  source_.release(name);
+  packed_bytes_ += made.bytes();
+  return made;
+}
+
+void WeightReader::skip(const std::string& name) { known_.insert(name); }
+
+void WeightReader::finish() {
+  constexpr int kShown = 5;
+  std::string unknown;
+  int count = 0;
+  for (const std::string& name : source_.names()) {
+    source_.release(name);
+    if (known_.contains(name) || is_derived(name)) continue;
+    if (++count <= kShown) unknown += (count > 1 ? ", " : "") + name;
+  }
+  if (count == 0) return;
+  if (count > kShown) unknown += ", ...";
+  log_warning("{} tensors of the checkpoint are not used by this model: {} ({})", count, unknown,
+              source_.where());
+}
+
+}  // namespace foretoken

@@ -1,0 +1,55 @@
+#pragma once
+// WeightReader: takes a decoder's tensors out of a WeightSource by name, checks their shapes, and
+// packs or converts them to the serving dtype. It remembers what was taken, so that finish() can
+// name what nobody asked for. Used while a model is built, by one thread.
+
+#include <cstddef>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backend/ops.h"
+#include "model/checkpoint.h"
+
+namespace foretoken {
+
+// One matrix [rows, in_width] of a packed stack: `name` without ".weight" / ".bias".
+struct MatrixPart {
+  std::string name;
+  std::int64_t rows = 0;
+};
+
+enum class Bias { kNone, kRequired };
+
+class WeightReader {
+ public:
+  WeightReader(Ops& ops, const WeightSource& source, DType dtype);
+
+  // The parts stacked along the output dimension. Throws Error naming a tensor that is missing,
+  // misshapen or not of floats.
+  std::unique_ptr<PackedLinear> linear(const std::vector<MatrixPart>& parts, std::int64_t in_width,
+                                       Bias bias);
+
+  // A vector, float32 [width] in backend memory, rounded to the serving dtype.
+  Tensor vector(const std::string& name, std::int64_t width);
+
+  // The checkpoint may hold this tensor, and it is not needed.
+  void skip(const std::string& name);
+
+  // Warns once about tensors that were neither taken nor skipped, and releases them.
+  void finish();
+
+  std::size_t packed_bytes() const { return packed_bytes_; }
+
+ private:
+  Tensor take(const std::string& name, const Shape& shape);
+
+  Ops& ops_;
+  const WeightSource& source_;
+  DType dtype_;
+  std::set<std::string> known_;
+  std::size_t packed_bytes_ = 0;
+};
+
+}  // namespace foretoken
