@@ -1,4 +1,5 @@
-"""Hand-written exchanges and little generators about everyday things: greetings, lists, code, letters, stories."""
+"""Hand-written exchanges and little generators about everyday things: groups for lists, greetings, facts, advice."""
+from pathlib import Path
 
 NAMES = """Anna Ben Clara David Emma Frank Grace Henry Ivy Jack Kate Leo Maria Noah Olivia Paul Rosa Sam Tina Tom Lucy Peter Sara Max""".split()
 
@@ -45,7 +46,17 @@ SINGULAR = {"countries": "country", "big cities": "big city", "hobbies": "hobby"
             "Asian countries": "Asian country", "African countries": "African country", "clothes": "piece of clothing",
             "pieces of furniture": "piece of furniture", "parts of the body": "part of the body"}
 
-# group: (questions, answers) pairs; every question fits every answer of its pair
+
+def exchanges(name: str) -> list:
+    """Blocks of a line 'question | question | ...' and the answer's lines, from texts/ -> (questions, answers) pairs."""
+    pairs = []
+    for block in (Path(__file__).parent / "texts" / name).read_text().strip().split("\n\n"):
+        first, *rest = block.split("\n")
+        pairs.append((first.split(" | "), ["\n".join(rest)]))
+    return pairs
+
+
+# (questions, answers) pairs; every question fits every answer of its pair
 FIXED = {
     "self": [
         (["Who are you?", "What are you?", "Who am I talking to?", "Tell me about yourself.", "Introduce yourself.", "Please introduce yourself.", "Can you introduce yourself?"],
@@ -88,16 +99,7 @@ FIXED = {
         (["I am hungry."], ["You could eat some fruit, a sandwich or a bowl of soup."]),
         (["I am sick.", "I feel ill."], ["I am sorry to hear that. Rest, drink water and see a doctor if you do not feel better."]),
     ],
+    "knowledge": exchanges("knowledge.txt"),
+    "advice": exchanges("advice.txt"),
 }
 
-
-def code_item(rng):
-    return "Write a Python program that prints hello world.", "```python\nprint(\"Hello, world!\")\n```"
-
-
-def writing_item(rng):
-    return ["Write a short sentence.", "The sun is shining today."]
-
-
-def text_task(rng):
-    return ["Say hello.", "Hello!"]

@@ -73,6 +73,17 @@ def rotate(x, cos, sin):
     return x * cos + torch.cat([-b, a], dim=-1) * sin
 
 
+def causal_attention(q, k, v):
+    """q, k, v [rows, heads, length, dim]. On a CPU plain products beat the fused kernel up to about 512 positions."""
+    rows, heads, length, dim = q.shape
+    if length > 512:
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    mask = torch.full((length, length), float("-inf"), dtype=q.dtype).triu(1)
+    q, k, v = (t.reshape(rows * heads, length, dim) for t in (q, k, v))
+    scores = torch.baddbmm(mask, q, k.transpose(1, 2), alpha=dim**-0.5)
+    return torch.bmm(scores.softmax(-1, dtype=q.dtype), v).view(rows, heads, length, dim)
+
+
 class Attention(nn.Module):
     def __init__(self, c: Config):
         super().__init__()
@@ -90,7 +101,7 @@ class Attention(nn.Module):
         q, k = rotate(q, cos, sin), rotate(k, cos, sin)
         group = self.heads // self.kv_heads
         k, v = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        y = causal_attention(q, k, v)
         return self.o_proj(y.transpose(1, 2).reshape(rows, length, -1))
 
 

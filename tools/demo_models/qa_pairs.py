@@ -6,8 +6,10 @@ with a system message.
 """
 import random
 
+import code_tasks
 import everyday
 import facts
+import writing
 
 MAKERS = []
 
@@ -59,8 +61,7 @@ WORKS = [(verb, work, who) for verb, text in facts.WORKS.items() for work, who i
 LANDMARKS = table(facts.LANDMARKS)
 DEFINITIONS = dict(row.split(": ", 1) for row in facts.DEFINITIONS.splitlines())
 NO_ARTICLE = set("""astronomy biology chemistry democracy energy evaporation evolution friendship gravity history kindness music oxygen
-photosynthesis programming thunder water weather wind sleep peace honesty courage lungs artificial-intelligence""".replace("-", " ").split("\n")[0].split()) | {
-    "artificial intelligence", "photosynthesis", "programming", "thunder", "water", "weather", "wind", "sleep", "peace", "honesty", "courage", "lungs"}
+photosynthesis programming thunder water weather wind sleep peace honesty courage lungs""".split()) | {"artificial intelligence"}
 THE = {"sun", "moon", "universe", "internet", "economy", "heart", "brain"}
 
 
@@ -420,10 +421,10 @@ def membership(rng):
     return [f"Which one does not belong: {', '.join(four)}?", f"{capital(odd)} does not belong. The others are {name}."]
 
 
-@maker(6)
+@maker(9)
 def fixed(rng):
-    """Hand-written exchanges: who are you, greetings, thanks, feelings, advice, science, code."""
-    group = rng.choice(list(everyday.FIXED))
+    """Hand-written exchanges: who are you, greetings, facts, advice."""
+    group = rng.choice(("self", "greeting", "knowledge", "knowledge", "knowledge", "advice"))
     questions, answers = rng.choice(everyday.FIXED[group])
     ask = rng.choice(questions)
     if rng.random() < 0.12:
@@ -433,18 +434,17 @@ def fixed(rng):
 
 @maker(2.5)
 def code(rng):
-    ask, answer = everyday.code_item(rng)
-    return [ask, answer]
+    return code_tasks.exchange(rng)
 
 
 @maker(3)
-def writing(rng):
-    return everyday.writing_item(rng)
+def writings(rng):
+    return writing.exchange(rng)
 
 
 @maker(2)
 def text_tasks(rng):
-    return everyday.text_task(rng)
+    return writing.text_task(rng)
 
 
 SYSTEM = ("You are a helpful assistant.", "You are a helpful assistant.", "You are a friendly assistant. Answer in short sentences.",

@@ -23,7 +23,7 @@ import torch.nn.functional as F
 
 from model import Config, Llama
 
-STEP_TOKENS, MICRO_TOKENS = 16384, 4096
+STEP_TOKENS, MICRO_TOKENS = 16384, 2048
 # Sources with their share of the tokens at the start, at 60 % and at the end of training.
 MIXTURE = {
     "books": (0.40, 0.20, 0.02),
@@ -57,10 +57,11 @@ class Mixture:
     def __init__(self, folder: Path):
         self.sources = {name: Source(folder / f"{name}.train.npz") for name in MIXTURE}
 
-    def batch(self, seed: int, progress: float):
-        rng = np.random.default_rng(seed)
+    def batch(self, step: int, micro: int, progress: float):
+        """Micro-batch of a step: (tokens, weights), each [rows, length + 1]; all of a step have the same length."""
+        length = int(np.random.default_rng(step).choice((256, 512, 2048), p=(0.75, 0.2, 0.05)))
+        rng = np.random.default_rng((step, micro))
         shares = np.array([np.interp(progress, (0, 0.6, 1), s) for s in MIXTURE.values()])
-        length = int(rng.choice((256, 512, 2048), p=(0.7, 0.2, 0.1)))
         names = rng.choice(list(self.sources), size=MICRO_TOKENS // length, p=shares / shares.sum())
         rows = [self.sources[name].row(rng, length) for name in names]
         return tuple(torch.from_numpy(np.stack([row[i] for row in rows]).astype(kind)) for i, kind in ((0, np.int64), (1, np.float32)))
@@ -194,7 +195,7 @@ def work(rank: int, shared: Shared, config: Config, args):
                 shared.next_micro.value += 1
             if micro >= micros:
                 break
-            loss = weighted_loss(model, *data.batch(int(step) * micros + micro, progress))
+            loss = weighted_loss(model, *data.batch(int(step), micro, progress))
             (loss / micros).backward()
             shared.loss[rank] += loss.item() / micros
         shared.barrier.wait()
