@@ -73,7 +73,7 @@ struct ThreadPool::State {
   std::vector<Share> shares;  // one per worker
   const std::function<void(int, int)>* body = nullptr;
   const std::function<void(int)>* each_body = nullptr;
-  std::uint32_t each_region = 0;  // the region that is one of on_each_worker
+  std::atomic<std::uint32_t> each_region{0};  // the last region that was one of on_each_worker
   // Regions begun; idle workers sleep on it. Changed by read-modify-write only: notify relies on the
   // full barrier.
   alignas(64) std::atomic<std::uint32_t> region{0};
@@ -121,7 +121,7 @@ struct ThreadPool::State {
       if (!spin_until(begun, yields)) region.wait(seen, std::memory_order_acquire);
       seen = region.load(std::memory_order_acquire);
       if (stopping.load(std::memory_order_relaxed)) return;
-      if (each_region == seen) {
+      if (each_region.load(std::memory_order_relaxed) == seen) {
         (*each_body)(worker);
         report(1);
       } else {
@@ -170,7 +170,7 @@ void ThreadPool::on_each_worker(const std::function<void(int)>& body) {
   const FlushDenormals flush;
   State& s = *state_;
   s.each_body = &body;
-  s.each_region = s.region.load(std::memory_order_relaxed) + 1;
+  s.each_region.store(s.region.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   s.left.store(static_cast<std::uint32_t>(s.size()), std::memory_order_relaxed);
   s.begin_region();
   body(0);

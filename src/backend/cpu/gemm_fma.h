@@ -4,6 +4,7 @@
 // reproduce them.
 // For translation units of kernels only (v16.h).
 
+#include "backend/cpu/bf16_weights.h"
 #include "backend/cpu/gemm_loops.h"
 
 namespace foretoken {
@@ -18,18 +19,6 @@ constexpr int kRegisters = 8;
 constexpr int kRegisters = 4;
 #endif
 
-// bf16 tiles [N/32][K/32][2][16 k-pairs][16 columns][2].
-struct Bf16Weights {
-  static constexpr int kTileBytes = 1024, kTilePairBytes = 2 * kTileBytes;
-  static const char* weights_at(const GemmCall& call, int col, int k) {
-    return static_cast<const char*>(call.weights) + col / kBlockCols * call.block_bytes +
-           k / kBlockK * kTilePairBytes + col % kBlockCols / 16 * kTileBytes;
-  }
-  FT_INLINE static std::int64_t vec_offset(const Panel& panel, int v) {
-    return v / 2 * panel.block_bytes + v % 2 * kTileBytes;
-  }
-};
-
 FT_INLINE V16 even_of(const char* pairs) {
   return even_bf16(reinterpret_cast<const std::uint16_t*>(pairs));
 }
@@ -37,16 +26,16 @@ FT_INLINE V16 odd_of(const char* pairs) {
   return odd_bf16(reinterpret_cast<const std::uint16_t*>(pairs));
 }
 
-// x as the bf16 kernels below read it: rounded to bf16, kept as float32.
-inline void pack_x_rounded(const float* x, std::int64_t k, void* packed, std::int64_t x_stride,
-                           int first, int count) {
-  for (int row = first; row < first + count; ++row) {
-    const float* from = x + row * k;
-    float* to = static_cast<float*>(packed) + row * x_stride;
+// x as the kernels below read it: rounded to bf16, kept as float32.
+inline void pack_x_rounded(const PackXCall& call) {
+  const std::int64_t padded = (call.k + kBlockK - 1) / kBlockK * kBlockK;
+  for (int row = 0; row < call.rows; ++row) {
+    const float* from = call.x + row * call.k;
+    float* to = static_cast<float*>(call.packed) + row * call.x_stride;
     std::int64_t i = 0;
-    for (; i + 16 <= k; i += 16) store(to + i, round_bf16(load(from + i)));
-    for (; i < (k + kBlockK - 1) / kBlockK * kBlockK; i += 16) {
-      const std::int64_t n = k - i;
+    for (; i + 16 <= call.k; i += 16) store(to + i, round_bf16(load(from + i)));
+    for (; i < padded; i += 16) {
+      const std::int64_t n = call.k - i;
       store(to + i, n > 0 ? round_bf16(load_n(from + i, static_cast<int>(n))) : zero());
     }
   }
@@ -154,8 +143,8 @@ struct OneChain {
   static constexpr int kManyRows = PairOrder::kManyRows, kManyVecs = PairOrder::kManyVecs;
 
   static const char* weights_at(const GemmCall& call, int col, int k) {
-    return static_cast<const char*>(call.weights) + col / 16 * call.block_bytes +
-           std::int64_t{k} * 16 * WeightBytes;
+    return static_cast<const char*>(call.weights) + col / kChainBlockCols * call.block_bytes +
+           std::int64_t{k} * kChainBlockCols * WeightBytes;
   }
 
   template <int R, int V>
@@ -190,18 +179,26 @@ struct OneChain {
   }
 };
 
+constexpr int kNoRowLimit = 1 << 30;
+
 template <class M>
-constexpr GemmKernels fma_gemm(decltype(GemmKernels::pack_x) pack_x) {
-  return {.pack_x = pack_x,
+constexpr GemmKernels bf16_gemm() {
+  return {.pack_x = pack_x_rounded,
           .run = run_gemm<M>,
           .x_bytes = M::kXBytes,
+          .x_row_extra = 16,
           .row_step = 1,
-          .max_rows = 1 << 20};
+          .max_rows = kNoRowLimit};
 }
-constexpr GemmKernels pair_order_gemm() { return fma_gemm<PairOrder>(pack_x_rounded); }
-constexpr GemmKernels tile_order_gemm() { return fma_gemm<TileOrder>(pack_x_rounded); }
-constexpr GemmKernels f16_gemm() { return fma_gemm<OneChain<2>>(nullptr); }
-constexpr GemmKernels f32_gemm() { return fma_gemm<OneChain<4>>(nullptr); }
+template <int WeightBytes>
+constexpr GemmKernels chain_gemm() {
+  return {.pack_x = nullptr,
+          .run = run_gemm<OneChain<WeightBytes>>,
+          .x_bytes = 4,
+          .x_row_extra = 0,
+          .row_step = 1,
+          .max_rows = kNoRowLimit};
+}
 
 }  // namespace
 }  // namespace foretoken

@@ -12,33 +12,43 @@
 
 namespace foretoken {
 
-// Packed weights come in blocks of kBlockCols outputs; K is padded with zeros to kBlockK.
+// bf16 weights: blocks of kBlockCols outputs, K padded with zeros to kBlockK, inside a block
+// [K/32][2 halves][16 k-pairs][16 columns][2]. fp16 and float32 weights: blocks [K][16 columns].
 inline constexpr int kBlockCols = 32;
 inline constexpr int kBlockK = 32;
+inline constexpr int kChainBlockCols = 16;
 
-// Some whole blocks of outputs of y = x * W^T + bias, for some rows.
+// At most kMaxCallCols outputs of y = x * W^T + bias, for some rows.
+inline constexpr int kMaxCallCols = 64;
 struct GemmCall {
-  const void* weights;       // the first block; blocks are block_bytes apart
-  std::int64_t block_bytes;
-  std::int64_t k;            // K as the kernel walks it: padded for bf16, true for fp16 and float32
-  const void* x;             // the first row as `pack_x` wrote it
+  const void* weights;       // the first block
+  std::int64_t block_bytes;  // from block to block
+  std::int64_t k;            // as packed: padded for bf16, true for fp16 and float32
+  const void* x;             // the first row, as pack_x wrote it
   std::int64_t x_stride;     // elements from row to row
   float* y;                  // the first row, at the first column of the first block
   std::int64_t y_stride;     // elements from row to row
   const float* bias;         // of the first column, readable to the end of the last block; or null
-  int rows;                  // the caller starts at a multiple of GemmKernels::row_step
+  int rows;                  // <= GemmKernels::max_rows
   int cols;                  // outputs that exist; the last block may be partial
 };
 
+// The activations of a GEMM on their way into the form that a kernel reads.
+struct PackXCall {
+  const float* x;         // [.., k] the first row
+  std::int64_t k;         // true
+  void* packed;           // the first row; K padded with zeros, rows padded to row_step
+  std::int64_t x_stride;  // elements of packed x from row to row, a multiple of row_step rows apart
+  int rows;
+};
+
 struct GemmKernels {
-  // Writes rows [first, first + count) of x [rows, k] f32 as the kernel reads them, K padded with
-  // zeros. Null: the kernel reads x itself.
-  void (*pack_x)(const float* x, std::int64_t k, void* packed, std::int64_t x_stride, int first,
-                 int count);
+  void (*pack_x)(const PackXCall& call);  // null: the kernel reads x itself
   void (*run)(const GemmCall& call);
-  int x_bytes;     // per element of packed x
-  int row_step;    // rows are handed out in multiples of this, packed x is padded to it
-  int max_rows;    // of one call
+  int x_bytes;      // per element of packed x
+  int x_row_extra;  // elements beyond the padded K, so that rows do not share cache sets
+  int row_step;     // calls begin at multiples of this
+  int max_rows;     // of one call
 };
 
 struct KernelTable {

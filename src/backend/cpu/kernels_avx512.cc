@@ -8,10 +8,10 @@
 namespace foretoken {
 
 KernelTable avx512_kernels() {
-  return {.bf16_tile = tile_order_gemm(),
-          .bf16_pair = pair_order_gemm(),
-          .f16 = f16_gemm(),
-          .f32 = f32_gemm(),
+  return {.bf16_tile = bf16_gemm<TileOrder>(),
+          .bf16_pair = bf16_gemm<PairOrder>(),
+          .f16 = chain_gemm<2>(),
+          .f32 = chain_gemm<4>(),
           .ops = op_kernels()};
 }
 

@@ -1,11 +1,75 @@
 #pragma once
-// Entries of the kernel table besides GEMM: attention, norms, rotation, activation.
-// Plain structs and function pointers only, for the reason given in kernels.h.
+// Entries of the kernel table besides GEMM: norms, rotation and KV store, attention, activation.
+// Plain structs and function pointers only, for the reason given in kernels.h. The kernels know
+// neither threads nor batches: each call is one row, or one item of attention.
 
 #include <cstdint>
 
 namespace foretoken {
 
-struct OpKernels {};
+// Attention is defined over logical positions in blocks of kAttnBlock; blocks are merged in order
+// into spans of kAttnSpan, spans in order into the result. Both are constants, so the bits depend
+// on positions only, and spans may be computed by different threads.
+inline constexpr int kAttnBlock = 128;
+inline constexpr int kAttnSpan = 512;
+inline constexpr int kAttnMaxQueries = 64;  // of one item
+inline constexpr int kAttnSlots = 16;       // keys that lie side by side: one page
+
+// Rotates and stores the heads of one row.
+struct RopeRow {
+  const float* qkv;       // [(heads + 2 * kv_heads) * head_dim]
+  const float* cos;       // [rotary_dim / 2] of the row's position
+  const float* sin;
+  const float* q_weight;  // [head_dim], or null: no norm
+  const float* k_weight;
+  float eps;
+  int heads, kv_heads, head_dim, rotary_dim;
+  float* q;               // [heads * head_dim]
+  void* k;                // the row's page and slot: head 0, dim 0; null: do not store
+  void* v;
+  float* temp;            // [head_dim rounded up to 16]
+};
+
+// One row of an attention item.
+struct AttnRow {
+  std::int32_t position;  // logical; it sees positions <= this one
+  std::uint64_t nodes;    // ancestors and self by node; 0: slot index equals position throughout
+  const float* q;         // [group * head_dim], the query heads of the item's KV head
+  float* out;             // [group * head_dim]
+};
+
+// Queries [first, first + count) of one sequence and KV head, over spans [first_span, end_span).
+// Query i is head i % group of rows[i / group].
+struct AttnItem {
+  const void* k;              // the layer, at the KV head: page p starts at p * page_stride elements
+  const void* v;
+  const std::int32_t* pages;  // of the sequence
+  std::int64_t page_stride;
+  int head_dim;
+  int group;
+  float scale;
+  int window;                 // 0: none
+  const AttnRow* rows;
+  int first, count;           // count <= kAttnMaxQueries
+  int tree_start;             // slot index of node 0
+  int first_span, end_span;
+  float* partial;  // null: write AttnRow::out; else [spans][count][head_dim rounded up to 16, m, l]
+  float* scratch;  // attention_scratch floats
+};
+
+struct OpKernels {
+  // out = x / sqrt(mean(x^2) + eps) * weight; the sum in sixteen lanes, added by the fixed tree.
+  void (*norm)(const float* x, const float* weight, std::int64_t width, float eps, float* out);
+  // a += b
+  void (*add)(float* a, const float* b, std::int64_t width);
+  // out = silu(gate) * up
+  void (*gated_act)(const float* gate, const float* up, std::int64_t width, float* out);
+  // The following by dtype of the KV: bf16, fp16, float32.
+  void (*rope_store[3])(const RopeRow& row);
+  void (*attention[3])(const AttnItem& item);
+  // Merges `spans` partials of one query, `stride` floats apart, in order, and writes out
+  // [head_dim]. The first partial is overwritten.
+  void (*merge_spans)(float* partial, std::int64_t stride, int spans, int head_dim, float* out);
+};
 
 }  // namespace foretoken

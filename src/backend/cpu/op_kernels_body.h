@@ -1,13 +1,22 @@
+#pragma once
 // The kernels of op_kernels.h, written once over V16 and compiled by each instruction set's
 // translation unit. Everything here lives in an anonymous namespace.
 
+#include "backend/cpu/attention_kernel.h"
 #include "backend/cpu/op_kernels.h"
-#include "backend/cpu/v16.h"
+#include "backend/cpu/row_kernels.h"
 
 namespace foretoken {
 namespace {
 
-inline OpKernels op_kernels() { return {}; }
+OpKernels op_kernels() {
+  return {.norm = norm_row,
+          .add = add_row,
+          .gated_act = gated_act_row,
+          .rope_store = {rope_store_row<KvBf16>, rope_store_row<KvF16>, rope_store_row<KvF32>},
+          .attention = {attention_item<KvBf16>, attention_item<KvF16>, attention_item<KvF32>},
+          .merge_spans = merge_span_partials};
+}
 
 }  // namespace
 }  // namespace foretoken

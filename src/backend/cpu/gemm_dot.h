@@ -1,0 +1,65 @@
+#pragma once
+// The pair order by VDPBF16PS, which computes fma(even, even, fma(odd, odd, acc)) with denormals
+// flushed: the bits of PairOrder in gemm_fma.h at twice the rate.
+// For translation units of kernels with AVX512_BF16 only (v16.h).
+
+#include "backend/cpu/bf16_weights.h"
+#include "backend/cpu/gemm_loops.h"
+
+namespace foretoken {
+namespace {
+
+// x rounded to bf16, row-major.
+inline void pack_x_bf16(const PackXCall& call) {
+  const std::int64_t padded = (call.k + kBlockK - 1) / kBlockK * kBlockK;
+  for (int row = 0; row < call.rows; ++row) {
+    const float* from = call.x + row * call.k;
+    std::uint16_t* to = static_cast<std::uint16_t*>(call.packed) + row * call.x_stride;
+    std::int64_t i = 0;
+    for (; i + 16 <= call.k; i += 16) store_bf16(to + i, load(from + i));
+    for (; i < padded; i += 16) {
+      const std::int64_t n = call.k - i;
+      store_bf16(to + i, n > 0 ? load_n(from + i, static_cast<int>(n)) : zero());
+    }
+  }
+}
+
+struct PairDot : Bf16Weights {
+  static constexpr int kXBytes = 2;
+  static constexpr int kFewRows = 12;
+  static constexpr int kManyRows = 6, kManyVecs = 4;
+
+  template <int R, int V>
+  static __attribute__((noinline)) void run(const Panel& panel) {
+    V16 acc[R][V];
+    load_accumulators(panel, acc);
+    const char* w = panel.weights;
+    const char* x = panel.x;
+    for (int k = 0; k < panel.k; k += kBlockK, w += kTilePairBytes, x += kBlockK * kXBytes) {
+      for (int pair = 0; pair < kBlockK / 2; ++pair) step(w + pair * 64, x + pair * 4, panel, acc);
+    }
+    store_accumulators(panel, acc);
+  }
+
+ private:
+  template <int R, int V>
+  FT_INLINE static void step(const char* w, const char* x, const Panel& panel, V16 (&acc)[R][V]) {
+    __m512bh b[V];
+    FT_UNROLL
+    for (int v = 0; v < V; ++v) {
+      prefetch_l1(w + vec_offset(panel, v) + kPrefetchBytes);
+      b[v] = (__m512bh)_mm512_loadu_si512(w + vec_offset(panel, v));
+    }
+    FT_UNROLL
+    for (int r = 0; r < R; ++r) {
+      int pair;
+      __builtin_memcpy(&pair, x + r * panel.x_row_bytes, 4);
+      const __m512bh a = (__m512bh)_mm512_set1_epi32(pair);
+      FT_UNROLL
+      for (int v = 0; v < V; ++v) acc[r][v].v = _mm512_dpbf16_ps(acc[r][v].v, a, b[v]);
+    }
+  }
+};
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,55 @@
+// What AMX adds to the table of "avx512_bf16": the tile order by TDPBF16PS.
+#define FT_V16_AVX512
+#include "backend/cpu/kernels.h"
+
+#include "backend/cpu/gemm_amx.h"
+
+namespace foretoken {
+namespace {
+
+// Not the compiler's intrinsics: GCC 12 takes register numbers as macro text only, says that
+// LDTILECFG reads 8 bytes, and lets stores move past tile loads.
+struct AmxTiles {
+  struct Config {
+    std::uint8_t palette, start_row, reserved[14];
+    std::uint16_t row_bytes[16];
+    std::uint8_t rows[16];
+  };
+  static_assert(sizeof(Config) == 64);
+
+  // All eight registers at full size, once per thread: no other code here uses tiles.
+  static void configure() {
+    static thread_local bool is_configured = false;
+    if (is_configured) return;
+    Config config = {};
+    config.palette = 1;
+    for (int tile = 0; tile < 8; ++tile) {
+      config.row_bytes[tile] = 64;
+      config.rows[tile] = kTileRows;
+    }
+    asm volatile("ldtilecfg %0" ::"m"(config));
+    is_configured = true;
+  }
+  template <int T>
+  FT_INLINE static void zero() {
+    asm volatile("tilezero %%tmm%c0" ::"i"(T));
+  }
+  template <int T>
+  FT_INLINE static void load(const void* p, std::int64_t row_bytes) {
+    asm volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(p), "r"(row_bytes), "i"(T) : "memory");
+  }
+  template <int T>
+  FT_INLINE static void store(void* p, std::int64_t row_bytes) {
+    asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(p), "r"(row_bytes), "i"(T) : "memory");
+  }
+  template <int C, int A, int B>
+  FT_INLINE static void dot() {
+    asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
+  }
+};
+
+}  // namespace
+
+GemmKernels amx_tile_gemm() { return tile_gemm<AmxTiles>(); }
+
+}  // namespace foretoken

@@ -1,0 +1,18 @@
+// What AVX512_BF16 adds to the table of "avx512": the pair order by VDPBF16PS.
+#define FT_V16_AVX512
+#include "backend/cpu/kernels.h"
+
+#include "backend/cpu/gemm_dot.h"
+
+namespace foretoken {
+
+GemmKernels avx512_bf16_pair_gemm() {
+  return {.pack_x = pack_x_bf16,
+          .run = run_gemm<PairDot>,
+          .x_bytes = PairDot::kXBytes,
+          .x_row_extra = 32,
+          .row_step = 1,
+          .max_rows = 1 << 30};
+}
+
+}  // namespace foretoken

@@ -1,0 +1,136 @@
+#include "backend/cpu/packed_linear.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "backend/cpu/convert.h"
+#include "backend/cpu/kernels.h"
+#include "tensor/float16.h"
+
+namespace foretoken {
+namespace {
+
+constexpr int kChunk = 512;  // elements of a source row converted at a time; a multiple of kBlockK
+
+// The stacked matrices seen as one list of rows.
+class StackedRows {
+ public:
+  explicit StackedRows(std::span<const Tensor> parts) {
+    for (const Tensor& part : parts) {
+      parts_.push_back(part);
+      first_.push_back(rows_);
+      rows_ += part.dim(0);
+    }
+  }
+  std::int64_t rows() const { return rows_; }
+  DType dtype(std::int64_t row) const { return parts_[part_of(row)].dtype(); }
+  const char* data(std::int64_t row) const {
+    const std::size_t i = part_of(row);
+    const Tensor& part = parts_[i];
+    const auto row_bytes = part.dim(1) * static_cast<std::int64_t>(dtype_bytes(part.dtype()));
+    return static_cast<const char*>(part.data()) + (row - first_[i]) * row_bytes;
+  }
+
+ private:
+  std::size_t part_of(std::int64_t row) const {
+    const auto next = std::upper_bound(first_.begin(), first_.end(), row);
+    return static_cast<std::size_t>(next - first_.begin()) - 1;
+  }
+  std::vector<Tensor> parts_;
+  std::vector<std::int64_t> first_;
+  std::int64_t rows_ = 0;
+};
+
+// Writes elements [k, k + count) of column `col` of a block; values are raw bits of the dtype.
+void scatter_bf16(const std::uint16_t* values, std::int64_t k, int count, int col, char* block) {
+  char* half = block + col / 16 * 1024 + col % 16 * 4;
+  for (int i = 0; i < count; ++i) {
+    const std::int64_t at = k + i;
+    char* to = half + at / kBlockK * 2048 + at % kBlockK / 2 * 64 + at % 2 * 2;
+    std::memcpy(to, values + i, 2);
+  }
+}
+template <class T>
+void scatter_chain(const T* values, std::int64_t k, int count, int col, char* block) {
+  T* to = reinterpret_cast<T*>(block) + k * kChainBlockCols + col;
+  for (int i = 0; i < count; ++i) to[std::int64_t{i} * kChainBlockCols] = values[i];
+}
+
+}  // namespace
+
+CpuLinear::CpuLinear(const LinearParts& parts, ThreadPool& pool) : dtype_(parts.dtype) {
+  CHECK(!parts.weights.empty());
+  CHECK(dtype_ == DType::kBF16 || dtype_ == DType::kF16 || dtype_ == DType::kF32)
+      << "weights cannot be kept as " << dtype_name(dtype_);
+  in_ = parts.weights[0].dim(1);
+  for (const Tensor& part : parts.weights) CHECK(part.shape().rank() == 2 && part.dim(1) == in_);
+  const StackedRows rows(parts.weights);
+  out_ = rows.rows();
+
+  const bool tiles = dtype_ == DType::kBF16;
+  const auto element = static_cast<std::int64_t>(dtype_bytes(dtype_));
+  block_cols_ = tiles ? kBlockCols : kChainBlockCols;
+  packed_k_ = tiles ? (in_ + kBlockK - 1) / kBlockK * kBlockK : in_;
+  block_bytes_ = packed_k_ * block_cols_ * element;
+  const std::int64_t blocks = (out_ + block_cols_ - 1) / block_cols_;
+  weights_ = Buffer(static_cast<std::size_t>(blocks * block_bytes_));
+
+  pool.parallel_for(static_cast<int>(blocks), [&](int b, int) {
+    alignas(64) char values[kChunk * 4];
+    char* block_data = static_cast<char*>(weights_.data()) + b * block_bytes_;
+    for (std::int64_t k = 0; k < in_; k += kChunk) {
+      const int count = static_cast<int>(std::min<std::int64_t>(kChunk, in_ - k));
+      for (int col = 0; col < block_cols_; ++col) {
+        const std::int64_t row = std::int64_t{b} * block_cols_ + col;
+        if (row >= out_) break;
+        const DType from = rows.dtype(row);
+        const auto skip = k * static_cast<std::int64_t>(dtype_bytes(from));
+        convert(rows.data(row) + skip, from, values, dtype_, count);
+        if (tiles)
+          scatter_bf16(reinterpret_cast<std::uint16_t*>(values), k, count, col, block_data);
+        else if (element == 2)
+          scatter_chain(reinterpret_cast<std::uint16_t*>(values), k, count, col, block_data);
+        else
+          scatter_chain(reinterpret_cast<float*>(values), k, count, col, block_data);
+      }
+    }
+  });
+
+  CHECK(parts.biases.empty() || parts.biases.size() == parts.weights.size());
+  const auto has_data = [](const Tensor& bias) { return !bias.empty(); };
+  if (std::none_of(parts.biases.begin(), parts.biases.end(), has_data)) return;
+  bias_ = Buffer(static_cast<std::size_t>(blocks * block_cols_) * sizeof(float));
+  float* to = static_cast<float*>(bias_.data());
+  for (std::size_t i = 0; i < parts.biases.size(); ++i) {
+    const Tensor& bias = parts.biases[i];
+    const std::int64_t count = parts.weights[i].dim(0);
+    if (!bias.empty()) {
+      CHECK(bias.elements() == count);
+      convert(bias.data(), bias.dtype(), to, DType::kF32, count);
+    }
+    to += count;
+  }
+}
+
+void CpuLinear::gather_row(std::int64_t row, float* out) const {
+  DCHECK(row >= 0 && row < out_);
+  const char* data = block(row / block_cols_);
+  const std::int64_t col = row % block_cols_;
+  if (dtype_ == DType::kBF16) {
+    const char* half = data + col / 16 * 1024 + col % 16 * 4;
+    for (std::int64_t k = 0; k < in_; ++k) {
+      std::uint16_t bits;
+      std::memcpy(&bits, half + k / kBlockK * 2048 + k % kBlockK / 2 * 64 + k % 2 * 2, 2);
+      out[k] = bf16_to_f32(bits);
+    }
+  } else if (dtype_ == DType::kF16) {
+    const auto* values = reinterpret_cast<const std::uint16_t*>(data) + col;
+    for (std::int64_t k = 0; k < in_; ++k) out[k] = f16_to_f32(values[k * kChainBlockCols]);
+  } else {
+    const auto* values = reinterpret_cast<const float*>(data) + col;
+    for (std::int64_t k = 0; k < in_; ++k) out[k] = values[k * kChainBlockCols];
+  }
+}
+
+}  // namespace foretoken

@@ -1,0 +1,42 @@
+#pragma once
+// Weights of a linear layer as the CPU kernels read them (layouts in kernels.h), with their bias.
+// The one copy of a matrix: an embedding tied to the head reads its rows from here too.
+// Immutable once packed, hence readable from any thread.
+
+#include "backend/ops.h"
+#include "base/threads.h"
+#include "tensor/buffer.h"
+
+namespace foretoken {
+
+class CpuLinear final : public PackedLinear {
+ public:
+  // Converts and packs on the pool. Shapes and dtypes are the caller's duty (bug if they disagree).
+  CpuLinear(const LinearParts& parts, ThreadPool& pool);
+
+  std::int64_t in_width() const override { return in_; }
+  std::int64_t out_width() const override { return out_; }
+  std::size_t bytes() const override { return weights_.bytes() + bias_.bytes(); }
+
+  DType dtype() const { return dtype_; }            // kBF16, kF16 or kF32
+  std::int64_t packed_k() const { return packed_k_; }
+  int block_cols() const { return block_cols_; }    // outputs per block
+  std::int64_t block_bytes() const { return block_bytes_; }
+  const char* block(std::int64_t index) const {
+    return static_cast<const char*>(weights_.data()) + index * block_bytes_;
+  }
+  // [out_width padded to whole blocks] or null.
+  const float* bias() const { return static_cast<const float*>(bias_.data()); }
+
+  // Row `row` of the matrix, exactly, to out [in_width].
+  void gather_row(std::int64_t row, float* out) const;
+
+ private:
+  std::int64_t in_ = 0, out_ = 0, packed_k_ = 0, block_bytes_ = 0;
+  int block_cols_ = 0;
+  DType dtype_ = DType::kBF16;
+  Buffer weights_;
+  Buffer bias_;
+};
+
+}  // namespace foretoken
