@@ -4,7 +4,7 @@
 // HTTP server and not text: token ids only. Public methods are safe from any thread; they enqueue.
 // A submitted request always ends with exactly one Finish on its stream.
 
-#include <functional>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <string>

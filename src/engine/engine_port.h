@@ -1,7 +1,7 @@
 #pragma once
-// EnginePort: what a front end may ask of an engine, and nothing else. Engine implements it; tests of
-// the server implement it with a script instead of a model.
-// Methods are safe from any thread and return at once.
+// EnginePort: what a front end may ask of an engine, and nothing else. Engine implements it; tests
+// of the server implement it with a script instead of a model. Methods are safe from any thread and
+// return at once.
 
 #include <cstdint>
 #include <future>
@@ -28,7 +28,7 @@ struct EngineStats {
   std::uint64_t finished_requests = 0;
   std::uint64_t aborted_requests = 0;
   std::uint64_t retractions = 0;
-  double cache_hit_rate = 0;       // cached / prompt tokens of the last logging interval
+  double cache_hit_rate = 0;       // cached / all tokens of the texts admitted last
   std::uint64_t verify_steps = 0;  // sequence-steps that sampled
   std::uint64_t accepted_drafts = 0;
   std::uint64_t proposed_drafts = 0;

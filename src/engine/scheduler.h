@@ -1,0 +1,100 @@
+#pragma once
+// Scheduler: continuous batching. It decides what each step computes (plan) and takes over what the
+// step found (retire). Decodes come first; prompts are cut into chunks that fill the rest of the
+// row budget. When pages run short it evicts from the prefix cache, drops proposals, preempts the
+// youngest, and at last fails exactly one request. It computes nothing and knows no threads.
+// Engine thread only. Invariants: at most one of waiting, running per request; running is ordered
+// by arrival; a request leaves with exactly one Finish.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "batch/tree.h"
+#include "engine/admission.h"
+#include "engine/engine.h"
+#include "engine/sequence.h"
+#include "engine/sequence_pages.h"
+#include "engine/step.h"
+#include "engine/step_log.h"
+
+namespace foretoken {
+
+class Scheduler {
+ public:
+  struct Parts {
+    PagePool& pool;
+    RadixCache& cache;
+    SeqTable& table;
+    DraftTrees& trees;
+    Drafter& drafter;
+  };
+  Scheduler(const EngineConfig& config, const Parts& parts);
+
+  void add(Request request);
+  void abort(const std::string& id);  // that id, or ids "<id>_<n>" of its choices
+  void fail_all(FinishReason reason, const std::string& message);
+
+  // What the next step computes; nullopt when there is nothing to do. Spans in it stay valid until
+  // the step is retired.
+  std::optional<StepPlan> plan();
+  void retire(StepHandle& step);
+
+  bool is_idle() const { return waiting_.empty() && running_.empty(); }
+  int queued() const { return static_cast<int>(waiting_.size()); }
+  bool flush_cache();  // false, and nothing done, unless idle
+  // Its used and cached tokens are those of the last refresh_token_counts(), which walks the cache.
+  EngineStats stats() const;
+  void refresh_token_counts();
+  void restart_clock() { log_.restart_clock(stats_); }  // after idle time: rates start anew
+  std::string check_integrity() const;                  // empty: all invariants hold
+
+ private:
+  // Planning, in this order.
+  void drop_ended();
+  void preempt_for_test();
+  void plan_running(StepPlan& plan, int& prompt_rows);
+  void admit(StepPlan& plan, int& prompt_rows);
+  int prompt_row_budget() const;
+  int chunk_rows(const Sequence& sequence, int budget, const StepPlan& plan) const;
+  bool make_room(Sequence& sequence);
+  void add_entry(StepPlan& plan, Sequence& sequence, int rows);
+
+  enum class Admission { kAdmitted, kEnded, kMustWait };
+  Admission try_admit(Sequence& candidate, StepPlan& plan, int& prompt_rows);
+  int reserved_pages() const;
+
+  // Ways out of the running ones.
+  void preempt(Sequence& sequence);
+  void finish(Sequence& sequence, FinishReason reason, const std::string& message);
+  void finish(Sequence& sequence, Finish reason);
+  void release(Sequence& sequence);
+  void remove_released();
+  std::unique_ptr<Sequence> take_waiting(const Sequence& sequence);
+
+  void report_plan(const StepPlan& plan);
+  EngineLoad load() const;
+
+  const EngineConfig& config_;
+  RadixCache& cache_;
+  DraftTrees& trees_;
+  Drafter& drafter_;
+  SequencePages pages_;
+  OutputReserve reserve_;
+  StepLog log_;
+
+  WaitQueue waiting_;                               // by arrival
+  std::vector<std::unique_ptr<Sequence>> running_;  // by arrival: the youngest is the last
+  std::vector<Sequence*> by_slot_;
+  std::vector<SeqSlot> free_slots_;
+  std::uint64_t arrivals_ = 0;
+  EngineStats stats_;
+
+  // Of the plan being made.
+  PrefillFacts prefill_;
+  int retracted_ = 0;
+  int retracted_tokens_ = 0;
+};
+
+}  // namespace foretoken

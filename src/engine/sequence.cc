@@ -1,0 +1,125 @@
+#include "engine/sequence.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace foretoken {
+
+Sequence::Sequence(Request accepted, std::uint64_t arrival_number)
+    : request(std::move(accepted)), arrival(arrival_number), tokens(request.prompt) {
+  next_score_ = request.logprob_start >= 0 ? std::min(request.logprob_start, prompt_tokens())
+                                           : prompt_tokens();
+  if (next_score_ == 0) {  // nothing precedes the first token, so nothing predicts it
+    delta_.prompt_scores.push_back({.token = tokens.front(), .top = {}, .token_logprobs = {}});
+    next_score_ = 1;
+  }
+  if (request.sampling.has_penalties())
+    for (const Token token : tokens) counts.add_prompt(token);
+}
+
+int Sequence::reusable_tokens() const {
+  // The row of the last token is never stored; the row before position p predicts p.
+  return is_scoring() ? next_score_ - 1 : size() - 1;
+}
+
+StepEntry Sequence::make_entry(int rows) const {
+  const bool reaches_root = samples() && rows == pending_rows();
+  const int chain = reaches_root ? rows - 1 : rows;
+  const int first_scored = next_score_ - 1 - stored;  // chain row that predicts next_score_
+  return {.slot = slot,
+          .chain = std::span(tokens).subspan(static_cast<std::size_t>(stored),
+                                             static_cast<std::size_t>(chain)),
+          .has_tree = reaches_root,
+          .score_from = is_scoring() && first_scored < chain ? first_scored : -1,
+          .after_chain = tokens[static_cast<std::size_t>(stored + chain)],
+          .params = &request.sampling,
+          .counts = request.sampling.has_penalties() ? &counts : nullptr,
+          .generated = generated(),
+          .tokens_left = tokens_left()};
+}
+
+std::optional<Finish> Sequence::commit(const StepEntry& entry, WalkSeq& walk) {
+  if (entry.score_from >= 0) commit_scores(entry, walk);
+  stored += static_cast<int>(entry.chain.size() + walk.path.size());
+  has_planted = entry.has_tree;
+  if (!entry.has_tree) {
+    if (samples() || pending_rows() > 0) return std::nullopt;
+    return Finish{.reason = FinishReason::kLength, .stop_token = kNoToken, .message = {}};
+  }
+
+  std::optional<Finish> finish;
+  const int before = generated();
+  for (SampledToken& sampled : walk.emitted) {
+    finish = commit_token(std::move(sampled));
+    if (finish) break;
+  }
+  stored = std::min(stored, size());
+
+  const auto accepted =
+      std::min<std::size_t>(walk.path.size() - 1, static_cast<std::size_t>(generated() - before));
+  ++delta_.verify_steps;
+  delta_.accepted_drafts += static_cast<int>(accepted);
+  if (accept_histogram_.size() <= accepted) accept_histogram_.resize(accepted + 1, 0);
+  ++accept_histogram_[accepted];
+  return finish;
+}
+
+void Sequence::commit_scores(const StepEntry& entry, WalkSeq& walk) {
+  int position = stored + entry.score_from + 1;
+  for (SampledToken& score : walk.scored) {
+    if (position >= prompt_tokens()) break;  // output that is computed again after a preemption
+    CHECK(position == next_score_)
+        << "score of position " << position << ", wanted " << next_score_;
+    delta_.prompt_scores.push_back(std::move(score));
+    next_score_ = ++position;
+  }
+}
+
+std::optional<Finish> Sequence::commit_token(SampledToken&& sampled) {
+  const Token token = sampled.token;
+  tokens.push_back(token);
+  if (request.sampling.has_penalties()) counts.add_output(token);
+  delta_.tokens.push_back(std::move(sampled));
+  const auto& stops = request.sampling.stop_tokens;
+  if (std::find(stops.begin(), stops.end(), token) != stops.end())
+    return Finish{.reason = FinishReason::kStop, .stop_token = token, .message = {}};
+  if (tokens_left() == 0)
+    return Finish{.reason = FinishReason::kLength, .stop_token = kNoToken, .message = {}};
+  return std::nullopt;
+}
+
+bool Sequence::admitted(int cached) {
+  if (std::exchange(was_admitted_, true)) return false;
+  delta_.cached_tokens = cached;
+  return true;
+}
+
+void Sequence::offered(int drafts) { delta_.proposed_drafts += drafts; }
+
+void Sequence::preempted() {
+  ++delta_.retractions;
+  has_planted = false;
+  stored = 0;
+}
+
+TokenDelta Sequence::take_delta() {
+  TokenDelta out = std::move(delta_);
+  delta_ = {};
+  delta_.cached_tokens = out.cached_tokens;
+  delta_.retractions = out.retractions;
+  delta_.verify_steps = out.verify_steps;
+  delta_.accepted_drafts = out.accepted_drafts;
+  delta_.proposed_drafts = out.proposed_drafts;
+  return out;
+}
+
+TokenDelta Sequence::take_last_delta(Finish finish) {
+  TokenDelta out = take_delta();
+  out.accept_histogram = std::move(accept_histogram_);
+  out.finish = std::move(finish);
+  return out;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,106 @@
+#include "engine/sequence_pages.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "base/error.h"
+
+namespace foretoken {
+namespace {
+
+std::string check_sequence(const Sequence& s, const SeqTable& table) {
+  const std::string name = "sequence in slot " + std::to_string(s.slot);
+  const auto slot = static_cast<std::size_t>(s.slot);
+  if (s.stored < 0 || s.stored >= s.size())
+    return name + " stores " + std::to_string(s.stored) + " of " + std::to_string(s.size()) +
+           " tokens";
+  if (table.length[slot] != s.stored)
+    return name + " stores " + std::to_string(s.stored) + " tokens, the table says " +
+           std::to_string(table.length[slot]);
+  if (static_cast<int>(s.pages.size()) < pages_for(s.stored))
+    return name + " has too few pages for what it stores";
+  if (!std::equal(s.pages.begin(), s.pages.end(), table.pages[slot].begin(),
+                  table.pages[slot].end(),
+                  [](const Page& page, PageId id) { return page && page.id() == id; }))
+    return name + " holds other pages than the table says";
+  return {};
+}
+
+}  // namespace
+
+std::vector<Page> SequencePages::match(const Sequence& s) {
+  const auto usable = static_cast<std::size_t>(s.reusable_tokens());
+  return cache_.match(std::span(s.tokens).first(usable), s.request.cache_salt);
+}
+
+int SequencePages::available(int wanted) const {
+  const int free = pool_.num_free();
+  return free >= wanted ? free : free + cache_.evictable();
+}
+
+void SequencePages::open(Sequence& s, SeqSlot slot, std::vector<Page> matched) {
+  CHECK(!s.is_running()) << "a running sequence was opened again";
+  s.slot = slot;
+  s.pages = std::move(matched);
+  s.stored = static_cast<int>(s.pages.size()) * kPageTokens;
+  const auto index = static_cast<std::size_t>(slot);
+  table_.length[index] = s.stored;
+  table_.pages[index].clear();
+  for (const Page& page : s.pages) table_.pages[index].push_back(page.id());
+}
+
+bool SequencePages::grow(Sequence& s, int tokens) {
+  const int missing = pages_for(tokens) - static_cast<int>(s.pages.size());
+  if (missing <= 0) return true;
+  if (pool_.num_free() < missing) cache_.evict(missing - pool_.num_free());
+  if (pool_.num_free() < missing) return false;
+  for (int i = 0; i < missing; ++i) {
+    s.pages.push_back(*pool_.take());
+    table_.pages[static_cast<std::size_t>(s.slot)].push_back(s.pages.back().id());
+  }
+  return true;
+}
+
+void SequencePages::publish(const Sequence& s) {
+  const auto stored = static_cast<std::size_t>(std::min(s.stored, s.size()));
+  cache_.publish(std::span(s.tokens).first(stored), s.pages, s.request.cache_salt);
+}
+
+void SequencePages::close(Sequence& s) {
+  publish(s);
+  const auto index = static_cast<std::size_t>(s.slot);
+  table_.length[index] = 0;
+  table_.pages[index].clear();
+  s.pages.clear();
+  s.slot = -1;
+}
+
+int SequencePages::used_tokens() const {
+  return (pool_.num_pages() - pool_.num_free()) * kPageTokens - cached_tokens();
+}
+
+int SequencePages::cached_tokens() const { return cache_.evictable() * kPageTokens; }
+
+std::string SequencePages::check_integrity(const std::vector<const Sequence*>& running) const {
+  if (auto fault = pool_.check_integrity(); !fault.empty()) return fault;
+  if (auto fault = cache_.check_integrity(); !fault.empty()) return fault;
+  std::vector<int> handles(static_cast<std::size_t>(pool_.num_pages()), 0);
+  int excess = -cache_.num_pages();  // handles that neither a sequence nor the cache accounts for
+  for (const Sequence* sequence : running) {
+    if (auto fault = check_sequence(*sequence, table_); !fault.empty()) return fault;
+    for (const Page& page : sequence->pages) ++handles[static_cast<std::size_t>(page.id())];
+    excess -= static_cast<int>(sequence->pages.size());
+  }
+  for (PageId page = 0; page < pool_.num_pages(); ++page) {
+    excess += pool_.owners(page);
+    const int held = handles[static_cast<std::size_t>(page)];
+    if (pool_.owners(page) < held || pool_.owners(page) > held + 1)
+      return "page " + std::to_string(page) + " has " + std::to_string(pool_.owners(page)) +
+             " owners, " + std::to_string(held) + " of them running sequences";
+  }
+  if (excess != 0) return std::to_string(excess) + " page handles belong to nobody";
+  return {};
+}
+
+}  // namespace foretoken

@@ -1,0 +1,51 @@
+#pragma once
+// SequencePages: which pages a running sequence holds: taken from the prefix cache, from the pool,
+// or by evicting what the cache alone holds. It keeps SeqTable's page lists equal to the handles.
+// Not a policy: who is admitted or preempted when pages run short is the scheduler's business.
+// Engine thread only.
+
+#include <string>
+#include <vector>
+
+#include "batch/batch.h"
+#include "engine/sequence.h"
+#include "kv/page_pool.h"
+#include "kv/radix_cache.h"
+
+namespace foretoken {
+
+inline int pages_for(int tokens) { return (tokens + kPageTokens - 1) / kPageTokens; }
+
+class SequencePages {
+ public:
+  SequencePages(PagePool& pool, RadixCache& cache, SeqTable& table)
+      : pool_(pool), cache_(cache), table_(table) {}
+
+  // Pages of the longest usable prefix of a waiting sequence's text.
+  std::vector<Page> match(const Sequence& sequence);
+  // Pages that could be had now; exact only when fewer than `wanted` are free.
+  int available(int wanted) const;
+
+  // Gives a sequence its slot, with the matched pages as its stored prefix.
+  void open(Sequence& sequence, SeqSlot slot, std::vector<Page> matched);
+  // Makes its pages cover `tokens` tokens; false (and nothing taken) when there are not enough.
+  bool grow(Sequence& sequence, int tokens);
+  // Makes the full pages of what is stored findable for others.
+  void publish(const Sequence& sequence);
+  // Publishes, gives all pages back and frees the slot entry in the table.
+  void close(Sequence& sequence);
+
+  int used_tokens() const;    // in pages that some sequence holds
+  int cached_tokens() const;  // in pages that only the cache holds
+
+  // One sentence naming the first broken invariant of pool, cache, table and these sequences (all
+  // that run), or empty.
+  std::string check_integrity(const std::vector<const Sequence*>& running) const;
+
+ private:
+  PagePool& pool_;
+  RadixCache& cache_;
+  SeqTable& table_;
+};
+
+}  // namespace foretoken

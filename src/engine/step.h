@@ -1,0 +1,54 @@
+#pragma once
+// Step: one step of the engine, the same for prompts, decodes and speculation. It owns what lives
+// from step to step on the device: the table of lengths and pages, the trees, the batch.
+// Not a scheduler: it computes what a StepPlan says. Engine thread only.
+
+#include <vector>
+
+#include "backend/ops.h"
+#include "batch/batch.h"
+#include "batch/tree.h"
+#include "model/target_model.h"
+#include "spec/drafter.h"
+
+namespace foretoken {
+
+// A launched step. On a CPU it has ended when launch() returns; where steps overlap, wait() is the
+// place where the host meets the device.
+class StepHandle {
+ public:
+  StepHandle(StepPlan plan, Walk walk) : plan_(std::move(plan)), walk_(std::move(walk)) {}
+  const StepPlan& plan() const { return plan_; }
+  Walk& wait() { return walk_; }  // in the order of plan().entries
+
+ private:
+  StepPlan plan_;
+  Walk walk_;
+};
+
+class Step {
+ public:
+  // All references outlive the step.
+  Step(Ops& ops, TargetModel& target, Drafter& drafter, int slots);
+
+  // Every entry's pages cover its length, its chain and its tree.
+  StepHandle launch(StepPlan plan);
+
+  SeqTable& table() { return table_; }
+  DraftTrees& trees() { return trees_; }
+
+ private:
+  void advance(const StepPlan& plan, const Walk& walk);
+
+  Ops& ops_;
+  TargetModel& target_;
+  Drafter& drafter_;
+  const DraftNeeds needs_;
+  SeqTable table_;
+  DraftTrees trees_;
+  Batch batch_;
+  std::vector<SeqSlot> growing_;  // slots whose next tree may have proposals
+  std::vector<int> budget_;       // nodes each of them may have, root included
+};
+
+}  // namespace foretoken

@@ -1,0 +1,39 @@
+#pragma once
+// HashModel: a target model for tests of the engine. Its "KV" is the token itself, and a row's
+// logits are a hash of all tokens the row can see through pages, chain and tree. One wrong page,
+// one wrong mask bit, one token kept in the wrong slot, and the text changes. HashOracle computes
+// the same text without engine, pages or batches.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backend/ops.h"
+#include "engine/request.h"
+#include "model/target_model.h"
+
+namespace foretoken {
+
+class HashModel final : public TargetModel {
+ public:
+  HashModel(Ops& ops, int num_pages, std::int64_t vocab);
+
+  Features forward(const Batch& batch, const FeatureTaps& taps) override;
+  Tensor logits(const Features& features, const Batch& batch) override;
+  std::span<const KvLayer> kv_layers() const override { return layers_; }
+  std::int64_t vocab() const override { return vocab_; }
+
+ private:
+  Ops& ops_;
+  std::int64_t vocab_;
+  std::vector<KvLayer> layers_;
+};
+
+// What a request must produce: output tokens and the logprobs of its prompt from logprob_start on.
+struct HashOracle {
+  std::vector<SampledToken> output;
+  std::vector<SampledToken> prompt_scores;
+  static HashOracle answer(const Request& request, std::int64_t vocab);
+};
+
+}  // namespace foretoken
