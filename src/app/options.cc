@@ -1,10 +1,8 @@
 #include "app/options.h"
 
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <random>
-#include <sstream>
 
 #include <boost/json.hpp>
 
@@ -45,23 +43,17 @@ std::string json_object(const FlagValues& values, std::string_view name) {
   return text;
 }
 
-// Jinja text from a file or from the flag itself.
-std::string read_chat_template(const std::string& argument) {
-  if (argument.empty()) return argument;
-  std::string text = argument;
+// A file, or Jinja text. SGLang also knows templates by name; a name would pass for a template that
+// prints itself.
+std::string chat_template_choice(const std::string& argument) {
   std::error_code ignored;
-  if (fs::is_regular_file(argument, ignored)) {
-    std::ifstream in(argument);
-    std::ostringstream content;
-    content << in.rdbuf();
-    if (!in) throw Error({.what = "cannot read the chat template", .where = argument});
-    text = content.str();
-  }
-  if (text.find("{{") == std::string::npos && text.find("{%") == std::string::npos)
-    throw UsageError({.what = "--chat-template",
-                      .expected = "a file with Jinja text, or the text itself",
-                      .found = "'" + argument + "' (templates known by name are not supported)"});
-  return text;
+  const bool is_template = argument.find("{{") != std::string::npos ||
+                           argument.find("{%") != std::string::npos ||
+                           fs::is_regular_file(argument, ignored);
+  if (argument.empty() || is_template) return argument;
+  throw UsageError({.what = "--chat-template",
+                    .expected = "a file with Jinja text, or the text itself",
+                    .found = "'" + argument + "' (templates known by name are not supported)"});
 }
 
 LogLevel log_level_named(const std::string& name) {
@@ -155,7 +147,7 @@ LoadOptions resolve_text_options(const FlagValues& values, const Environment& en
                               ? path
                               : find_checkpoint(path, {}, environment.hub_cache);
   }
-  load.chat_template = read_chat_template(values.text("--chat-template"));
+  load.chat_template = chat_template_choice(values.text("--chat-template"));
   return load;
 }
 

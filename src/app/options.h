@@ -25,7 +25,7 @@ struct LoadOptions {
   std::string load_format;       // auto | safetensors | dummy
   std::string dtype;             // auto | half | float16 | bfloat16 | float | float32
   std::string config_overrides;  // JSON object
-  std::string chat_template;     // Jinja text; empty: the model's own
+  std::string chat_template;     // file or Jinja text; empty: the model's own
   std::optional<std::int64_t> context_length;
   std::uint64_t seed = 0;  // of dummy weights
   bool allow_longer_context = false;

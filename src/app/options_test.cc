@@ -156,8 +156,8 @@ TEST(Options, json_flags_must_hold_objects) {
 TEST(Options, a_chat_template_is_a_file_or_jinja_text) {
   const TestFolder folder;
   const auto file = folder.write("chat.jinja", "{% for m in messages %}{% endfor %}");
-  EXPECT_EQ(resolve({"--chat-template", file}).load.chat_template,
-            "{% for m in messages %}{% endfor %}");
+  EXPECT_EQ(resolve({"--chat-template", file}).load.chat_template, file);
+  EXPECT_EQ(resolve({"--chat-template", "{% if x %}"}).load.chat_template, "{% if x %}");
   EXPECT_EQ(usage_error({"--chat-template", "llama-2"}),
             "--chat-template: expected a file with Jinja text, or the text itself, found "
             "'llama-2' (templates known by name are not supported)");

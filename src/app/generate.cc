@@ -1,0 +1,85 @@
+#include <cstdio>
+
+#include <boost/json.hpp>
+
+#include "app/commands.h"
+#include "app/model_host.h"
+#include "base/log.h"
+#include "text/chat_template.h"
+#include "text/text_stream.h"
+#include "text/tokenizer.h"
+
+namespace foretoken {
+namespace {
+
+// The prompt of the flags as token ids.
+std::vector<Token> encode_prompt(const FlagValues& values, const Options& options,
+                                 const Tokenizer& tokenizer) {
+  const std::string prompt = values.text("--prompt");
+  if (prompt.empty()) throw UsageError("--prompt: expected a text, found none");
+  Result<std::string> text = prompt;
+  if (values.on("--chat")) {
+    const auto chat_template = ChatTemplate::load(options.load.model_folder, tokenizer.config(),
+                                                  options.load.chat_template);
+    if (!chat_template) throw Error("--chat: the model has no chat template");
+    const boost::json::object request = {{"messages", {{{"role", "user"}, {"content", prompt}}}},
+                                         {"add_generation_prompt", true}};
+    text = chat_template->render(boost::json::serialize(request), MessageForm::kOpenAi);
+    if (!text) throw Error(text.refusal().message);
+  }
+  auto tokens = tokenizer.encode(*text, values.on("--chat") ? AddSpecial::kNo : AddSpecial::kYes);
+  if (!tokens) throw Error("--prompt: " + tokens.refusal().message);
+  if (tokens->empty()) throw Error("--prompt: it has no tokens");
+  return *tokens;
+}
+
+void print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+// Prints the answer as it comes. Throws Error when the engine gives up on it.
+void print_answer(TokenStream& stream, const Tokenizer& tokenizer) {
+  TextStream text(tokenizer, {});
+  for (bool finished = false; !finished;) {
+    const TokenDelta delta = stream.wait();
+    for (const auto& sampled : delta.tokens) print(text.push(sampled.token).text);
+    finished = delta.finish.has_value();
+    if (finished && delta.finish->reason != FinishReason::kStop &&
+        delta.finish->reason != FinishReason::kLength)
+      throw Error(delta.finish->message);
+  }
+  print(text.finish().text + "\n");
+}
+
+}  // namespace
+
+int generate(std::span<const std::string> args) {
+  const FlagValues values = parse_flags(args, generate_flags());
+  Options options = resolve_options(values, Environment::from_process());
+  options.engine.max_running_requests = 1;
+  set_log_level(values.given("--log-level") ? options.log_level : LogLevel::kWarning);
+  for (const auto& note : options.notes) log_info("{}", note);
+
+  const Tokenizer tokenizer(options.load.tokenizer_path);
+  Request request;
+  request.id = "generate";
+  request.prompt = encode_prompt(values, options, tokenizer);
+  request.sampling.temperature = static_cast<float>(*values.number("--temperature"));
+  if (request.sampling.temperature < 0)
+    throw UsageError("--temperature: expected at least 0, found " + values.text("--temperature"));
+  request.sampling.seed = options.server.random_seed;
+  request.sampling.top_logprobs = -1;
+  request.sampling.stop_tokens = tokenizer.stop_tokens();
+  request.max_new_tokens = static_cast<int>(*values.integer("--max-new-tokens"));
+  request.stream = std::make_shared<TokenStream>();
+  const auto stream = request.stream;
+
+  ModelHost host(options);
+  host.engine().start();
+  if (const auto refusal = host.engine().submit(std::move(request))) throw Error(refusal->message);
+  print_answer(*stream, tokenizer);
+  return 0;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,81 @@
+// The program: picks the subcommand and turns what it throws into one sentence and an exit code:
+// 2 for a wrong command line, 1 for anything else that keeps it from starting.
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/commands.h"
+#include "app/flag_help.h"
+#include "app/flag_parser.h"
+
+namespace foretoken {
+namespace {
+
+struct Command {
+  std::string_view name;
+  std::string_view synopsis;
+  std::string_view text;
+  int (*run)(std::span<const std::string>);
+  FlagTable (*flags)();
+};
+
+constexpr Command kCommands[] = {
+    {"serve", "foretoken serve [--model DIR] [flags]",
+     "Loads a model and answers OpenAI's and SGLang's HTTP interfaces until SIGTERM or Ctrl-C.",
+     serve, serve_flags},
+    {"generate", "foretoken generate [--model DIR] --prompt TEXT [flags]",
+     "Continues one prompt on standard output.", generate, generate_flags},
+    {"tokenize", "foretoken tokenize [--model DIR] [flags]",
+     "Reads JSON lines ({\"text\": ...} or {\"messages\": [...]}), prints prompts and token ids.",
+     tokenize, tokenize_flags},
+};
+
+int print_help() {
+  std::printf("foretoken %s: a server for large language models\n\n", FORETOKEN_VERSION);
+  for (const auto& command : kCommands)
+    std::printf("  %s\n      %s\n", command.synopsis.data(), command.text.data());
+  std::printf("\n`foretoken <command> --help` lists the flags of a command.\n");
+  return 0;
+}
+
+bool asks_for_help(std::string_view word) { return word == "--help" || word == "-h"; }
+
+int run_command(const Command& command, const std::vector<std::string>& args) {
+  for (const auto& arg : args) {
+    if (!asks_for_help(arg)) continue;
+    std::printf("%s\n%s\nAny unambiguous prefix of a flag works; --flag=value too.\n%s",
+                command.synopsis.data(), command.text.data(), help_text(command.flags()).c_str());
+    return 0;
+  }
+  return command.run(args);
+}
+
+int run(const std::vector<std::string>& words) {
+  if (words.empty() || asks_for_help(words.front()) || words.front() == "help") return print_help();
+  if (words.front() == "--version") {
+    std::printf("foretoken %s\n", FORETOKEN_VERSION);
+    return 0;
+  }
+  for (const auto& command : kCommands)
+    if (command.name == words.front())
+      return run_command(command, {words.begin() + 1, words.end()});
+  throw UsageError("unknown command '" + words.front() +
+                   "': expected serve, generate or tokenize (see foretoken --help)");
+}
+
+}  // namespace
+}  // namespace foretoken
+
+int main(int argc, char** argv) {
+  try {
+    return foretoken::run({argv + 1, argv + argc});
+  } catch (const foretoken::UsageError& error) {
+    std::fprintf(stderr, "foretoken: %s\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "foretoken: %s\n", error.what());
+    return 1;
+  }
+}

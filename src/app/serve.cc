@@ -1,0 +1,80 @@
+#include <chrono>
+#include <optional>
+
+#include "app/commands.h"
+#include "app/model_host.h"
+#include "app/server_args.h"
+#include "base/log.h"
+#include "model/generation_config.h"
+#include "server/server.h"
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
+
+namespace foretoken {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+SamplingDefaults defaults_of_model(const std::string& folder) {
+  const auto generation = read_generation_config(folder);
+  SamplingDefaults defaults;
+  defaults.temperature = generation.temperature;
+  defaults.top_p = generation.top_p;
+  defaults.top_k = generation.top_k;
+  defaults.min_p = generation.min_p;
+  defaults.repetition_penalty = generation.repetition_penalty;
+  return defaults;
+}
+
+// The server's configuration with everything that only the loaded model knows.
+ServerConfig complete(const Options& options, const ModelHost& host, const Tokenizer* tokenizer) {
+  ServerConfig server = options.server;
+  const ModelConfig& model = host.decoder().config();
+  server.model_type = model.model_type;
+  server.architectures = {model.architecture};
+  server.vocab = model.vocab;
+  server.context_length = host.config().context_length;
+  server.eos = tokenizer != nullptr ? tokenizer->stop_tokens()
+                                    : stop_tokens_of(options.load.model_folder, model);
+  if (options.sampling_defaults_of_model)
+    server.sampling_defaults = defaults_of_model(options.load.model_folder);
+  server.weight_bytes = host.decoder().weight_bytes();
+  server.kv_bytes = host.kv_bytes();
+  set_server_arg(server.server_args, "context_length", std::to_string(server.context_length));
+  return server;
+}
+
+}  // namespace
+
+int serve(std::span<const std::string> args) {
+  const auto start = Clock::now();
+  const Options options =
+      resolve_options(parse_flags(args, serve_flags()), Environment::from_process());
+  set_log_level(options.log_level);
+  log_info("server_args={}", describe_server_args(options.server.server_args));
+  for (const auto& note : options.notes) log_info("{}", note);
+
+  // Text first: it fails fast, weights may take minutes.
+  std::optional<Tokenizer> tokenizer;
+  std::optional<ChatTemplate> chat_template;
+  if (!options.server.skip_tokenizer_init) {
+    tokenizer.emplace(options.load.tokenizer_path);
+    chat_template = ChatTemplate::load(options.load.model_folder, tokenizer->config(),
+                                       options.load.chat_template);
+  }
+  ModelHost host(options);
+  host.engine().start();
+  if (!options.skip_warmup) host.warm_up();
+
+  const Tokenizer* words = tokenizer ? &*tokenizer : nullptr;
+  ServerConfig config = complete(options, host, words);
+  config.startup_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  Server server(config, host.engine(), words, chat_template ? &*chat_template : nullptr);
+  log_info("Listening on http://{}:{}", config.host, server.port());
+  log_info("The server is fired up and ready to roll!");
+  server.run();
+  host.engine().stop(std::chrono::milliseconds(0));
+  return 0;
+}
+
+}  // namespace foretoken
