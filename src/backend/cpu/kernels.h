@@ -14,6 +14,7 @@ namespace foretoken {
 
 // bf16 weights: blocks of kBlockCols outputs, K padded with zeros to kBlockK, inside a block
 // [K/32][2 halves][16 k-pairs][16 columns][2]. fp16 and float32 weights: blocks [K][16 columns].
+// All outputs are padded with zeros to kBlockCols.
 inline constexpr int kBlockCols = 32;
 inline constexpr int kBlockK = 32;
 inline constexpr int kChainBlockCols = 16;

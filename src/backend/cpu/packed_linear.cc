@@ -73,7 +73,8 @@ CpuLinear::CpuLinear(const LinearParts& parts, ThreadPool& pool) : dtype_(parts.
   block_cols_ = tiles ? kBlockCols : kChainBlockCols;
   packed_k_ = tiles ? (in_ + kBlockK - 1) / kBlockK * kBlockK : in_;
   block_bytes_ = packed_k_ * block_cols_ * element;
-  const std::int64_t blocks = (out_ + block_cols_ - 1) / block_cols_;
+  const std::int64_t padded_out = (out_ + kBlockCols - 1) / kBlockCols * kBlockCols;
+  const std::int64_t blocks = padded_out / block_cols_;
   weights_ = Buffer(static_cast<std::size_t>(blocks * block_bytes_));
 
   pool.parallel_for(static_cast<int>(blocks), [&](int b, int) {
@@ -100,7 +101,7 @@ CpuLinear::CpuLinear(const LinearParts& parts, ThreadPool& pool) : dtype_(parts.
   CHECK(parts.biases.empty() || parts.biases.size() == parts.weights.size());
   const auto has_data = [](const Tensor& bias) { return !bias.empty(); };
   if (std::none_of(parts.biases.begin(), parts.biases.end(), has_data)) return;
-  bias_ = Buffer(static_cast<std::size_t>(blocks * block_cols_) * sizeof(float));
+  bias_ = Buffer(static_cast<std::size_t>(padded_out) * sizeof(float));
   float* to = static_cast<float*>(bias_.data());
   for (std::size_t i = 0; i < parts.biases.size(); ++i) {
     const Tensor& bias = parts.biases[i];

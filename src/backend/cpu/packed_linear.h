@@ -25,7 +25,7 @@ class CpuLinear final : public PackedLinear {
   const char* block(std::int64_t index) const {
     return static_cast<const char*>(weights_.data()) + index * block_bytes_;
   }
-  // [out_width padded to whole blocks] or null.
+  // [out_width padded to kBlockCols] or null.
   const float* bias() const { return static_cast<const float*>(bias_.data()); }
 
   // Row `row` of the matrix, exactly, to out [in_width].
