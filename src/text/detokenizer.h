@@ -25,8 +25,8 @@ class Detokenizer {
   // What was held back, as decode would show it if no token follows. Call once, at the end.
   std::string finish();
 
-  // The complete characters of a held-back run of byte tokens: what finish() would add if the run
-  // ended here. Lets a stop string be seen at the token that completes it.
+  // A held-back run of byte tokens, if it is valid UTF-8 so far: what finish() would return now, else
+  // empty. Lets a stop string be seen at the token that completes it. O(length of the run).
   std::string pending() const;
 
  private:

@@ -37,25 +37,27 @@ class StopMatcher {
 
  private:
   struct Node {
-    std::int32_t fail = 0;     // node of the longest proper suffix that is a prefix of a stop
-    std::int32_t child = -1;   // first child
+    std::int32_t fail = 0;  // node of the longest proper suffix that is a prefix of a stop
+    std::int32_t child = -1;  // first child
     std::int32_t sibling = -1;
-    std::int32_t depth = 0;    // bytes
-    std::int32_t stop = -1;    // the longest stop that ends here
+    std::int32_t depth = 0;  // bytes
+    std::int32_t stop = -1;  // the longest stop that ends here
     char byte = 0;
   };
+  struct Automaton {
+    std::vector<Node> nodes{1};
+    std::vector<std::size_t> stop_bytes;  // by index of the stop
 
-  std::int32_t find_child(std::int32_t node, char byte) const;
-  std::int32_t step(std::int32_t node, char byte) const;
-  void add(std::string_view stop, int index);
-  void link();
+    std::int32_t find_child(std::int32_t node, char byte) const;
+    std::int32_t step(std::int32_t node, char byte) const;
+    void add(std::string_view stop, std::int32_t index);
+    void link();
+  };
 
-  std::shared_ptr<const std::vector<Node>> shared_;
-  std::vector<Node> building_;
-  std::vector<std::int32_t> stop_bytes_;
+  std::shared_ptr<const Automaton> automaton_;
   StopTrim trim_;
-  std::int32_t node_ = 0;
-  std::string held_;
+  std::int32_t node_ = 0;  // state after all text fed so far
+  std::string held_;       // the last nodes[node_].depth bytes of it
 };
 
 }  // namespace foretoken

@@ -96,7 +96,4 @@ class Tokenizer {
   std::vector<Token> stop_tokens_;
 };
 
-// `bytes` with each maximal broken part of a UTF-8 character replaced by U+FFFD.
-std::string lossy_utf8(std::string_view bytes);
-
 }  // namespace foretoken

@@ -24,8 +24,8 @@ void ft_buffer_free(FtBuffer buffer);
 struct FtTokenizer;
 
 // json: the contents of tokenizer.json. adjustments: JSON object
-//   {"added_tokens": [AddedToken...], "split_special_tokens": bool, "add_prefix_space": bool | null,
-//    "template": {"bos": text | null, "eos": text | null} | null}
+//   {"added_tokens": [AddedToken...], "special_tokens": [text...], "split_special_tokens": bool,
+//    "add_prefix_space": bool | null, "template": {"bos": text | null, "eos": text | null} | null}
 FtTokenizer* ft_tokenizer_new(FtSpan json, FtSpan adjustments, FtBuffer* error);
 void ft_tokenizer_free(FtTokenizer* tokenizer);
 
@@ -51,12 +51,12 @@ FtPieces ft_tokenizer_pieces(const FtTokenizer* tokenizer);
 
 struct FtTemplate;
 
-// source: Jinja text.
-FtTemplate* ft_template_new(FtSpan source, FtBuffer* error);
+// source, tool_use: Jinja text, data null for none. specials: JSON object of the special tokens.
+FtTemplate* ft_template_new(FtSpan source, FtSpan tool_use, FtSpan specials, FtBuffer* error);
 void ft_template_free(FtTemplate* chat_template);
 
-// variables: JSON object. now: seconds since 1970 for strftime_now, null for the clock.
-bool ft_template_render(const FtTemplate* chat_template, FtSpan variables, bool continue_final_message,
+// request: JSON object with messages and so on. now: seconds since 1970 for strftime_now, null for the clock.
+bool ft_template_render(const FtTemplate* chat_template, FtSpan request, bool is_openai,
                         const std::int64_t* now, FtBuffer* text, FtBuffer* error);
 
 }  // extern "C"

@@ -3,20 +3,22 @@
 //! No entry unwinds or aborts: panics become errors. Objects are immutable after construction and may be used by
 //! any number of threads.
 
+mod chat;
+mod continue_final;
 mod json;
 mod memory;
 mod pieces;
+mod program;
 mod python_filters;
 mod python_methods;
 mod python_ops;
 mod python_text;
-mod template;
 mod tokenizer;
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Once;
 
-use template::{Render, Template};
+use chat::Chat;
 use tokenizer::TextTokenizer;
 
 #[global_allocator]
@@ -186,36 +188,39 @@ pub unsafe extern "C" fn ft_tokenizer_pieces(tokenizer: *const TextTokenizer) ->
 }
 
 /// # Safety
-/// `source` must be readable, `error` writable.
+/// Spans must be readable (a null `source` or `tool_use` means none), `error` writable.
 #[no_mangle]
-pub unsafe extern "C" fn ft_template_new(source: FtSpan, error: *mut FtBuffer) -> *mut Template {
-    guard(error, || Template::new(source.text()?))
-        .map_or(std::ptr::null_mut(), |template| Box::into_raw(Box::new(template)))
+pub unsafe extern "C" fn ft_template_new(
+    source: FtSpan,
+    tool_use: FtSpan,
+    specials: FtSpan,
+    error: *mut FtBuffer,
+) -> *mut Chat {
+    let optional = |span: FtSpan| if span.data.is_null() { Ok(None) } else { span.text().map(Some) };
+    guard(error, || Chat::new(optional(source)?, optional(tool_use)?, specials.text()?))
+        .map_or(std::ptr::null_mut(), |chat| Box::into_raw(Box::new(chat)))
 }
 
 /// # Safety
-/// `template` must come from `ft_template_new` and not have been freed.
+/// `chat` must come from `ft_template_new` and not have been freed.
 #[no_mangle]
-pub unsafe extern "C" fn ft_template_free(template: *mut Template) {
-    if !template.is_null() {
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(Box::from_raw(template))));
+pub unsafe extern "C" fn ft_template_free(chat: *mut Chat) {
+    if !chat.is_null() {
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(Box::from_raw(chat))));
     }
 }
 
 /// # Safety
-/// Pointers must be valid, `text` and `error` writable.
+/// Pointers must be valid (`now` may be null), `text` and `error` writable.
 #[no_mangle]
 pub unsafe extern "C" fn ft_template_render(
-    template: *const Template,
-    variables: FtSpan,
-    continue_final_message: bool,
+    chat: *const Chat,
+    request: FtSpan,
+    is_openai: bool,
     now: *const i64,
     text: *mut FtBuffer,
     error: *mut FtBuffer,
 ) -> bool {
-    let rendered = guard(error, || {
-        let now = now.as_ref().copied();
-        (*template).render(&Render { variables: variables.text()?, continue_final_message, now })
-    });
+    let rendered = guard(error, || (*chat).render(request.text()?, is_openai, now.as_ref().copied()));
     rendered.map(|rendered| text.write(FtBuffer::new(rendered.into_bytes()))).is_some()
 }

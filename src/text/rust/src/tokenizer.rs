@@ -14,6 +14,8 @@ use crate::pieces::{self, Pieces};
 pub struct Adjustments {
     /// Added or redefined in this order, as PreTrainedTokenizerFast does.
     added_tokens: Vec<AddedToken>,
+    /// Added as special tokens unless tokenizer.json knows them.
+    special_tokens: Vec<String>,
     split_special_tokens: bool,
     /// Of a top-level ByteLevel or Metaspace pre-tokenizer.
     add_prefix_space: Option<bool>,
@@ -40,7 +42,13 @@ impl TextTokenizer {
         tokenizer.with_padding(None);
         tokenizer.with_truncation(None).map_err(|error| error.to_string())?;
         tokenizer.set_encode_special_tokens(adjustments.split_special_tokens);
+        let known = tokenizer.get_added_tokens_decoder();
+        let is_new =
+            |token: &&String| known.values().chain(&adjustments.added_tokens).all(|other| other.content != **token);
+        let specials = adjustments.special_tokens.iter().filter(is_new);
+        let specials: Vec<AddedToken> = specials.map(|token| AddedToken::from(token.clone(), true)).collect();
         tokenizer.add_tokens(&adjustments.added_tokens);
+        tokenizer.add_tokens(&specials);
         if let Some(add_prefix_space) = adjustments.add_prefix_space {
             set_prefix_space(&mut tokenizer, add_prefix_space);
         }

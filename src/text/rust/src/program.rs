@@ -1,4 +1,4 @@
-//! A chat template: compiled once, rendered by any number of threads.
+//! One Jinja program: compiled once, run by any number of threads.
 //!
 //! The environment is that of transformers' `_compile_jinja_template`: trim_blocks, lstrip_blocks, loop controls,
 //! `tojson`, `raise_exception`, `strftime_now`, lenient undefined values, nothing that changes its input.
@@ -7,19 +7,18 @@ use std::collections::BTreeMap;
 
 use minijinja::machinery::{self, CodeGenerator, Instructions};
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::{Value, ValueKind};
+use minijinja::value::Value;
 use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
 
 use crate::memory::{self, RenderLimits};
 use crate::python_text::to_str;
-use crate::{json, python_filters, python_methods, python_ops};
+use crate::{python_filters, python_methods, python_ops};
 
 /// Instructions one rendering may execute; a long conversation takes some hundred per message.
 const MAX_INSTRUCTIONS: u64 = 20_000_000;
 const MAX_SOURCE_BYTES: usize = 4 << 20;
-const CONTINUE_TAG: &str = "CONTINUE_FINAL_MESSAGE_TAG ";
 
-pub struct Template {
+pub struct Program {
     // `root` and `blocks` borrow from `source` and must go first.
     root: Instructions<'static>,
     blocks: BTreeMap<&'static str, Instructions<'static>>,
@@ -36,20 +35,13 @@ unsafe impl Sync for Source {}
 
 impl Drop for Source {
     fn drop(&mut self) {
-        // SAFETY: made by Box::into_raw in `Template::new`; the borrowers are dropped before.
+        // SAFETY: made by Box::into_raw in `Program::new`; the borrowers are dropped before.
         drop(unsafe { Box::from_raw(self.0) });
     }
 }
 
-/// One rendering: variables as JSON text of an object, and how to treat the last message.
-pub struct Render<'a> {
-    pub variables: &'a str,
-    pub continue_final_message: bool,
-    pub now: Option<i64>,
-}
-
-impl Template {
-    pub fn new(source: &str) -> Result<Template, String> {
+impl Program {
+    pub fn new(source: &str) -> Result<Program, String> {
         if source.len() > MAX_SOURCE_BYTES {
             return Err(format!(
                 "chat template is too long: expected at most {MAX_SOURCE_BYTES} bytes, found {}",
@@ -59,7 +51,7 @@ impl Template {
         let text = plain_newlines(source);
         let text = generation_as_with(&text);
         let owned = Source(Box::into_raw(text.into_boxed_str()));
-        // SAFETY: the box lives as long as this Template (see Drop) and does not move.
+        // SAFETY: the box lives as long as this Program (see Drop) and does not move.
         let text: &'static str = unsafe { &*owned.0 };
         let syntax =
             SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().map_err(|e| e.to_string())?;
@@ -69,22 +61,11 @@ impl Template {
         let (root, blocks) = generator.finish();
         let root = python_ops::rewrite(&root);
         let blocks = blocks.iter().map(|(name, block)| (*name, python_ops::rewrite(block))).collect();
-        Ok(Template { root, blocks, env: environment(), _source: owned })
+        Ok(Program { root, blocks, env: environment(), _source: owned })
     }
 
-    pub fn render(&self, request: &Render) -> Result<String, String> {
-        let variables = json::parse(request.variables)?;
-        if variables.kind() != ValueKind::Map {
-            return Err("the variables of a chat template must be a JSON object".into());
-        }
-        if !request.continue_final_message {
-            return self.evaluate(variables, request.now);
-        }
-        let (variables, final_text) = tag_final_message(&variables)?;
-        cut_after_final_message(self.evaluate(variables, request.now)?, &final_text)
-    }
-
-    fn evaluate(&self, variables: Value, now: Option<i64>) -> Result<String, String> {
+    /// variables: a map. now: for strftime_now, seconds since 1970; None asks the clock.
+    pub fn run(&self, variables: Value, now: Option<i64>) -> Result<String, String> {
         let limits = RenderLimits::start();
         python_filters::set_now(now);
         python_filters::take_raised();
@@ -183,48 +164,4 @@ fn tag_end(text: &str) -> usize {
         }
     }
     text.len()
-}
-
-/// The variables with the tag appended to the text of the last message, and that text.
-fn tag_final_message(variables: &Value) -> Result<(Value, String), String> {
-    let wrong = || "continue_final_message needs a last message with a text".to_owned();
-    let messages: Vec<Value> =
-        variables.get_attr("messages").ok().and_then(|m| m.try_iter().ok()).ok_or_else(wrong)?.collect();
-    let (last, before) = messages.split_last().ok_or_else(wrong)?;
-    let content = last.get_attr("content").map_err(|_| wrong())?;
-    let (content, text) = if let Some(text) = content.as_str() {
-        (Value::from(format!("{text}{CONTINUE_TAG}")), text.to_owned())
-    } else {
-        tag_last_text_part(&content).ok_or_else(wrong)?
-    };
-    let mut tagged = before.to_vec();
-    tagged.push(with_entry(last, "content", content));
-    Ok((with_entry(variables, "messages", Value::from(tagged)), text))
-}
-
-fn tag_last_text_part(content: &Value) -> Option<(Value, String)> {
-    let mut parts: Vec<Value> = content.try_iter().ok()?.collect();
-    let part = parts.iter_mut().rev().find(|part| part.get_attr("text").is_ok_and(|text| text.as_str().is_some()))?;
-    let text = part.get_attr("text").ok()?.as_str()?.to_owned();
-    *part = with_entry(part, "text", Value::from(format!("{text}{CONTINUE_TAG}")));
-    Some((Value::from(parts), text))
-}
-
-fn with_entry(map: &Value, name: &str, value: Value) -> Value {
-    let keys = map.try_iter().into_iter().flatten();
-    Value::from_pairs(keys.map(|key| {
-        let entry = if key.as_str() == Some(name) { value.clone() } else { map.get_item(&key).unwrap_or_default() };
-        (key, entry)
-    }))
-}
-
-fn cut_after_final_message(text: String, final_text: &str) -> Result<String, String> {
-    let missing = "continue_final_message is set but the final message does not appear in the chat after applying \
-                   the chat template";
-    let at = text.rfind(CONTINUE_TAG.trim()).ok_or(missing)?;
-    let end = if text[at..].starts_with(CONTINUE_TAG) { at } else { text[..at].trim_end().len() };
-    if !text[..end].contains(final_text.trim()) {
-        return Err(missing.into());
-    }
-    Ok(text[..end].to_owned())
 }

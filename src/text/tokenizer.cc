@@ -1,0 +1,218 @@
+#include "text/tokenizer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include "text/rust_bridge.h"
+#include "text/sentencepiece_model.h"
+#include "text/tokenizer_json.h"
+
+namespace foretoken {
+namespace {
+
+namespace json = boost::json;
+namespace fs = std::filesystem;
+
+json::object added_token_json(const AddedToken& token) {
+  return {{"content", token.content}, {"single_word", token.single_word}, {"lstrip", token.lstrip},
+          {"rstrip", token.rstrip},   {"normalized", token.normalized},   {"special", token.special}};
+}
+
+// The classes that replace the post-processor of tokenizer.json by "bos text eos".
+bool builds_own_frame(const std::string& tokenizer_class) {
+  return tokenizer_class == "LlamaTokenizer" || tokenizer_class == "CodeLlamaTokenizer" ||
+         tokenizer_class == "GemmaTokenizer";
+}
+
+json::value frame_json(const TokenizerConfig& config, const std::string& where) {
+  const auto token = [&](std::string_view role, bool is_wanted) -> json::value {
+    if (!is_wanted) return nullptr;
+    const auto text = config.special(role);
+    if (!text) {
+      throw Error({"tokenizer config asks to add a token that it does not name", where, std::string(role), "none"});
+    }
+    return json::value(*text);
+  };
+  return {{"bos", token("bos_token", config.add_bos_token.value_or(true))},
+          {"eos", token("eos_token", config.add_eos_token.value_or(false))}};
+}
+
+// What transformers changes in a tokenizer after loading it. `is_built`: made by tokenizer_json.h.
+json::object adjustments(const TokenizerConfig& config, bool is_built, const std::string& where) {
+  json::array added;
+  json::array specials;
+  const auto add = [&](AddedToken token, bool is_special) {
+    token.special = token.special || is_special;
+    added.push_back(added_token_json(token));
+  };
+  const auto is_role = [&](const AddedToken& token) {
+    const auto same = [&](const SpecialToken& other) { return other.token.content == token.content; };
+    return std::any_of(config.specials.begin(), config.specials.end(), same);
+  };
+  const auto is_added = [&](const AddedToken& token) {
+    const auto same = [&](const AddedToken& other) { return other.content == token.content; };
+    return std::any_of(config.added.begin(), config.added.end(), same);
+  };
+  for (const AddedToken& token : config.added) add(token, is_role(token));
+  for (const SpecialToken& special : config.specials) {
+    if (special.is_plain) {
+      specials.push_back(json::value(special.token.content));
+    } else if (!is_added(special.token)) {
+      add(special.token, true);
+    }
+  }
+  for (const AddedToken& token : config.additional) specials.push_back(json::value(token.content));
+
+  const bool has_own_frame = builds_own_frame(config.tokenizer_class);
+  const bool needs_frame = is_built && config.tokenizer_class == "PreTrainedTokenizer" &&
+                           config.special("bos_token") && config.add_bos_token.value_or(true);
+  // Llama's first space is made when its tokenizer is built, not afterwards.
+  const json::value prefix_space =
+      has_own_frame ? json::value() : json::value(config.add_prefix_space.value_or(false));
+  return {{"added_tokens", std::move(added)},
+          {"special_tokens", std::move(specials)},
+          {"split_special_tokens", config.split_special_tokens},
+          {"add_prefix_space", prefix_space},
+          {"template", has_own_frame || needs_frame ? frame_json(config, where) : json::value()}};
+}
+
+struct Source {
+  std::string json;
+  std::string where;
+  bool is_built = false;
+};
+
+bool is_sentencepiece(std::string_view bytes) {
+  // The first field of the protobuf, a piece; a tiktoken file of the same name is base64 text.
+  return bytes.starts_with('\x0A');
+}
+
+Source find_source(const fs::path& path, const fs::path& folder, const TokenizerConfig& config) {
+  const fs::path json_path = path == folder ? folder / "tokenizer.json" : path;
+  const fs::path spm_path = folder / "tokenizer.model";
+  const auto spm = read_file(spm_path);
+  const bool has_spm = spm && is_sentencepiece(*spm);
+  // transformers rebuilds Llama's tokenizer when the config names the treatment of the first space.
+  const bool rebuilds = has_spm && config.tokenizer_class == "LlamaTokenizer" && config.add_prefix_space;
+  auto text = read_file(json_path);
+  if (text && !rebuilds) return {std::move(*text), json_path.string()};
+  if (has_spm) {
+    const auto model = parse_sentencepiece_model(*spm, spm_path.string());
+    return {tokenizer_json_from_sentencepiece(model, config, spm_path.string()), spm_path.string(), true};
+  }
+  if (fs::exists(folder / "vocab.json")) {
+    return {tokenizer_json_from_merges(folder, config), (folder / "vocab.json").string(), true};
+  }
+  throw Error({"no tokenizer", path.string(),
+               "tokenizer.json, a SentencePiece tokenizer.model, or vocab.json with merges.txt",
+               spm ? "a tokenizer.model of another kind" : "none of them"});
+}
+
+void append_ids(const json::value* ids, const std::string& where, std::vector<Token>& out) {
+  if (ids == nullptr || ids->is_null()) return;
+  const json::array one = {*ids};
+  for (const json::value& id : ids->is_array() ? ids->as_array() : one) {
+    if (!id.is_int64() || id.as_int64() < 0 || id.as_int64() > INT32_MAX) {
+      throw Error({"wrong eos_token_id", where, "a token id or a list of them", json::serialize(id)});
+    }
+    out.push_back(static_cast<Token>(id.as_int64()));
+  }
+}
+
+}  // namespace
+
+void Tokenizer::Free::operator()(FtTokenizer* tokenizer) const { ft_tokenizer_free(tokenizer); }
+Tokenizer::~Tokenizer() = default;
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
+
+Tokenizer::Tokenizer(const fs::path& path) {
+  if (!fs::exists(path)) throw Error({"no tokenizer", path.string(), "a folder or a tokenizer.json", "nothing"});
+  const fs::path folder = fs::is_directory(path) ? path : path.parent_path();
+  config_ = read_tokenizer_config(folder);
+  const Source source = find_source(path, folder, config_);
+  const std::string changes = json::serialize(adjustments(config_, source.is_built, source.where));
+  FtBuffer error{};
+  tokenizer_.reset(ft_tokenizer_new(span_of(source.json), span_of(changes), &error));
+  if (!tokenizer_) throw Error({"cannot load the tokenizer", source.where, {}, take(error)});
+  read_pieces();
+  const auto id_of = [&](std::string_view role) {
+    const auto text = config_.special(role);
+    return text ? token_id(*text) : std::nullopt;
+  };
+  bos_ = id_of("bos_token");
+  eos_ = id_of("eos_token");
+  find_stop_tokens(folder);
+}
+
+void Tokenizer::read_pieces() {
+  const FtPieces pieces = ft_tokenizer_pieces(tokenizer_.get());
+  flags_ = {pieces.flags, pieces.count};
+  offsets_ = {pieces.offsets, pieces.count + 1};
+  bytes_ = {pieces.bytes, offsets_.back()};
+  vocab_size_ = static_cast<std::int64_t>(pieces.vocab_size);
+  piece_join_ = static_cast<PieceJoin>(pieces.style);
+  leading_spaces_ = static_cast<int>(pieces.leading_spaces);
+}
+
+void Tokenizer::find_stop_tokens(const fs::path& folder) {
+  for (const char* name : {"generation_config.json", "config.json"}) {
+    const auto object = read_json_file(folder / name);
+    if (object) append_ids(object->if_contains("eos_token_id"), (folder / name).string(), stop_tokens_);
+    if (!stop_tokens_.empty()) break;
+  }
+  if (eos_) stop_tokens_.push_back(*eos_);
+  std::sort(stop_tokens_.begin(), stop_tokens_.end());
+  stop_tokens_.erase(std::unique(stop_tokens_.begin(), stop_tokens_.end()), stop_tokens_.end());
+}
+
+Result<std::vector<Token>> Tokenizer::encode(std::string_view text, AddSpecial special) const {
+  FtBuffer ids{};
+  FtBuffer error{};
+  if (!ft_tokenizer_encode(tokenizer_.get(), span_of(text), special == AddSpecial::kYes, &ids, &error)) {
+    return Refusal{"cannot tokenize: " + take(error)};
+  }
+  std::vector<Token> tokens(ids.size / sizeof(Token));
+  if (!tokens.empty()) std::memcpy(tokens.data(), ids.data, ids.size);
+  ft_buffer_free(ids);
+  return tokens;
+}
+
+std::string Tokenizer::decode(std::span<const Token> tokens, SpecialText special) const {
+  std::vector<Token> known(tokens.begin(), tokens.end());
+  std::erase_if(known, [&](Token token) { return !is_known(token); });
+  const FtSpan ids{reinterpret_cast<const char*>(known.data()), known.size() * sizeof(Token)};
+  FtBuffer text{};
+  FtBuffer error{};
+  if (!ft_tokenizer_decode(tokenizer_.get(), ids, special == SpecialText::kSkip, &text, &error)) {
+    ft_buffer_free(error);
+    return {};  // no decoder of the library fails on known tokens
+  }
+  return take(text);
+}
+
+std::optional<Token> Tokenizer::token_id(std::string_view token) const {
+  const std::int64_t id = ft_tokenizer_token_to_id(tokenizer_.get(), span_of(token));
+  if (id < 0) return std::nullopt;
+  return static_cast<Token>(id);
+}
+
+std::optional<std::string> Tokenizer::token_text(Token token) const {
+  FtBuffer text{};
+  if (token < 0 || !ft_tokenizer_id_to_token(tokenizer_.get(), static_cast<std::uint32_t>(token), &text)) {
+    return std::nullopt;
+  }
+  return take(text);
+}
+
+std::string_view Tokenizer::piece(Token token) const {
+  if (!is_known(token)) return {};
+  const auto id = static_cast<std::size_t>(token);
+  return bytes_.substr(offsets_[id], offsets_[id + 1] - offsets_[id]);
+}
+
+}  // namespace foretoken
