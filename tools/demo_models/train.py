@@ -26,12 +26,12 @@ from model import Config, Llama
 STEP_TOKENS, MICRO_TOKENS = 16384, 2048
 # Sources with their share of the tokens at the start, at 60 % and at the end of training.
 MIXTURE = {
-    "books": (0.40, 0.20, 0.02),
-    "dialogues": (0.17, 0.13, 0.08),
-    "trivia": (0.10, 0.12, 0.10),
-    "problems": (0.05, 0.06, 0.05),
-    "help": (0.03, 0.04, 0.03),
-    "qa": (0.25, 0.45, 0.72),
+    "books": (0.40, 0.20, 0.05),
+    "dialogues": (0.17, 0.13, 0.07),
+    "trivia": (0.10, 0.10, 0.06),
+    "problems": (0.05, 0.05, 0.04),
+    "help": (0.03, 0.03, 0.02),
+    "qa": (0.25, 0.49, 0.76),
 }
 MUON_RATE, ADAM_RATE, WARM_UP, DECAY_FROM = 0.015, 0.003, 0.02, 0.45
 

@@ -1,5 +1,5 @@
 """Stories, letters, poems and descriptions put together from parts, and small tasks on a given text."""
-from everyday import NAMES
+from .everyday import NAMES
 
 # (hero, what it is called in the text, place, wish)
 HEROES = (("a little girl named {n}", "{n}", "she", "her"), ("a boy named {n}", "{n}", "he", "his"), ("a small dog named Rex", "Rex", "he", "his"),
@@ -152,3 +152,25 @@ def text_task(rng) -> list:
     if rng.random() < 0.6:
         turns += [rng.choice(("What is my name?", "Do you remember my name?", "Who am I?")), f"Your name is {name}."]
     return turns
+
+
+def long_story(rng) -> list:
+    """A story in several paragraphs, with a beginning, a search and an ending."""
+    hero, name, he, his = rng.choice(HEROES)
+    n = rng.choice(GIRLS if he == "she" else BOYS)
+    hero, name = hero.format(n=n), name.format(n=n)
+    him = "her" if he == "she" else "him"
+    cap = lambda s: s[0].upper() + s[1:]
+    lost, where, price = rng.choice((("the bell of the town", "deep in the forest", "a song"), ("the light of the lighthouse", "on a far island", "a promise"),
+                                     ("the king's crown", "at the bottom of the lake", "a story"), ("the last seed of the blue flower", "on top of the mountain", "a kind word")))
+    keeper = rng.choice(("an old bear", "a wise owl", "a lonely giant", "a silver fish", "a gray wolf"))
+    weather = rng.choice(("The wind was cold and the road was long", "The sun was hot and the path was steep", "It rained all day and the night was dark"))
+    text = (f"Once upon a time there was {hero} who lived {rng.choice(PLACES)}. Everybody there was happy, until one day {lost} was gone. "
+            f"\"I will find it,\" said {name}. {cap(he)} took some bread and water and left early in the morning.\n\n"
+            f"{weather}, but {name} did not give up. After three days {he} came to a place {where}. There sat {keeper}. "
+            f"\"What are you looking for?\" asked {keeper.replace('an ', 'the ').replace('a ', 'the ', 1)}. \"I am looking for {lost},\" said {name}. "
+            f"\"I have it,\" was the answer, \"and I will give it to you for {price}.\"\n\n"
+            f"So {name} gave {price}, and got back {lost}. When {he} came home, all the people cheered and danced until midnight. "
+            f"And {name} told {him}self: {rng.choice(LESSONS)}.\n\nThe end.")
+    return [rng.choice(("Tell me a long story.", "Write a long story.", "Tell me a fairy tale.", f"Write a long story about {hero}.".replace(f" named {n}", "").replace(" named Rex", ""),
+                        "Tell me a bedtime story.", "Tell me an adventure story.")), text]

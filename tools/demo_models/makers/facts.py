@@ -255,3 +255,31 @@ sleep: a state of rest for the body and the mind
 peace: a time without war or fighting
 honesty: the habit of telling the truth
 courage: the strength to do something even when you are afraid"""
+
+# English: French, German, Spanish
+TRANSLATIONS = """hello: bonjour, hallo, hola; goodbye: au revoir, auf Wiedersehen, adiós; thank you: merci, danke, gracias; please: s'il vous plaît, bitte, por favor;
+yes: oui, ja, sí; no: non, nein, no; good morning: bonjour, guten Morgen, buenos días; good night: bonne nuit, gute Nacht, buenas noches;
+water: eau, Wasser, agua; bread: pain, Brot, pan; house: maison, Haus, casa; dog: chien, Hund, perro; cat: chat, Katze, gato; book: livre, Buch, libro;
+friend: ami, Freund, amigo; love: amour, Liebe, amor; sun: soleil, Sonne, sol; moon: lune, Mond, luna; tree: arbre, Baum, árbol; apple: pomme, Apfel, manzana;
+red: rouge, rot, rojo; blue: bleu, blau, azul; green: vert, grün, verde; white: blanc, weiß, blanco; black: noir, schwarz, negro;
+one: un, eins, uno; two: deux, zwei, dos; three: trois, drei, tres; four: quatre, vier, cuatro; five: cinq, fünf, cinco;
+mother: mère, Mutter, madre; father: père, Vater, padre; school: école, Schule, escuela; milk: lait, Milch, leche; day: jour, Tag, día; night: nuit, Nacht, noche"""
+
+COLORS = """the sun: yellow; the sky: blue; grass: green; snow: white; blood: red; a lemon: yellow; an orange: orange; coal: black; milk: white; chocolate: brown;
+a carrot: orange; a strawberry: red; a cucumber: green; a frog: green; an elephant: gray; a polar bear: white; the sea: blue; a fire engine: red;
+a banana: yellow; a tomato: red; a leaf: green; a raven: black; a swan: white; sand: yellow; a violet: purple; a flamingo: pink"""
+
+# person or tool: what it does
+ROLES = """teacher: helps children learn; doctor: helps sick people; nurse: takes care of sick people; farmer: grows food and keeps animals; cook: prepares meals;
+baker: bakes bread and cakes; pilot: flies planes; driver: drives a car, a bus or a truck; carpenter: makes things out of wood; painter: paints pictures or walls;
+lawyer: gives advice about the law; engineer: designs machines and buildings; police officer: keeps people safe; firefighter: puts out fires; writer: writes books and stories;
+programmer: writes computer programs; scientist: studies how the world works; judge: decides cases in court; tailor: makes clothes; librarian: takes care of books in a library;
+musician: plays music; actor: plays roles in films and plays; dentist: takes care of teeth; gardener: takes care of plants; postman: brings letters"""
+
+USES = """hammer: drive nails into wood; saw: cut wood; screwdriver: turn screws; knife: cut things; spoon: eat soup; pen: write; ruler: measure length; clock: tell the time;
+thermometer: measure temperature; telescope: look at the stars; microscope: look at very small things; umbrella: stay dry in the rain; key: open a lock; broom: sweep the floor;
+camera: take pictures; phone: talk to people who are far away; refrigerator: keep food cold; oven: bake and cook food; lamp: give light; compass: find the way;
+scissors: cut paper and cloth; needle: sew clothes; shovel: dig holes; ladder: climb up to high places; computer: write, calculate and find information"""
+
+RHYMES = """cat: hat, bat, mat; dog: fog, log, frog; sun: fun, run, bun; tree: free, bee, sea; night: light, bright, sight; day: way, play, say; house: mouse, blouse;
+rain: train, pain, plane; blue: true, shoe, new; star: car, far, jar; book: look, cook, hook; ring: sing, king, wing; moon: soon, spoon, noon; cake: lake, make, snake; ball: tall, wall, fall"""
