@@ -1,0 +1,205 @@
+// Logits against Hugging Face transformers, for every architecture and every rotary scaling.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backend/backend.h"
+#include "base/threads.h"
+#include "golden_case.h"
+#include "model/checkpoint.h"
+#include "model/context_length.h"
+#include "model/runner.h"
+
+namespace foretoken {
+namespace {
+
+using Rows = std::vector<std::vector<float>>;
+
+// What a prompt gave at every position.
+struct Outputs {
+  Rows logits, layer_1_input, last_hidden;
+  bool operator==(const Outputs&) const = default;
+};
+
+void append_rows(Rows& rows, const Tensor& x) {
+  for (std::int64_t row = 0; row < x.dim(0); ++row)
+    rows.emplace_back(x.row_f32(row), x.row_f32(row) + x.dim(1));
+}
+
+ModelConfig config_of(const GoldenCase& golden) {
+  ModelConfig config = ModelConfig::parse(golden.config, golden.name);
+  config.context_length =
+      choose_context_length(config, golden.context_length, LongerContext::kRefuse);
+  return config;
+}
+
+// A prompt computed in chunks of `chunk` rows.
+Outputs run_prompt(Ops& ops, const Decoder& decoder, const std::vector<Token>& tokens, int chunk) {
+  const int length = static_cast<int>(tokens.size());
+  const int pages = (length + kPageTokens - 1) / kPageTokens;
+  Runner runner(ops, decoder, pages);
+  SeqTable table(1);
+  for (int page = pages - 1; page >= 0; --page) table.pages[0].push_back(page);
+  DraftTrees trees(1, 1);
+  SamplingParams params;
+  Outputs all;
+  for (int begin = 0; begin < length; begin += chunk) {
+    const int end = std::min(begin + chunk, length);
+    const bool is_last = end == length;
+    const std::span<const Token> rows = std::span(tokens).subspan(
+        static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+    StepPlan plan;
+    plan.entries.push_back(
+        {.slot = 0,
+         .chain = is_last ? rows.first(rows.size() - 1) : rows,
+         .has_tree = is_last,
+         .score_from = 0,
+         .after_chain = is_last ? rows.back() : tokens[static_cast<std::size_t>(end)],
+         .params = &params});
+    trees.plant(0, rows.back());
+    Batch batch;
+    ops.layout(plan, trees, table, batch);
+    const Features features = runner.forward(batch, {.last_hidden = true, .layer_inputs = {1}});
+    append_rows(all.layer_1_input, features.taps[0]);
+    append_rows(all.last_hidden, features.last_hidden);
+    append_rows(all.logits, runner.logits(features, batch));
+    table.length[0] = end;
+  }
+  return all;
+}
+
+struct Backend {
+  std::string device, gemm_order;
+};
+void PrintTo(const Backend& backend, std::ostream* out) { *out << backend.device; }
+
+Outputs outputs_of(const GoldenCase& golden, const Backend& backend, const ModelConfig& config,
+                   DType dtype, int chunk = 1 << 20) {
+  ThreadPool pool(1, false);
+  const auto ops = make_backend({.device = backend.device, .gemm_order = backend.gemm_order}, pool);
+  const auto weights = open_safetensors(golden.checkpoint, false);
+  const Decoder decoder(*ops, config, *weights, dtype);
+  return run_prompt(*ops, decoder, golden.tokens, chunk);
+}
+
+// Largest difference of a row over its largest logit; infinity when anything is not finite.
+double relative_error(const std::vector<float>& found, const std::vector<float>& expected) {
+  double difference = 0.0, largest = 0.0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (!std::isfinite(found[i])) return INFINITY;
+    difference = std::max(difference, std::abs(double{found[i]} - double{expected[i]}));
+    largest = std::max(largest, std::abs(double{expected[i]}));
+  }
+  return difference / largest;
+}
+
+std::vector<double> log_softmax(const std::vector<float>& logits) {
+  const double largest = *std::max_element(logits.begin(), logits.end());
+  double sum = 0.0;
+  for (const float x : logits) sum += std::exp(x - largest);
+  std::vector<double> out;
+  for (const float x : logits) out.push_back(x - largest - std::log(sum));
+  return out;
+}
+
+double divergence(const std::vector<float>& found, const std::vector<float>& expected) {
+  const auto p = log_softmax(expected), q = log_softmax(found);
+  double kl = 0.0;
+  for (std::size_t i = 0; i < p.size(); ++i) kl += std::exp(p[i]) * (p[i] - q[i]);
+  return std::isfinite(kl) ? kl : INFINITY;
+}
+
+// One measure per known row of `name`.
+template <typename Measure>
+std::vector<double> by_row(const GoldenCase& golden, const std::string& name, const Rows& found,
+                           Measure measure) {
+  EXPECT_EQ(found.size(), golden.tokens.size());
+  const Rows& known = golden.known.at(name);
+  std::vector<double> values;
+  for (std::size_t i = 0; i < golden.rows.size(); ++i)
+    values.push_back(measure(found[static_cast<std::size_t>(golden.rows[i])], known[i]));
+  return values;
+}
+
+double worst_error(const GoldenCase& golden, const std::string& name, const Rows& found) {
+  return std::ranges::max(by_row(golden, name, found, relative_error));
+}
+
+double mean_divergence(const GoldenCase& golden, const Rows& found) {
+  const auto values = by_row(golden, "logits", found, divergence);
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+class Golden : public testing::TestWithParam<std::tuple<Backend, GoldenCase>> {
+ protected:
+  const Backend& backend() const { return std::get<0>(GetParam()); }
+  const GoldenCase& golden() const { return std::get<1>(GetParam()); }
+};
+
+TEST_P(Golden, float32_logits_and_features_agree_with_transformers) {
+  const Outputs found = outputs_of(golden(), backend(), config_of(golden()), DType::kF32);
+  const double worst = worst_error(golden(), "logits", found.logits);
+  RecordProperty("worst_relative_error", std::to_string(worst));
+  EXPECT_LT(worst, 1e-4);
+  if (!golden().known.contains("last_hidden")) return;
+  EXPECT_LT(worst_error(golden(), "layer_1_input", found.layer_1_input), 1e-4);
+  EXPECT_LT(worst_error(golden(), "last_hidden", found.last_hidden), 1e-4);
+}
+
+TEST_P(Golden, half_precision_distributions_agree_with_transformers) {
+  for (const DType dtype : {DType::kBF16, DType::kF16}) {
+    const Outputs found = outputs_of(golden(), backend(), config_of(golden()), dtype);
+    const double mean = mean_divergence(golden(), found.logits);
+    RecordProperty("mean_divergence_" + std::string(dtype_name(dtype)), std::to_string(mean));
+    EXPECT_LT(mean, 1e-3) << dtype_name(dtype);
+  }
+}
+
+TEST_P(Golden, chunks_of_a_prompt_give_the_same_bits) {
+  const ModelConfig config = config_of(golden());
+  const Outputs whole = outputs_of(golden(), backend(), config, DType::kBF16);
+  EXPECT_TRUE(outputs_of(golden(), backend(), config, DType::kBF16, 7) == whole);
+}
+
+// The guard of the guard: the prompts are long enough for every feature to show in the logits.
+class GoldenFeature : public testing::TestWithParam<GoldenCase> {};
+
+TEST_P(GoldenFeature, leaving_it_out_shows_in_the_logits) {
+  ModelConfig config = config_of(GetParam());
+  config.rope = {};
+  config.layer_window.clear();
+  const Outputs found = outputs_of(GetParam(), {"reference", "auto"}, config, DType::kF32);
+  EXPECT_GT(worst_error(GetParam(), "logits", found.logits), 1e-2);
+}
+
+std::vector<GoldenCase> cases_with_scaling_or_windows() {
+  auto cases = read_golden_cases();
+  std::erase_if(cases, [](const GoldenCase& golden) {
+    const ModelConfig config = config_of(golden);
+    const bool is_unscaled = config.rope.kind == RopeScaling::Kind::kNone ||
+                             (config.rope.kind == RopeScaling::Kind::kDynamic &&
+                              config.context_length <= config.max_position);
+    return is_unscaled && std::ranges::all_of(config.layer_window, [](int w) { return w == 0; });
+  });
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, GoldenFeature, testing::ValuesIn(cases_with_scaling_or_windows()),
+                         [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(Cases, Golden,
+                         testing::Combine(testing::Values(Backend{"reference", "auto"}),
+                                          testing::ValuesIn(read_golden_cases())),
+                         [](const auto& info) {
+                           const Backend& backend = std::get<0>(info.param);
+                           return backend.device + "_" + backend.gemm_order + "_" +
+                                  std::get<1>(info.param).name;
+                         });
+
+}  // namespace
+}  // namespace foretoken
