@@ -1,0 +1,39 @@
+#pragma once
+// Tokenizers for tests: tiny ones written here, and real ones from the shared data when it is there.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace foretoken {
+
+// A folder that exists as long as this object.
+class TempFolder {
+ public:
+  TempFolder();
+  ~TempFolder();
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  void write(const std::string& name, std::string_view text) const;
+  void link(const std::string& name, const std::filesystem::path& target) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+// The text of a tokenizer.json: byte-level BPE over all 256 bytes, some merges, special tokens
+// <|bos|> and <|eos|> at the end.
+std::string tiny_byte_level_json();
+
+// The bytes of a SentencePiece model like Llama 2's: <unk> <s> </s>, 256 byte pieces, letters, words.
+std::string tiny_sentencepiece_model();
+
+// Folder with the shared data; nullopt when it is absent. Found by FORETOKEN_SHARED_DATA of the
+// environment, else beside the checkout.
+std::optional<std::filesystem::path> shared_data();
+
+}  // namespace foretoken

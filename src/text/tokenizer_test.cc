@@ -1,0 +1,193 @@
+#include "text/tokenizer.h"
+
+#include <random>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "text/test_tokenizers.h"
+
+namespace foretoken {
+namespace {
+
+std::vector<Token> encode(const Tokenizer& tokenizer, std::string_view text, AddSpecial special = AddSpecial::kNo) {
+  const auto tokens = tokenizer.encode(text, special);
+  EXPECT_TRUE(tokens) << text;
+  return tokens ? *tokens : std::vector<Token>{};
+}
+
+std::string failure(const std::filesystem::path& path) {
+  try {
+    Tokenizer tokenizer(path);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+constexpr std::string_view kByteLevelConfig =
+    R"({"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<|bos|>", "eos_token": {"content": "<|eos|>"}})";
+
+TEST(Tokenizer, byte_level_text_goes_there_and_back) {
+  TempFolder folder;
+  folder.write("tokenizer.json", tiny_byte_level_json());
+  folder.write("tokenizer_config.json", kByteLevelConfig);
+  const Tokenizer tokenizer(folder.path());
+  EXPECT_EQ(tokenizer.vocab_size(), 256 + 7 + 2);
+  EXPECT_EQ(encode(tokenizer, "hello"), (std::vector<Token>{259}));
+  EXPECT_EQ(tokenizer.piece(262), "\xF0\x9F") << "part of a character";
+  for (std::string_view text : {"hello w\u00E9 \U0001F600\n", "", " ", "<|eos|>"}) {
+    EXPECT_EQ(tokenizer.decode(encode(tokenizer, text), SpecialText::kKeep), text);
+  }
+  EXPECT_EQ(tokenizer.token_text(260), "\u0120w");
+  EXPECT_EQ(tokenizer.token_id("\u0120w"), 260);
+  EXPECT_FALSE(tokenizer.token_id("nothing"));
+}
+
+TEST(Tokenizer, special_tokens_are_known_and_skipped) {
+  TempFolder folder;
+  folder.write("tokenizer.json", tiny_byte_level_json());
+  folder.write("tokenizer_config.json", kByteLevelConfig);
+  folder.write("generation_config.json", R"({"eos_token_id": [5, 264]})");
+  const Tokenizer tokenizer(folder.path());
+  EXPECT_EQ(tokenizer.bos(), 263);
+  EXPECT_EQ(tokenizer.eos(), 264);
+  EXPECT_EQ(tokenizer.stop_tokens(), (std::vector<Token>{5, 264}));
+  EXPECT_TRUE(tokenizer.is_special(264));
+  const std::vector<Token> tokens = {263, 259, 264, -1, 100000};
+  EXPECT_EQ(tokenizer.decode(tokens, SpecialText::kSkip), "hello");
+  EXPECT_EQ(tokenizer.decode(tokens, SpecialText::kKeep), "<|bos|>hello<|eos|>");
+}
+
+TEST(Tokenizer, split_special_tokens_encodes_them_as_text) {
+  TempFolder folder;
+  folder.write("tokenizer.json", tiny_byte_level_json());
+  folder.write("tokenizer_config.json", R"({"split_special_tokens": true})");
+  EXPECT_EQ(encode(Tokenizer(folder.path()), "<|eos|>").size(), 7U);
+}
+
+TEST(Tokenizer, added_tokens_of_the_config_extend_the_vocabulary) {
+  TempFolder folder;
+  folder.write("tokenizer.json", tiny_byte_level_json());
+  folder.write("tokenizer_config.json", R"({"added_tokens_decoder": {
+      "266": {"content": "<think>", "special": false}, "265": {"content": "<|pad|>", "special": true}}})");
+  const Tokenizer tokenizer(folder.path());
+  EXPECT_EQ(encode(tokenizer, "hello<think><|pad|>"), (std::vector<Token>{259, 266, 265}));
+  EXPECT_FALSE(tokenizer.is_special(266));
+  EXPECT_TRUE(tokenizer.is_special(265));
+}
+
+TEST(Tokenizer, sentencepiece_models_encode_like_llama_2) {
+  TempFolder folder;
+  folder.write("tokenizer.model", tiny_sentencepiece_model());
+  folder.write("tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizer"})");
+  const Tokenizer tokenizer(folder.path());
+  const Token hello = *tokenizer.token_id("\u2581hello");
+  const Token world = *tokenizer.token_id("\u2581world");
+  EXPECT_EQ(encode(tokenizer, "hello world", AddSpecial::kYes), (std::vector<Token>{1, hello, world}));
+  EXPECT_EQ(encode(tokenizer, "hello\n").back(), 3 + 10) << "a byte token";
+  for (std::string_view text : {"hello world", "  two  spaces ", "\u4E2D\n\U0001F600x"}) {
+    EXPECT_EQ(tokenizer.decode(encode(tokenizer, text, AddSpecial::kYes), SpecialText::kSkip), text);
+  }
+  EXPECT_EQ(tokenizer.piece(hello), " hello");
+}
+
+TEST(Tokenizer, the_config_decides_which_special_tokens_llama_adds) {
+  TempFolder folder;
+  folder.write("tokenizer.model", tiny_sentencepiece_model());
+  folder.write("tokenizer_config.json",
+               R"({"tokenizer_class": "LlamaTokenizerFast", "add_bos_token": false, "add_eos_token": true})");
+  const auto tokens = encode(Tokenizer(folder.path()), "hello", AddSpecial::kYes);
+  ASSERT_EQ(tokens.size(), 2U);
+  EXPECT_EQ(tokens.back(), 2);
+}
+
+TEST(Tokenizer, vocab_and_merges_follow_the_tokenizer_class) {
+  TempFolder folder;
+  folder.write("vocab.json", R"({"1": 0, "2": 1, "12": 2, "123": 3, "3": 4})");
+  folder.write("merges.txt", "#version: 0.2\n1 2\n12 3\n");
+  folder.write("tokenizer_config.json", R"({"tokenizer_class": "Qwen2Tokenizer"})");
+  EXPECT_EQ(encode(Tokenizer(folder.path()), "123"), (std::vector<Token>{0, 1, 4})) << "digits one by one";
+  folder.write("tokenizer_config.json", R"({"tokenizer_class": "PreTrainedTokenizerFast"})");
+  EXPECT_EQ(encode(Tokenizer(folder.path()), "123"), (std::vector<Token>{3})) << "digits by threes";
+  folder.write("tokenizer_config.json", R"({"tokenizer_class": "BertTokenizer"})");
+  EXPECT_NE(failure(folder.path()).find("found BertTokenizer"), std::string::npos);
+}
+
+TEST(Tokenizer, text_that_is_not_utf8_is_refused) {
+  TempFolder folder;
+  folder.write("tokenizer.json", tiny_byte_level_json());
+  const auto tokens = Tokenizer(folder.path()).encode("ab\xFFz", AddSpecial::kNo);
+  ASSERT_FALSE(tokens);
+  EXPECT_NE(tokens.refusal().message.find("not valid UTF-8 at byte 2"), std::string::npos);
+}
+
+TEST(Tokenizer, missing_and_broken_files_are_named) {
+  TempFolder folder;
+  EXPECT_NE(failure(folder.path() / "absent").find("no tokenizer"), std::string::npos);
+  EXPECT_NE(failure(folder.path()).find("found none of them"), std::string::npos);
+  folder.write("tokenizer.model", "IQ== 0\n");
+  EXPECT_NE(failure(folder.path()).find("a tokenizer.model of another kind"), std::string::npos);
+  const std::string whole = tiny_byte_level_json();
+  folder.write("tokenizer.json", whole.substr(0, whole.size() / 2));
+  EXPECT_NE(failure(folder.path()).find("tokenizer.json"), std::string::npos);
+  folder.write("tokenizer.json", whole);
+  folder.write("tokenizer_config.json", R"({"add_bos_token": "yes"})");
+  EXPECT_NE(failure(folder.path()).find("\"add_bos_token\""), std::string::npos);
+  folder.write("tokenizer_config.json", R"({"added_tokens_decoder": {"x": {"content": "a"}}})");
+  EXPECT_NE(failure(folder.path()).find("expected a number, found x"), std::string::npos);
+  folder.write("tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizer", "bos_token": "<nowhere>"})");
+  EXPECT_EQ(failure(folder.path()), "no error") << "special tokens outside the vocabulary are added";
+  folder.write("tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizer", "bos_token": null})");
+  EXPECT_NE(failure(folder.path()).find("expected bos_token"), std::string::npos);
+  folder.write("tokenizer_config.json", "[1]");
+  EXPECT_NE(failure(folder.path()).find("expected an object"), std::string::npos);
+  folder.write("tokenizer_config.json", "{}");
+  folder.write("generation_config.json", R"({"eos_token_id": "x"})");
+  EXPECT_NE(failure(folder.path()).find("wrong eos_token_id"), std::string::npos);
+}
+
+TEST(Tokenizer, damaged_files_never_do_worse_than_an_error) {
+  std::mt19937 random(3);
+  TempFolder folder;
+  const std::string tokenizer_json = tiny_byte_level_json();
+  const std::string model = tiny_sentencepiece_model();
+  for (int round = 0; round < 300; ++round) {
+    const bool is_json = round % 2 == 0;
+    std::string bytes = is_json ? tokenizer_json : model;
+    for (std::size_t edits = 1 + random() % 4; edits > 0; --edits) {
+      const std::size_t at = random() % bytes.size();
+      switch (random() % 3) {
+        case 0: bytes[at] = static_cast<char>(random()); break;
+        case 1: bytes.erase(at, 1 + random() % 20); break;
+        default: bytes.insert(at, bytes.substr(random() % bytes.size(), random() % 20));
+      }
+    }
+    std::filesystem::remove(folder.path() / "tokenizer.json");
+    folder.write(is_json ? "tokenizer.json" : "tokenizer.model", bytes);
+    try {
+      const Tokenizer tokenizer(folder.path());
+      const auto tokens = tokenizer.encode("hello w\u00E9 \U0001F600", AddSpecial::kYes);
+      if (tokens) tokenizer.decode(*tokens, SpecialText::kKeep);
+    } catch (const Error& error) {
+      EXPECT_GT(std::string(error.what()).size(), 10U);
+    }
+  }
+}
+
+TEST(Tokenizer, many_threads_may_share_one) {
+  TempFolder folder;
+  folder.write("tokenizer.model", tiny_sentencepiece_model());
+  const Tokenizer tokenizer(folder.path());
+  const auto expected = encode(tokenizer, "hello world hello");
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) EXPECT_EQ(encode(tokenizer, "hello world hello"), expected);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace foretoken
