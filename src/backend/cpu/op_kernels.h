@@ -17,17 +17,17 @@ inline constexpr int kAttnSlots = 16;       // keys that lie side by side: one p
 
 // Rotates and stores the heads of one row.
 struct RopeRow {
-  const float* qkv;       // [(heads + 2 * kv_heads) * head_dim]
-  const float* cos;       // [rotary_dim / 2] of the row's position
+  const float* qkv;  // [(heads + 2 * kv_heads) * head_dim]
+  const float* cos;  // [rotary_dim / 2] of the row's position
   const float* sin;
   const float* q_weight;  // [head_dim], or null: no norm
   const float* k_weight;
   float eps;
   int heads, kv_heads, head_dim, rotary_dim;
-  float* q;               // [heads * head_dim]
-  void* k;                // the row's page and slot: head 0, dim 0; null: do not store
+  float* q;  // [heads * head_dim]
+  void* k;   // the row's page and slot: head 0, dim 0; null: do not store
   void* v;
-  float* temp;            // [head_dim rounded up to 16]
+  float* temp;  // [head_dim rounded up to 16]
 };
 
 // One row of an attention item.
@@ -41,17 +41,17 @@ struct AttnRow {
 // Queries [first, first + count) of one sequence and KV head, over spans [first_span, end_span).
 // Query i is head i % group of rows[i / group].
 struct AttnItem {
-  const void* k;              // the layer, at the KV head: page p starts at p * page_stride elements
+  const void* k;  // the layer, at the KV head: page p starts at p * page_stride elements
   const void* v;
   const std::int32_t* pages;  // of the sequence
   std::int64_t page_stride;
   int head_dim;
   int group;
   float scale;
-  int window;                 // 0: none
+  int window;  // 0: none
   const AttnRow* rows;
-  int first, count;           // count <= kAttnMaxQueries
-  int tree_start;             // slot index of node 0
+  int first, count;  // count <= kAttnMaxQueries
+  int tree_start;    // slot index of node 0
   int first_span, end_span;
   float* partial;  // null: write AttnRow::out; else [spans][count][head_dim rounded up to 16, m, l]
   float* scratch;  // attention_scratch floats

@@ -1,0 +1,191 @@
+#include "backend/cpu/cpu_ops.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "backend/cpu/attention.h"
+#include "backend/cpu/gemm.h"
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/packed_linear.h"
+#include "backend/host_step.h"
+#include "tensor/arena.h"
+#include "tensor/buffer.h"
+
+namespace foretoken {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+const CpuLinear& packed(const PackedLinear& w) { return static_cast<const CpuLinear&>(w); }
+
+class CpuOps final : public Ops {
+ public:
+  CpuOps(Isa isa, GemmOrder order, ThreadPool& pool)
+      : isa_(isa),
+        order_(order),
+        pool_(pool),
+        table_(select_kernels(isa)),
+        gemm_(table_, order, pool),
+        attention_(table_.ops, pool) {}
+
+  std::string description() const override {
+    return "cpu " + std::string(isa_name(isa_)) + ", " + std::string(gemm_order_name(order_)) +
+           " order, " + std::to_string(pool_.size()) + " threads";
+  }
+
+  std::unique_ptr<PackedLinear> pack(const LinearParts& parts) override {
+    return std::make_unique<CpuLinear>(parts, pool_);
+  }
+
+  Tensor alloc(DType dtype, Shape shape) override {
+    owned_.emplace_back(at(shape.elements()) * dtype_bytes(dtype));
+    return owned_.back().view(dtype, shape);
+  }
+
+  Tensor temp(DType dtype, Shape shape) override { return scratch_.alloc(dtype, shape); }
+
+  void layout(const StepPlan& plan, const DraftTrees& trees, const SeqTable& table,
+              Batch& batch) override {
+    scratch_.reset();
+    layout_rows(plan, trees, table, batch);
+  }
+
+  void embed(const PackedLinear& table, std::span<const Token> tokens, Tensor out) override {
+    expect(out, {static_cast<std::int64_t>(tokens.size()), table.in_width()}, DType::kF32);
+    each_row(out.dim(0), out.dim(1),
+             [&](int r, int) { packed(table).gather_row(tokens[at(r)], out.row_f32(r)); });
+  }
+
+  void norm(Tensor x, Tensor weight, float eps, Tensor out) override {
+    expect(x, {-1, weight.dim(0)}, DType::kF32);
+    expect(out, {x.dim(0), x.dim(1)}, DType::kF32);
+    each_row(x.dim(0), x.dim(1), [&](int r, int) {
+      table_.ops.norm(x.row_f32(r), weight.f32(), x.dim(1), eps, out.row_f32(r));
+    });
+  }
+
+  void add_norm(Tensor residual, Tensor delta, Tensor weight, float eps, Tensor out) override {
+    expect(residual, {-1, weight.dim(0)}, DType::kF32);
+    expect(delta, {residual.dim(0), residual.dim(1)}, DType::kF32);
+    expect(out, {residual.dim(0), residual.dim(1)}, DType::kF32);
+    const std::int64_t width = residual.dim(1);
+    each_row(residual.dim(0), 2 * width, [&](int r, int) {
+      table_.ops.add(residual.row_f32(r), delta.row_f32(r), width);
+      table_.ops.norm(residual.row_f32(r), weight.f32(), width, eps, out.row_f32(r));
+    });
+  }
+
+  void add(Tensor residual, Tensor delta) override {
+    expect(residual, {-1, -1}, DType::kF32);
+    expect(delta, {residual.dim(0), residual.dim(1)}, DType::kF32);
+    each_row(residual.dim(0), residual.dim(1), [&](int r, int) {
+      table_.ops.add(residual.row_f32(r), delta.row_f32(r), residual.dim(1));
+    });
+  }
+
+  void linear(const PackedLinear& w, Tensor x, Tensor y) override {
+    expect(x, {-1, w.in_width()}, DType::kF32);
+    expect(y, {x.dim(0), w.out_width()}, DType::kF32);
+    if (x.dim(0) > 0) gemm_.run(packed(w), x.f32(), static_cast<int>(x.dim(0)), y.f32());
+  }
+
+  void rope_store_kv(Tensor qkv, const RopeTable& rope, const QkNorm& qk_norm,
+                     const AttentionShape& shape, const Batch& batch, const KvLayer& kv,
+                     Tensor q) override {
+    const std::int64_t dim = shape.head_dim;
+    const std::int64_t width = (shape.heads + 2 * shape.kv_heads) * dim;
+    expect(qkv, {batch.rows, width}, DType::kF32);
+    expect(q, {batch.rows, shape.heads * dim}, DType::kF32);
+    expect(kv.k, {-1, shape.kv_heads, dim, kPageTokens}, kv.k.dtype());
+    expect(kv.v, {-1, shape.kv_heads, kPageTokens, dim}, kv.k.dtype());
+    const auto kernel = table_.ops.rope_store[kv_format(kv.k.dtype())];
+    const auto element = static_cast<std::int64_t>(dtype_bytes(kv.k.dtype()));
+    const std::size_t temp_floats = at(dim + 31) / 16 * 16;
+    heads_.resize(temp_floats * at(pool_.size()));
+    each_row(batch.rows, 4 * width, [&](int r, int worker) {
+      const std::int32_t slot = batch.kv_slot[at(r)];
+      const std::int64_t page = slot / kPageTokens * shape.kv_heads * dim * kPageTokens;
+      const std::int64_t offset = slot % kPageTokens;
+      char* k = static_cast<char*>(kv.k.data()) + (page + offset) * element;
+      char* v = static_cast<char*>(kv.v.data()) + (page + offset * dim) * element;
+      kernel({.qkv = qkv.row_f32(r),
+              .cos = rope.cos.row_f32(batch.position[at(r)]),
+              .sin = rope.sin.row_f32(batch.position[at(r)]),
+              .q_weight = qk_norm.q_weight.empty() ? nullptr : qk_norm.q_weight.f32(),
+              .k_weight = qk_norm.k_weight.empty() ? nullptr : qk_norm.k_weight.f32(),
+              .eps = qk_norm.eps,
+              .heads = shape.heads,
+              .kv_heads = shape.kv_heads,
+              .head_dim = shape.head_dim,
+              .rotary_dim = rope.rotary_dim,
+              .q = q.row_f32(r),
+              .k = slot < 0 ? nullptr : k,
+              .v = slot < 0 ? nullptr : v,
+              .temp = heads_.data() + at(worker) * temp_floats});
+    });
+  }
+
+  void attention(Tensor q, const KvLayer& kv, const AttentionShape& shape, const Batch& batch,
+                 Tensor out) override {
+    expect(q, {batch.rows, shape.heads * shape.head_dim}, DType::kF32);
+    expect(out, {batch.rows, shape.heads * shape.head_dim}, DType::kF32);
+    attention_.run(q, kv, shape, batch, out);
+  }
+
+  void gated_act(Tensor gate_up, Tensor out) override {
+    const std::int64_t width = out.dim(1);
+    expect(gate_up, {out.dim(0), 2 * width}, DType::kF32);
+    each_row(out.dim(0), 4 * width, [&](int r, int) {
+      const float* gate = gate_up.row_f32(r);
+      table_.ops.gated_act(gate, gate + width, width, out.row_f32(r));
+    });
+  }
+
+  void gather_rows(Tensor x, std::span<const std::int32_t> rows, Tensor out) override {
+    expect(out, {static_cast<std::int64_t>(rows.size()), x.dim(1)}, DType::kF32);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      std::copy_n(x.row_f32(rows[i]), x.dim(1), out.row_f32(static_cast<std::int64_t>(i)));
+  }
+
+  Walk verify(const StepPlan& plan, const DraftTrees& trees, const Batch& batch,
+              Tensor logits) override {
+    return verify_trees(pool_, plan, trees, batch, logits);
+  }
+
+  void kv_keep(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) override {
+    keep_kv(pool_, walk, batch, layers);
+  }
+
+ private:
+  // body(row, worker) for all rows; on this thread where that is done before workers wake up.
+  // row_work: elements a row reads and computes with, roughly.
+  template <typename Body>
+  void each_row(std::int64_t rows, std::int64_t row_work, const Body& body) {
+    constexpr std::int64_t kAlone = 1 << 15;
+    if (rows * row_work > kAlone && rows > 1) {
+      pool_.parallel_for(static_cast<int>(rows), body);
+      return;
+    }
+    const FlushDenormals flush;
+    for (std::int64_t r = 0; r < rows; ++r) body(static_cast<int>(r), 0);
+  }
+
+  Isa isa_;
+  GemmOrder order_;
+  ThreadPool& pool_;
+  KernelTable table_;
+  Gemm gemm_;
+  CpuAttention attention_;
+  std::vector<Buffer> owned_;
+  Arena scratch_;
+  std::vector<float> heads_;  // one head per worker, on its way to the KV store
+};
+
+}  // namespace
+
+std::unique_ptr<Ops> make_cpu_backend(Isa isa, GemmOrder order, ThreadPool& pool) {
+  return std::make_unique<CpuOps>(isa, order, pool);
+}
+
+}  // namespace foretoken
