@@ -68,6 +68,12 @@ struct QkNorm {
   float eps = 0.0F;
 };
 
+// What the machine reaches at this moment, for benchmarks to set their figures against. 0: unknown.
+struct Roof {
+  double read_bytes_per_s = 0;  // streaming over memory far larger than the caches, all threads
+  double flops_per_s = 0;       // the bf16 linear's own arithmetic on registers alone, all threads
+};
+
 class Ops {
  public:
   virtual ~Ops() = default;
@@ -79,6 +85,13 @@ class Ops {
   virtual std::unique_ptr<PackedLinear> pack(const LinearParts& parts) = 0;
   // Zeroed memory of the backend that lives as long as the backend (KV, tables, norms).
   virtual Tensor alloc(DType dtype, Shape shape) = 0;
+
+  // Measures for about 0.2 s, reading `memory`. Machines are shared: measure beside what is
+  // compared.
+  virtual Roof measure_roof(const Tensor& memory) {
+    (void)memory;
+    return {};
+  }
 
   // ---- one step
   // --------------------------------------------------------------------------------------------

@@ -1,0 +1,33 @@
+#pragma once
+// The report of a benchmark run: medians over rounds, each round with its own roof beside it,
+// because the speed of a shared machine drifts. Shares are medians of the rounds' shares, not
+// shares of medians.
+
+#include <string>
+#include <vector>
+
+#include "backend/ops.h"
+
+namespace foretoken {
+
+// One kind of step and what a round measured of it.
+struct Series {
+  std::string name;
+  int tokens = 1;               // tokens of output (decode) or prompt (prefill) per step
+  double bytes = 0;             // read from memory per step: the weights
+  double flops = 0;             // of the linears per step
+  std::vector<double> seconds;  // one per round
+};
+
+struct Report {
+  std::vector<Roof> roofs;     // one per round
+  std::vector<Series> series;  // the first is the plain decode step, to which others are compared
+};
+
+double median(std::vector<double> values);
+
+// A table of text: time, tokens/s, GB/s and TFLOP/s with their shares of the roofs, ratio to the
+// first.
+std::string format_report(const Report& report);
+
+}  // namespace foretoken

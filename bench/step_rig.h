@@ -1,0 +1,41 @@
+#pragma once
+// StepRig: one sequence with a given context, on which a step of any size can be repeated. Exactly
+// what the engine does in a step (layout, forward, logits, verify, kv_keep) without scheduling, so
+// that its time can be set against the machine's roofs. Not an engine: the sequence never grows.
+
+#include <vector>
+
+#include "backend/ops.h"
+#include "batch/tree.h"
+#include "model/runner.h"
+
+namespace foretoken {
+
+class StepRig {
+ public:
+  // Pages of the runner's KV store that a rig with this context uses.
+  static int pages_needed(int context);
+
+  // References outlive the rig. context: committed tokens before each step.
+  StepRig(Ops& ops, Runner& runner, int context);
+
+  // Seconds of one step that verifies a tree of `nodes` nodes (1: plain decoding): a chain where
+  // `nodes` is small, siblings of the root afterwards, so that almost all drafts are rejected.
+  double time_verify(int nodes);
+  // Seconds of one step that computes `tokens` prompt tokens and samples the last.
+  double time_prefill(int tokens);
+
+ private:
+  double run(const StepPlan& plan, int base);
+
+  Ops& ops_;
+  Runner& runner_;
+  int context_;
+  DraftTrees trees_;
+  SeqTable table_;
+  Batch batch_;
+  SamplingParams greedy_;
+  std::vector<Token> prompt_;
+};
+
+}  // namespace foretoken
