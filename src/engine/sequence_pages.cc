@@ -62,9 +62,11 @@ bool SequencePages::grow(Sequence& s, int tokens) {
   return true;
 }
 
-void SequencePages::publish(const Sequence& s) {
+void SequencePages::publish(Sequence& s) {
   const auto stored = static_cast<std::size_t>(std::min(s.stored, s.size()));
   cache_.publish(std::span(s.tokens).first(stored), s.pages, s.request.cache_salt);
+  auto& listed = table_.pages[static_cast<std::size_t>(s.slot)];
+  for (std::size_t i = 0; i < stored / kPageTokens; ++i) listed[i] = s.pages[i].id();
 }
 
 void SequencePages::close(Sequence& s) {

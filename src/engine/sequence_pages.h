@@ -30,8 +30,9 @@ class SequencePages {
   void open(Sequence& sequence, SeqSlot slot, std::vector<Page> matched);
   // Makes its pages cover `tokens` tokens; false (and nothing taken) when there are not enough.
   bool grow(Sequence& sequence, int tokens);
-  // Makes the full pages of what is stored findable for others.
-  void publish(const Sequence& sequence);
+  // Makes the full pages of what is stored findable for others. Copies of what the cache holds
+  // already are exchanged for the cache's own pages.
+  void publish(Sequence& sequence);
   // Publishes, gives all pages back and frees the slot entry in the table.
   void close(Sequence& sequence);
 

@@ -88,8 +88,7 @@ int RadixCache::peek(std::span<const Token> tokens, std::uint64_t salt) const {
   return static_cast<int>(pages) * kPageTokens;
 }
 
-void RadixCache::publish(std::span<const Token> tokens, std::span<const Page> pages,
-                         std::uint64_t salt) {
+void RadixCache::publish(std::span<const Token> tokens, std::span<Page> pages, std::uint64_t salt) {
   const std::size_t full = tokens.size() / kPageTokens;
   CHECK(pages.size() >= full) << pages.size() << " pages for " << tokens.size() << " tokens";
   if (!enabled_) return;
@@ -106,6 +105,7 @@ void RadixCache::publish(std::span<const Token> tokens, std::span<const Page> pa
       child->parent = parent;
       child->recency = recency_.insert(recency_.end(), child.get());
     }
+    if (child->page.id() != pages[i].id()) pages[i] = child->page;
     path.push_back(child.get());
     parent = child.get();
   }

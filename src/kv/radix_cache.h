@@ -30,8 +30,10 @@ class RadixCache {
   int peek(std::span<const Token> tokens, std::uint64_t salt = 0) const;
 
   // Makes the full pages of `tokens` findable; pages.size() >= tokens.size() / kPageTokens. Where
-  // the cache already holds a page for a prefix, it keeps its own.
-  void publish(std::span<const Token> tokens, std::span<const Page> pages, std::uint64_t salt = 0);
+  // the cache already holds a page for a prefix, it keeps its own, and pages[i] becomes that one:
+  // equal text has equal KV to the bit, so the copy is worth nothing. Whoever owns a page in the
+  // cache thus owns its prefix in the cache too, and no copy stays because of what hangs on it.
+  void publish(std::span<const Token> tokens, std::span<Page> pages, std::uint64_t salt = 0);
 
   // Releases up to `pages` pages, least recently used first; returns how many became free.
   int evict(int pages);

@@ -1,0 +1,208 @@
+#include "engine/engine.h"
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backend/backend.h"
+#include "engine/testing/answers.h"
+#include "engine/testing/hash_model.h"
+
+namespace foretoken {
+namespace {
+
+using std::chrono::milliseconds;
+constexpr std::int64_t kVocab = 64;
+
+class EngineTest : public testing::Test {
+ protected:
+  EngineTest() {
+    config_.max_running_requests = 4;
+    config_.total_tokens = 64 * kPageTokens;
+    config_.context_length = 100;
+    config_.check_integrity = true;
+  }
+
+  Engine& make() {
+    model_ = std::make_unique<HashModel>(*ops_, config_.total_tokens / kPageTokens, kVocab);
+    engine_ = std::make_unique<Engine>(config_, *ops_, *model_, *drafter_);
+    return *engine_;
+  }
+  Engine& make_and_start() {
+    make().start();
+    return *engine_;
+  }
+
+  static Request request(int prompt, int max_new_tokens, const std::string& id = {}) {
+    Request made;
+    made.id = id;
+    for (int i = 0; i < prompt; ++i) made.prompt.push_back(i % kVocab);
+    made.max_new_tokens = max_new_tokens;
+    made.stream = std::make_shared<TokenStream>();
+    return made;
+  }
+
+  EngineConfig config_;
+  ThreadPool threads_{1, false};
+  std::unique_ptr<Ops> ops_ = make_backend({.device = "reference"}, threads_);
+  std::unique_ptr<Drafter> drafter_ = make_null_drafter();
+  std::unique_ptr<HashModel> model_;
+  std::unique_ptr<Engine> engine_;
+};
+
+TEST_F(EngineTest, answers_as_the_oracle_does) {
+  make_and_start();
+  Request asked = request(30, 20);
+  asked.sampling.temperature = 0.8F;
+  asked.sampling.seed = 5;
+  asked.logprob_start = 0;
+  const auto expected = HashOracle::answer(asked, kVocab);
+  const auto answers = run_requests(*engine_, {asked});
+  EXPECT_EQ(difference(answers[0].tokens, expected.output), "");
+  EXPECT_EQ(difference(answers[0].prompt_scores, expected.prompt_scores), "");
+  EXPECT_EQ(answers[0].finish->reason, FinishReason::kLength);
+}
+
+TEST_F(EngineTest, refuses_with_the_texts_clients_know) {
+  make_and_start();
+  const auto text = [&](Request asked) { return engine_->submit(std::move(asked))->message; };
+  EXPECT_EQ(text(request(0, 5)), "The input is empty: at least one token is needed.");
+  EXPECT_EQ(text(request(100, 0)),
+            "The input (100 tokens) is longer than the model's context length (100 tokens).");
+  EXPECT_EQ(text(request(60, 41)),
+            "Requested token count exceeds the model's maximum context length of 100 tokens. You "
+            "requested a total of 101 tokens: 60 tokens from the input messages and 41 tokens for "
+            "the completion. Please reduce the number of tokens in the input messages or the "
+            "completion to fit within the limit.");
+  Request strange = request(3, 5);
+  strange.prompt[1] = kVocab;
+  EXPECT_EQ(text(strange),
+            "The input contains token id 64, which is not in the vocabulary [0, 64).");
+  strange.prompt[1] = -1;
+  EXPECT_EQ(engine_->submit(strange)->status, 400);
+  EXPECT_EQ(text(request(3, -1)), "max_new_tokens must be at least 0, got -1.");
+  EXPECT_FALSE(engine_->submit(request(60, 40)));
+}
+
+TEST_F(EngineTest, a_full_queue_refuses_with_503) {
+  config_.max_queued_requests = 2;
+  make();  // not started: everything stays queued
+  EXPECT_FALSE(engine_->submit(request(3, 5)));
+  EXPECT_FALSE(engine_->submit(request(3, 5)));
+  const auto refusal = engine_->submit(request(3, 5));
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->status, 503);
+  EXPECT_EQ(refusal->message, "The request queue is full.");
+  EXPECT_EQ(engine_->stats().queued, 2);
+}
+
+TEST_F(EngineTest, the_context_is_limited_to_what_the_cache_can_hold) {
+  config_.context_length = 100000;
+  make();
+  EXPECT_EQ(engine_->config().context_length, 64 * kPageTokens);
+}
+
+TEST_F(EngineTest, cannot_start_without_memory_or_slots) {
+  config_.total_tokens = kPageTokens - 1;
+  EXPECT_THROW(make(), Error);
+  config_.total_tokens = 64 * kPageTokens;
+  config_.max_running_requests = 0;
+  EXPECT_THROW(make(), Error);
+}
+
+TEST_F(EngineTest, a_request_as_long_as_the_whole_cache_fits) {
+  config_.context_length = 0;
+  make_and_start();
+  const auto answers = run_requests(*engine_, {request(40, 64 * kPageTokens - 40)});
+  EXPECT_EQ(answers[0].finish->reason, FinishReason::kLength);
+  EXPECT_EQ(answers[0].tokens.size(), 64U * kPageTokens - 40);
+}
+
+TEST_F(EngineTest, stopping_drains_what_was_accepted_and_refuses_the_rest) {
+  make_and_start();
+  Request accepted = request(30, 60);
+  const auto stream = accepted.stream;
+  ASSERT_FALSE(engine_->submit(std::move(accepted)));
+  engine_->stop(milliseconds(60000));
+  EXPECT_EQ(collect(*stream).finish->reason, FinishReason::kLength);
+  const auto refusal = engine_->submit(request(3, 5));
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->status, 503);
+}
+
+TEST_F(EngineTest, stopping_without_grace_fails_what_is_left) {
+  config_.context_length = 0;
+  make_and_start();
+  std::vector<std::shared_ptr<TokenStream>> streams;
+  for (int i = 0; i < 10; ++i) {
+    Request asked = request(30, 900);
+    streams.push_back(asked.stream);
+    ASSERT_FALSE(engine_->submit(std::move(asked)));
+  }
+  engine_->stop(milliseconds(0));
+  for (const auto& stream : streams)
+    EXPECT_EQ(collect(*stream).finish->reason, FinishReason::kShutdown);
+}
+
+TEST_F(EngineTest, an_engine_that_never_ran_still_ends_its_requests) {
+  make();
+  Request asked = request(30, 9);
+  const auto stream = asked.stream;
+  ASSERT_FALSE(engine_->submit(std::move(asked)));
+  engine_.reset();
+  EXPECT_EQ(collect(*stream).finish->reason, FinishReason::kShutdown);
+}
+
+TEST_F(EngineTest, questions_after_the_end_are_answered) {
+  make_and_start();
+  engine_->stop(milliseconds(0));
+  EXPECT_EQ(engine_->check_integrity().get(), "");
+  EXPECT_TRUE(engine_->flush_cache().get());
+  engine_->abort("nobody");
+  engine_->abort_all();
+}
+
+TEST_F(EngineTest, aborting_ends_one_or_all) {
+  config_.context_length = 0;
+  make_and_start();
+  std::vector<std::shared_ptr<TokenStream>> streams;
+  for (const std::string id : {"a", "b", "c"}) {
+    Request asked = request(20, 900, id);
+    streams.push_back(asked.stream);
+    ASSERT_FALSE(engine_->submit(std::move(asked)));
+  }
+  engine_->abort("b");
+  EXPECT_EQ(collect(*streams[1]).finish->reason, FinishReason::kCancelled);
+  engine_->abort_all();
+  EXPECT_EQ(collect(*streams[0]).finish->reason, FinishReason::kCancelled);
+  EXPECT_EQ(collect(*streams[2]).finish->reason, FinishReason::kCancelled);
+  EXPECT_TRUE(engine_->flush_cache().get());
+}
+
+TEST_F(EngineTest, statistics_add_up_when_all_is_done) {
+  make_and_start();
+  std::vector<Request> requests;
+  for (int i = 0; i < 6; ++i) requests.push_back(request(40, 10));
+  const auto answers = run_requests(*engine_, std::move(requests));
+  engine_->stop(milliseconds(1000));
+  const EngineStats stats = engine_->stats();
+  EXPECT_EQ(stats.running, 0);
+  EXPECT_EQ(stats.queued, 0);
+  EXPECT_EQ(stats.used_tokens, 0);
+  EXPECT_GT(stats.cached_tokens, 0);
+  EXPECT_EQ(stats.total_tokens, 64 * kPageTokens);
+  EXPECT_EQ(stats.generated_tokens, 60U);
+  EXPECT_EQ(stats.prompt_tokens, 240U);
+  EXPECT_EQ(stats.finished_requests, 6U);
+  int cached = 0;
+  for (const TokenDelta& answer : answers) cached += answer.cached_tokens;
+  EXPECT_EQ(stats.cached_prompt_tokens, static_cast<std::uint64_t>(cached));
+  EXPECT_GT(cached, 0);
+}
+
+}  // namespace
+}  // namespace foretoken

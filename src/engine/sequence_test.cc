@@ -1,0 +1,161 @@
+#include "engine/sequence.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace foretoken {
+namespace {
+
+Request request_of(std::vector<Token> prompt, int max_new_tokens) {
+  Request request;
+  request.prompt = std::move(prompt);
+  request.max_new_tokens = max_new_tokens;
+  return request;
+}
+
+SampledToken token_of(Token token) {
+  SampledToken sampled;
+  sampled.token = token;
+  return sampled;
+}
+
+// What a walk that accepts all its nodes finds.
+WalkSeq walk_of(std::vector<Token> emitted) {
+  WalkSeq walk;
+  for (std::size_t i = 0; i < emitted.size(); ++i) {
+    walk.path.push_back(static_cast<std::int32_t>(i));
+    walk.emitted.push_back(token_of(emitted[i]));
+  }
+  return walk;
+}
+
+TEST(Sequence, the_last_prompt_token_is_the_root_of_the_first_tree) {
+  Sequence s(request_of({5, 6, 7}, 4), 0);
+  EXPECT_EQ(s.pending_rows(), 3);
+  const StepEntry part = s.make_entry(2);
+  EXPECT_EQ(part.chain.size(), 2U);
+  EXPECT_FALSE(part.has_tree);
+  EXPECT_EQ(part.after_chain, 7);
+  const StepEntry whole = s.make_entry(3);
+  EXPECT_EQ(whole.chain.size(), 2U);
+  EXPECT_TRUE(whole.has_tree);
+  EXPECT_EQ(whole.tokens_left, 4);
+}
+
+TEST(Sequence, a_decode_is_a_tree_without_a_chain) {
+  Sequence s(request_of({5, 6, 7}, 4), 0);
+  const StepEntry prompt = s.make_entry(3);
+  WalkSeq walk = walk_of({9});
+  EXPECT_FALSE(s.commit(prompt, walk));
+  EXPECT_EQ(s.stored, 3);
+  EXPECT_EQ(s.pending_rows(), 1);
+  const StepEntry decode = s.make_entry(1);
+  EXPECT_TRUE(decode.chain.empty());
+  EXPECT_TRUE(decode.has_tree);
+  EXPECT_EQ(decode.generated, 1);
+  EXPECT_EQ(decode.tokens_left, 3);
+}
+
+TEST(Sequence, tokens_after_a_stop_token_are_cut) {
+  Request request = request_of({1}, 8);
+  request.sampling.stop_tokens = {42};
+  Sequence s(std::move(request), 0);
+  WalkSeq walk = walk_of({3, 42, 5});
+  const auto finish = s.commit(s.make_entry(1), walk);
+  ASSERT_TRUE(finish);
+  EXPECT_EQ(finish->reason, FinishReason::kStop);
+  EXPECT_EQ(finish->stop_token, 42);
+  EXPECT_EQ(s.tokens, (std::vector<Token>{1, 3, 42}));
+  EXPECT_EQ(s.take_delta().tokens.size(), 2U);
+}
+
+TEST(Sequence, tokens_beyond_the_limit_are_cut_and_the_stored_length_with_them) {
+  Sequence s(request_of({1}, 2), 0);
+  WalkSeq walk = walk_of({3, 4, 5, 6});
+  const auto finish = s.commit(s.make_entry(1), walk);
+  ASSERT_TRUE(finish);
+  EXPECT_EQ(finish->reason, FinishReason::kLength);
+  EXPECT_EQ(s.tokens, (std::vector<Token>{1, 3, 4}));
+  EXPECT_LE(s.stored, s.size());
+}
+
+TEST(Sequence, a_stop_token_at_the_limit_is_a_stop) {
+  Request request = request_of({1}, 1);
+  request.sampling.stop_tokens = {42};
+  Sequence s(std::move(request), 0);
+  WalkSeq walk = walk_of({42});
+  EXPECT_EQ(s.commit(s.make_entry(1), walk)->reason, FinishReason::kStop);
+}
+
+TEST(Sequence, counts_drafts_and_their_acceptance) {
+  Sequence s(request_of({1}, 100), 0);
+  s.offered(3);
+  WalkSeq two = walk_of({3, 4, 5});
+  s.commit(s.make_entry(1), two);
+  s.offered(3);
+  WalkSeq none = walk_of({6});
+  s.commit(s.make_entry(1), none);
+  const TokenDelta delta = s.take_last_delta({});
+  EXPECT_EQ(delta.proposed_drafts, 6);
+  EXPECT_EQ(delta.accepted_drafts, 2);
+  EXPECT_EQ(delta.verify_steps, 2);
+  EXPECT_EQ(delta.accept_histogram, (std::vector<int>{1, 0, 1}));
+}
+
+TEST(Sequence, a_request_for_no_tokens_has_no_root_and_ends_with_its_chain) {
+  Sequence s(request_of({1, 2, 3}, 0), 0);
+  EXPECT_EQ(s.pending_rows(), 2);
+  const StepEntry entry = s.make_entry(2);
+  EXPECT_FALSE(entry.has_tree);
+  EXPECT_EQ(entry.after_chain, 3);
+  WalkSeq nothing;
+  EXPECT_EQ(s.commit(entry, nothing)->reason, FinishReason::kLength);
+}
+
+TEST(Sequence, scores_start_where_asked_and_the_first_token_has_none) {
+  Request request = request_of({4, 5, 6, 7}, 1);
+  request.logprob_start = 0;
+  Sequence all(Request(request), 0);
+  EXPECT_EQ(all.reusable_tokens(), 0);
+  EXPECT_EQ(all.make_entry(4).score_from, 0);
+  const TokenDelta first = all.take_delta();
+  ASSERT_EQ(first.prompt_scores.size(), 1U);
+  EXPECT_EQ(first.prompt_scores[0].token, 4);
+  EXPECT_TRUE(std::isnan(first.prompt_scores[0].logprob));
+
+  request.logprob_start = 3;
+  Sequence last(Request(request), 0);
+  EXPECT_EQ(last.reusable_tokens(), 2);
+  EXPECT_EQ(last.make_entry(2).score_from, -1);  // rows 0 and 1 predict positions 1 and 2
+  EXPECT_EQ(last.make_entry(4).score_from, 2);
+
+  request.logprob_start = -1;
+  Sequence none(Request(request), 0);
+  EXPECT_EQ(none.reusable_tokens(), 3);
+  EXPECT_FALSE(none.is_scoring());
+}
+
+TEST(Sequence, scores_reported_before_a_preemption_are_not_reported_again) {
+  Request request = request_of({4, 5, 6, 7}, 2);
+  request.logprob_start = 1;
+  Sequence s(std::move(request), 0);
+  WalkSeq first;
+  first.scored = {token_of(5), token_of(6)};
+  s.commit(s.make_entry(2), first);
+  EXPECT_EQ(s.take_delta().prompt_scores.size(), 2U);
+  s.preempted();
+  EXPECT_EQ(s.reusable_tokens(), 2);
+  const StepEntry again = s.make_entry(4);
+  EXPECT_EQ(again.score_from, 2);
+  WalkSeq second = walk_of({9});
+  second.scored = {token_of(7)};
+  s.commit(again, second);
+  const TokenDelta delta = s.take_delta();
+  ASSERT_EQ(delta.prompt_scores.size(), 1U);
+  EXPECT_EQ(delta.prompt_scores[0].token, 7);
+  EXPECT_EQ(delta.retractions, 1);
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,22 @@
+#pragma once
+// Answers: the whole of what an engine says about a request, for tests.
+
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace foretoken {
+
+// All deltas of one stream merged; finish is set.
+TokenDelta collect(TokenStream& stream);
+
+// Submits all requests (their streams are made here) and waits for all of them, in order. Refused
+// requests are a failure of the test's set-up: CHECK.
+std::vector<TokenDelta> run_requests(EnginePort& engine, std::vector<Request> requests);
+
+// The first difference between two lists of tokens with their logprobs, compared bit by bit (all
+// NaN are equal); empty: none.
+std::string difference(const std::vector<SampledToken>& a, const std::vector<SampledToken>& b);
+
+}  // namespace foretoken
