@@ -15,14 +15,14 @@
 namespace foretoken {
 
 struct ModelOptions {
-  std::string dtype = "auto";        // auto | bfloat16 | half | float16 | float | float32
-  std::string load_format = "auto";  // auto | safetensors | dummy
-  std::uint64_t seed = 0;            // of dummy weights
-  std::string config_overrides;      // JSON object merged over config.json
-  std::optional<std::int64_t> context_length;
+  std::string dtype = "auto";         // auto | bfloat16 | half | float16 | float | float32
+  std::string load_format = "auto";   // auto | safetensors | dummy
+  std::uint64_t seed = 0;             // of dummy weights
+  std::string config_overrides = {};  // JSON object merged over config.json
+  std::optional<std::int64_t> context_length = {};
   LongerContext longer_context = LongerContext::kRefuse;
   bool show_progress = true;
-  std::function<std::size_t()> available_memory_bytes;  // for the log; empty: not logged
+  std::function<std::size_t()> available_memory_bytes = {};  // for the log; empty: not logged
 };
 
 // config.json of the folder with the context length chosen. Reads no weights.
