@@ -142,10 +142,30 @@ void run_tile_gemm(const GemmCall& call) {
   for (int col = 0; col < call.cols; col += kBlockCols) run_tile_columns<Tiles>(call, col);
 }
 
+// Four independent accumulators: as many as the GEMM has.
+template <class Tiles>
+double tile_peak(int rounds) {
+  Tiles::configure();
+  Tiles::template zero<0>();
+  Tiles::template zero<1>();
+  Tiles::template zero<2>();
+  Tiles::template zero<3>();
+  Tiles::template zero<4>();
+  Tiles::template zero<6>();
+  for (int i = 0; i < rounds; ++i) {
+    Tiles::template dot<0, 4, 6>();
+    Tiles::template dot<1, 4, 6>();
+    Tiles::template dot<2, 4, 6>();
+    Tiles::template dot<3, 4, 6>();
+  }
+  return rounds * 4.0 * (2.0 * kTileRows * 16 * kBlockK);
+}
+
 template <class Tiles>
 constexpr GemmKernels tile_gemm() {
   return {.pack_x = pack_x_tiles,
           .run = run_tile_gemm<Tiles>,
+          .peak = tile_peak<Tiles>,
           .x_bytes = 2,
           .x_row_extra = 0,
           .row_step = kTileRows,

@@ -5,6 +5,7 @@
 
 #include "backend/cpu/bf16_weights.h"
 #include "backend/cpu/gemm_loops.h"
+#include "backend/cpu/roof_probes.h"
 
 namespace foretoken {
 namespace {
@@ -36,7 +37,10 @@ struct PairDot : Bf16Weights {
     const char* w = panel.weights;
     const char* x = panel.x;
     for (int k = 0; k < panel.k; k += kBlockK, w += kTilePairBytes, x += kBlockK * kXBytes) {
-      for (int pair = 0; pair < kBlockK / 2; ++pair) step(w + pair * 64, x + pair * 4, panel, acc);
+      for (int pair = 0; pair < kBlockK / 2; ++pair) {
+        prefetch<V>(w, pair, panel);
+        step(w + pair * 64, x + pair * 4, panel, acc);
+      }
     }
     store_accumulators(panel, acc);
   }
@@ -46,10 +50,7 @@ struct PairDot : Bf16Weights {
   FT_INLINE static void step(const char* w, const char* x, const Panel& panel, V16 (&acc)[R][V]) {
     __m512bh b[V];
     FT_UNROLL
-    for (int v = 0; v < V; ++v) {
-      prefetch_l1(w + vec_offset(panel, v) + kPrefetchBytes);
-      b[v] = (__m512bh)_mm512_loadu_si512(w + vec_offset(panel, v));
-    }
+    for (int v = 0; v < V; ++v) b[v] = (__m512bh)_mm512_loadu_si512(w + vec_offset(panel, v));
     FT_UNROLL
     for (int r = 0; r < R; ++r) {
       int pair;
@@ -60,6 +61,22 @@ struct PairDot : Bf16Weights {
     }
   }
 };
+
+inline double dot_peak(int rounds) {
+  constexpr int kChains = 16;
+  V16 acc[kChains];
+  FT_UNROLL
+  for (int i = 0; i < kChains; ++i) acc[i] = zero();
+  const __m512bh a = (__m512bh)_mm512_set1_epi32(0x3f803f80);
+  for (int round = 0; round < rounds; ++round) {
+    FT_UNROLL
+    for (int i = 0; i < kChains; ++i) {
+      acc[i].v = _mm512_dpbf16_ps(acc[i].v, a, a);
+      keep(acc[i]);
+    }
+  }
+  return rounds * double{kChains} * 64;
+}
 
 }  // namespace
 }  // namespace foretoken

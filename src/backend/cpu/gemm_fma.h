@@ -6,18 +6,10 @@
 
 #include "backend/cpu/bf16_weights.h"
 #include "backend/cpu/gemm_loops.h"
+#include "backend/cpu/roof_probes.h"
 
 namespace foretoken {
 namespace {
-
-// How many V16 the register file holds.
-#if defined(FT_V16_AVX512)
-constexpr int kRegisters = 32;
-#elif defined(FT_V16_AVX2)
-constexpr int kRegisters = 8;
-#else
-constexpr int kRegisters = 4;
-#endif
 
 FT_INLINE V16 even_of(const char* pairs) {
   return even_bf16(reinterpret_cast<const std::uint16_t*>(pairs));
@@ -55,7 +47,10 @@ struct PairOrder : Bf16Weights {
     const char* w = panel.weights;
     const char* x = panel.x;
     for (int k = 0; k < panel.k; k += kBlockK, w += kTilePairBytes, x += kBlockK * kXBytes) {
-      for (int pair = 0; pair < kBlockK / 2; ++pair) step(w + pair * 64, x + pair * 8, panel, acc);
+      for (int pair = 0; pair < kBlockK / 2; ++pair) {
+        prefetch<V>(w, pair, panel);
+        step(w + pair * 64, x + pair * 8, panel, acc);
+      }
     }
     store_accumulators(panel, acc);
   }
@@ -65,10 +60,7 @@ struct PairOrder : Bf16Weights {
   FT_INLINE static void step(const char* w, const char* x, const Panel& panel, V16 (&acc)[R][V]) {
     V16 b[V];
     FT_UNROLL
-    for (int v = 0; v < V; ++v) {
-      prefetch_l1(w + vec_offset(panel, v) + kPrefetchBytes);
-      b[v] = odd_of(w + vec_offset(panel, v));
-    }
+    for (int v = 0; v < V; ++v) b[v] = odd_of(w + vec_offset(panel, v));
     chain(x + 4, panel, b, acc);
     FT_UNROLL
     for (int v = 0; v < V; ++v) b[v] = even_of(w + vec_offset(panel, v));
@@ -114,11 +106,12 @@ struct TileOrder : Bf16Weights {
       FT_UNROLL
       for (int v = 0; v < V; ++v) even[r][v] = odd[r][v] = zero();
     }
-    for (int pair = 0; pair < kBlockK / 2; ++pair, w += 64, x += 8) {
+    for (int pair = 0; pair < kBlockK / 2; ++pair, x += 8) {
+      prefetch<V>(w, pair, panel);
       FT_UNROLL
       for (int v = 0; v < V; ++v) {
-        prefetch_l1(w + vec_offset(panel, v) + kPrefetchBytes);
-        const V16 b0 = even_of(w + vec_offset(panel, v)), b1 = odd_of(w + vec_offset(panel, v));
+        const char* pairs = w + vec_offset(panel, v) + pair * 64;
+        const V16 b0 = even_of(pairs), b1 = odd_of(pairs);
         FT_UNROLL
         for (int r = 0; r < R; ++r) {
           const float* a = reinterpret_cast<const float*>(x + r * panel.x_row_bytes);
@@ -185,6 +178,7 @@ template <class M>
 constexpr GemmKernels bf16_gemm() {
   return {.pack_x = pack_x_rounded,
           .run = run_gemm<M>,
+          .peak = fma_peak,
           .x_bytes = M::kXBytes,
           .x_row_extra = 16,
           .row_step = 1,
@@ -194,6 +188,7 @@ template <int WeightBytes>
 constexpr GemmKernels chain_gemm() {
   return {.pack_x = nullptr,
           .run = run_gemm<OneChain<WeightBytes>>,
+          .peak = fma_peak,
           .x_bytes = 4,
           .x_row_extra = 0,
           .row_step = 1,

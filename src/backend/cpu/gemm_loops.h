@@ -12,8 +12,6 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/v16.h"
 
-#define FT_UNROLL _Pragma("GCC unroll 16")
-
 namespace foretoken {
 namespace {
 

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "backend/cpu/amx_model.h"
 #include "tensor/float16.h"
 
 namespace foretoken {
@@ -57,12 +57,21 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
   int below(int n) { return static_cast<int>(engine_() % static_cast<std::uint64_t>(n)); }
-  // kExtreme: any bit pattern of a float now and then, hence denormals, huge values, inf and NaN.
+  // kExtreme: exponents over the whole range, so that products are denormal or overflow, denormal
+  // operands, infinities and NaNs.
   float value(Values kind) {
-    if (kind == Values::kExtreme && below(4) == 0)
-      return std::bit_cast<float>(static_cast<std::uint32_t>(engine_()));
-    const float scale = std::ldexp(1.0F, below(kind == Values::kExtreme ? 60 : 12) - 6);
-    return std::normal_distribution<float>()(engine_) * scale;
+    const float unit = std::normal_distribution<float>()(engine_);
+    if (kind == Values::kNormal) return unit * std::ldexp(1.0F, below(12) - 6);
+    switch (below(8)) {
+      case 0:
+        return std::bit_cast<float>(static_cast<std::uint32_t>(engine_()));
+      case 1:
+        return std::bit_cast<float>(static_cast<std::uint32_t>(engine_()) & 0x807fffffU);
+      case 2:
+        return unit * std::ldexp(1.0F, below(250) - 125);
+      default:
+        return unit * std::ldexp(1.0F, below(20) - 72);  // products near the least normal number
+    }
   }
 
  private:
@@ -156,41 +165,45 @@ int differences(const Problem& p, const CpuLinear& w, Gemm& gemm, int first_row,
 // ---- Each kernel ---------------------------------------------------------------------------------
 
 struct Kernel {
-  Isa isa;
+  std::string table;  // an ISA, or "amx_model"
   DType dtype;
   GemmOrder order;
 };
 
 std::string kernel_name(const testing::TestParamInfo<Kernel>& info) {
-  const std::string dtype = info.param.dtype == DType::kBF16  ? "bf16_"
-                            : info.param.dtype == DType::kF16 ? "fp16"
-                                                              : "fp32";
-  const bool ordered = info.param.dtype == DType::kBF16;
-  return std::string(isa_name(info.param.isa)) + "_" + dtype +
-         (ordered ? std::string(gemm_order_name(info.param.order)) : "");
+  const std::string name = info.param.table + "_";
+  if (info.param.dtype == DType::kF16) return name + "fp16_weights";
+  if (info.param.dtype == DType::kF32) return name + "fp32_weights";
+  return name + std::string(gemm_order_name(info.param.order)) + "_order";
 }
 
 std::vector<Kernel> all_kernels() {
   std::vector<Kernel> kernels;
-  for (const Isa isa :
-       {Isa::kScalar, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16, Isa::kAmx}) {
-    kernels.push_back({isa, DType::kBF16, GemmOrder::kTile});
-    kernels.push_back({isa, DType::kBF16, GemmOrder::kPair});
-    if (isa > Isa::kAvx512) continue;  // their fp16 and float32 kernels are those of avx512
-    kernels.push_back({isa, DType::kF16, GemmOrder::kTile});
-    kernels.push_back({isa, DType::kF32, GemmOrder::kTile});
+  for (const char* table : {"scalar", "avx2", "avx512"}) {
+    kernels.push_back({table, DType::kBF16, GemmOrder::kTile});
+    kernels.push_back({table, DType::kBF16, GemmOrder::kPair});
+    kernels.push_back({table, DType::kF16, GemmOrder::kTile});
+    kernels.push_back({table, DType::kF32, GemmOrder::kTile});
   }
+  kernels.push_back({"avx512_bf16", DType::kBF16, GemmOrder::kPair});
+  kernels.push_back({"amx", DType::kBF16, GemmOrder::kTile});
+  kernels.push_back({"amx_model", DType::kBF16, GemmOrder::kTile});
   return kernels;
 }
 
 class GemmKernelTest : public testing::TestWithParam<Kernel> {
  protected:
   void SetUp() override {
-    if (!has_isa(detect_cpu(), GetParam().isa))
-      GTEST_SKIP() << "this machine lacks " << isa_name(GetParam().isa);
+    if (GetParam().table == "amx_model") return;
+    for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16, Isa::kAmx})
+      if (GetParam().table == isa_name(isa) && !has_isa(detect_cpu(), isa))
+        GTEST_SKIP() << "this machine lacks " << GetParam().table;
   }
   Gemm make_gemm(ThreadPool& pool) {
-    return Gemm(select_kernels(GetParam().isa), GetParam().order, pool);
+    const bool is_model = GetParam().table == "amx_model";
+    const KernelTable table = is_model ? amx_model_kernels()
+                                       : select_kernels(select_isa(GetParam().table, detect_cpu()));
+    return Gemm(table, GetParam().order, pool);
   }
   Problem problem(int rows, int in, int out) {
     return Problem(GetParam().dtype, GetParam().order, rows, in, out);

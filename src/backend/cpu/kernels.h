@@ -46,6 +46,7 @@ struct PackXCall {
 struct GemmKernels {
   void (*pack_x)(const PackXCall& call);  // null: the kernel reads x itself
   void (*run)(const GemmCall& call);
+  double (*peak)(int rounds);  // run's arithmetic on registers alone; returns its FLOPs
   int x_bytes;      // per element of packed x
   int x_row_extra;  // elements beyond the padded K, so that rows do not share cache sets
   int row_step;     // calls begin at multiples of this
@@ -58,6 +59,7 @@ struct KernelTable {
   GemmKernels f16;  // fp16 and float32 weights: one FMA chain per output in ascending k
   GemmKernels f32;
   OpKernels ops;
+  void (*read)(const void* data, std::int64_t bytes);  // streams over memory, a multiple of 1 KB
 };
 
 // One per translation unit; callable only where the machine has the instruction set.

@@ -4,6 +4,7 @@
 
 #include "backend/cpu/gemm_fma.h"
 #include "backend/cpu/op_kernels_body.h"
+#include "backend/cpu/roof_probes.h"
 
 namespace foretoken {
 
@@ -12,7 +13,8 @@ KernelTable avx2_kernels() {
           .bf16_pair = bf16_gemm<PairOrder>(),
           .f16 = chain_gemm<2>(),
           .f32 = chain_gemm<4>(),
-          .ops = op_kernels()};
+          .ops = op_kernels(),
+          .read = read_stream};
 }
 
 }  // namespace foretoken

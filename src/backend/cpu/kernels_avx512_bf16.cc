@@ -9,6 +9,7 @@ namespace foretoken {
 GemmKernels avx512_bf16_pair_gemm() {
   return {.pack_x = pack_x_bf16,
           .run = run_gemm<PairDot>,
+          .peak = dot_peak,
           .x_bytes = PairDot::kXBytes,
           .x_row_extra = 32,
           .row_step = 1,

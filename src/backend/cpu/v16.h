@@ -24,6 +24,7 @@
 #include <immintrin.h>
 
 #define FT_INLINE inline __attribute__((always_inline))
+#define FT_UNROLL _Pragma("GCC unroll 16")
 
 #if defined(FT_V16_AVX512)
 #include "backend/cpu/v16_avx512.h"
@@ -37,6 +38,15 @@
 
 namespace foretoken {
 namespace {
+
+// How many V16 the register file holds.
+#if defined(FT_V16_AVX512)
+constexpr int kRegisters = 32;
+#elif defined(FT_V16_AVX2)
+constexpr int kRegisters = 8;
+#else
+constexpr int kRegisters = 4;
+#endif
 
 // Adding 1.5 * 2^23 leaves the nearest integer in the low bits of the mantissa.
 constexpr float kRoundMagic = 12582912.0F;

@@ -1,0 +1,10 @@
+#pragma once
+// For tests: the scalar kernel table with the AMX kernels running on tile registers in software.
+
+#include "backend/cpu/kernels.h"
+
+namespace foretoken {
+
+KernelTable amx_model_kernels();
+
+}  // namespace foretoken

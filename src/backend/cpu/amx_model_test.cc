@@ -1,0 +1,72 @@
+// AMX tile registers in software, so that machines without AMX test the code that drives them.
+// Semantics from Intel's Software Developer's Manual (TDPBF16PS): per output two chains of fused
+// multiply-adds from zero, over even and over odd elements, added, then added to the accumulator.
+#define FT_V16_SCALAR
+#include "backend/cpu/amx_model.h"
+
+#include "backend/cpu/gemm_amx.h"
+
+namespace foretoken {
+namespace {
+
+struct ModelTiles {
+  // Only kernels that configure first may use the registers, as on the processor.
+  static void configure() { is_configured = true; }
+
+  template <int T>
+  static void zero() {
+    require_configured();
+    for (std::uint32_t& word : tile[T]) word = 0;
+  }
+  template <int T>
+  static void load(const void* p, std::int64_t row_bytes) {
+    require_configured();
+    for (int row = 0; row < kTileRows; ++row)
+      __builtin_memcpy(&tile[T][row * 16], static_cast<const char*>(p) + row * row_bytes, 64);
+  }
+  template <int T>
+  static void store(void* p, std::int64_t row_bytes) {
+    require_configured();
+    for (int row = 0; row < kTileRows; ++row)
+      __builtin_memcpy(static_cast<char*>(p) + row * row_bytes, &tile[T][row * 16], 64);
+  }
+  template <int C, int A, int B>
+  static void dot() {
+    require_configured();
+    for (int row = 0; row < kTileRows; ++row) {
+      for (int col = 0; col < 16; ++col) {
+        float even = 0.0F, odd = 0.0F;
+        for (int pair = 0; pair < 16; ++pair) {
+          const std::uint32_t a = tile[A][row * 16 + pair], b = tile[B][pair * 16 + col];
+          even = __builtin_fmaf(low(a), low(b), even);
+          odd = __builtin_fmaf(high(a), high(b), odd);
+        }
+        const float sum = even + odd;
+        std::uint32_t& c = tile[C][row * 16 + col];
+        c = __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(float, c) + sum);
+      }
+    }
+  }
+
+ private:
+  static float low(std::uint32_t pair) { return __builtin_bit_cast(float, pair << 16); }
+  static float high(std::uint32_t pair) { return __builtin_bit_cast(float, pair & 0xffff0000U); }
+  static void require_configured() {
+    if (!is_configured) __builtin_trap();
+  }
+  static thread_local bool is_configured;
+  static thread_local std::uint32_t tile[8][256];
+};
+
+thread_local bool ModelTiles::is_configured = false;
+thread_local std::uint32_t ModelTiles::tile[8][256];
+
+}  // namespace
+
+KernelTable amx_model_kernels() {
+  KernelTable table = scalar_kernels();
+  table.bf16_tile = tile_gemm<ModelTiles>();
+  return table;
+}
+
+}  // namespace foretoken
