@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 namespace foretoken {
 namespace {
@@ -181,8 +182,8 @@ void CpuAttention::run(Tensor q, const KvLayer& kv, const AttentionShape& shape,
     for (std::size_t i = 0; i < merges_.size(); ++i) run_merge(static_cast<int>(i), 0);
     return;
   }
-  pool_.parallel_for(static_cast<int>(items_.size()), run_item);
-  if (!merges_.empty()) pool_.parallel_for(static_cast<int>(merges_.size()), run_merge);
+  pool_.parallel_for(static_cast<int>(items_.size()), std::cref(run_item));
+  if (!merges_.empty()) pool_.parallel_for(static_cast<int>(merges_.size()), std::cref(run_merge));
 }
 
 }  // namespace foretoken

@@ -1,13 +1,14 @@
 #include "backend/cpu/cpu_ops.h"
 
 #include <algorithm>
-#include <cstring>
+#include <functional>
 #include <vector>
 
 #include "backend/cpu/attention.h"
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/packed_linear.h"
+#include "backend/cpu/roof.h"
 #include "backend/host_step.h"
 #include "tensor/arena.h"
 #include "tensor/buffer.h"
@@ -41,6 +42,12 @@ class CpuOps final : public Ops {
   Tensor alloc(DType dtype, Shape shape) override {
     owned_.emplace_back(at(shape.elements()) * dtype_bytes(dtype));
     return owned_.back().view(dtype, shape);
+  }
+
+  Roof measure_roof(const Tensor& memory) override {
+    const GemmKernels& gemm = order_ == GemmOrder::kTile ? table_.bf16_tile : table_.bf16_pair;
+    return {.read_bytes_per_s = read_bandwidth(pool_, table_, memory.data(), memory.bytes()),
+            .flops_per_s = peak_flops(pool_, gemm)};
   }
 
   Tensor temp(DType dtype, Shape shape) override { return scratch_.alloc(dtype, shape); }
@@ -164,7 +171,7 @@ class CpuOps final : public Ops {
   void each_row(std::int64_t rows, std::int64_t row_work, const Body& body) {
     constexpr std::int64_t kAlone = 1 << 15;
     if (rows * row_work > kAlone && rows > 1) {
-      pool_.parallel_for(static_cast<int>(rows), body);
+      pool_.parallel_for(static_cast<int>(rows), std::cref(body));
       return;
     }
     const FlushDenormals flush;
