@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 // The special tokens as variables of the template: bos_token, ..., additional_special_tokens.
 std::string special_variables(const TokenizerConfig& config) {
   json::object variables;
-  for (const SpecialToken& special : config.specials) variables[special.role] = special.token.content;
+  for (const SpecialToken& special : config.specials)
+    variables[special.role] = special.token.content;
   if (!config.additional.empty()) {
     json::array texts;
     for (const AddedToken& token : config.additional) texts.push_back(json::value(token.content));
@@ -57,7 +58,9 @@ struct ChatTemplate::Sources {
   }
 };
 
-void ChatTemplate::Free::operator()(FtTemplate* chat_template) const { ft_template_free(chat_template); }
+void ChatTemplate::Free::operator()(FtTemplate* chat_template) const {
+  ft_template_free(chat_template);
+}
 ChatTemplate::~ChatTemplate() = default;
 ChatTemplate::ChatTemplate(ChatTemplate&&) noexcept = default;
 ChatTemplate& ChatTemplate::operator=(ChatTemplate&&) noexcept = default;
@@ -65,7 +68,8 @@ ChatTemplate& ChatTemplate::operator=(ChatTemplate&&) noexcept = default;
 ChatTemplate::ChatTemplate(std::string_view source, const TokenizerConfig& config)
     : ChatTemplate(Sources{std::string(source), std::nullopt}, "", config) {}
 
-ChatTemplate::ChatTemplate(const Sources& sources, const std::string& where, const TokenizerConfig& config) {
+ChatTemplate::ChatTemplate(const Sources& sources, const std::string& where,
+                           const TokenizerConfig& config) {
   const auto optional_span = [](const std::optional<std::string>& text) {
     return text ? span_of(*text) : FtSpan{nullptr, 0};
   };
@@ -75,7 +79,8 @@ ChatTemplate::ChatTemplate(const Sources& sources, const std::string& where, con
   if (!template_) throw Error({"cannot compile the chat template", where, {}, take(error)});
 }
 
-std::optional<ChatTemplate> ChatTemplate::load(const fs::path& folder, const TokenizerConfig& config,
+std::optional<ChatTemplate> ChatTemplate::load(const fs::path& folder,
+                                               const TokenizerConfig& config,
                                                std::string_view choice) {
   if (!choice.empty()) {
     std::error_code code;  // a long text is no path, and no error
@@ -83,8 +88,10 @@ std::optional<ChatTemplate> ChatTemplate::load(const fs::path& folder, const Tok
       const std::string path(choice);
       return ChatTemplate(Sources{read_file(path), std::nullopt}, path, config);
     }
-    if (choice.find("{%") == std::string_view::npos && choice.find("{{") == std::string_view::npos) {
-      throw Error({"no such chat template", "--chat-template", "a file or Jinja text", std::string(choice.substr(0, 200))});
+    if (choice.find("{%") == std::string_view::npos &&
+        choice.find("{{") == std::string_view::npos) {
+      throw Error({"no such chat template", "--chat-template", "a file or Jinja text",
+                   std::string(choice.substr(0, 200))});
     }
     return ChatTemplate(Sources{std::string(choice), std::nullopt}, "--chat-template", config);
   }
@@ -117,7 +124,8 @@ Result<std::string> ChatTemplate::render_with(std::string_view request, MessageF
                                               const std::int64_t* now) const {
   FtBuffer text{};
   FtBuffer error{};
-  if (!ft_template_render(template_.get(), span_of(request), form == MessageForm::kOpenAi, now, &text, &error)) {
+  if (!ft_template_render(template_.get(), span_of(request), form == MessageForm::kOpenAi, now,
+                          &text, &error)) {
     return Refusal{"chat template: " + take(error)};
   }
   return take(text);

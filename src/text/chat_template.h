@@ -1,9 +1,8 @@
 #pragma once
-// ChatTemplate: renders a conversation into a prompt with a model's Jinja template, byte for byte as
-// transformers' apply_chat_template(tokenize=False) does. Not a tokenizer: encode the result with
-// AddSpecial::kNo, since the template writes bos itself.
-// A template's time, memory and recursion are limited; its errors are Refusals.
-// Threads: const use from any number of threads.
+// ChatTemplate: renders a conversation into a prompt with a model's Jinja template, byte for byte
+// as transformers' apply_chat_template(tokenize=False) does. Not a tokenizer: encode the result
+// with AddSpecial::kNo, since the template writes bos itself. A template's time, memory and
+// recursion are limited; its errors are Refusals. Threads: const use from any number of threads.
 
 #include <cstdint>
 #include <filesystem>
@@ -22,18 +21,21 @@ namespace foretoken {
 // How messages reach the template.
 enum class MessageForm {
   kAsGiven,  // untouched, as apply_chat_template gets them
-  kOpenAi,   // as an OpenAI client sends them: the arguments of tool calls become objects, null entries vanish, a
-             // null content becomes "", and parts of type text join to a string if the template expects one
+  kOpenAi,   // as an OpenAI client sends them: the arguments of tool calls become objects, null
+            // entries vanish, a null content becomes "", and parts of type text join to a string if
+            // the template expects one
 };
 
 class ChatTemplate {
  public:
-  // Jinja text; special tokens from `config` become variables. Throws Error if the text does not compile.
+  // Jinja text; special tokens from `config` become variables. Throws Error if the text does not
+  // compile.
   ChatTemplate(std::string_view source, const TokenizerConfig& config);
 
-  // The template of a model folder: chat_template.jinja, else tokenizer_config.json's chat_template (a
-  // text, or a list with "default" and "tool_use"), else chat_template.json; nullopt if there is none.
-  // `choice` (--chat-template) overrides it: a file with Jinja text, or the text itself. Throws Error.
+  // The template of a model folder: chat_template.jinja, else tokenizer_config.json's chat_template
+  // (a text, or a list with "default" and "tool_use"), else chat_template.json; nullopt if there is
+  // none. `choice` (--chat-template) overrides it: a file with Jinja text, or the text itself.
+  // Throws Error.
   static std::optional<ChatTemplate> load(const std::filesystem::path& folder,
                                           const TokenizerConfig& config,
                                           std::string_view choice = {});
@@ -44,7 +46,8 @@ class ChatTemplate {
   //   add_generation_prompt    bool, default false
   //   continue_final_message   bool: the prompt ends with the last message, open to be continued
   //   chat_template_kwargs     object: further variables, over the special tokens
-  Result<std::string> render(std::string_view request, MessageForm form = MessageForm::kAsGiven) const;
+  Result<std::string> render(std::string_view request,
+                             MessageForm form = MessageForm::kAsGiven) const;
 
   // The same at a fixed time (seconds since 1970) for strftime_now.
   Result<std::string> render_at(std::string_view request, MessageForm form, std::int64_t now) const;
@@ -60,7 +63,8 @@ class ChatTemplate {
   };
 
   ChatTemplate(const Sources& sources, const std::string& where, const TokenizerConfig& config);
-  Result<std::string> render_with(std::string_view request, MessageForm form, const std::int64_t* now) const;
+  Result<std::string> render_with(std::string_view request, MessageForm form,
+                                  const std::int64_t* now) const;
 
   std::unique_ptr<FtTemplate, Free> template_;
 };

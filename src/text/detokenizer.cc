@@ -27,16 +27,20 @@ std::string Detokenizer::push(Token token) {
       text += tokenizer_->piece(token);
       return strip_front(std::move(text));
     }
-    case PieceJoin::kContextual: return push_contextual(token);
+    case PieceJoin::kContextual:
+      return push_contextual(token);
   }
   return {};
 }
 
 std::string Detokenizer::finish() {
   switch (tokenizer_->piece_join()) {
-    case PieceJoin::kByteLevel: return lossy_utf8(std::exchange(held_, {}));
-    case PieceJoin::kByteRuns: return strip_front(take_run());
-    case PieceJoin::kContextual: break;
+    case PieceJoin::kByteLevel:
+      return lossy_utf8(std::exchange(held_, {}));
+    case PieceJoin::kByteRuns:
+      return strip_front(take_run());
+    case PieceJoin::kContextual:
+      break;
   }
   const std::span<const Token> window = window_;
   const std::size_t shown = tokenizer_->decode(window.first(window_read_), special_).size();
@@ -73,7 +77,8 @@ std::string Detokenizer::strip_front(std::string text) {
   return text.erase(0, stripped);
 }
 
-// Decodes a window of recent tokens twice, without and with the new ones: the difference is new text.
+// Decodes a window of recent tokens twice, without and with the new ones: the difference is new
+// text.
 std::string Detokenizer::push_contextual(Token token) {
   window_.push_back(token);
   const std::span<const Token> window = window_;

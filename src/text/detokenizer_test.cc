@@ -26,7 +26,8 @@ TempFolder& sentencepiece_folder() {
 }
 
 // Every piece is valid UTF-8 and the pieces join to the full decoding.
-void expect_equal_to_decode(const Tokenizer& tokenizer, const std::vector<Token>& tokens, SpecialText special) {
+void expect_equal_to_decode(const Tokenizer& tokenizer, const std::vector<Token>& tokens,
+                            SpecialText special) {
   Detokenizer detokenizer(tokenizer, special);
   std::string joined;
   for (Token token : tokens) {
@@ -50,9 +51,11 @@ void expect_equal_for_random_tokens(const Tokenizer& tokenizer, unsigned seed, i
     std::vector<Token> tokens;
     for (std::size_t count = random() % 40; count > 0; --count) {
       const bool is_byte = !bytes.empty() && random() % 3 == 0;
-      tokens.push_back(is_byte ? bytes[random() % bytes.size()] : static_cast<Token>(random() % static_cast<unsigned>(ids)));
+      tokens.push_back(is_byte ? bytes[random() % bytes.size()]
+                               : static_cast<Token>(random() % static_cast<unsigned>(ids)));
     }
-    expect_equal_to_decode(tokenizer, tokens, round % 2 == 0 ? SpecialText::kSkip : SpecialText::kKeep);
+    expect_equal_to_decode(tokenizer, tokens,
+                           round % 2 == 0 ? SpecialText::kSkip : SpecialText::kKeep);
   }
 }
 
@@ -64,8 +67,10 @@ TEST(Detokenizer, random_tokens_join_to_the_full_decoding) {
 TEST(Detokenizer, real_texts_join_to_the_full_decoding) {
   for (TempFolder* folder : {&byte_level_folder(), &sentencepiece_folder()}) {
     const Tokenizer tokenizer(folder->path());
-    for (std::string_view text : {"hello w\u00E9rld", " \u4E2D\u6587 \U0001F600\U0001F468\u200D\U0001F469", "\n\n a"}) {
-      expect_equal_to_decode(tokenizer, *tokenizer.encode(text, AddSpecial::kYes), SpecialText::kSkip);
+    for (std::string_view text :
+         {"hello w\u00E9rld", " \u4E2D\u6587 \U0001F600\U0001F468\u200D\U0001F469", "\n\n a"}) {
+      expect_equal_to_decode(tokenizer, *tokenizer.encode(text, AddSpecial::kYes),
+                             SpecialText::kSkip);
     }
   }
 }
@@ -79,7 +84,8 @@ TEST(Detokenizer, half_a_character_is_held_back) {
   EXPECT_EQ(detokenizer.push(tokens[1]), "");
   EXPECT_EQ(detokenizer.push(tokens[2]), "\U0001F600");
   detokenizer.push(tokens[0]);
-  EXPECT_EQ(detokenizer.finish(), "\uFFFD") << "an unfinished character at the end, as decode shows it";
+  EXPECT_EQ(detokenizer.finish(), "\uFFFD")
+      << "an unfinished character at the end, as decode shows it";
 }
 
 TEST(Detokenizer, only_the_first_space_of_a_sentencepiece_text_goes) {
@@ -94,15 +100,19 @@ TEST(Detokenizer, only_the_first_space_of_a_sentencepiece_text_goes) {
 TEST(Detokenizer, an_unknown_decoder_is_followed_through_the_tokenizer) {
   TempFolder folder;
   std::string text = tiny_byte_level_json();
-  const std::string from = R"("decoder":{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":true})";
+  const std::string from =
+      R"("decoder":{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":true})";
   const std::size_t at = text.find(from);
   ASSERT_NE(at, std::string::npos);
-  text.replace(at, from.size(), R"("decoder":{"type":"Sequence","decoders":[{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":true}]})");
+  text.replace(
+      at, from.size(),
+      R"("decoder":{"type":"Sequence","decoders":[{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":true}]})");
   folder.write("tokenizer.json", text);
   const Tokenizer tokenizer(folder.path());
   ASSERT_EQ(tokenizer.piece_join(), PieceJoin::kContextual);
   for (std::string_view sample : {"hello w\u00E9rld \U0001F600", "abc"}) {
-    expect_equal_to_decode(tokenizer, *tokenizer.encode(sample, AddSpecial::kNo), SpecialText::kSkip);
+    expect_equal_to_decode(tokenizer, *tokenizer.encode(sample, AddSpecial::kNo),
+                           SpecialText::kSkip);
   }
 }
 

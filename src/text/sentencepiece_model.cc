@@ -26,18 +26,29 @@ class WireReader {
     Field field{.number = tag >> 3, .bytes = {}};
     if (field.number == 0) refuse("a field number above 0");
     switch (tag & 7) {
-      case 0: field.value = varint(); break;
-      case 1: field.value = fixed(8); break;
-      case 2: field.bytes = take(varint()); field.is_bytes = true; break;
-      case 5: field.value = fixed(4); break;
-      default: refuse("wire type 0, 1, 2 or 5");
+      case 0:
+        field.value = varint();
+        break;
+      case 1:
+        field.value = fixed(8);
+        break;
+      case 2:
+        field.bytes = take(varint());
+        field.is_bytes = true;
+        break;
+      case 5:
+        field.value = fixed(4);
+        break;
+      default:
+        refuse("wire type 0, 1, 2 or 5");
     }
     return field;
   }
 
   [[noreturn]] void refuse(std::string expected) const {
-    throw Error({"not a SentencePiece model", where_ + ", byte " + std::to_string(at_) + " of a message",
-                 std::move(expected), "other bytes"});
+    throw Error({"not a SentencePiece model",
+                 where_ + ", byte " + std::to_string(at_) + " of a message", std::move(expected),
+                 "other bytes"});
   }
 
  private:
@@ -55,7 +66,9 @@ class WireReader {
     std::uint64_t value = 0;
     const std::string_view bytes = take(static_cast<std::uint64_t>(size));
     for (int i = 0; i < size; ++i) {
-      value |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[static_cast<std::size_t>(i)])) << (8 * i);
+      value |=
+          static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[static_cast<std::size_t>(i)]))
+          << (8 * i);
     }
     return value;
   }
@@ -77,7 +90,8 @@ SentencePiece parse_piece(std::string_view bytes, const std::string& where) {
   WireReader reader(bytes, where);
   while (const auto field = reader.next()) {
     if (field->number == 1 && field->is_bytes) piece.text = field->bytes;
-    if (field->number == 2) piece.score = std::bit_cast<float>(static_cast<std::uint32_t>(field->value));
+    if (field->number == 2)
+      piece.score = std::bit_cast<float>(static_cast<std::uint32_t>(field->value));
     if (field->number == 3) piece.type = static_cast<std::int32_t>(field->value);
   }
   return piece;
@@ -86,7 +100,8 @@ SentencePiece parse_piece(std::string_view bytes, const std::string& where) {
 void parse_trainer(std::string_view bytes, const std::string& where, SentencePieceModel& model) {
   WireReader reader(bytes, where);
   while (const auto field = reader.next()) {
-    if (field->number == 3 && !field->is_bytes) model.type = static_cast<std::int32_t>(field->value);
+    if (field->number == 3 && !field->is_bytes)
+      model.type = static_cast<std::int32_t>(field->value);
     if (field->number == 35 && !field->is_bytes) model.byte_fallback = field->value != 0;
   }
 }
@@ -99,7 +114,8 @@ SentencePieceModel parse_sentencepiece_model(std::string_view bytes, const std::
   SentencePieceModel model;
   WireReader reader(bytes, where);
   while (const auto field = reader.next()) {
-    if (field->number == kPieces && field->is_bytes) model.pieces.push_back(parse_piece(field->bytes, where));
+    if (field->number == kPieces && field->is_bytes)
+      model.pieces.push_back(parse_piece(field->bytes, where));
     if (field->number == kTrainer && field->is_bytes) parse_trainer(field->bytes, where, model);
   }
   if (model.pieces.empty()) reader.refuse("at least one piece");

@@ -12,7 +12,14 @@ namespace foretoken {
 
 struct SentencePiece {
   // Of the protobuf's enumeration.
-  enum Type : std::int32_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
+  enum Type : std::int32_t {
+    kNormal = 1,
+    kUnknown = 2,
+    kControl = 3,
+    kUserDefined = 4,
+    kUnused = 5,
+    kByte = 6
+  };
 
   std::string text;
   float score = 0.0F;

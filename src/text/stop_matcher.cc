@@ -75,7 +75,8 @@ StopScan StopMatcher::push(std::string_view text) {
     node_ = 0;
     return {std::exchange(held_, {}), stop};
   }
-  const auto depth = static_cast<std::size_t>(automaton_->nodes[static_cast<std::size_t>(node_)].depth);
+  const auto depth =
+      static_cast<std::size_t>(automaton_->nodes[static_cast<std::size_t>(node_)].depth);
   std::string held = held_.substr(held_.size() - depth);
   held_.resize(held_.size() - depth);
   return {std::exchange(held_, std::move(held)), std::nullopt};

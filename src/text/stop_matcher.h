@@ -1,9 +1,9 @@
 #pragma once
-// StopMatcher: finds the first of several stop strings in text that arrives in pieces, and holds back
-// what may be the beginning of one. The first means the one whose last byte comes first (of several
-// that end there, the longest), so the result does not depend on how the text was cut into pieces.
-// An Aho-Corasick automaton: O(1) amortised per byte. Not a regular expression engine.
-// Not thread-safe: one per sequence. Copies are independent.
+// StopMatcher: finds the first of several stop strings in text that arrives in pieces, and holds
+// back what may be the beginning of one. The first means the one whose last byte comes first (of
+// several that end there, the longest), so the result does not depend on how the text was cut into
+// pieces. An Aho-Corasick automaton: O(1) amortised per byte. Not a regular expression engine. Not
+// thread-safe: one per sequence. Copies are independent.
 
 #include <cstdint>
 #include <memory>
@@ -14,10 +14,13 @@
 
 namespace foretoken {
 
-enum class StopTrim { kTrim, kKeep };  // is the stop string itself part of the output (no_stop_trim)
+enum class StopTrim {
+  kTrim,
+  kKeep
+};  // is the stop string itself part of the output (no_stop_trim)
 
 struct StopScan {
-  std::string text;         // certain text; ends before (kTrim) or after (kKeep) the stop, if there is one
+  std::string text;  // certain text; ends before (kTrim) or after (kKeep) the stop, if there is one
   std::optional<int> stop;  // index of the stop string that was completed
 };
 
@@ -37,7 +40,7 @@ class StopMatcher {
 
  private:
   struct Node {
-    std::int32_t fail = 0;  // node of the longest proper suffix that is a prefix of a stop
+    std::int32_t fail = 0;    // node of the longest proper suffix that is a prefix of a stop
     std::int32_t child = -1;  // first child
     std::int32_t sibling = -1;
     std::int32_t depth = 0;  // bytes

@@ -31,12 +31,14 @@ Found naive(const std::vector<std::string>& stops, std::string_view text) {
     int best = -1;
     for (std::size_t i = 0; i < stops.size(); ++i) {
       const bool ends_here = !stops[i].empty() && text.substr(0, end).ends_with(stops[i]);
-      if (ends_here && (best < 0 || stops[i].size() > stops[static_cast<std::size_t>(best)].size())) {
+      if (ends_here &&
+          (best < 0 || stops[i].size() > stops[static_cast<std::size_t>(best)].size())) {
         best = static_cast<int>(i);
       }
     }
     if (best >= 0) {
-      return {std::string(text.substr(0, end - stops[static_cast<std::size_t>(best)].size())), best};
+      return {std::string(text.substr(0, end - stops[static_cast<std::size_t>(best)].size())),
+              best};
     }
   }
   return {std::string(text), std::nullopt};
@@ -68,7 +70,8 @@ TEST(StopMatcher, kept_stops_stay_in_the_text) {
 
 TEST(StopMatcher, the_stop_that_ends_first_wins) {
   EXPECT_EQ(feed(StopMatcher({"abcd", "bc"}), "xabcd", 100).stop, 1);
-  EXPECT_EQ(feed(StopMatcher({"bc", "abc"}), "xabcd", 100).stop, 1) << "of two at the same end, the longest";
+  EXPECT_EQ(feed(StopMatcher({"bc", "abc"}), "xabcd", 100).stop, 1)
+      << "of two at the same end, the longest";
 }
 
 TEST(StopMatcher, empty_stops_match_nothing) {
@@ -89,7 +92,8 @@ TEST(StopMatcher, random_texts_agree_with_the_naive_search_for_every_cut) {
   std::mt19937 random(7);
   const auto word = [&](std::size_t longest) {
     std::string text;
-    for (std::size_t size = random() % (longest + 1); size > 0; --size) text += static_cast<char>('a' + random() % 3);
+    for (std::size_t size = random() % (longest + 1); size > 0; --size)
+      text += static_cast<char>('a' + random() % 3);
     return text;
   };
   for (int round = 0; round < 2000; ++round) {
@@ -103,7 +107,8 @@ TEST(StopMatcher, random_texts_agree_with_the_naive_search_for_every_cut) {
       // Equal stops have different indices.
       ASSERT_EQ(found.stop.has_value(), expected.stop.has_value());
       if (found.stop) {
-        ASSERT_EQ(stops[static_cast<std::size_t>(*found.stop)], stops[static_cast<std::size_t>(*expected.stop)]);
+        ASSERT_EQ(stops[static_cast<std::size_t>(*found.stop)],
+                  stops[static_cast<std::size_t>(*expected.stop)]);
       }
     }
   }

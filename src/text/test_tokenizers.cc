@@ -32,7 +32,8 @@ std::vector<std::string> byte_alphabet() {
   std::vector<std::string> alphabet(256);
   std::uint32_t next = 0x100;
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
-    const bool is_itself = (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
+    const bool is_itself =
+        (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
     append_utf8(is_itself ? byte : next++, alphabet[byte]);
   }
   return alphabet;
@@ -86,18 +87,26 @@ std::string tiny_byte_level_json() {
   std::int64_t next = 0;
   for (const std::string& character : byte_alphabet()) vocab[character] = next++;
   json::array merges;
-  for (const auto& [left, right] : {std::pair{"h", "e"}, {"l", "l"}, {"he", "ll"}, {"hell", "o"}, {"\u0120", "w"},
-                                    {"\u00C3", "\u00A9"}, {"\u00F0", "\u0141"}}) {
+  for (const auto& [left, right] : {std::pair{"h", "e"},
+                                    {"l", "l"},
+                                    {"he", "ll"},
+                                    {"hell", "o"},
+                                    {"\u0120", "w"},
+                                    {"\u00C3", "\u00A9"},
+                                    {"\u00F0", "\u0141"}}) {
     vocab[std::string(left) + right] = next++;
     merges.push_back(json::array{left, right});
   }
   const auto added = [&](std::string_view content) {
-    return json::object{{"id", next++},         {"content", content}, {"single_word", false}, {"lstrip", false},
-                        {"rstrip", false},      {"normalized", false}, {"special", true}};
+    return json::object{{"id", next++},    {"content", content}, {"single_word", false},
+                        {"lstrip", false}, {"rstrip", false},    {"normalized", false},
+                        {"special", true}};
   };
   json::array added_tokens = {added("<|bos|>"), added("<|eos|>")};
-  const json::object bytes = {
-      {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", true}};
+  const json::object bytes = {{"type", "ByteLevel"},
+                              {"add_prefix_space", false},
+                              {"trim_offsets", true},
+                              {"use_regex", true}};
   return json::serialize(json::object{{"version", "1.0"},
                                       {"truncation", nullptr},
                                       {"padding", nullptr},
@@ -128,8 +137,10 @@ std::string tiny_sentencepiece_model() {
     append_piece(std::string("<0x") + kHex[byte / 16] + kHex[byte % 16] + ">", 0, 6, model);
   }
   float score = 0;
-  for (const char* text : {"he", "ll", "hell", "hello", "\u2581h", "\u2581hello", "\u2581w", "or", "\u2581wor", "ld",
-                           "\u2581world", "\u2581", "h", "e", "l", "o", "w", "r", "d", "\u00E9"}) {
+  for (const char* text :
+       {"he", "ll",        "hell", "hello",       "\u2581h", "\u2581hello", "\u2581w",
+        "or", "\u2581wor", "ld",   "\u2581world", "\u2581",  "h",           "e",
+        "l",  "o",         "w",    "r",           "d",       "\u00E9"}) {
     append_piece(text, score, 1, model);
     score -= 1;
   }

@@ -24,8 +24,8 @@ class TextStream {
   TextStream(const Tokenizer& tokenizer, const Options& options)
       : detokenizer_(tokenizer, options.special), matcher_(options.stops, options.trim) {}
 
-  // Text that became certain with this token, and the stop string that this token completed. After a
-  // stop the stream is over: push no more, finish() returns nothing.
+  // Text that became certain with this token, and the stop string that this token completed. After
+  // a stop the stream is over: push no more, finish() returns nothing.
   StopScan push(Token token);
 
   // The rest of the text, when the sequence ended for another reason. May still complete a stop.

@@ -14,7 +14,8 @@ namespace {
 namespace json = boost::json;
 
 std::string error_line(std::string_view message) {
-  return json::serialize(json::object{{"error", json::string_view(message.data(), message.size())}});
+  return json::serialize(
+      json::object{{"error", json::string_view(message.data(), message.size())}});
 }
 
 struct Prompt {
@@ -29,7 +30,8 @@ Result<Prompt> prompt_of(std::string_view line, const ChatTemplate* chat_templat
   if (!value.is_object()) return Refusal{"the line must hold a JSON object"};
   const json::object& object = value.as_object();
   if (object.contains("messages")) {
-    if (chat_template == nullptr) return Refusal{"the model has no chat template: name one with --chat-template"};
+    if (chat_template == nullptr)
+      return Refusal{"the model has no chat template: name one with --chat-template"};
     auto rendered = chat_template->render(line);
     if (!rendered) return rendered.refusal();
     return Prompt{std::move(*rendered), AddSpecial::kNo};

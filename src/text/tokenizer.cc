@@ -18,8 +18,9 @@ namespace json = boost::json;
 namespace fs = std::filesystem;
 
 json::object added_token_json(const AddedToken& token) {
-  return {{"content", token.content}, {"single_word", token.single_word}, {"lstrip", token.lstrip},
-          {"rstrip", token.rstrip},   {"normalized", token.normalized},   {"special", token.special}};
+  return {{"content", token.content},       {"single_word", token.single_word},
+          {"lstrip", token.lstrip},         {"rstrip", token.rstrip},
+          {"normalized", token.normalized}, {"special", token.special}};
 }
 
 // The classes that replace the post-processor of tokenizer.json by "bos text eos".
@@ -33,7 +34,8 @@ json::value frame_json(const TokenizerConfig& config, const std::string& where) 
     if (!is_wanted) return nullptr;
     const auto text = config.special(role);
     if (!text) {
-      throw Error({"tokenizer config asks to add a token that it does not name", where, std::string(role), "none"});
+      throw Error({"tokenizer config asks to add a token that it does not name", where,
+                   std::string(role), "none"});
     }
     return json::value(*text);
   };
@@ -50,7 +52,9 @@ json::object adjustments(const TokenizerConfig& config, bool is_built, const std
     added.push_back(added_token_json(token));
   };
   const auto is_role = [&](const AddedToken& token) {
-    const auto same = [&](const SpecialToken& other) { return other.token.content == token.content; };
+    const auto same = [&](const SpecialToken& other) {
+      return other.token.content == token.content;
+    };
     return std::any_of(config.specials.begin(), config.specials.end(), same);
   };
   const auto is_added = [&](const AddedToken& token) {
@@ -97,12 +101,14 @@ Source find_source(const fs::path& path, const fs::path& folder, const Tokenizer
   const auto spm = read_file(spm_path);
   const bool has_spm = spm && is_sentencepiece(*spm);
   // transformers rebuilds Llama's tokenizer when the config names the treatment of the first space.
-  const bool rebuilds = has_spm && config.tokenizer_class == "LlamaTokenizer" && config.add_prefix_space;
+  const bool rebuilds =
+      has_spm && config.tokenizer_class == "LlamaTokenizer" && config.add_prefix_space;
   auto text = read_file(json_path);
   if (text && !rebuilds) return {std::move(*text), json_path.string()};
   if (has_spm) {
     const auto model = parse_sentencepiece_model(*spm, spm_path.string());
-    return {tokenizer_json_from_sentencepiece(model, config, spm_path.string()), spm_path.string(), true};
+    return {tokenizer_json_from_sentencepiece(model, config, spm_path.string()), spm_path.string(),
+            true};
   }
   if (fs::exists(folder / "vocab.json")) {
     return {tokenizer_json_from_merges(folder, config), (folder / "vocab.json").string(), true};
@@ -117,7 +123,8 @@ void append_ids(const json::value* ids, const std::string& where, std::vector<To
   const json::array one = {*ids};
   for (const json::value& id : ids->is_array() ? ids->as_array() : one) {
     if (!id.is_int64() || id.as_int64() < 0 || id.as_int64() > INT32_MAX) {
-      throw Error({"wrong eos_token_id", where, "a token id or a list of them", json::serialize(id)});
+      throw Error(
+          {"wrong eos_token_id", where, "a token id or a list of them", json::serialize(id)});
     }
     out.push_back(static_cast<Token>(id.as_int64()));
   }
@@ -131,7 +138,8 @@ Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 
 Tokenizer::Tokenizer(const fs::path& path) {
-  if (!fs::exists(path)) throw Error({"no tokenizer", path.string(), "a folder or a tokenizer.json", "nothing"});
+  if (!fs::exists(path))
+    throw Error({"no tokenizer", path.string(), "a folder or a tokenizer.json", "nothing"});
   const fs::path folder = fs::is_directory(path) ? path : path.parent_path();
   config_ = read_tokenizer_config(folder);
   const Source source = find_source(path, folder, config_);
@@ -162,7 +170,8 @@ void Tokenizer::read_pieces() {
 void Tokenizer::find_stop_tokens(const fs::path& folder) {
   for (const char* name : {"generation_config.json", "config.json"}) {
     const auto object = read_json_file(folder / name);
-    if (object) append_ids(object->if_contains("eos_token_id"), (folder / name).string(), stop_tokens_);
+    if (object)
+      append_ids(object->if_contains("eos_token_id"), (folder / name).string(), stop_tokens_);
     if (!stop_tokens_.empty()) break;
   }
   if (eos_) stop_tokens_.push_back(*eos_);
@@ -173,7 +182,8 @@ void Tokenizer::find_stop_tokens(const fs::path& folder) {
 Result<std::vector<Token>> Tokenizer::encode(std::string_view text, AddSpecial special) const {
   FtBuffer ids{};
   FtBuffer error{};
-  if (!ft_tokenizer_encode(tokenizer_.get(), span_of(text), special == AddSpecial::kYes, &ids, &error)) {
+  if (!ft_tokenizer_encode(tokenizer_.get(), span_of(text), special == AddSpecial::kYes, &ids,
+                           &error)) {
     return Refusal{"cannot tokenize: " + take(error)};
   }
   std::vector<Token> tokens(ids.size / sizeof(Token));
@@ -203,7 +213,8 @@ std::optional<Token> Tokenizer::token_id(std::string_view token) const {
 
 std::optional<std::string> Tokenizer::token_text(Token token) const {
   FtBuffer text{};
-  if (token < 0 || !ft_tokenizer_id_to_token(tokenizer_.get(), static_cast<std::uint32_t>(token), &text)) {
+  if (token < 0 ||
+      !ft_tokenizer_id_to_token(tokenizer_.get(), static_cast<std::uint32_t>(token), &text)) {
     return std::nullopt;
   }
   return take(text);

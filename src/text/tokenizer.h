@@ -1,8 +1,8 @@
 #pragma once
-// Tokenizer: text to token ids and back, exactly as Hugging Face does for the files of a model folder.
-// Not incremental: see Detokenizer. `clean_up_tokenization_spaces` is not applied, because it would
-// change text that has already been streamed.
-// Threads: const use from any number of threads. Files are read in the constructor only.
+// Tokenizer: text to token ids and back, exactly as Hugging Face does for the files of a model
+// folder. Not incremental: see Detokenizer. `clean_up_tokenization_spaces` is not applied, because
+// it would change text that has already been streamed. Threads: const use from any number of
+// threads. Files are read in the constructor only.
 
 #include <cstdint>
 #include <filesystem>
@@ -21,13 +21,13 @@ struct FtTokenizer;
 
 namespace foretoken {
 
-enum class AddSpecial { kNo, kYes };     // bos and eos as the tokenizer's post-processor says
+enum class AddSpecial { kNo, kYes };      // bos and eos as the tokenizer's post-processor says
 enum class SpecialText { kSkip, kKeep };  // what special tokens decode to: nothing, or their text
 
 // How the pieces of tokens join to text.
 enum class PieceJoin {
-  kByteLevel,   // all bytes in a row, read as UTF-8 with replacement characters
-  kByteRuns,    // text pieces as they are; a run of byte tokens is one piece of UTF-8 or all replaced
+  kByteLevel,  // all bytes in a row, read as UTF-8 with replacement characters
+  kByteRuns,  // text pieces as they are; a run of byte tokens is one piece of UTF-8 or all replaced
   kContextual,  // a piece depends on its neighbours
 };
 
@@ -62,7 +62,8 @@ class Tokenizer {
 
   std::optional<Token> bos() const { return bos_; }
   std::optional<Token> eos() const { return eos_; }
-  // Tokens that end a generation: generation_config.json's eos_token_id (else config.json's), and eos().
+  // Tokens that end a generation: generation_config.json's eos_token_id (else config.json's), and
+  // eos().
   const std::vector<Token>& stop_tokens() const { return stop_tokens_; }
 
   const TokenizerConfig& config() const { return config_; }

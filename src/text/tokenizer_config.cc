@@ -17,8 +17,8 @@ namespace {
 namespace json = boost::json;
 
 // transformers' SPECIAL_TOKENS_ATTRIBUTES, but for the list of additional ones.
-constexpr std::array<std::string_view, 7> kRoles = {"bos_token", "eos_token", "unk_token", "sep_token",
-                                                    "pad_token", "cls_token", "mask_token"};
+constexpr std::array<std::string_view, 7> kRoles = {
+    "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 constexpr std::string_view kAdditional = "additional_special_tokens";
 
 struct DefaultToken {
@@ -26,10 +26,14 @@ struct DefaultToken {
 };
 // What the classes assume when the config does not mention the role.
 constexpr DefaultToken kDefaults[] = {
-    {"LlamaTokenizer", "bos_token", "<s>"},          {"LlamaTokenizer", "eos_token", "</s>"},
-    {"LlamaTokenizer", "unk_token", "<unk>"},        {"Qwen2Tokenizer", "eos_token", "<|endoftext|>"},
-    {"Qwen2Tokenizer", "unk_token", "<|endoftext|>"}, {"Qwen2Tokenizer", "pad_token", "<|endoftext|>"},
-    {"GPT2Tokenizer", "bos_token", "<|endoftext|>"}, {"GPT2Tokenizer", "eos_token", "<|endoftext|>"},
+    {"LlamaTokenizer", "bos_token", "<s>"},
+    {"LlamaTokenizer", "eos_token", "</s>"},
+    {"LlamaTokenizer", "unk_token", "<unk>"},
+    {"Qwen2Tokenizer", "eos_token", "<|endoftext|>"},
+    {"Qwen2Tokenizer", "unk_token", "<|endoftext|>"},
+    {"Qwen2Tokenizer", "pad_token", "<|endoftext|>"},
+    {"GPT2Tokenizer", "bos_token", "<|endoftext|>"},
+    {"GPT2Tokenizer", "eos_token", "<|endoftext|>"},
     {"GPT2Tokenizer", "unk_token", "<|endoftext|>"},
 };
 
@@ -38,7 +42,8 @@ constexpr DefaultToken kDefaults[] = {
                std::move(expected), "another kind of value"});
 }
 
-bool flag(const json::object& object, std::string_view key, bool fallback, const std::string& where) {
+bool flag(const json::object& object, std::string_view key, bool fallback,
+          const std::string& where) {
   const json::value* value = object.if_contains(key);
   if (value == nullptr || value->is_null()) return fallback;
   if (!value->is_bool()) refuse(where, key, "true or false");
@@ -74,7 +79,8 @@ SpecialToken read_token(const json::value& value, std::string_view key, const st
 }
 
 void set_role(TokenizerConfig& config, SpecialToken token) {
-  std::erase_if(config.specials, [&](const SpecialToken& other) { return other.role == token.role; });
+  std::erase_if(config.specials,
+                [&](const SpecialToken& other) { return other.role == token.role; });
   if (!token.token.content.empty()) config.specials.push_back(std::move(token));
 }
 
@@ -90,13 +96,15 @@ void read_specials(const json::object& object, const std::string& where, Tokeniz
   for (const json::value& value : list->as_array()) {
     AddedToken token = read_token(value, kAdditional, where).token;
     token.special = true;
-    if (std::find(config.additional.begin(), config.additional.end(), token) == config.additional.end()) {
+    if (std::find(config.additional.begin(), config.additional.end(), token) ==
+        config.additional.end()) {
       config.additional.push_back(std::move(token));
     }
   }
 }
 
-void read_added_decoder(const json::value& decoder, const std::string& where, TokenizerConfig& config) {
+void read_added_decoder(const json::value& decoder, const std::string& where,
+                        TokenizerConfig& config) {
   if (!decoder.is_object()) refuse(where, "added_tokens_decoder", "an object");
   std::map<std::int64_t, AddedToken> by_id;
   for (const auto& [key, value] : decoder.as_object()) {
@@ -155,8 +163,10 @@ void set_default_specials(TokenizerConfig& config) {
   for (const DefaultToken& fallback : kDefaults) {
     if (fallback.tokenizer_class != config.tokenizer_class) continue;
     if (config.json.contains(fallback.role) || config.special(fallback.role)) continue;
-    set_role(config, {.role = std::string(fallback.role),
-                      .token = {.content = std::string(fallback.content), .normalized = false, .special = true}});
+    set_role(config,
+             {.role = std::string(fallback.role),
+              .token = {
+                  .content = std::string(fallback.content), .normalized = false, .special = true}});
   }
 }
 

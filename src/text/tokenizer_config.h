@@ -24,7 +24,8 @@ struct AddedToken {
   bool operator==(const AddedToken&) const = default;
 };
 
-// One of bos_token, eos_token, ...; `is_plain`: given as a string, without the flags of an added token.
+// One of bos_token, eos_token, ...; `is_plain`: given as a string, without the flags of an added
+// token.
 struct SpecialToken {
   std::string role;  // "bos_token"
   AddedToken token;
@@ -32,16 +33,16 @@ struct SpecialToken {
 };
 
 struct TokenizerConfig {
-  std::string tokenizer_class;             // without the suffix Fast; by model_type if the config names none
-  std::vector<SpecialToken> specials;      // in transformers' order of roles
-  std::vector<AddedToken> additional;      // additional_special_tokens
-  std::vector<AddedToken> added;           // added_tokens_decoder by id, or added_tokens.json
+  std::string tokenizer_class;  // without the suffix Fast; by model_type if the config names none
+  std::vector<SpecialToken> specials;  // in transformers' order of roles
+  std::vector<AddedToken> additional;  // additional_special_tokens
+  std::vector<AddedToken> added;       // added_tokens_decoder by id, or added_tokens.json
   std::optional<bool> add_bos_token;
   std::optional<bool> add_eos_token;
   std::optional<bool> add_prefix_space;
-  bool legacy = true;                      // Llama: how the first space is made
+  bool legacy = true;  // Llama: how the first space is made
   bool split_special_tokens = false;
-  boost::json::object json;                // all of tokenizer_config.json
+  boost::json::object json;  // all of tokenizer_config.json
 
   // The text of a special token, nullopt if there is none.
   std::optional<std::string> special(std::string_view role) const;

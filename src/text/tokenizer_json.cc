@@ -48,12 +48,14 @@ std::vector<Merge> merges_by_score(const SentencePieceModel& model) {
     const std::string_view whole = model.pieces[id].text;
     if (ids.at(whole) != id) continue;  // a later piece of the same text stands for both
     const float score = id < 3 ? 0.0F : model.pieces[id].score;
-    std::vector<std::tuple<std::size_t, std::size_t, std::size_t>> splits;  // left id, right id, left bytes
+    std::vector<std::tuple<std::size_t, std::size_t, std::size_t>>
+        splits;  // left id, right id, left bytes
     for (std::size_t at = 1; at < whole.size(); ++at) {
       if ((whole[at] & 0xC0) == 0x80) continue;
       const auto left = ids.find(whole.substr(0, at));
       const auto right = ids.find(whole.substr(at));
-      if (left != ids.end() && right != ids.end()) splits.emplace_back(left->second, right->second, at);
+      if (left != ids.end() && right != ids.end())
+        splits.emplace_back(left->second, right->second, at);
     }
     std::stable_sort(splits.begin(), splits.end());
     for (const auto& [left, right, at] : splits) {
@@ -62,12 +64,15 @@ std::vector<Merge> merges_by_score(const SentencePieceModel& model) {
       candidates.push_back({score, count_chars(a), count_chars(b), a, b});
     }
   }
-  std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-    return std::tie(a.score, a.left_chars, a.right_chars) > std::tie(b.score, b.left_chars, b.right_chars);
-  });
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) {
+                     return std::tie(a.score, a.left_chars, a.right_chars) >
+                            std::tie(b.score, b.left_chars, b.right_chars);
+                   });
   std::vector<Merge> merges;
   merges.reserve(candidates.size());
-  for (const Candidate& candidate : candidates) merges.emplace_back(candidate.left, candidate.right);
+  for (const Candidate& candidate : candidates)
+    merges.emplace_back(candidate.left, candidate.right);
   return merges;
 }
 
@@ -80,9 +85,11 @@ json::array merge_list(const std::vector<Merge>& merges) {
 
 // Parts of the file that every tokenizer has; the caller fills in the rest.
 json::object skeleton(json::object model) {
-  return {{"version", "1.0"},        {"truncation", nullptr},   {"padding", nullptr},
-          {"added_tokens", json::array()}, {"normalizer", nullptr},   {"pre_tokenizer", nullptr},
-          {"post_processor", nullptr}, {"decoder", nullptr},      {"model", std::move(model)}};
+  return {{"version", "1.0"},          {"truncation", nullptr},
+          {"padding", nullptr},        {"added_tokens", json::array()},
+          {"normalizer", nullptr},     {"pre_tokenizer", nullptr},
+          {"post_processor", nullptr}, {"decoder", nullptr},
+          {"model", std::move(model)}};
 }
 
 json::object replace_step(std::string_view from, std::string_view to) {
@@ -101,7 +108,8 @@ json::object split_and_bytes(std::string_view regex, bool add_prefix_space) {
                         {"pattern", {{"Regex", regex}}},
                         {"behavior", "Isolated"},
                         {"invert", false}};
-  return {{"type", "Sequence"}, {"pretokenizers", json::array{split, byte_level(add_prefix_space, false)}}};
+  return {{"type", "Sequence"},
+          {"pretokenizers", json::array{split, byte_level(add_prefix_space, false)}}};
 }
 
 std::vector<Merge> read_merges(const std::filesystem::path& path) {
@@ -118,7 +126,8 @@ std::vector<Merge> read_merges(const std::filesystem::path& path) {
     const std::size_t space = line.find(' ');
     if (space == 0 || space == std::string_view::npos || space + 1 == line.size() ||
         line.find(' ', space + 1) != std::string_view::npos) {
-      throw Error({"wrong line in merges of the tokenizer", path.string() + ", line " + std::to_string(line_number),
+      throw Error({"wrong line in merges of the tokenizer",
+                   path.string() + ", line " + std::to_string(line_number),
                    "two pieces with a space between", std::string(line.substr(0, 80))});
     }
     merges.emplace_back(line.substr(0, space), line.substr(space + 1));
@@ -128,10 +137,12 @@ std::vector<Merge> read_merges(const std::filesystem::path& path) {
 
 json::object read_vocab(const std::filesystem::path& path) {
   auto vocab = read_json_file(path);
-  if (!vocab) throw Error({"vocabulary of the tokenizer is missing", path.string(), "a file", "none"});
+  if (!vocab)
+    throw Error({"vocabulary of the tokenizer is missing", path.string(), "a file", "none"});
   for (const auto& [piece, id] : *vocab) {
     if (!id.is_int64() || id.as_int64() < 0) {
-      throw Error({"wrong token id in a vocabulary", path.string(), "a number from 0", "piece " + std::string(piece)});
+      throw Error({"wrong token id in a vocabulary", path.string(), "a number from 0",
+                   "piece " + std::string(piece)});
     }
   }
   return std::move(*vocab);
@@ -139,17 +150,20 @@ json::object read_vocab(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::string tokenizer_json_from_sentencepiece(const SentencePieceModel& model, const TokenizerConfig& config,
+std::string tokenizer_json_from_sentencepiece(const SentencePieceModel& model,
+                                              const TokenizerConfig& config,
                                               const std::string& where) {
   if (model.type != SentencePieceModel::kBpe) {
-    throw Error({"unsupported SentencePiece model", where, "type 2 (BPE)", "type " + std::to_string(model.type)});
+    throw Error({"unsupported SentencePiece model", where, "type 2 (BPE)",
+                 "type " + std::to_string(model.type)});
   }
   json::object vocab;
   json::array added;
   for (std::size_t id = 0; id < model.pieces.size(); ++id) {
     const SentencePiece& piece = model.pieces[id];
     vocab[piece.text] = id;
-    if (piece.type != SentencePiece::kControl && piece.type != SentencePiece::kUserDefined) continue;
+    if (piece.type != SentencePiece::kControl && piece.type != SentencePiece::kUserDefined)
+      continue;
     added.push_back({{"id", id},
                      {"content", piece.text},
                      {"single_word", false},
@@ -181,7 +195,8 @@ std::string tokenizer_json_from_sentencepiece(const SentencePieceModel& model, c
                              {"prepend_scheme", has_prefix_space ? "first" : "never"},
                              {"split", false}};
   }
-  json::array decoders = {replace_step(kSpace, " "), {{"type", "ByteFallback"}}, {{"type", "Fuse"}}};
+  json::array decoders = {
+      replace_step(kSpace, " "), {{"type", "ByteFallback"}}, {{"type", "Fuse"}}};
   if (has_prefix_space) {
     decoders.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
   }
@@ -189,30 +204,34 @@ std::string tokenizer_json_from_sentencepiece(const SentencePieceModel& model, c
   return json::serialize(file);
 }
 
-std::string tokenizer_json_from_merges(const std::filesystem::path& folder, const TokenizerConfig& config) {
+std::string tokenizer_json_from_merges(const std::filesystem::path& folder,
+                                       const TokenizerConfig& config) {
   const std::string& name = config.tokenizer_class;
   const bool is_qwen2 = name == "Qwen2Tokenizer";
   const bool is_gpt2 = name == "GPT2Tokenizer";
   const bool is_llama3 = name == "PreTrainedTokenizer" || name == "LlamaTokenizer";
   if (!is_qwen2 && !is_gpt2 && !is_llama3) {
-    throw Error({"tokenizer_class has no rule for vocab.json and merges.txt", folder.string(),
-                 "Qwen2Tokenizer, GPT2Tokenizer, PreTrainedTokenizerFast (Llama 3) or a tokenizer.json",
-                 name.empty() ? "none" : name});
+    throw Error(
+        {"tokenizer_class has no rule for vocab.json and merges.txt", folder.string(),
+         "Qwen2Tokenizer, GPT2Tokenizer, PreTrainedTokenizerFast (Llama 3) or a tokenizer.json",
+         name.empty() ? "none" : name});
   }
-  json::object file = skeleton({{"type", "BPE"},
-                                {"dropout", nullptr},
-                                {"unk_token", nullptr},
-                                {"continuing_subword_prefix", is_llama3 ? json::value() : json::value("")},
-                                {"end_of_word_suffix", is_llama3 ? json::value() : json::value("")},
-                                {"fuse_unk", false},
-                                {"byte_fallback", false},
-                                {"ignore_merges", is_llama3},
-                                {"vocab", read_vocab(folder / "vocab.json")},
-                                {"merges", merge_list(read_merges(folder / "merges.txt"))}});
+  json::object file =
+      skeleton({{"type", "BPE"},
+                {"dropout", nullptr},
+                {"unk_token", nullptr},
+                {"continuing_subword_prefix", is_llama3 ? json::value() : json::value("")},
+                {"end_of_word_suffix", is_llama3 ? json::value() : json::value("")},
+                {"fuse_unk", false},
+                {"byte_fallback", false},
+                {"ignore_merges", is_llama3},
+                {"vocab", read_vocab(folder / "vocab.json")},
+                {"merges", merge_list(read_merges(folder / "merges.txt"))}});
   const bool has_prefix_space = config.add_prefix_space.value_or(false);
   if (is_qwen2) file["normalizer"] = {{"type", "NFC"}};
-  file["pre_tokenizer"] = is_gpt2 ? byte_level(has_prefix_space, true)
-                                  : split_and_bytes(is_llama3 ? kLlama3Split : kQwen2Split, has_prefix_space);
+  file["pre_tokenizer"] =
+      is_gpt2 ? byte_level(has_prefix_space, true)
+              : split_and_bytes(is_llama3 ? kLlama3Split : kQwen2Split, has_prefix_space);
   file["post_processor"] = byte_level(is_llama3, is_llama3);
   file["post_processor"].as_object()["trim_offsets"] = false;
   file["decoder"] = byte_level(true, true);

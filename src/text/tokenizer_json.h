@@ -12,10 +12,12 @@
 namespace foretoken {
 
 // `where` names the source in errors. Throws Error for models other than BPE.
-std::string tokenizer_json_from_sentencepiece(const SentencePieceModel& model, const TokenizerConfig& config,
+std::string tokenizer_json_from_sentencepiece(const SentencePieceModel& model,
+                                              const TokenizerConfig& config,
                                               const std::string& where);
 
 // Reads vocab.json and merges.txt of `folder`. Throws Error.
-std::string tokenizer_json_from_merges(const std::filesystem::path& folder, const TokenizerConfig& config);
+std::string tokenizer_json_from_merges(const std::filesystem::path& folder,
+                                       const TokenizerConfig& config);
 
 }  // namespace foretoken

@@ -10,7 +10,8 @@
 namespace foretoken {
 namespace {
 
-std::vector<Token> encode(const Tokenizer& tokenizer, std::string_view text, AddSpecial special = AddSpecial::kNo) {
+std::vector<Token> encode(const Tokenizer& tokenizer, std::string_view text,
+                          AddSpecial special = AddSpecial::kNo) {
   const auto tokens = tokenizer.encode(text, special);
   EXPECT_TRUE(tokens) << text;
   return tokens ? *tokens : std::vector<Token>{};
@@ -84,10 +85,12 @@ TEST(Tokenizer, sentencepiece_models_encode_like_llama_2) {
   const Tokenizer tokenizer(folder.path());
   const Token hello = *tokenizer.token_id("\u2581hello");
   const Token world = *tokenizer.token_id("\u2581world");
-  EXPECT_EQ(encode(tokenizer, "hello world", AddSpecial::kYes), (std::vector<Token>{1, hello, world}));
+  EXPECT_EQ(encode(tokenizer, "hello world", AddSpecial::kYes),
+            (std::vector<Token>{1, hello, world}));
   EXPECT_EQ(encode(tokenizer, "hello\n").back(), 3 + 10) << "a byte token";
   for (std::string_view text : {"hello world", "  two  spaces ", "\u4E2D\n\U0001F600x"}) {
-    EXPECT_EQ(tokenizer.decode(encode(tokenizer, text, AddSpecial::kYes), SpecialText::kSkip), text);
+    EXPECT_EQ(tokenizer.decode(encode(tokenizer, text, AddSpecial::kYes), SpecialText::kSkip),
+              text);
   }
   EXPECT_EQ(tokenizer.piece(hello), " hello");
 }
@@ -95,8 +98,9 @@ TEST(Tokenizer, sentencepiece_models_encode_like_llama_2) {
 TEST(Tokenizer, the_config_decides_which_special_tokens_llama_adds) {
   TempFolder folder;
   folder.write("tokenizer.model", tiny_sentencepiece_model());
-  folder.write("tokenizer_config.json",
-               R"({"tokenizer_class": "LlamaTokenizerFast", "add_bos_token": false, "add_eos_token": true})");
+  folder.write(
+      "tokenizer_config.json",
+      R"({"tokenizer_class": "LlamaTokenizerFast", "add_bos_token": false, "add_eos_token": true})");
   const auto tokens = encode(Tokenizer(folder.path()), "hello", AddSpecial::kYes);
   ASSERT_EQ(tokens.size(), 2U);
   EXPECT_EQ(tokens.back(), 2);
@@ -107,7 +111,8 @@ TEST(Tokenizer, vocab_and_merges_follow_the_tokenizer_class) {
   folder.write("vocab.json", R"({"1": 0, "2": 1, "12": 2, "123": 3, "3": 4})");
   folder.write("merges.txt", "#version: 0.2\n1 2\n12 3\n");
   folder.write("tokenizer_config.json", R"({"tokenizer_class": "Qwen2Tokenizer"})");
-  EXPECT_EQ(encode(Tokenizer(folder.path()), "123"), (std::vector<Token>{0, 1, 4})) << "digits one by one";
+  EXPECT_EQ(encode(Tokenizer(folder.path()), "123"), (std::vector<Token>{0, 1, 4}))
+      << "digits one by one";
   folder.write("tokenizer_config.json", R"({"tokenizer_class": "PreTrainedTokenizerFast"})");
   EXPECT_EQ(encode(Tokenizer(folder.path()), "123"), (std::vector<Token>{3})) << "digits by threes";
   folder.write("tokenizer_config.json", R"({"tokenizer_class": "BertTokenizer"})");
@@ -136,9 +141,12 @@ TEST(Tokenizer, missing_and_broken_files_are_named) {
   EXPECT_NE(failure(folder.path()).find("\"add_bos_token\""), std::string::npos);
   folder.write("tokenizer_config.json", R"({"added_tokens_decoder": {"x": {"content": "a"}}})");
   EXPECT_NE(failure(folder.path()).find("expected a number, found x"), std::string::npos);
-  folder.write("tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizer", "bos_token": "<nowhere>"})");
-  EXPECT_EQ(failure(folder.path()), "no error") << "special tokens outside the vocabulary are added";
-  folder.write("tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizer", "bos_token": null})");
+  folder.write("tokenizer_config.json",
+               R"({"tokenizer_class": "LlamaTokenizer", "bos_token": "<nowhere>"})");
+  EXPECT_EQ(failure(folder.path()), "no error")
+      << "special tokens outside the vocabulary are added";
+  folder.write("tokenizer_config.json",
+               R"({"tokenizer_class": "LlamaTokenizer", "bos_token": null})");
   EXPECT_NE(failure(folder.path()).find("expected bos_token"), std::string::npos);
   folder.write("tokenizer_config.json", "[1]");
   EXPECT_NE(failure(folder.path()).find("expected an object"), std::string::npos);
@@ -158,9 +166,14 @@ TEST(Tokenizer, damaged_files_never_do_worse_than_an_error) {
     for (std::size_t edits = 1 + random() % 4; edits > 0; --edits) {
       const std::size_t at = random() % bytes.size();
       switch (random() % 3) {
-        case 0: bytes[at] = static_cast<char>(random()); break;
-        case 1: bytes.erase(at, 1 + random() % 20); break;
-        default: bytes.insert(at, bytes.substr(random() % bytes.size(), random() % 20));
+        case 0:
+          bytes[at] = static_cast<char>(random());
+          break;
+        case 1:
+          bytes.erase(at, 1 + random() % 20);
+          break;
+        default:
+          bytes.insert(at, bytes.substr(random() % bytes.size(), random() % 20));
       }
     }
     std::filesystem::remove(folder.path() / "tokenizer.json");

@@ -9,8 +9,8 @@
 namespace foretoken {
 
 // Appends the characters of `bytes` to `out`, U+FFFD for each maximal broken part (as Rust's
-// from_utf8_lossy and Python's errors="replace" do). Stops before an unfinished character at the end;
-// returns the number of bytes used.
+// from_utf8_lossy and Python's errors="replace" do). Stops before an unfinished character at the
+// end; returns the number of bytes used.
 std::size_t append_complete_utf8(std::string_view bytes, std::string& out);
 
 // All of `bytes`; an unfinished character at the end becomes U+FFFD too.

@@ -1,8 +1,9 @@
 #pragma once
-// The C interface of the Rust library beside this header: Hugging Face tokenizers and chat templates.
-// No entry throws, unwinds or aborts. On failure an entry returns null or false and fills `error` with a
-// sentence (UTF-8). Objects are immutable after construction: any number of threads may use them.
-// Ownership: FtSpan is borrowed for the call; FtBuffer belongs to the library until ft_buffer_free.
+// The C interface of the Rust library beside this header: Hugging Face tokenizers and chat
+// templates. No entry throws, unwinds or aborts. On failure an entry returns null or false and
+// fills `error` with a sentence (UTF-8). Objects are immutable after construction: any number of
+// threads may use them. Ownership: FtSpan is borrowed for the call; FtBuffer belongs to the library
+// until ft_buffer_free.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,16 +31,20 @@ FtTokenizer* ft_tokenizer_new(FtSpan json, FtSpan adjustments, FtBuffer* error);
 void ft_tokenizer_free(FtTokenizer* tokenizer);
 
 // ids: uint32 in native byte order, not necessarily aligned.
-bool ft_tokenizer_encode(const FtTokenizer* tokenizer, FtSpan text, bool add_special, FtBuffer* ids, FtBuffer* error);
-bool ft_tokenizer_decode(const FtTokenizer* tokenizer, FtSpan ids, bool skip_special, FtBuffer* text, FtBuffer* error);
+bool ft_tokenizer_encode(const FtTokenizer* tokenizer, FtSpan text, bool add_special, FtBuffer* ids,
+                         FtBuffer* error);
+bool ft_tokenizer_decode(const FtTokenizer* tokenizer, FtSpan ids, bool skip_special,
+                         FtBuffer* text, FtBuffer* error);
 
 // -1 if there is no such token.
 std::int64_t ft_tokenizer_token_to_id(const FtTokenizer* tokenizer, FtSpan token);
 bool ft_tokenizer_id_to_token(const FtTokenizer* tokenizer, std::uint32_t id, FtBuffer* token);
 
-// What each id decodes to. Borrowed from the tokenizer. Piece `id` is bytes[offsets[id] .. offsets[id + 1]).
+// What each id decodes to. Borrowed from the tokenizer. Piece `id` is bytes[offsets[id] ..
+// offsets[id + 1]).
 struct FtPieces {
-  std::uint32_t style;           // 0 byte level, 1 byte runs (SentencePiece), 2 contextual: decode through the tokenizer
+  std::uint32_t style;  // 0 byte level, 1 byte runs (SentencePiece), 2 contextual: decode through
+                        // the tokenizer
   std::uint32_t leading_spaces;  // spaces removed from the front of the whole text
   std::size_t vocab_size;
   std::size_t count;  // ids in the table, largest id + 1
@@ -55,7 +60,8 @@ struct FtTemplate;
 FtTemplate* ft_template_new(FtSpan source, FtSpan tool_use, FtSpan specials, FtBuffer* error);
 void ft_template_free(FtTemplate* chat_template);
 
-// request: JSON object with messages and so on. now: seconds since 1970 for strftime_now, null for the clock.
+// request: JSON object with messages and so on. now: seconds since 1970 for strftime_now, null for
+// the clock.
 bool ft_template_render(const FtTemplate* chat_template, FtSpan request, bool is_openai,
                         const std::int64_t* now, FtBuffer* text, FtBuffer* error);
 

@@ -32,6 +32,8 @@ pub fn register(env: &mut Environment<'static>) {
     env.add_filter("replace", replace);
     env.add_filter("indent", indent);
     env.add_filter("list", list);
+    env.add_filter("first", |value: &Value| end_item(value, |items| items.first().cloned()));
+    env.add_filter("last", |value: &Value| end_item(value, |items| items.last().cloned()));
     env.add_filter("length", length);
     env.add_filter("count", length);
     env.add_filter("trim", trim);
@@ -143,6 +145,14 @@ fn list(value: &Value) -> Result<Value, Error> {
         return Ok(Value::from(Vec::<Value>::new()));
     }
     iterate(value).map(Value::from)
+}
+
+/// The first or last item; undefined for none, as for an undefined list.
+fn end_item(value: &Value, pick: impl Fn(&[Value]) -> Option<Value>) -> Result<Value, Error> {
+    if value.is_undefined() {
+        return Ok(Value::UNDEFINED);
+    }
+    Ok(pick(&iterate(value)?).unwrap_or(Value::UNDEFINED))
 }
 
 fn length(value: &Value) -> Result<usize, Error> {
