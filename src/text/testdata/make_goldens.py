@@ -82,7 +82,7 @@ def main():
     parser.add_argument("--shared", type=pathlib.Path, default=FOLDER / "../../../../shared/data")
     options = parser.parse_args()
     chat_template_utils.datetime = FixedDatetime
-    lines = (FOLDER / "conversations.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (FOLDER / "conversations.jsonl").read_text(encoding="utf-8").strip("\n").split("\n")
     conversations = {request["name"]: request for request in map(json.loads, lines)}
 
     own = {}
