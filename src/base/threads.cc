@@ -11,6 +11,7 @@
 #include <pmmintrin.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include "base/cores.h"
 
@@ -60,10 +61,60 @@ struct alignas(64) Share {
   }
 };
 
-void pin_this_thread(const cpu_set_t& cpus) {
-  // Refused inside some sandboxes; the pool then works unpinned.
-  (void)pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus);
-}
+// Keeps a thread on one core while it has that core for itself, and lets the system place it while
+// the core is shared: a bound thread would wait for its core beside others that are idle.
+// Used by the thread it places.
+class Placement {
+ public:
+  // Both refused inside some sandboxes; the system then places the thread.
+  void start(const cpu_set_t& core, const cpu_set_t& all) {
+    core_ = core;
+    all_ = all;
+    bind(true);
+    restart_interval();
+  }
+
+  // Called often; looks at most every kInterval whether others interrupted the thread.
+  void review() {
+    if (Clock::now() - since_ < kInterval) return;
+    const long interruptions = interrupted() - interrupted_;
+    if (is_bound_ && interruptions > kTooMany) {
+      bind(false);
+    } else if (!is_bound_) {
+      quiet_intervals_ = interruptions == 0 ? quiet_intervals_ + 1 : 0;
+      if (quiet_intervals_ == kQuietIntervals) bind(true);
+    }
+    restart_interval();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kInterval{100};
+  static constexpr long kTooMany = 3;         // interruptions per interval; an idle system has none
+  static constexpr int kQuietIntervals = 20;  // without any before the thread is bound again
+
+  static long interrupted() {
+    rusage usage{};
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nivcsw;
+  }
+  void bind(bool to_core) {
+    const cpu_set_t& cpus = to_core ? core_ : all_;
+    (void)pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus);
+    is_bound_ = to_core;
+    quiet_intervals_ = 0;
+  }
+  void restart_interval() {
+    since_ = Clock::now();
+    interrupted_ = interrupted();
+  }
+
+  cpu_set_t core_{}, all_{};
+  bool is_bound_ = false;
+  int quiet_intervals_ = 0;
+  long interrupted_ = 0;
+  Clock::time_point since_;
+};
 
 }  // namespace
 
@@ -80,7 +131,10 @@ struct ThreadPool::State {
   alignas(64) std::atomic<std::uint32_t> left{0};  // items not finished; the caller sleeps on it
   std::atomic<bool> stopping{false};
   bool yields = false;           // more workers than cores: spinning would keep one from working
-  std::vector<cpu_set_t> cores;  // one per worker; empty: unpinned
+  std::vector<cpu_set_t> cores;  // one per worker; empty: the pool does not pin
+  cpu_set_t all_cores{};
+  Placement caller;  // in use once pin_caller() was called, by that thread
+  std::thread::id pinned_caller;
   std::vector<std::thread> workers;
 
   int size() const { return static_cast<int>(shares.size()); }
@@ -113,7 +167,8 @@ struct ThreadPool::State {
   }
 
   void worker_loop(int worker) {
-    if (!cores.empty()) pin_this_thread(cores[static_cast<std::size_t>(worker)]);
+    Placement placement;
+    if (!cores.empty()) placement.start(cores[static_cast<std::size_t>(worker)], all_cores);
     _mm_setcsr(_mm_getcsr() | kFlushBits);
     std::uint32_t seen = 0;
     for (;;) {
@@ -121,6 +176,7 @@ struct ThreadPool::State {
       if (!spin_until(begun, yields)) region.wait(seen, std::memory_order_acquire);
       seen = region.load(std::memory_order_acquire);
       if (stopping.load(std::memory_order_relaxed)) return;
+      if (!cores.empty()) placement.review();
       if (each_region.load(std::memory_order_relaxed) == seen) {
         (*each_body)(worker);
         report(1);
@@ -137,6 +193,7 @@ ThreadPool::ThreadPool(int threads, bool pin) {
   state_ = std::make_unique<State>(count);
   state_->yields = count > cores;
   std::vector<cpu_set_t> sets = usable_core_sets();
+  for (const cpu_set_t& set : sets) CPU_OR(&state_->all_cores, &state_->all_cores, &set);
   if (pin && static_cast<int>(sets.size()) == count) state_->cores = std::move(sets);
   for (int worker = 1; worker < count; ++worker)
     state_->workers.emplace_back([state = state_.get(), worker] { state->worker_loop(worker); });
@@ -157,6 +214,7 @@ void ThreadPool::parallel_for(int items, const std::function<void(int, int)>& bo
     for (int item = 0; item < items; ++item) body(item, 0);
     return;
   }
+  if (std::this_thread::get_id() == s.pinned_caller) s.caller.review();
   s.body = &body;
   s.left.store(static_cast<std::uint32_t>(items), std::memory_order_relaxed);
   for (std::int64_t i = 0; i < s.size(); ++i)
@@ -179,7 +237,9 @@ void ThreadPool::on_each_worker(const std::function<void(int)>& body) {
 }
 
 void ThreadPool::pin_caller() {
-  if (!state_->cores.empty()) pin_this_thread(state_->cores[0]);
+  if (state_->cores.empty()) return;
+  state_->caller.start(state_->cores[0], state_->all_cores);
+  state_->pinned_caller = std::this_thread::get_id();
 }
 
 int ThreadPool::usable_cores() {

@@ -13,8 +13,9 @@ namespace foretoken {
 
 class ThreadPool {
  public:
-  // threads: workers including the caller; 0 = usable_cores(). pin: bind each worker to one core;
-  // ignored unless the pool fills the machine, because two small pools would take the same cores.
+  // threads: workers including the caller; 0 = usable_cores(). pin: bind each worker to one core
+  // while nobody else wants it; ignored unless the pool fills the machine, because two small pools
+  // would take the same cores.
   explicit ThreadPool(int threads = 0, bool pin = true);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

@@ -1,0 +1,129 @@
+#include "base/threads.h"
+
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace foretoken {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// True under flush-to-zero, whatever the compiler knows about constants.
+bool denormals_are_flushed() {
+  volatile float tiny = std::numeric_limits<float>::min();
+  volatile float half = tiny * 0.5F;
+  return half == 0.0F;
+}
+
+TEST(ThreadPool, runs_each_item_once_for_any_number_of_items_and_threads) {
+  for (const int threads : {1, 2, 3, 8}) {
+    ThreadPool pool(threads, false);
+    EXPECT_EQ(pool.size(), threads);
+    for (const int items : {0, 1, 2, 3, 7, 64, 1001}) {
+      std::vector<std::atomic<int>> runs(at(items));
+      pool.parallel_for(items, [&](int item, int worker) {
+        EXPECT_TRUE(worker >= 0 && worker < threads);
+        runs[at(item)].fetch_add(1);
+      });
+      for (const auto& count : runs) EXPECT_EQ(count.load(), 1);
+    }
+  }
+}
+
+TEST(ThreadPool, regions_in_quick_succession_do_not_mix) {
+  ThreadPool pool(4, false);
+  for (int region = 0; region < 20000; ++region) {
+    const int items = 1 + region % 13;
+    std::atomic<int> sum{0};
+    pool.parallel_for(items, [&](int item, int) { sum.fetch_add(item + region); });
+    ASSERT_EQ(sum.load(), items * region + items * (items - 1) / 2);
+  }
+}
+
+TEST(ThreadPool, wakes_workers_that_fell_asleep) {
+  ThreadPool pool(3, false);
+  for (int region = 0; region < 50; ++region) {
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+    std::latch together(3);  // opens only when three workers are inside at once
+    pool.parallel_for(3, [&](int, int) { together.arrive_and_wait(); });
+  }
+}
+
+TEST(ThreadPool, others_take_the_items_of_a_worker_that_is_held_up) {
+  ThreadPool pool(3, false);
+  constexpr int kItems = 300;
+  std::atomic<int> finished{0};
+  pool.parallel_for(kItems, [&](int item, int) {
+    if (item == 0)  // first of worker 0's share; the rest of that share must not wait for it
+      while (finished.load() < kItems - 1) std::this_thread::yield();
+    finished.fetch_add(1);
+  });
+  EXPECT_EQ(finished.load(), kItems);
+}
+
+TEST(ThreadPool, on_each_worker_runs_once_on_every_worker_concurrently) {
+  ThreadPool pool(4, false);
+  for (int region = 0; region < 200; ++region) {
+    std::latch together(4);
+    std::vector<std::atomic<int>> runs(4);
+    std::vector<std::thread::id> ids(4);
+    pool.on_each_worker([&](int worker) {
+      runs[at(worker)].fetch_add(1);
+      ids[at(worker)] = std::this_thread::get_id();
+      together.arrive_and_wait();
+    });
+    for (const auto& count : runs) EXPECT_EQ(count.load(), 1);
+    EXPECT_EQ(std::set<std::thread::id>(ids.begin(), ids.end()).size(), 4U);
+    EXPECT_EQ(ids[0], std::this_thread::get_id());
+    pool.parallel_for(5, [](int, int) {});
+  }
+}
+
+TEST(ThreadPool, flushes_denormals_on_every_worker_and_restores_the_caller) {
+  ThreadPool pool(3, false);
+  ASSERT_FALSE(denormals_are_flushed());
+  std::latch together(3);
+  pool.parallel_for(3, [&](int, int) {
+    EXPECT_TRUE(denormals_are_flushed());
+    together.arrive_and_wait();
+  });
+  pool.on_each_worker([](int) { EXPECT_TRUE(denormals_are_flushed()); });
+  EXPECT_FALSE(denormals_are_flushed());
+}
+
+TEST(ThreadPool, may_be_called_by_one_thread_after_another) {
+  ThreadPool pool(3, true);
+  for (int round = 0; round < 3; ++round) {
+    std::thread([&] {
+      pool.pin_caller();
+      std::atomic<int> sum{0};
+      pool.parallel_for(100, [&](int item, int) { sum.fetch_add(item); });
+      EXPECT_EQ(sum.load(), 4950);
+    }).join();
+  }
+}
+
+TEST(ThreadPool, more_workers_than_cores_finish) {
+  ThreadPool pool(4 * ThreadPool::usable_cores());
+  for (int region = 0; region < 200; ++region) {
+    std::atomic<int> sum{0};
+    pool.parallel_for(100, [&](int item, int) { sum.fetch_add(item); });
+    ASSERT_EQ(sum.load(), 4950);
+  }
+}
+
+TEST(ThreadPool, usable_cores_is_positive_and_the_default_size) {
+  EXPECT_GE(ThreadPool::usable_cores(), 1);
+  EXPECT_EQ(ThreadPool().size(), ThreadPool::usable_cores());
+}
+
+}  // namespace
+}  // namespace foretoken
