@@ -1,0 +1,172 @@
+// The invariance matrix: for each model and numeric order, tokens and logprobs are the same to the
+// bit in every cell. By default a sweep over all axes and some random cells; with --all every cell,
+// with --cell=N one, with --random=N so many random ones, --seed=S others.
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/log.h"
+#include "engine/testing/answers.h"
+#include "invariance/laboratory.h"
+#include "invariance/matrix.h"
+#include "invariance/request_mix.h"
+#include "invariance/tiny_models.h"
+#include "invariance/wrong_ops.h"
+#include "model/load.h"
+
+namespace foretoken {
+namespace {
+
+struct Selection {
+  bool all = false;
+  long cell = -1;
+  int random = 8;
+  std::uint64_t seed = 1;
+};
+Selection selection;  // set by main before any test runs
+
+// Large models get the usual cell under each ISA and two random cells.
+enum class Amount { kSweep, kFew };
+
+std::vector<std::uint64_t> selected_cells(const Matrix& matrix, Amount amount) {
+  if (selection.cell >= 0) return {static_cast<std::uint64_t>(selection.cell)};
+  std::set<std::uint64_t> cells;
+  if (selection.all) {
+    for (std::uint64_t i = 0; i < matrix.num_cells(); ++i) cells.insert(i);
+  } else {
+    const auto sweep = amount == Amount::kSweep ? matrix.sweep() : matrix.isa_sweep();
+    cells.insert(sweep.begin(), sweep.end());
+    std::mt19937_64 random(selection.seed);
+    const int num_random = amount == Amount::kSweep ? selection.random : 2;
+    for (int i = 0; i < num_random; ++i) cells.insert(random() % matrix.num_cells());
+  }
+  return {cells.begin(), cells.end()};
+}
+
+// Prompts with the outputs that the base gave: what the drafter may guess from.
+std::vector<std::vector<Token>> texts_of(const std::vector<Request>& requests,
+                                         const std::vector<TokenDelta>& answers) {
+  std::vector<std::vector<Token>> texts;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    texts.push_back(requests[i].prompt);
+    for (const SampledToken& token : answers[i].tokens) texts.back().push_back(token.token);
+  }
+  return texts;
+}
+
+void expect_invariance(Laboratory& laboratory, Amount amount) {
+  const Matrix matrix(available_isas());
+  const auto requests = request_mix(static_cast<std::int64_t>(laboratory.vocab()));
+  const auto base = laboratory.run(Laboratory::base_cell(), requests);
+  const auto truth = texts_of(requests, base);
+  for (const std::uint64_t number : selected_cells(matrix, amount)) {
+    const Cell cell = matrix.cell(number);
+    ASSERT_EQ(first_difference(laboratory.run(cell, requests, truth), base), "")
+        << "cell " << number << ": " << cell.str();
+  }
+  if (selection.cell >= 0) return;
+  const auto& occurred = laboratory.occurrences();
+  EXPECT_GT(occurred.cached_tokens, 0U);
+  EXPECT_TRUE(amount == Amount::kFew || occurred.retractions > 0);
+  EXPECT_GT(occurred.accepted, 0U);
+  EXPECT_GT(occurred.proposed, occurred.accepted);
+}
+
+Laboratory::Loader loader_of(const TinyModel& model) {
+  return [model](Ops& ops) {
+    return std::make_unique<Decoder>(ops, model.config, *tiny_weights(model), model.dtype);
+  };
+}
+
+class Invariance : public testing::TestWithParam<std::tuple<TinyModel, std::string>> {};
+
+TEST_P(Invariance, tokens_and_logprobs_are_the_same_in_every_cell) {
+  const auto& [model, order] = GetParam();
+  Laboratory laboratory(order, loader_of(model));
+  expect_invariance(laboratory, Amount::kSweep);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, Invariance,
+                         testing::Combine(testing::ValuesIn(tiny_models()),
+                                          testing::Values("tile", "pair")),
+                         [](const auto& param) {
+                           return std::get<0>(param.param).name + "_" + std::get<1>(param.param);
+                         });
+
+TEST(DemoInvariance, tokens_and_logprobs_are_the_same_in_every_cell) {
+  const std::string folder = FORETOKEN_SOURCE_DIR "/models/demo";
+  if (!std::filesystem::exists(folder + "/model.safetensors"))
+    GTEST_SKIP() << "no demo model in " << folder;
+  ModelOptions options;
+  options.show_progress = false;
+  Laboratory laboratory("auto", [&](Ops& ops) { return load_model(ops, folder, options); });
+  expect_invariance(laboratory, Amount::kFew);
+}
+
+// The matrix must be able to fail.
+class NegativeControl : public testing::Test {
+ protected:
+  // What a cell says against the base when the backend is wrapped, on the first tiny model.
+  std::string run(const Laboratory::Wrapper& wrap, const Cell& cell) {
+    const TinyModel model = tiny_models().front();
+    const auto requests = request_mix(model.config.vocab);
+    Laboratory right("tile", loader_of(model)), wrong("tile", loader_of(model), wrap);
+    const auto truth = texts_of(requests, right.run(Laboratory::base_cell(), requests));
+    const auto base = wrong.run(Laboratory::base_cell(), requests);
+    return first_difference(wrong.run(cell, requests, truth), base);
+  }
+};
+
+TEST_F(NegativeControl, a_linear_that_splits_k_by_the_number_of_rows_is_seen) {
+  Cell together = Laboratory::base_cell();
+  together.company = Company::kTogether;
+  EXPECT_EQ(run({}, together), "");
+  EXPECT_NE(run(split_k_by_rows, together), "");
+  Cell row_by_row = Laboratory::base_cell();
+  row_by_row.chunk = 1;
+  EXPECT_EQ(run({}, row_by_row), "");
+  EXPECT_NE(run(split_k_by_rows, row_by_row), "");
+}
+
+TEST_F(NegativeControl, kv_that_is_not_kept_after_a_walk_is_seen) {
+  Cell trees = Laboratory::base_cell();
+  trees.trees = {.nodes = 8, .depth = 3, .topk = 4, .truth = 0.6};
+  EXPECT_EQ(run({}, trees), "");
+  EXPECT_NE(run(keep_nothing, trees), "");
+}
+
+}  // namespace
+}  // namespace foretoken
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  auto& selection = foretoken::selection;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const auto value = argument.find('=') == std::string::npos
+                           ? std::string()
+                           : argument.substr(argument.find('=') + 1);
+    if (argument == "--all") {
+      selection.all = true;
+    } else if (argument.starts_with("--cell=")) {
+      selection.cell = std::atol(value.c_str());
+    } else if (argument.starts_with("--random=")) {
+      selection.random = std::atoi(value.c_str());
+    } else if (argument.starts_with("--seed=")) {
+      selection.seed = static_cast<std::uint64_t>(std::atoll(value.c_str()));
+    } else {
+      std::cerr << "unknown argument " << argument
+                << "; known: --all --cell=N --random=N --seed=S and GoogleTest's own\n";
+      return 2;
+    }
+  }
+  foretoken::set_log_level(foretoken::LogLevel::kError);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,131 @@
+#include "invariance/laboratory.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "backend/backend.h"
+#include "engine/testing/answers.h"
+#include "engine/testing/guess_drafter.h"
+
+namespace foretoken {
+namespace {
+
+constexpr int kContext = 352;
+constexpr int kManyPages = 160;
+constexpr int kFewPages = kContext / kPageTokens + 6;
+
+}  // namespace
+
+struct Laboratory::Bench {
+  Bench(const BackendConfig& config, int num_threads, const Loader& load, const Wrapper& wrap)
+      : threads(num_threads, false),
+        ops(wrap ? wrap(make_backend(config, threads)) : make_backend(config, threads)),
+        decoder(load(*ops)),
+        runner(*ops, *decoder, kManyPages) {}
+
+  ThreadPool threads;
+  std::unique_ptr<Ops> ops;
+  std::unique_ptr<Decoder> decoder;
+  Runner runner;
+};
+
+Laboratory::Laboratory(std::string gemm_order, Loader load, Wrapper wrap)
+    : gemm_order_(std::move(gemm_order)), load_(std::move(load)), wrap_(std::move(wrap)) {}
+Laboratory::~Laboratory() = default;
+
+Laboratory::Bench& Laboratory::bench(const std::string& isa, int threads) {
+  auto& made = benches_[{isa, threads}];
+  if (!made)
+    made = std::make_unique<Bench>(
+        BackendConfig{.device = "cpu", .cpu_isa = isa, .gemm_order = gemm_order_}, threads, load_,
+        wrap_);
+  return *made;
+}
+
+Cell Laboratory::base_cell() {
+  return {.isa = "scalar",
+          .threads = 1,
+          .company = Company::kAlone,
+          .chunk = -1,
+          .cache = false,
+          .preempt_every = 0,
+          .pressure = false,
+          .trees = {}};
+}
+
+std::uint64_t Laboratory::vocab() {
+  return static_cast<std::uint64_t>(bench("scalar", 1).runner.vocab());
+}
+
+std::vector<TokenDelta> Laboratory::run(const Cell& cell, const std::vector<Request>& requests,
+                                        const std::vector<std::vector<Token>>& truth) {
+  Bench& on = bench(cell.isa, cell.threads);
+  EngineConfig config;
+  config.max_running_requests = 8;
+  config.total_tokens = (cell.pressure ? kFewPages : kManyPages) * kPageTokens;
+  config.context_length = kContext;
+  config.chunked_prefill_size = cell.chunk;
+  config.radix_cache = cell.cache;
+  config.force_preempt_every = cell.preempt_every;
+  config.check_integrity = true;
+  GuessDrafter drafter({.max_nodes = cell.trees.nodes,
+                        .depth = cell.trees.depth,
+                        .topk = cell.trees.topk,
+                        .truth = cell.trees.truth,
+                        .vocab = static_cast<Token>(on.runner.vocab()),
+                        .seed = 3},
+                       truth);
+  Engine engine(config, *on.ops, on.runner, drafter);
+  engine.start();
+
+  std::vector<TokenDelta> answers;
+  for (int pass = 0; pass < (cell.cache ? 2 : 1); ++pass) {
+    std::vector<Request> asked = requests;
+    if (cell.company == Company::kReversed) std::reverse(asked.begin(), asked.end());
+    std::vector<TokenDelta> given;
+    if (cell.company == Company::kAlone) {
+      for (const Request& request : asked) given.push_back(run_requests(engine, {request})[0]);
+    } else {
+      given = run_requests(engine, std::move(asked));
+    }
+    if (cell.company == Company::kReversed) std::reverse(given.begin(), given.end());
+    std::move(given.begin(), given.end(), std::back_inserter(answers));
+  }
+  const EngineStats stats = engine.stats();
+  occurrences_.cached_tokens += stats.cached_prompt_tokens;
+  occurrences_.retractions += stats.retractions;
+  occurrences_.proposed += stats.proposed_drafts;
+  occurrences_.accepted += stats.accepted_drafts;
+  return answers;
+}
+
+std::vector<std::string> available_isas() {
+  std::vector<std::string> isas;
+  ThreadPool one(1, false);
+  for (const std::string isa : {"scalar", "avx2", "avx512", "avx512_bf16", "amx"}) {
+    try {
+      make_backend({.device = "cpu", .cpu_isa = isa, .gemm_order = "auto"}, one);
+      isas.push_back(isa);
+    } catch (const Error&) {  // the machine lacks it
+    }
+  }
+  return isas;
+}
+
+std::string first_difference(const std::vector<TokenDelta>& answers,
+                             const std::vector<TokenDelta>& base) {
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const TokenDelta& expected = base[i % base.size()];
+    std::string found = difference(answers[i].prompt_scores, expected.prompt_scores);
+    if (!found.empty()) return fmt::format("answer {}, prompt logprobs {}", i, found);
+    found = difference(answers[i].tokens, expected.tokens);
+    if (!found.empty()) return fmt::format("answer {}, output {}", i, found);
+    if (answers[i].finish->reason != expected.finish->reason)
+      return fmt::format("answer {} ends for another reason: {}", i, answers[i].finish->message);
+  }
+  return {};
+}
+
+}  // namespace foretoken

@@ -1,0 +1,68 @@
+#pragma once
+// Laboratory: runs the same requests on one model in one numeric order under the conditions of a
+// cell. It keeps a backend with the packed model for each (ISA, threads), since packing costs more
+// than running. Not thread-safe.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/ops.h"
+#include "base/threads.h"
+#include "engine/engine.h"
+#include "invariance/matrix.h"
+#include "model/decoder.h"
+#include "model/runner.h"
+
+namespace foretoken {
+
+class Laboratory {
+ public:
+  using Loader = std::function<std::unique_ptr<Decoder>(Ops&)>;
+  // Puts something between the model and its backend (negative controls).
+  using Wrapper = std::function<std::unique_ptr<Ops>(std::unique_ptr<Ops>)>;
+
+  Laboratory(std::string gemm_order, Loader load, Wrapper wrap = {});
+  ~Laboratory();
+
+  // What all cells must give: each request alone in plain scalar code on one thread, whole prompts,
+  // no cache, no trees.
+  static Cell base_cell();
+
+  // Answers in the order of the requests. `truth`: prompts with outputs, what the drafter may
+  // guess from. With the cache on every request is answered twice, the second time from the cache;
+  // the second answers follow the first.
+  std::vector<TokenDelta> run(const Cell& cell, const std::vector<Request>& requests,
+                              const std::vector<std::vector<Token>>& truth = {});
+
+  std::uint64_t vocab();
+
+  // Of all runs since the start: proof that the conditions did occur.
+  struct Occurrences {
+    std::uint64_t cached_tokens = 0, retractions = 0, proposed = 0, accepted = 0;
+  };
+  const Occurrences& occurrences() const { return occurrences_; }
+
+ private:
+  struct Bench;
+  Bench& bench(const std::string& isa, int threads);
+
+  std::string gemm_order_;
+  Loader load_;
+  Wrapper wrap_;
+  std::map<std::pair<std::string, int>, std::unique_ptr<Bench>> benches_;
+  Occurrences occurrences_;
+};
+
+// ISAs that this machine has, the best one last.
+std::vector<std::string> available_isas();
+
+// The first difference between the answers of a cell and the base answers (once, or twice in a
+// row), or empty.
+std::string first_difference(const std::vector<TokenDelta>& answers,
+                             const std::vector<TokenDelta>& base);
+
+}  // namespace foretoken

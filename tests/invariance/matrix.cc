@@ -1,0 +1,99 @@
+#include "invariance/matrix.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace foretoken {
+namespace {
+
+constexpr std::array kThreads{1, 2, 4};
+constexpr std::array kCompanies{Company::kAlone, Company::kTogether, Company::kReversed};
+constexpr std::array kChunks{1, 7, 16, 64, -1};
+constexpr std::array kCaches{false, true};
+constexpr std::array kPreemptions{0, 3};
+constexpr std::array kPressures{false, true};
+constexpr std::array kTrees{
+    TreeShape{.nodes = 1, .depth = 0, .topk = 0, .truth = 0.0},
+    TreeShape{.nodes = 2, .depth = 1, .topk = 1, .truth = 0.9},
+    TreeShape{.nodes = 5, .depth = 4, .topk = 1, .truth = 1.0},
+    TreeShape{.nodes = 8, .depth = 3, .topk = 4, .truth = 0.6},
+    TreeShape{.nodes = 16, .depth = 15, .topk = 2, .truth = 0.0},
+    TreeShape{.nodes = 64, .depth = 6, .topk = 8, .truth = 0.5},
+    TreeShape{.nodes = 64, .depth = 63, .topk = 2, .truth = 0.95},
+};
+
+const char* name_of(Company company) {
+  switch (company) {
+    case Company::kAlone:
+      return "alone";
+    case Company::kTogether:
+      return "together";
+    case Company::kReversed:
+      return "reversed";
+  }
+  return "?";
+}
+
+}  // namespace
+
+std::string Cell::str() const {
+  return fmt::format(
+      "{}, {} threads, {}, chunk {}, cache {}, preempt every {}, {}, trees of {} nodes (depth {}, "
+      "topk {}, truth {})",
+      isa, threads, name_of(company), chunk, cache ? "on" : "off", preempt_every,
+      pressure ? "few pages" : "many pages", trees.nodes, trees.depth, trees.topk, trees.truth);
+}
+
+Matrix::Matrix(std::vector<std::string> isas)
+    : isas_(std::move(isas)),
+      sizes_{isas_.size(),   kThreads.size(),     kCompanies.size(), kChunks.size(),
+             kCaches.size(), kPreemptions.size(), kPressures.size(), kTrees.size()} {}
+
+std::uint64_t Matrix::num_cells() const {
+  std::uint64_t cells = 1;
+  for (const std::size_t size : sizes_) cells *= size;
+  return cells;
+}
+
+Cell Matrix::cell(std::uint64_t number) const {
+  std::array<std::size_t, kAxes> at;
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    at[axis] = number % sizes_[axis];
+    number /= sizes_[axis];
+  }
+  return {.isa = isas_[at[0]],
+          .threads = kThreads[at[1]],
+          .company = kCompanies[at[2]],
+          .chunk = kChunks[at[3]],
+          .cache = kCaches[at[4]],
+          .preempt_every = kPreemptions[at[5]],
+          .pressure = kPressures[at[6]],
+          .trees = kTrees[at[7]]};
+}
+
+std::uint64_t Matrix::number_of(const std::array<std::size_t, kAxes>& coordinates) const {
+  std::uint64_t number = 0;
+  for (std::size_t axis = kAxes; axis-- > 0;) number = number * sizes_[axis] + coordinates[axis];
+  return number;
+}
+
+std::vector<std::uint64_t> Matrix::sweep() const { return sweep_axes(kAxes); }
+std::vector<std::uint64_t> Matrix::isa_sweep() const { return sweep_axes(1); }
+
+// Of the first `count` axes; the first is the ISA.
+std::vector<std::uint64_t> Matrix::sweep_axes(std::size_t count) const {
+  // The best ISA, two threads, together, chunks of 64, cache on, trees of 8 nodes.
+  const std::array<std::size_t, kAxes> usual{isas_.size() - 1, 1, 1, 3, 1, 0, 0, 3};
+  std::vector<std::uint64_t> cells{number_of(usual)};
+  for (std::size_t axis = 0; axis < count; ++axis)
+    for (std::size_t value = 0; value < sizes_[axis]; ++value) {
+      if (value == usual[axis]) continue;
+      auto varied = usual;
+      varied[axis] = value;
+      cells.push_back(number_of(varied));
+    }
+  return cells;
+}
+
+}  // namespace foretoken

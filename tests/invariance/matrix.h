@@ -1,0 +1,53 @@
+#pragma once
+// The axes along which nothing may change, and the cells between them. A cell has a number, its
+// coordinates in mixed radix, so that a failure can be run again alone.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace foretoken {
+
+struct TreeShape {
+  int nodes = 1;  // root included; 1: plain decoding
+  int depth = 0;
+  int topk = 0;
+  double truth = 0.0;  // how often the drafter guesses right
+};
+
+enum class Company { kAlone, kTogether, kReversed };  // who else is in the batch
+
+struct Cell {
+  std::string isa;
+  int threads;
+  Company company;
+  int chunk;  // -1: whole prompts
+  bool cache;
+  int preempt_every;  // 0: never
+  bool pressure;      // hardly more pages than the longest request needs
+  TreeShape trees;
+
+  std::string str() const;
+};
+
+class Matrix {
+ public:
+  // isas: those that this machine has, the best one last.
+  explicit Matrix(std::vector<std::string> isas);
+
+  std::uint64_t num_cells() const;
+  Cell cell(std::uint64_t number) const;
+  // The usual cell, and for each value of each axis the usual cell with that value.
+  std::vector<std::uint64_t> sweep() const;
+  std::vector<std::uint64_t> isa_sweep() const;  // the usual cell under each ISA
+
+ private:
+  static constexpr std::size_t kAxes = 8;
+  std::vector<std::uint64_t> sweep_axes(std::size_t count) const;
+  std::uint64_t number_of(const std::array<std::size_t, kAxes>& coordinates) const;
+  std::vector<std::string> isas_;
+  std::array<std::size_t, kAxes> sizes_;
+};
+
+}  // namespace foretoken
