@@ -33,6 +33,7 @@ struct ServerConfig {
   SamplingDefaults sampling_defaults;
   std::int64_t vocab = 0;
   std::int64_t context_length = 0;
+  int max_running_requests = 0;
   std::vector<Token> eos;         // stop tokens unless ignore_eos
   std::uint64_t random_seed = 0;  // of requests without a seed
   bool skip_tokenizer_init = false;
@@ -44,6 +45,8 @@ struct ServerConfig {
   bool stream_include_usage = false;  // --stream-response-default-include-usage
   int stream_interval = 1;
   bool allow_auto_truncate = false;
+  double request_timeout_seconds = 0;  // of requests that name none; 0: no limit
+  bool handle_signals = true;           // drain on SIGTERM and SIGINT
   double drain_seconds = 30;  // how long running requests may finish after SIGTERM
   std::size_t max_body_bytes = std::size_t{64} << 20;
   double startup_seconds = 0;  // filled when ready

@@ -1,0 +1,140 @@
+#include "server/chat_prompt.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <fmt/format.h>
+
+namespace foretoken {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::array<std::string_view, 6> kRoles = {"system", "user",     "assistant",
+                                                    "tool",   "function", "developer"};
+
+// Content is a text, null, or a list of text parts.
+void check_content(Fields& message) {
+  const json::value* content = message.find("content");
+  if (content == nullptr || content->is_string()) return;
+  if (!content->is_array())
+    return message.refuse_field(
+        "content", fmt::format("Input should be a valid string or list (found {})",
+                               json_kind(*content)));
+  std::size_t index = 0;
+  for (const json::value& item : content->get_array()) {
+    const std::string path = fmt::format("{}.content.{}", message.path(), index++);
+    if (!item.is_object())
+      return message.refuse(fmt::format("{}: Input should be a valid dictionary (found {})", path,
+                                        json_kind(item)));
+    Fields part(item.get_object(), path, message.fault());
+    part.require("type");
+    const std::string type = part.string("type").value_or("");
+    if (message.ok() && type != "text")
+      part.refuse(
+          fmt::format("{}: content of type '{}' is not supported: this model reads text only",
+                      path, type));
+    part.require("text");
+    part.string("text");
+  }
+}
+
+void check_messages(Fields& fields) {
+  fields.require("messages");
+  const json::array* messages = fields.array("messages");
+  if (messages == nullptr) return;
+  if (messages->empty())
+    fields.refuse_field("messages", "List should have at least 1 item after validation, not 0");
+  std::size_t index = 0;
+  for (const json::value& item : *messages) {
+    const std::string path = fmt::format("{}.messages.{}", fields.path(), index++);
+    if (!item.is_object())
+      return fields.refuse(fmt::format("{}: Input should be a valid dictionary (found {})", path,
+                                       json_kind(item)));
+    Fields message(item.get_object(), path, fields.fault());
+    message.require("role");
+    const auto role = message.string("role");
+    if (role && std::find(kRoles.begin(), kRoles.end(), *role) == kRoles.end())
+      message.refuse_field("role", fmt::format("Input should be 'system', 'user', 'assistant', "
+                                               "'tool', 'function' or 'developer' (found '{}')",
+                                               *role));
+    if (role && (*role == "user" || *role == "system")) message.require("content");
+    check_content(message);
+  }
+}
+
+void check_tools(Fields& fields) {
+  const json::array* tools = fields.array("tools");
+  if (tools == nullptr) return;
+  std::size_t index = 0;
+  for (const json::value& item : *tools) {
+    const std::string path = fmt::format("{}.tools.{}", fields.path(), index++);
+    if (!item.is_object())
+      return fields.refuse(fmt::format("{}: Input should be a valid dictionary (found {})", path,
+                                       json_kind(item)));
+  }
+}
+
+// True: the template gets the tools.
+bool read_tool_choice(Fields& fields) {
+  const json::value* choice = fields.find("tool_choice");
+  if (choice == nullptr || *choice == "auto") return true;
+  if (*choice == "none") return false;
+  if (*choice == "required" || choice->is_object())
+    fields.refuse(
+        "tool_choice other than 'auto' and 'none' is not supported: this server does not "
+        "constrain the output by a grammar");
+  else
+    fields.refuse_field("tool_choice",
+                        "Input should be 'auto', 'required', 'none' or a valid dictionary");
+  return false;
+}
+
+bool ends_with_assistant(const json::object& body) {
+  const json::value& last = body.at("messages").get_array().back();
+  const json::value* role = last.get_object().if_contains("role");
+  return role != nullptr && *role == "assistant";
+}
+
+}  // namespace
+
+Result<std::string> render_chat(const ServerContext& context, Fields& fields) {
+  check_messages(fields);
+  check_tools(fields);
+  const bool with_tools = read_tool_choice(fields);
+  const auto wants_continuation = fields.boolean("continue_final_message");
+  const auto wants_opening = fields.boolean("add_generation_prompt");
+  const json::object* kwargs = fields.object("chat_template_kwargs");
+  const auto effort = fields.string("reasoning_effort");
+  if (!fields.ok()) return *fields.fault();
+  if (context.tokenizer == nullptr)
+    return Refusal{"messages need a tokenizer, and this server runs with --skip-tokenizer-init: "
+                   "send input_ids to /generate"};
+  if (context.chat_template == nullptr)
+    return Refusal{"this model has no chat template: start the server with --chat-template"};
+
+  const json::object& body = fields.all();
+  const bool continues = wants_continuation.value_or(false) && ends_with_assistant(body);
+  if (continues && wants_opening.value_or(false))
+    return Refusal{
+        "Cannot set both `continue_final_message` and `add_generation_prompt` to True."};
+  json::object request;
+  request["messages"] = body.at("messages");
+  if (with_tools && fields.has("tools") && !body.at("tools").get_array().empty())
+    request["tools"] = body.at("tools");
+  if (fields.has("documents")) request["documents"] = body.at("documents");
+  request["add_generation_prompt"] = wants_opening.value_or(!continues);
+  request["continue_final_message"] = continues;
+  json::object variables;
+  if (effort) variables["reasoning_effort"] = *effort;
+  if (kwargs != nullptr)
+    for (const auto& [key, value] : *kwargs) variables[key] = value;
+  request["chat_template_kwargs"] = std::move(variables);
+  return context.chat_template->render(json::serialize(request), MessageForm::kOpenAi);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,94 @@
+#include "server/choice.h"
+
+#include <iterator>
+#include <utility>
+
+namespace foretoken {
+namespace {
+
+ChoiceEnd abort_end(std::string message, int status) {
+  ChoiceEnd end{.kind = ChoiceEnd::Kind::kAbort, .message = std::move(message), .status = status};
+  return end;
+}
+
+}  // namespace
+
+Choice::Choice(const Tokenizer* tokenizer, TextStream::Options options)
+    : keep_stop_(options.trim == StopTrim::kKeep), tokenizer_(tokenizer) {
+  // The matcher ignores empty strings but counts them, so indices agree.
+  stops_ = options.stops;
+  if (tokenizer != nullptr) stream_.emplace(*tokenizer, options);
+}
+
+void Choice::absorb(TokenDelta delta) {
+  if (end_) return;
+  prompt_scores_.insert(prompt_scores_.end(),
+                        std::make_move_iterator(delta.prompt_scores.begin()),
+                        std::make_move_iterator(delta.prompt_scores.end()));
+  auto tokens = std::move(delta.tokens);
+  const auto finished = std::move(delta.finish);
+  delta.tokens.clear();
+  delta.prompt_scores.clear();
+  counters_ = std::move(delta);
+  const bool ends_in_stop = finished && finished->reason == FinishReason::kStop;
+  for (std::size_t i = 0; i < tokens.size() && !end_; ++i)
+    push(std::move(tokens[i]), ends_in_stop && i + 1 == tokens.size());
+  if (finished && !end_) finish(*finished);
+}
+
+void Choice::push(SampledToken token, bool is_stop) {
+  text_begin_.push_back(decoded_bytes_);
+  tokens_.push_back(std::move(token));
+  if (!stream_) return;
+  if (is_stop && !keep_stop_) return;  // the stop token counts, but is not shown
+  const Token id = tokens_.back().token;
+  decoded_bytes_ += tokenizer_->piece(id).size();
+  const StopScan scan = stream_->push(id);
+  text_ += scan.text;
+  if (scan.stop) stop_at(scan);
+}
+
+void Choice::stop_at(const StopScan& scan) {
+  end_ = ChoiceEnd{.kind = ChoiceEnd::Kind::kStop,
+                   .matched_token = {},
+                   .matched_text = stops_[static_cast<std::size_t>(*scan.stop)],
+                   .message = {}};
+}
+
+void Choice::finish(const Finish& finish) {
+  if (stream_) {
+    const StopScan rest = stream_->finish();
+    text_ += rest.text;
+    if (rest.stop) return stop_at(rest);
+  }
+  switch (finish.reason) {
+    case FinishReason::kStop:
+      end_ = ChoiceEnd{.kind = ChoiceEnd::Kind::kStop,
+                       .matched_token = finish.stop_token,
+                       .matched_text = {},
+                       .message = {}};
+      return;
+    case FinishReason::kLength:
+      end_ = ChoiceEnd{};
+      return;
+    case FinishReason::kCancelled:
+      end_ = abort_end(finish.message.empty() ? "Abort in waiting queue or running batch"
+                                              : finish.message,
+                       0);
+      return;
+    case FinishReason::kDeadline:
+      end_ = abort_end(finish.message.empty() ? "the request's time is over" : finish.message, 503);
+      return;
+    case FinishReason::kOutOfMemory:
+      end_ = abort_end(
+          finish.message.empty() ? "the request does not fit into the KV cache" : finish.message,
+          500);
+      return;
+    case FinishReason::kShutdown:
+      end_ = abort_end(finish.message.empty() ? "the server is shutting down" : finish.message,
+                       503);
+      return;
+  }
+}
+
+}  // namespace foretoken

@@ -1,0 +1,285 @@
+#include "server/generation.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "server/json_writer.h"
+#include "server/request_log.h"
+
+namespace foretoken {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Unsent bytes above which a stream takes no more tokens from the engine.
+constexpr std::size_t kMaxBacklog = 256 << 10;
+
+double seconds_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+class Generation : public std::enable_shared_from_this<Generation> {
+ public:
+  Generation(ServerContext& context, std::shared_ptr<Exchange> exchange, GenerationPlan plan)
+      : context_(context),
+        exchange_(std::move(exchange)),
+        format_(std::move(plan.format)),
+        stream_(plan.stream),
+        errors_(plan.errors),
+        stream_interval_(static_cast<std::size_t>(std::max(1, plan.stream_interval))),
+        plans_(std::move(plan.choices)) {}
+
+  ~Generation() {
+    for (const auto& id : claimed_) context_.running_ids.release(id);
+  }
+
+  void start();
+
+ private:
+  struct Timing {
+    std::shared_ptr<TokenStream> stream;
+    Clock::time_point last_token;
+    bool done = false;
+  };
+
+  bool submit_all();
+  void refuse(const Refusal& refusal);
+  void wake();
+  void pump();
+  void take(std::size_t i);
+  void on_end(std::size_t i);
+  bool is_due(const RunningChoice& choice) const;
+  void show_progress();
+  void answer();
+  void on_closed();
+  const RunningChoice* failed_before_output() const;
+
+  ServerContext& context_;
+  std::shared_ptr<Exchange> exchange_;
+  std::unique_ptr<AnswerFormat> format_;
+  bool stream_;
+  ErrorStyle errors_;
+  std::size_t stream_interval_;
+  std::vector<ChoicePlan> plans_;
+  std::vector<std::string> claimed_;
+
+  Clock::time_point arrived_ = Clock::now();
+  std::vector<RunningChoice> choices_;
+  std::vector<Timing> timings_;  // beside choices_
+  std::size_t running_ = 0;
+  bool stream_open_ = false;
+  bool over_ = false;
+  std::atomic<bool> awake_{false};  // a pump is posted
+};
+
+void Generation::start() {
+  if (context_.draining) return refuse({"the server is shutting down", 503});
+  exchange_->on_closed([self = shared_from_this()] { self->on_closed(); });
+  exchange_->on_drained([self = shared_from_this()] { self->pump(); });
+  if (!submit_all())
+    for (const auto& timing : timings_) timing.stream->cancel();
+}
+
+bool Generation::submit_all() {
+  for (const ChoicePlan& plan : plans_) {
+    if (!context_.running_ids.claim(plan.request.id)) {
+      refuse({"Duplicate request ID detected: " + plan.request.id, 400});
+      return false;
+    }
+    claimed_.push_back(plan.request.id);
+  }
+  choices_.reserve(plans_.size());
+  for (ChoicePlan& plan : plans_) {
+    Request request = plan.request;
+    request.stream =
+        std::make_shared<TokenStream>([weak = weak_from_this()] {
+          if (const auto self = weak.lock()) self->wake();
+        });
+    timings_.push_back({request.stream, {}, false});
+    choices_.emplace_back(std::move(plan), context_.tokenizer);
+    choices_.back().index = static_cast<int>(choices_.size()) - 1;
+    ++running_;
+    log_received(context_.config, exchange_->request(), request);
+    if (const auto refusal = context_.engine.submit(std::move(request))) {
+      refuse(*refusal);
+      return false;
+    }
+  }
+  plans_.clear();
+  return true;
+}
+
+void Generation::refuse(const Refusal& refusal) {
+  over_ = true;
+  exchange_->reply(error_reply(errors_, refusal));
+}
+
+// On the engine's thread.
+void Generation::wake() {
+  if (!awake_.exchange(true)) exchange_->post([self = shared_from_this()] { self->pump(); });
+}
+
+void Generation::pump() {
+  awake_ = false;
+  if (over_) return;
+  if (stream_ && exchange_->backlog() > kMaxBacklog) return;  // pumped again when drained
+  for (std::size_t i = 0; i < choices_.size(); ++i)
+    if (!timings_[i].done) take(i);
+  if (stream_) show_progress();
+  if (running_ == 0) answer();
+}
+
+void Generation::take(std::size_t i) {
+  auto delta = timings_[i].stream->take();
+  if (!delta) return;
+  Choice& choice = choices_[i].choice;
+  const auto before = choice.tokens().size();
+  choice.absorb(*std::move(delta));
+  const auto gained = static_cast<std::int64_t>(choice.tokens().size() - before);
+  const auto now = Clock::now();
+  if (gained > 0) {
+    if (before == 0)
+      context_.metrics.observe_first_token(seconds_between(arrived_, now));
+    else
+      context_.metrics.observe_tokens(gained, seconds_between(timings_[i].last_token, now));
+    timings_[i].last_token = now;
+  }
+  if (choice.is_finished()) on_end(i);
+}
+
+void Generation::on_end(std::size_t i) {
+  RunningChoice& running = choices_[i];
+  timings_[i].done = true;
+  timings_[i].stream->cancel();  // the engine may not know of a stop string yet
+  --running_;
+  running.seconds = seconds_between(arrived_, Clock::now());
+  context_.metrics.observe_finished(
+      {.prompt_tokens =
+           running.first_of_prompt ? static_cast<std::int64_t>(running.prompt.size()) : 0,
+       .cached_tokens = running.first_of_prompt ? running.choice.counters().cached_tokens : 0,
+       .completion_tokens = static_cast<std::int64_t>(running.choice.tokens().size()),
+       .e2e_seconds = running.seconds,
+       .aborted = running.choice.end()->kind == ChoiceEnd::Kind::kAbort});
+  log_finished(context_.config, running);
+}
+
+bool Generation::is_due(const RunningChoice& choice) const {
+  const std::size_t fresh = choice.choice.tokens().size() - choice.shown_tokens;
+  if (choice.choice.is_finished()) return true;
+  return fresh > 0 && (!choice.opened || fresh >= stream_interval_);
+}
+
+void Generation::show_progress() {
+  if (!stream_open_ && failed_before_output() != nullptr) return;  // answered with its status
+  std::string events;
+  for (RunningChoice& choice : choices_) {
+    if (choice.closed || !is_due(choice)) continue;
+    format_->write_event(choice, events);
+    choice.opened = true;
+    choice.shown_text = choice.choice.text().size();
+    choice.shown_tokens = choice.choice.tokens().size();
+    choice.closed = choice.choice.is_finished();
+  }
+  if (events.empty()) return;
+  if (!stream_open_) exchange_->start_stream("text/event-stream; charset=utf-8");
+  stream_open_ = true;
+  exchange_->send(std::move(events));
+}
+
+// The choice whose failure is the whole answer: nobody produced anything.
+const RunningChoice* Generation::failed_before_output() const {
+  const RunningChoice* failed = nullptr;
+  for (const RunningChoice& choice : choices_) {
+    const auto& end = choice.choice.end();
+    if (!end || end->kind != ChoiceEnd::Kind::kAbort || end->status == 0) return nullptr;
+    failed = &choice;
+  }
+  return failed;
+}
+
+void Generation::answer() {
+  over_ = true;
+  if (const auto* failed = failed_before_output(); failed != nullptr && !stream_open_) {
+    const auto& end = *failed->choice.end();
+    return exchange_->reply(error_reply(errors_, {end.message, end.status}));
+  }
+  if (!stream_) return exchange_->reply(format_->whole(choices_));
+  std::string ending;
+  format_->write_ending(choices_, ending);
+  append_event(ending, "[DONE]");
+  exchange_->send(std::move(ending));
+  exchange_->finish_stream();
+}
+
+void Generation::on_closed() {
+  over_ = true;
+  for (std::size_t i = 0; i < choices_.size(); ++i) {
+    if (timings_[i].done) continue;
+    timings_[i].stream->cancel();
+    context_.metrics.observe_finished(
+        {.completion_tokens = static_cast<std::int64_t>(choices_[i].choice.tokens().size()),
+         .e2e_seconds = seconds_between(arrived_, Clock::now()),
+         .aborted = true});
+    log_disconnected(context_.config, choices_[i]);
+  }
+}
+
+std::string_view error_type(int status) {
+  switch (status) {
+    case 400:
+    case 413:
+      return "BadRequestError";
+    case 404:
+      return "NotFoundError";
+    case 429:
+      return "RateLimitError";
+    case 503:
+      return "ServiceUnavailableError";
+    default:
+      return "InternalServerError";
+  }
+}
+
+}  // namespace
+
+RunningChoice::RunningChoice(ChoicePlan&& plan, const Tokenizer* tokenizer)
+    : id(std::move(plan.request.id)),
+      prompt_index(plan.prompt_index),
+      first_of_prompt(plan.first_of_prompt),
+      prompt(std::move(plan.request.prompt)),
+      sampling(std::move(plan.request.sampling)),
+      choice(tokenizer, std::move(plan.text)) {}
+
+std::string error_json(ErrorStyle style, const Refusal& refusal) {
+  JsonWriter json;
+  json.begin_object();
+  if (style == ErrorStyle::kNative) {
+    json.key("error").begin_object().field("message", refusal.message).end_object();
+  } else {
+    json.field("object", "error").field("message", refusal.message);
+    json.field("type", error_type(refusal.status)).field_null("param");
+    json.field("code", refusal.status);
+  }
+  json.end_object();
+  return json.take();
+}
+
+HttpReply error_reply(ErrorStyle style, const Refusal& refusal) {
+  return {.status = refusal.status, .body = error_json(style, refusal)};
+}
+
+void append_event(std::string& out, std::string_view json) {
+  out += "data: ";
+  out += json;
+  out += "\n\n";
+}
+
+void start_generation(ServerContext& context, std::shared_ptr<Exchange> exchange,
+                      GenerationPlan plan) {
+  Exchange& on = *exchange;
+  auto generation = std::make_shared<Generation>(context, std::move(exchange), std::move(plan));
+  on.post([generation] { generation->start(); });
+}
+
+}  // namespace foretoken

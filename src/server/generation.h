@@ -1,0 +1,79 @@
+#pragma once
+// Generation: one HTTP request's choices from submission to the last byte. Submits to the engine,
+// takes tokens as they come, lets an AnswerFormat word them, sends. Not a format and not text rules.
+// Runs on the exchange's strand; the engine only wakes it. A client that reads slowly makes it take
+// tokens later and in bigger pieces, never block or buffer without bound; one that leaves cancels
+// its choices.
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/request.h"
+#include "server/choice.h"
+#include "server/http_message.h"
+#include "server/server_context.h"
+
+namespace foretoken {
+
+enum class ErrorStyle { kOpenAi, kNative };
+HttpReply error_reply(ErrorStyle style, const Refusal& refusal);
+std::string error_json(ErrorStyle style, const Refusal& refusal);
+
+// What to generate for one choice.
+struct ChoicePlan {
+  Request request;  // without stream
+  TextStream::Options text;
+  int prompt_index = 0;
+  bool first_of_prompt = true;  // counts the prompt's tokens in usage
+};
+
+// A choice at work, as formats see it.
+struct RunningChoice {
+  RunningChoice(ChoicePlan&& choice_plan, const Tokenizer* tokenizer);
+
+  int index = 0;  // in the answer
+  std::string id;
+  int prompt_index = 0;
+  bool first_of_prompt = true;
+  std::vector<Token> prompt;
+  SamplingParams sampling;
+  Choice choice;
+  std::size_t shown_text = 0;    // bytes of choice.text() in events so far
+  std::size_t shown_tokens = 0;  // tokens in events so far
+  bool opened = false;           // an event was written
+  bool closed = false;           // the event of its end was written
+  double seconds = 0;            // since the request arrived, set at the end
+};
+
+// Words an answer. One object per request; called on the strand.
+class AnswerFormat {
+ public:
+  virtual ~AnswerFormat() = default;
+  // Server-sent events for what `choice` gained since its last event; the caller moves the shown_*
+  // marks afterwards. May write nothing.
+  virtual void write_event(const RunningChoice& choice, std::string& out) = 0;
+  // What follows the last choice's last event, before [DONE].
+  virtual void write_ending(const std::vector<RunningChoice>& choices, std::string& out) = 0;
+  // The answer of a request that does not stream.
+  virtual HttpReply whole(const std::vector<RunningChoice>& choices) = 0;
+};
+
+struct GenerationPlan {
+  std::vector<ChoicePlan> choices;
+  bool stream = false;
+  ErrorStyle errors = ErrorStyle::kOpenAi;
+  int stream_interval = 1;  // tokens per event at least
+  std::unique_ptr<AnswerFormat> format;
+};
+
+// Starts answering `exchange`. From any thread.
+void start_generation(ServerContext& context, std::shared_ptr<Exchange> exchange,
+                      GenerationPlan plan);
+
+// Appends "data: <json>\n\n".
+void append_event(std::string& out, std::string_view json);
+
+}  // namespace foretoken

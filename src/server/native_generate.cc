@@ -1,0 +1,218 @@
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <fmt/format.h>
+
+#include "server/native_api.h"
+#include "server/native_format.h"
+#include "server/prompt_plan.h"
+
+namespace foretoken {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::int64_t kDefaultMaxNewTokens = 128;
+
+// The prompts of a body: `text` or `input_ids`, one or a list.
+struct Prompts {
+  std::vector<std::vector<Token>> tokens;
+  bool is_batch = false;
+};
+
+std::optional<Refusal> read_texts(const ServerContext& context, const json::value& text,
+                                  Prompts& out) {
+  const json::array one = text.is_string() ? json::array{text} : json::array{};
+  out.is_batch = text.is_array();
+  if (!text.is_string() && !text.is_array())
+    return Refusal{fmt::format("body.text: Input should be a valid string or list of strings "
+                               "(found {})",
+                               json_kind(text))};
+  for (const json::value& item : text.is_array() ? text.get_array() : one) {
+    if (!item.is_string())
+      return Refusal{"body.text: Input should be a valid string or list of strings"};
+    auto tokens = encode_prompt(context, item.get_string(), AddSpecial::kYes);
+    if (!tokens) return tokens.refusal();
+    out.tokens.push_back(*std::move(tokens));
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> read_ids(const json::array& ids, Prompts& out) {
+  const Refusal wrong{
+      "body.input_ids: Input should be a list of integers or a list of lists of integers"};
+  out.is_batch = !ids.empty() && ids.front().is_array();
+  if (!out.is_batch) {
+    auto tokens = token_list(ids);
+    if (!tokens) return wrong;
+    out.tokens.push_back(*std::move(tokens));
+    return std::nullopt;
+  }
+  for (const json::value& item : ids) {
+    auto tokens = item.is_array() ? token_list(item.get_array()) : std::nullopt;
+    if (!tokens) return wrong;
+    out.tokens.push_back(*std::move(tokens));
+  }
+  return std::nullopt;
+}
+
+Result<Prompts> read_prompts(const ServerContext& context, Fields& fields) {
+  const json::value* text = fields.find("text");
+  const json::array* ids = fields.array("input_ids");
+  if (!fields.ok()) return *fields.fault();
+  if ((text != nullptr) == (ids != nullptr))
+    return Refusal{"Either text or input_ids should be provided, and not both."};
+  Prompts out;
+  if (auto refusal = text != nullptr ? read_texts(context, *text, out) : read_ids(*ids, out))
+    return *refusal;
+  if (out.tokens.empty()) return Refusal{"the batch is empty: at least one prompt is needed"};
+  return out;
+}
+
+// Value `i` of a field that is one value for all prompts or a list with one for each. nullptr: none.
+class PerPrompt {
+ public:
+  PerPrompt(Fields& fields, std::string_view name, const Prompts& prompts)
+      : value_(fields.find(name)) {
+    const bool is_list = value_ != nullptr && value_->is_array() && prompts.is_batch;
+    list_ = is_list ? &value_->get_array() : nullptr;
+    if (list_ != nullptr && list_->size() != prompts.tokens.size())
+      fields.refuse(fmt::format("the length of {} ({}) should be that of the batch ({})", name,
+                                list_->size(), prompts.tokens.size()));
+  }
+  const json::value* at(std::size_t i) const {
+    return list_ == nullptr || i >= list_->size() ? value_ : &(*list_)[i];
+  }
+
+ private:
+  const json::value* value_;
+  const json::array* list_;
+};
+
+// token_ids_logprob: a list of ids, or for a batch a list of such lists.
+const json::value* wanted_ids(const Fields& fields, const Prompts& prompts, std::size_t i) {
+  const json::value* value = fields.find("token_ids_logprob");
+  if (value == nullptr || !value->is_array() || !prompts.is_batch) return value;
+  const json::array& list = value->get_array();
+  const bool nested = !list.empty() && !list.front().is_number();
+  return nested && i < list.size() ? &list[i] : value;
+}
+
+// The fields of one prompt as an object of their own, so that each is read in one way.
+json::object fields_of_prompt(Fields& fields, const Prompts& prompts, std::size_t i) {
+  json::object one;
+  for (const char* name : {"rid", "return_logprob", "logprob_start_len", "top_logprobs_num"}) {
+    const PerPrompt per_prompt(fields, name, prompts);
+    if (const json::value* value = per_prompt.at(i)) one[name] = *value;
+  }
+  if (const json::value* ids = wanted_ids(fields, prompts, i)) one["token_ids_logprob"] = *ids;
+  return one;
+}
+
+// sampling_params over the server's --preferred-sampling-params.
+Result<json::object> sampling_of_prompt(const ServerContext& context, Fields& fields,
+                                        const Prompts& prompts, std::size_t i) {
+  json::object out;
+  if (!context.config.preferred_sampling_params.empty()) {
+    auto preferred = parse_json_object(context.config.preferred_sampling_params);
+    if (!preferred) return preferred.refusal();
+    out = *std::move(preferred);
+  }
+  const json::value* asked = PerPrompt(fields, "sampling_params", prompts).at(i);
+  if (!fields.ok()) return *fields.fault();
+  if (asked == nullptr || asked->is_null()) return out;
+  if (!asked->is_object())
+    return Refusal{fmt::format(
+        "body.sampling_params: Input should be a valid dictionary (found {})", json_kind(*asked))};
+  for (const auto& [key, value] : asked->get_object()) out[key] = value;
+  return out;
+}
+
+std::optional<Refusal> plan_prompt(ServerContext& context, Fields& fields, Prompts& prompts,
+                                   std::size_t i, GenerationPlan& plan) {
+  auto sampling = sampling_of_prompt(context, fields, prompts, i);
+  if (!sampling) return sampling.refusal();
+  const json::object own = fields_of_prompt(fields, prompts, i);
+  Fields own_fields(own, fields.path(), fields.fault());
+  Fields sampling_fields(*sampling, "sampling_params", fields.fault());
+
+  PromptPlan prompt;
+  prompt.id = own_fields.string("rid").value_or("");
+  // One rid for a whole batch: its prompts are numbered.
+  const bool shares_id =
+      !prompt.id.empty() && prompts.is_batch && !fields.find("rid")->is_array();
+  if (shares_id) prompt.number_from = static_cast<int>(plan.choices.size());
+  if (prompt.id.empty()) prompt.id = new_request_id();
+  prompt.tokens = std::move(prompts.tokens[i]);
+  prompt.sampling = read_native_sampling(sampling_fields, context.config.vocab);
+  prompt.default_max_new_tokens = kDefaultMaxNewTokens;
+  const bool logprobs = own_fields.boolean("return_logprob").value_or(false);
+  const int top = read_top_logprobs(own_fields, "top_logprobs_num");
+  const auto start = own_fields.integer("logprob_start_len").value_or(-1);
+  const auto wanted = own_fields.tokens("token_ids_logprob");
+  if (start < -1)
+    fields.refuse(fmt::format("logprob_start_len must be at least -1, got {}.", start));
+  if (logprobs) {
+    prompt.top_logprobs = top;
+    prompt.logprob_start = start;
+    prompt.logprob_tokens = wanted.value_or(std::vector<Token>{});
+    if (prompt.logprob_tokens.size() > kMaxTopLogprobs)
+      fields.refuse(fmt::format("token_ids_logprob: at most {} ids", kMaxTopLogprobs));
+  }
+  prompt.cache_salt = read_cache_salt(fields);
+  prompt.deadline = read_deadline(fields, context.config);
+  if (!fields.ok()) return *fields.fault();
+  return add_prompt(context, std::move(prompt), plan);
+}
+
+void refuse_unsupported_fields(Fields& fields) {
+  fields.refuse_unsupported({"input_embeds"}, "send text or input_ids");
+  fields.refuse_unsupported({"image_data", "video_data", "audio_data"},
+                            "this model reads text only");
+  fields.refuse_unsupported({"return_hidden_states"}, "hidden states are not returned");
+  fields.refuse_unsupported({"lora_path"}, "adapters are not loaded");
+  fields.refuse_unsupported({"session_params"}, "there are no sessions");
+  fields.refuse_unsupported({"custom_logit_processor"}, "there are no custom logit processors");
+  fields.refuse_unsupported({"priority"}, "there is no priority scheduling");
+  fields.refuse_unsupported({"data_parallel_rank", "routed_dp_rank"},
+                            "there is one engine, rank 0");
+  fields.refuse_unsupported({"bootstrap_host", "bootstrap_port", "bootstrap_room"},
+                            "prefill and decode run in one process");
+  fields.refuse_unsupported({"return_routed_experts"}, "experts are not reported");
+}
+
+}  // namespace
+
+void handle_generate(ServerContext& context, const ExchangePtr& exchange) {
+  const auto refuse = [&](const Refusal& refusal) {
+    exchange->reply(error_reply(ErrorStyle::kNative, refusal));
+  };
+  const auto body = parse_json_object(exchange->request().body);
+  if (!body) return refuse(body.refusal());
+  std::optional<Refusal> fault;
+  Fields fields(*body, "body", fault);
+  refuse_unsupported_fields(fields);
+  const bool text_in_logprobs = fields.boolean("return_text_in_logprobs").value_or(false);
+  GenerationPlan plan;
+  plan.stream = fields.boolean("stream").value_or(false);
+  plan.errors = ErrorStyle::kNative;
+  plan.stream_interval = context.config.stream_interval;
+  auto prompts = read_prompts(context, fields);
+  if (!prompts) return refuse(prompts.refusal());
+  if (fault) return refuse(*fault);
+  for (std::size_t i = 0; i < prompts->tokens.size(); ++i)
+    if (const auto refusal = plan_prompt(context, fields, *prompts, i, plan))
+      return refuse(*refusal);
+  const bool is_list = prompts->is_batch || plan.choices.size() > 1;
+  plan.format = std::make_unique<NativeFormat>(
+      context,
+      NativeFormat::Options{.is_list = is_list, .text_in_logprobs = text_in_logprobs});
+  start_generation(context, exchange, std::move(plan));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,17 @@
+#pragma once
+// The lines of --log-requests: "Receive: ..." and "Finish: ...", as SGLang prints them. Levels: 0
+// metadata, 1 and sampling parameters, 2 and the beginning of prompt and output, 3 all of them.
+// Prompts are shown as token ids, because that is what the engine got. Functions without state.
+
+#include "engine/request.h"
+#include "server/generation.h"
+#include "server/http_message.h"
+#include "server/server_config.h"
+
+namespace foretoken {
+
+void log_received(const ServerConfig& config, const HttpRequest& http, const Request& request);
+void log_finished(const ServerConfig& config, const RunningChoice& choice);
+void log_disconnected(const ServerConfig& config, const RunningChoice& choice);
+
+}  // namespace foretoken

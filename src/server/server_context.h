@@ -1,0 +1,66 @@
+#pragma once
+// ServerContext: what every handler may use: configuration, engine, text, metrics, and the few
+// counters that requests share. Owned by the Server; thread-safe.
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "base/rng.h"
+#include "engine/engine_port.h"
+#include "server/metrics.h"
+#include "server/server_config.h"
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
+
+namespace foretoken {
+
+// Ids of requests that are being answered; a second request under the same id is refused, because
+// /abort_request could not tell them apart.
+class RunningIds {
+ public:
+  bool claim(const std::string& id) {
+    const std::lock_guard lock(mutex_);
+    return ids_.insert(id).second;
+  }
+  void release(const std::string& id) {
+    const std::lock_guard lock(mutex_);
+    ids_.erase(id);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_set<std::string> ids_;
+};
+
+struct ServerContext {
+  ServerContext(const ServerConfig& server_config, EnginePort& engine_port,
+                const Tokenizer* text_tokenizer, const ChatTemplate* text_template)
+      : config(server_config),
+        engine(engine_port),
+        tokenizer(text_tokenizer),
+        chat_template(text_template),
+        metrics(server_config.served_model_name) {}
+
+  // The seed of a request that names none.
+  std::uint64_t next_seed() { return mix_seed(config.random_seed, seeds_.fetch_add(1)); }
+
+  const ServerConfig& config;
+  EnginePort& engine;
+  const Tokenizer* tokenizer;          // null: ids in, ids out
+  const ChatTemplate* chat_template;   // null: no chat
+  Metrics metrics;
+  RunningIds running_ids;
+  std::atomic<bool> draining{false};
+
+ private:
+  std::atomic<std::uint64_t> seeds_{0};
+};
+
+// 32 random hexadecimal digits.
+std::string new_request_id();
+
+}  // namespace foretoken

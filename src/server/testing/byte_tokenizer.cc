@@ -1,0 +1,96 @@
+#include "server/testing/byte_tokenizer.h"
+
+#include <array>
+#include <fstream>
+#include <string>
+
+#include <unistd.h>
+
+#include "server/json_writer.h"
+
+namespace foretoken {
+namespace {
+
+std::string utf8_of(unsigned code) {
+  std::string out;
+  if (code < 0x80) {
+    out.push_back(static_cast<char>(code));
+  } else {
+    out.push_back(static_cast<char>(0xC0 | (code >> 6)));
+    out.push_back(static_cast<char>(0x80 | (code & 0x3F)));
+  }
+  return out;
+}
+
+// The printable stand-in of each byte in byte-level vocabularies: printable Latin-1 stands for
+// itself, the others follow from 256 on.
+std::array<std::string, 256> byte_names() {
+  std::array<std::string, 256> names;
+  unsigned next = 256;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const bool printable = (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) ||
+                           (byte >= 0xAE);
+    names[byte] = utf8_of(printable ? byte : next++);
+  }
+  return names;
+}
+
+constexpr std::array<const char*, 4> kSpecials = {"<|bos|>", "<|eos|>", "<|user|>",
+                                                  "<|assistant|>"};
+
+std::string tokenizer_json() {
+  JsonWriter json;
+  json.begin_object().field("version", "1.0").field_null("truncation").field_null("padding");
+  json.key("added_tokens").begin_array();
+  for (std::size_t i = 0; i < kSpecials.size(); ++i) {
+    json.begin_object().field("id", 256 + i).field("content", kSpecials[i]);
+    json.field("single_word", false).field("lstrip", false).field("rstrip", false);
+    json.field("normalized", false).field("special", true).end_object();
+  }
+  json.end_array().field_null("normalizer");
+  json.key("pre_tokenizer")
+      .raw(R"({"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":true})");
+  json.field_null("post_processor");
+  json.key("decoder")
+      .raw(R"({"type":"ByteLevel","add_prefix_space":true,"trim_offsets":true,"use_regex":true})");
+  json.key("model").begin_object().field("type", "BPE").field_null("dropout");
+  json.field_null("unk_token").field_null("continuing_subword_prefix");
+  json.field_null("end_of_word_suffix").field("fuse_unk", false).field("byte_fallback", false);
+  json.key("vocab").begin_object();
+  const auto names = byte_names();
+  for (std::size_t byte = 0; byte < 256; ++byte) json.field(names[byte], byte);
+  json.end_object().key("merges").begin_array().end_array().end_object().end_object();
+  return json.take();
+}
+
+constexpr const char* kTemplate =
+    "{{ bos_token }}{% for m in messages %}{% if m.role == 'assistant' %}<|assistant|>{{ m.content "
+    "}}<|eos|>{% else %}<|user|>{{ m.role }}:{{ m.content }}{% endif %}{% endfor %}{% if tools "
+    "%}[{{ tools | length }} tools]{% endif %}{% if thinking %}[thinking]{% endif %}{% if "
+    "add_generation_prompt %}<|assistant|>{% endif %}";
+
+}  // namespace
+
+ByteTokenizerFolder::ByteTokenizerFolder() {
+  std::string name = (std::filesystem::temp_directory_path() / "byte_tokenizer_XXXXXX").string();
+  path_ = mkdtemp(name.data());
+  std::ofstream(path_ / "tokenizer.json") << tokenizer_json();
+  JsonWriter config;
+  config.begin_object().field("tokenizer_class", "PreTrainedTokenizerFast");
+  config.field("bos_token", "<|bos|>").field("eos_token", "<|eos|>");
+  config.field("chat_template", kTemplate).end_object();
+  std::ofstream(path_ / "tokenizer_config.json") << config.take();
+}
+
+ByteTokenizerFolder::~ByteTokenizerFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::vector<Token> byte_tokens(std::string_view text) {
+  std::vector<Token> out;
+  for (const char byte : text) out.push_back(static_cast<unsigned char>(byte));
+  return out;
+}
+
+}  // namespace foretoken

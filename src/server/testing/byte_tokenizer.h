@@ -1,0 +1,29 @@
+#pragma once
+// A tokenizer folder made by a test: byte-level, ids 0..255 are the bytes, then a few special
+// tokens, and a small chat template. So tests can write down token ids as characters.
+
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "base/types.h"
+
+namespace foretoken {
+
+inline constexpr Token kByteBos = 256, kByteEos = 257, kByteUser = 258, kByteAssistant = 259;
+inline constexpr int kByteVocab = 260;
+
+// Writes the folder and removes it at the end.
+class ByteTokenizerFolder {
+ public:
+  ByteTokenizerFolder();
+  ~ByteTokenizerFolder();
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::vector<Token> byte_tokens(std::string_view text);
+
+}  // namespace foretoken

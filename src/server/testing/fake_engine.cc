@@ -1,0 +1,138 @@
+#include "server/testing/fake_engine.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace foretoken {
+namespace {
+
+SampledToken scored(const Request& request, Token token) {
+  SampledToken out;
+  out.token = token;
+  if (!request.sampling.wants_logprobs()) return out;
+  out.logprob = -0.25F;
+  for (int i = 0; i < request.sampling.top_logprobs; ++i)
+    out.top.push_back({(token + i) % 256, -0.25F - static_cast<float>(i)});
+  for (const Token wanted : request.sampling.logprob_tokens)
+    out.token_logprobs.push_back(-static_cast<float>(wanted));
+  return out;
+}
+
+std::vector<SampledToken> prompt_scores(const Request& request) {
+  std::vector<SampledToken> out;
+  if (request.logprob_start < 0) return out;
+  for (auto i = static_cast<std::size_t>(request.logprob_start); i < request.prompt.size(); ++i) {
+    out.push_back(scored(request, request.prompt[i]));
+    if (i == 0) {
+      out.back() = {};
+      out.back().token = request.prompt[0];
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+FakeEngine::FakeEngine(Script script)
+    : script_(std::move(script)), thread_([this] { loop(); }) {}
+
+FakeEngine::~FakeEngine() {
+  stop_ = true;
+  thread_.join();
+}
+
+std::optional<Refusal> FakeEngine::submit(Request request) {
+  const std::lock_guard lock(mutex_);
+  if (refusal) return refusal;
+  Running running{request, script_(request)};
+  received_.push_back(request);
+  received_.back().stream.reset();
+  running_.push_back(std::move(running));
+  return std::nullopt;
+}
+
+void FakeEngine::abort(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  for (Running& running : running_)
+    if (running.request.id == id || running.request.id.starts_with(id + "_"))
+      running.aborted = true;
+}
+
+void FakeEngine::abort_all() {
+  const std::lock_guard lock(mutex_);
+  for (Running& running : running_) running.aborted = true;
+}
+
+std::future<bool> FakeEngine::flush_cache() {
+  std::promise<bool> promise;
+  promise.set_value(running() == 0);
+  return promise.get_future();
+}
+
+EngineStats FakeEngine::stats() const {
+  EngineStats stats;
+  stats.running = running();
+  stats.total_tokens = 4096;
+  stats.used_tokens = 16 * stats.running;
+  return stats;
+}
+
+std::vector<Request> FakeEngine::received() const {
+  const std::lock_guard lock(mutex_);
+  return received_;
+}
+
+int FakeEngine::running() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int>(running_.size());
+}
+
+void FakeEngine::loop() {
+  while (!stop_) {
+    std::this_thread::sleep_for(pace);
+    const std::lock_guard lock(mutex_);
+    std::erase_if(running_, [this](Running& running) { return !step(running); });
+  }
+}
+
+bool FakeEngine::step(Running& running) {
+  const Request& request = running.request;
+  TokenDelta delta;
+  const auto end = [&](FinishReason reason) { delta.finish = Finish{reason, kNoToken, {}}; };
+  if (request.stream->cancelled()) {
+    ++cancelled_;
+    end(FinishReason::kCancelled);
+  } else if (running.aborted) {
+    end(FinishReason::kCancelled);
+  } else if (failure && static_cast<int>(running.done) >= failure_after) {
+    delta.finish = failure;
+  } else if (request.max_new_tokens == 0) {
+    delta.prompt_scores = prompt_scores(request);
+    end(FinishReason::kLength);
+  }
+  if (running.done == 0) {
+    if (!delta.finish) delta.prompt_scores = prompt_scores(request);
+    delta.cached_tokens = 1;
+  }
+  const auto& stops = request.sampling.stop_tokens;
+  for (int i = 0; i < tokens_per_step && !delta.finish; ++i) {
+    const Token token = running.done < running.script.size() ? running.script[running.done] : 'x';
+    ++running.done;
+    delta.tokens.push_back(scored(request, token));
+    if (std::find(stops.begin(), stops.end(), token) != stops.end())
+      delta.finish = Finish{FinishReason::kStop, token, {}};
+    else if (static_cast<int>(running.done) >= request.max_new_tokens)
+      end(FinishReason::kLength);
+  }
+  if (with_drafts) {
+    delta.verify_steps = static_cast<int>(running.done + 1) / 2;
+    delta.proposed_drafts = 3 * delta.verify_steps;
+    delta.accepted_drafts = delta.verify_steps;
+    delta.accept_histogram = {0, delta.verify_steps};
+  }
+  const bool more = !delta.finish;
+  request.stream->push(std::move(delta));
+  return more;
+}
+
+}  // namespace foretoken

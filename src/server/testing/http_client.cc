@@ -1,0 +1,133 @@
+#include "server/testing/http_client.h"
+
+#include <cstdlib>
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+namespace foretoken {
+namespace {
+
+// Value of a header, its name given in lower case as the server writes it.
+std::string header_value(const std::string& head, const std::string& name) {
+  const auto at = head.find("\r\n" + name + ": ");
+  if (at == std::string::npos) return {};
+  const auto begin = at + name.size() + 4;
+  return head.substr(begin, head.find("\r\n", begin) - begin);
+}
+
+}  // namespace
+
+HttpClient::HttpClient(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const timeval patience{10, 0};
+  ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  if (::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) close();
+}
+
+HttpClient::~HttpClient() { close(); }
+
+void HttpClient::close() {
+  if (socket_ >= 0) ::close(socket_);
+  socket_ = -1;
+}
+
+void HttpClient::send(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent <= 0) return;
+    bytes.remove_prefix(static_cast<std::size_t>(sent));
+  }
+}
+
+bool HttpClient::fill() {
+  char area[65536];
+  const auto got = ::recv(socket_, area, sizeof area, 0);
+  if (got <= 0) return false;
+  buffer_.append(area, static_cast<std::size_t>(got));
+  return true;
+}
+
+std::string HttpClient::read_until(std::string_view mark) {
+  while (buffer_.find(mark) == std::string::npos)
+    if (!fill()) break;
+  return buffer_;
+}
+
+bool HttpClient::at_end() { return buffer_.empty() && !fill() && buffer_.empty(); }
+
+ClientReply HttpClient::read_reply(bool has_body) {
+  ClientReply reply;
+  auto end = std::string::npos;
+  while ((end = buffer_.find("\r\n\r\n")) == std::string::npos)
+    if (!fill()) return reply;
+  reply.head = buffer_.substr(0, end + 2);
+  buffer_.erase(0, end + 4);
+  reply.status = std::atoi(reply.head.c_str() + 9);
+  if (!has_body || reply.status < 200 || reply.status == 204) return reply;
+  if (header_value(reply.head, "transfer-encoding") == "chunked") {
+    while (true) {
+      auto line = std::string::npos;
+      while ((line = buffer_.find("\r\n")) == std::string::npos)
+        if (!fill()) return reply;
+      const auto size = std::strtoul(buffer_.c_str(), nullptr, 16);
+      while (buffer_.size() < line + 2 + size + 2)
+        if (!fill()) return reply;
+      reply.body += buffer_.substr(line + 2, size);
+      buffer_.erase(0, line + 2 + size + 2);
+      if (size == 0) return reply;
+    }
+  }
+  const std::string length = header_value(reply.head, "content-length");
+  if (length.empty()) {  // until the server closes
+    while (fill()) {
+    }
+    reply.body.swap(buffer_);
+    return reply;
+  }
+  const std::size_t size = std::strtoul(length.c_str(), nullptr, 10);
+  while (buffer_.size() < size)
+    if (!fill()) break;
+  reply.body = buffer_.substr(0, size);
+  buffer_.erase(0, size);
+  return reply;
+}
+
+ClientReply HttpClient::request(std::string_view method, std::string_view path,
+                                std::string_view body, std::string_view headers) {
+  std::string text = fmt::format("{} {} HTTP/1.1\r\nHost: test\r\n{}", method, path, headers);
+  if (!body.empty() || method == "POST")
+    text += fmt::format("Content-Type: application/json\r\nContent-Length: {}\r\n", body.size());
+  send(text + "\r\n" + std::string(body));
+  return read_reply(method != "HEAD");
+}
+
+std::vector<std::string> sse_events(std::string_view body) {
+  std::vector<std::string> out;
+  while (!body.empty()) {
+    const auto end = body.find("\n\n");
+    const std::string_view event = body.substr(0, end);
+    if (event.starts_with("data: ")) out.emplace_back(event.substr(6));
+    if (end == std::string_view::npos) break;
+    body.remove_prefix(end + 2);
+  }
+  return out;
+}
+
+ClientReply get(int port, std::string_view path, std::string_view headers) {
+  return HttpClient(port).request("GET", path, {}, headers);
+}
+
+ClientReply post(int port, std::string_view path, std::string_view body,
+                 std::string_view headers) {
+  return HttpClient(port).request("POST", path, body, headers);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,98 @@
+#pragma once
+// ServerTest: a Server on a free port with a FakeEngine and the byte tokenizer behind it. The
+// script echoes a fixed text and then the end token, unless a test sets another one.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <gtest/gtest.h>
+
+#include "server/server.h"
+#include "server/testing/byte_tokenizer.h"
+#include "server/testing/fake_engine.h"
+#include "server/testing/http_client.h"
+
+namespace foretoken {
+
+class ServerTest : public testing::Test {
+ protected:
+  ServerTest() {
+    config.port = 0;
+    config.model_path = "/models/bytes";
+    config.tokenizer_path = "/models/bytes";
+    config.served_model_name = "bytes";
+    config.vocab = kByteVocab;
+    config.context_length = 512;
+    config.eos = {kByteEos};
+    config.handle_signals = false;
+    config.drain_seconds = 5;
+    config.enable_metrics = true;
+  }
+  ~ServerTest() override { stop(); }
+
+  void start() {
+    server.emplace(config, engine, with_tokenizer ? &tokenizer() : nullptr,
+                   with_tokenizer ? &*chat_template() : nullptr);
+    port = server->port();
+    thread = std::thread([this] { server->run(); });
+  }
+  void stop() {
+    if (!server) return;
+    server->stop();
+    if (thread.joinable()) thread.join();
+    server.reset();
+  }
+
+  // The model's answer to everything: `text`, then the end token.
+  void answer_with(std::string_view text) {
+    answer = byte_tokens(text);
+    answer.push_back(kByteEos);
+  }
+
+  // Waits until `condition` holds, at most ten seconds.
+  static bool eventually(const std::function<bool()>& condition) {
+    for (int i = 0; i < 2000; ++i) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return false;
+  }
+
+  // Parses, failing the test when it is no JSON.
+  static boost::json::value json_of(const std::string& text) {
+    boost::system::error_code error;
+    auto value = boost::json::parse(text, error);
+    EXPECT_FALSE(error) << error.message() << " in " << text;
+    return value;
+  }
+
+  static const Tokenizer& tokenizer() {
+    static const ByteTokenizerFolder folder;
+    static const Tokenizer instance(folder.path());
+    return instance;
+  }
+  static const std::optional<ChatTemplate>& chat_template() {
+    static const ByteTokenizerFolder folder;
+    static const auto instance = ChatTemplate::load(folder.path(), tokenizer().config());
+    return instance;
+  }
+
+  ServerConfig config;
+  bool with_tokenizer = true;
+  std::vector<Token> answer = [] {
+    auto tokens = byte_tokens("Hello, world!");
+    tokens.push_back(kByteEos);
+    return tokens;
+  }();
+  FakeEngine engine{[this](const Request&) { return answer; }};
+  std::optional<Server> server;
+  std::thread thread;
+  int port = 0;
+};
+
+}  // namespace foretoken
