@@ -82,7 +82,7 @@ struct PairOrder : Bf16Weights {
 struct TileOrder : Bf16Weights {
   static constexpr int kXBytes = 4;
   static constexpr int kFewRows = kRegisters == 32 ? 6 : 1;
-  static constexpr int kManyRows = kRegisters == 32 ? 6 : kRegisters == 8 ? 3 : 1;
+  static constexpr int kManyRows = kRegisters == 32 ? 6 : kRegisters == 8 ? 2 : 1;
   static constexpr int kManyVecs = kRegisters == 32 ? 2 : 1;
 
   template <int R, int V>

@@ -24,37 +24,43 @@ class StackedRows {
     }
   }
   std::int64_t rows() const { return rows_; }
-  DType dtype(std::int64_t row) const { return parts_[part_of(row)].dtype(); }
-  const char* data(std::int64_t row) const {
-    const std::size_t i = part_of(row);
+  struct Row {
+    const char* data;
+    DType dtype;
+  };
+  // Row `row` from its element k on.
+  Row row(std::int64_t row, std::int64_t k) const {
+    const auto next = std::upper_bound(first_.begin(), first_.end(), row);
+    const auto i = static_cast<std::size_t>(next - first_.begin()) - 1;
     const Tensor& part = parts_[i];
-    const auto row_bytes = part.dim(1) * static_cast<std::int64_t>(dtype_bytes(part.dtype()));
-    return static_cast<const char*>(part.data()) + (row - first_[i]) * row_bytes;
+    const std::int64_t element = (row - first_[i]) * part.dim(1) + k;
+    return {static_cast<const char*>(part.data()) +
+                element * static_cast<std::int64_t>(dtype_bytes(part.dtype())),
+            part.dtype()};
   }
 
  private:
-  std::size_t part_of(std::int64_t row) const {
-    const auto next = std::upper_bound(first_.begin(), first_.end(), row);
-    return static_cast<std::size_t>(next - first_.begin()) - 1;
-  }
   std::vector<Tensor> parts_;
   std::vector<std::int64_t> first_;
   std::int64_t rows_ = 0;
 };
 
-// Writes elements [k, k + count) of column `col` of a block; values are raw bits of the dtype.
-void scatter_bf16(const std::uint16_t* values, std::int64_t k, int count, int col, char* block) {
-  char* half = block + col / 16 * 1024 + col % 16 * 4;
-  for (int i = 0; i < count; ++i) {
-    const std::int64_t at = k + i;
-    char* to = half + at / kBlockK * 2048 + at % kBlockK / 2 * 64 + at % 2 * 2;
-    std::memcpy(to, values + i, 2);
-  }
+// The first of column `col`'s elements in its block of tiles; pairs of them are kPairBytes apart.
+constexpr std::int64_t kPairBytes = 64, kTileBytes = 1024;
+std::int64_t tile_column(int col) { return col / 16 * kTileBytes + col % 16 * 4; }
+
+// Write elements [k, k + count) of column `col` of a block, k a multiple of kBlockK. Values are raw
+// bits of the dtype, followed by zeros to a multiple of kBlockK.
+void scatter_tiles(const std::uint16_t* values, std::int64_t k, int count, int col, char* block) {
+  char* to = block + k / kBlockK * (2 * kTileBytes) + tile_column(col);
+  for (int i = 0; i < count; i += kBlockK, to += kTileBytes)
+    for (int pair = 0; pair < kBlockK; pair += 2, to += kPairBytes)
+      std::memcpy(to, values + i + pair, 4);
 }
 template <class T>
 void scatter_chain(const T* values, std::int64_t k, int count, int col, char* block) {
   T* to = reinterpret_cast<T*>(block) + k * kChainBlockCols + col;
-  for (int i = 0; i < count; ++i) to[std::int64_t{i} * kChainBlockCols] = values[i];
+  for (int i = 0; i < count; ++i, to += kChainBlockCols) *to = values[i];
 }
 
 }  // namespace
@@ -82,14 +88,14 @@ CpuLinear::CpuLinear(const LinearParts& parts, ThreadPool& pool) : dtype_(parts.
     char* block_data = static_cast<char*>(weights_.data()) + b * block_bytes_;
     for (std::int64_t k = 0; k < in_; k += kChunk) {
       const int count = static_cast<int>(std::min<std::int64_t>(kChunk, in_ - k));
+      if (count < kChunk) std::memset(values, 0, sizeof values);
       for (int col = 0; col < block_cols_; ++col) {
         const std::int64_t row = std::int64_t{b} * block_cols_ + col;
         if (row >= out_) break;
-        const DType from = rows.dtype(row);
-        const auto skip = k * static_cast<std::int64_t>(dtype_bytes(from));
-        convert(rows.data(row) + skip, from, values, dtype_, count);
+        const StackedRows::Row source = rows.row(row, k);
+        convert(source.data, source.dtype, values, dtype_, count);
         if (tiles)
-          scatter_bf16(reinterpret_cast<std::uint16_t*>(values), k, count, col, block_data);
+          scatter_tiles(reinterpret_cast<std::uint16_t*>(values), k, count, col, block_data);
         else if (element == 2)
           scatter_chain(reinterpret_cast<std::uint16_t*>(values), k, count, col, block_data);
         else
@@ -117,12 +123,13 @@ CpuLinear::CpuLinear(const LinearParts& parts, ThreadPool& pool) : dtype_(parts.
 void CpuLinear::gather_row(std::int64_t row, float* out) const {
   DCHECK(row >= 0 && row < out_);
   const char* data = block(row / block_cols_);
-  const std::int64_t col = row % block_cols_;
+  const int col = static_cast<int>(row % block_cols_);
   if (dtype_ == DType::kBF16) {
-    const char* half = data + col / 16 * 1024 + col % 16 * 4;
+    const char* from = data + tile_column(col);
     for (std::int64_t k = 0; k < in_; ++k) {
+      const std::int64_t pair = k % kBlockK / 2;
       std::uint16_t bits;
-      std::memcpy(&bits, half + k / kBlockK * 2048 + k % kBlockK / 2 * 64 + k % 2 * 2, 2);
+      std::memcpy(&bits, from + k / kBlockK * (2 * kTileBytes) + pair * kPairBytes + k % 2 * 2, 2);
       out[k] = bf16_to_f32(bits);
     }
   } else if (dtype_ == DType::kF16) {
