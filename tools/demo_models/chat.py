@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 
 class Chat:
-    def __init__(self, folder: str, max_new_tokens: int = 300):
+    def __init__(self, folder: str, max_new_tokens: int = 200):
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         self.model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16)
         self.max_new_tokens = max_new_tokens
@@ -29,8 +29,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", required=True)
     parser.add_argument("--questions", type=Path)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("question", nargs="*")
     args = parser.parse_args()
+    torch.set_num_threads(args.threads)
     chat = Chat(args.model)
     for line in args.question + (args.questions.read_text().splitlines() if args.questions else []):
         messages = []

@@ -23,17 +23,17 @@ import torch.nn.functional as F
 
 from model import Config, Llama
 
-STEP_TOKENS, MICRO_TOKENS = 16384, 2048
+STEP_TOKENS, MICRO_TOKENS = 8192, 1024
 # Sources with their share of the tokens at the start, at 60 % and at the end of training.
 MIXTURE = {
-    "books": (0.40, 0.20, 0.05),
-    "dialogues": (0.17, 0.13, 0.07),
-    "trivia": (0.10, 0.10, 0.06),
+    "books": (0.40, 0.15, 0.04),
+    "dialogues": (0.17, 0.10, 0.06),
+    "trivia": (0.10, 0.06, 0.04),
     "problems": (0.05, 0.05, 0.04),
-    "help": (0.03, 0.03, 0.02),
-    "qa": (0.25, 0.49, 0.76),
+    "help": (0.03, 0.02, 0.02),
+    "qa": (0.25, 0.62, 0.80),
 }
-MUON_RATE, ADAM_RATE, WARM_UP, DECAY_FROM = 0.015, 0.003, 0.02, 0.45
+MUON_RATE, ADAM_RATE, WARM_UP, DECAY_FROM = 0.012, 0.0025, 0.02, 0.45
 
 
 class Source:
@@ -58,11 +58,14 @@ class Mixture:
         self.sources = {name: Source(folder / f"{name}.train.npz") for name in MIXTURE}
 
     def batch(self, step: int, micro: int, progress: float):
-        """Micro-batch of a step: (tokens, weights), each [rows, length + 1]; all of a step have the same length."""
+        """Micro-batch of a step: (tokens, weights), each [rows, length + 1]; all of a step have the same length.
+
+        A row of the longest kind is larger than a micro-batch, and such a step holds more tokens.
+        """
         length = int(np.random.default_rng(step).choice((256, 512, 2048), p=(0.75, 0.2, 0.05)))
         rng = np.random.default_rng((step, micro))
         shares = np.array([np.interp(progress, (0, 0.6, 1), s) for s in MIXTURE.values()])
-        names = rng.choice(list(self.sources), size=MICRO_TOKENS // length, p=shares / shares.sum())
+        names = rng.choice(list(self.sources), size=max(1, MICRO_TOKENS // length), p=shares / shares.sum())
         rows = [self.sources[name].row(rng, length) for name in names]
         return tuple(torch.from_numpy(np.stack([row[i] for row in rows]).astype(kind)) for i, kind in ((0, np.int64), (1, np.float32)))
 
@@ -129,7 +132,7 @@ def owners(params: dict, workers: int) -> list:
 
 
 @torch.no_grad()
-def validate(model, folder: Path, rows: int = 8) -> dict:
+def validate(model, folder: Path, rows: int) -> dict:
     """Mean loss per source on held-out documents, over the tokens with full weight."""
     result = {}
     for name in MIXTURE:
@@ -170,6 +173,8 @@ class Shared:
 
 
 def work(rank: int, shared: Shared, config: Config, args):
+    if args.own_sessions:
+        os.setsid()
     torch.set_num_threads(1)
     model = Llama(config)
     for name, p in model.named_parameters():
@@ -210,12 +215,12 @@ def work(rank: int, shared: Shared, config: Config, args):
             shared.clock[2] += 1
             now = shared.loss.sum().item()
             mean = now if mean is None else 0.95 * mean + 0.05 * now
-            if step % 10 == 0:
+            if step % 20 == 0:
                 print(f"step {int(step)} minutes {elapsed / 60:.1f} progress {progress:.3f} rate {schedule(progress):.3f} loss {mean:.3f}", flush=True)
             if time.time() - last_saved > args.save_every * 60:
                 last_saved = time.time()
                 shared.save(args.state)
-                print("validation", json.dumps(validate(model, args.data)), flush=True)
+                print("validation", json.dumps(validate(model, args.data, rows=2)), flush=True)
     if rank == 0:
         shared.save(args.state)
         print("final validation", json.dumps(validate(model, args.data, rows=32)), flush=True)
@@ -228,6 +233,8 @@ def main():
     parser.add_argument("--state", type=Path, required=True, help="checkpoint file, outside the repository")
     parser.add_argument("--minutes", type=float, required=True)
     parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--own-sessions", action="store_true",
+                        help="one session per worker: Linux shares a busy machine equally between sessions, not processes")
     parser.add_argument("--save-every", type=float, default=5, help="minutes between checkpoints")
     args = parser.parse_args()
     torch.manual_seed(1)
