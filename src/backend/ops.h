@@ -125,8 +125,9 @@ class Ops {
                              Tensor q) = 0;
 
   // out [rows, heads * head_dim]: each row attends its sequence's committed KV, the chain rows
-  // before it and its own ancestors in the tree, all already stored, in logical position order
-  // (two-pass softmax in blocks of 128 positions, merged in order by their log-sum-exp).
+  // before it and its own ancestors in the tree, all already stored, in logical position order:
+  // two-pass softmax in blocks of 128 positions, blocks merged in order into spans of 512, spans
+  // merged in order, by their maxima and sums.
   virtual void attention(Tensor q, const KvLayer& kv, const AttentionShape& shape,
                          const Batch& batch, Tensor out) = 0;
 
