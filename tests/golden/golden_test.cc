@@ -193,7 +193,9 @@ INSTANTIATE_TEST_SUITE_P(Cases, GoldenFeature, testing::ValuesIn(cases_with_scal
                          [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(Cases, Golden,
-                         testing::Combine(testing::Values(Backend{"reference", "auto"}),
+                         testing::Combine(testing::Values(Backend{"reference", "auto"},
+                                                          Backend{"cpu", "tile"},
+                                                          Backend{"cpu", "pair"}),
                                           testing::ValuesIn(read_golden_cases())),
                          [](const auto& info) {
                            const Backend& backend = std::get<0>(info.param);
