@@ -42,7 +42,6 @@ pub fn register(env: &mut Environment<'static>) {
     env.add_filter("center", center);
     env.add_filter("escape", escape);
     env.add_filter("e", escape);
-    env.add_filter("forceescape", escape);
     env.add_filter("wordcount", |value: &Value| to_str(value).map(|text| word_count(&text)));
     env.add_filter("items", items);
     env.add_filter("default", default);
@@ -243,11 +242,8 @@ fn center(value: &Value, width: Option<usize>) -> Result<String, Error> {
     Ok(format!("{}{text}{}", " ".repeat(left), " ".repeat(missing - left)))
 }
 
-fn escape(value: &Value) -> Result<String, Error> {
-    let text = to_str(value)?;
-    memory::check_string(text.len().checked_mul(5))?;
-    let text = text.replace('&', "&amp;").replace('>', "&gt;").replace('<', "&lt;");
-    Ok(text.replace('\'', "&#39;").replace('"', "&#34;"))
+fn escape(value: &Value) -> Result<Value, Error> {
+    python_ops::escaped(value).map(Value::from_safe_string)
 }
 
 fn word_count(text: &str) -> usize {

@@ -20,6 +20,7 @@ const REM: &str = "operator %";
 const INT_DIV: &str = "operator //";
 const CONCAT: &str = "operator ~";
 const IN: &str = "operator in";
+const ITERATE: &str = "iterate";
 const SLICE: &str = "operator [:]";
 
 /// Attributes that every dict has; they hide keys of the same name, as in Jinja2 (`schema.items` is the method).
@@ -37,14 +38,15 @@ const DICT_ATTRIBUTES: [(&str, &str); 11] = [
     ("values", "attribute values"),
 ];
 
-/// A copy of one compiled block whose operators are ours, and whose raw text goes through the formatter, where
-/// output is limited. Raw text takes two instructions instead of one, so jump targets move.
+/// A copy of one compiled block whose operators are ours, whose raw text goes through the formatter, where output is
+/// limited, and whose loops refuse what Python does not iterate. These take two instructions instead of one, so jump
+/// targets move.
 pub fn rewrite(block: &Instructions<'static>) -> Instructions<'static> {
     let mut targets = Vec::new();
     let mut at = 0;
     while let Some(instruction) = block.get(targets.len() as u32) {
         targets.push(at);
-        at += if matches!(instruction, Instruction::EmitRaw(_)) { 2 } else { 1 };
+        at += if matches!(instruction, Instruction::EmitRaw(_) | Instruction::PushLoop(_)) { 2 } else { 1 };
     }
     targets.push(at);
 
@@ -52,11 +54,19 @@ pub fn rewrite(block: &Instructions<'static>) -> Instructions<'static> {
     for index in 0..targets.len() as u32 - 1 {
         let Some(instruction) = block.get(index) else { break };
         let line = block.get_line(index).unwrap_or(0).min(u16::MAX.into()) as u16;
-        if let Instruction::EmitRaw(text) = instruction {
-            out.add_with_line(Instruction::LoadConst(Value::from(*text)), line);
-            out.add_with_line(Instruction::Emit, line);
-        } else {
-            out.add_with_line(rewritten(instruction.clone(), &targets), line);
+        let pair = match instruction {
+            Instruction::EmitRaw(text) => Some((Instruction::LoadConst(Value::from(*text)), Instruction::Emit)),
+            Instruction::PushLoop(_) => Some((Instruction::CallFunction(ITERATE, Some(1)), instruction.clone())),
+            _ => None,
+        };
+        match pair {
+            Some((first, second)) => {
+                out.add_with_line(first, line);
+                out.add_with_line(second, line);
+            }
+            None => {
+                out.add_with_line(rewritten(instruction.clone(), &targets), line);
+            }
         }
     }
     out
@@ -97,6 +107,7 @@ pub fn register(env: &mut Environment<'static>) {
     env.add_function(CONCAT, concat);
     env.add_function(IN, contains);
     env.add_function(SLICE, slice);
+    env.add_function(ITERATE, iterate);
     for (attribute, function) in DICT_ATTRIBUTES {
         env.add_function(function, move |value: &Value| dict_attribute(value, attribute));
     }
@@ -140,6 +151,10 @@ fn int_value(value: Option<i128>) -> Result<Value, Error> {
 fn add(left: &Value, right: &Value) -> Result<Value, Error> {
     if let (Some(a), Some(b)) = (left.as_str(), right.as_str()) {
         memory::check_string(a.len().checked_add(b.len()))?;
+        if left.is_safe() || right.is_safe() {
+            // Markup escapes what it is added to.
+            return Ok(Value::from_safe_string(escaped(left)? + &escaped(right)?));
+        }
         return Ok(Value::from([a, b].concat()));
     }
     if is_list(left) && is_list(right) && left.is_tuple() == right.is_tuple() {
@@ -151,6 +166,28 @@ fn add(left: &Value, right: &Value) -> Result<Value, Error> {
     match (as_float(left), as_float(right)) {
         (Some(a), Some(b)) => Ok(Value::from(a + b)),
         _ => Err(type_error("+", left, right)),
+    }
+}
+
+/// The text as HTML, unless it is marked safe.
+pub fn escaped(value: &Value) -> Result<String, Error> {
+    let text = to_str(value)?;
+    if value.is_safe() {
+        return Ok(text);
+    }
+    memory::check_string(text.len().checked_mul(5))?;
+    let text = text.replace('&', "&amp;").replace('>', "&gt;").replace('<', "&lt;");
+    Ok(text.replace('\'', "&#39;").replace('"', "&#34;"))
+}
+
+/// What a `for` loops over.
+fn iterate(value: &Value) -> Result<Value, Error> {
+    memory::check()?;
+    match value.kind() {
+        ValueKind::None | ValueKind::Bool | ValueKind::Number => {
+            Err(Error::new(ErrorKind::InvalidOperation, format!("a value of type {} is not iterable", value.kind())))
+        }
+        _ => Ok(value.clone()),
     }
 }
 
@@ -207,7 +244,7 @@ fn remainder(left: &Value, right: &Value) -> Result<Value, Error> {
         return int_value(Some(if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest }));
     }
     match (as_float(left), as_float(right)) {
-        (Some(_), Some(b)) if b == 0.0 => Err(zero_division()),
+        (Some(_), Some(0.0)) => Err(zero_division()),
         (Some(a), Some(b)) => Ok(Value::from(a - b * (a / b).floor())),
         _ => Err(type_error("%", left, right)),
     }
@@ -220,7 +257,7 @@ fn floor_divide(left: &Value, right: &Value) -> Result<Value, Error> {
         return int_value(Some(if is_inexact && (a < 0) != (b < 0) { quotient - 1 } else { quotient }));
     }
     match (as_float(left), as_float(right)) {
-        (Some(_), Some(b)) if b == 0.0 => Err(zero_division()),
+        (Some(_), Some(0.0)) => Err(zero_division()),
         (Some(a), Some(b)) => Ok(Value::from((a / b).floor())),
         _ => Err(type_error("//", left, right)),
     }
