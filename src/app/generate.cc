@@ -16,7 +16,6 @@ namespace {
 std::vector<Token> encode_prompt(const FlagValues& values, const Options& options,
                                  const Tokenizer& tokenizer) {
   const std::string prompt = values.text("--prompt");
-  if (prompt.empty()) throw UsageError("--prompt: expected a text, found none");
   Result<std::string> text = prompt;
   if (values.on("--chat")) {
     const auto chat_template = ChatTemplate::load(options.load.model_folder, tokenizer.config(),
@@ -31,6 +30,15 @@ std::vector<Token> encode_prompt(const FlagValues& values, const Options& option
   if (!tokens) throw Error("--prompt: " + tokens.refusal().message);
   if (tokens->empty()) throw Error("--prompt: it has no tokens");
   return *tokens;
+}
+
+void check_usage(const FlagValues& values) {
+  if (values.text("--prompt").empty()) throw UsageError("--prompt: expected a text, found none");
+  if (*values.number("--temperature") < 0)
+    throw UsageError("--temperature: expected at least 0, found " + values.text("--temperature"));
+  if (*values.integer("--max-new-tokens") < 1 || *values.integer("--max-new-tokens") > (1 << 30))
+    throw UsageError("--max-new-tokens: expected 1 to 2^30, found " +
+                     values.text("--max-new-tokens"));
 }
 
 void print(const std::string& text) {
@@ -56,6 +64,7 @@ void print_answer(TokenStream& stream, const Tokenizer& tokenizer) {
 
 int generate(std::span<const std::string> args) {
   const FlagValues values = parse_flags(args, generate_flags());
+  check_usage(values);
   Options options = resolve_options(values, Environment::from_process());
   options.engine.max_running_requests = 1;
   set_log_level(values.given("--log-level") ? options.log_level : LogLevel::kWarning);
@@ -66,8 +75,6 @@ int generate(std::span<const std::string> args) {
   request.id = "generate";
   request.prompt = encode_prompt(values, options, tokenizer);
   request.sampling.temperature = static_cast<float>(*values.number("--temperature"));
-  if (request.sampling.temperature < 0)
-    throw UsageError("--temperature: expected at least 0, found " + values.text("--temperature"));
   request.sampling.seed = options.server.random_seed;
   request.sampling.top_logprobs = -1;
   request.sampling.stop_tokens = tokenizer.stop_tokens();

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Starts the program as a user would: help, exit codes, one-sentence errors, the log, signals.
+
+Usage: cli_test.py PATH_OF_PROGRAM. The model is a made-up config with random weights and no tokenizer.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+PROGRAM = sys.argv.pop(1)
+
+CONFIG = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "vocab_size": 320,
+    "max_position_embeddings": 256,
+    "rms_norm_eps": 1e-5,
+    "torch_dtype": "bfloat16",
+    "eos_token_id": 1,
+}
+
+
+def run(*args, stdin=""):
+    return subprocess.run([PROGRAM, *args], input=stdin, capture_output=True, text=True, timeout=120)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class CliTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.model = cls.folder.name
+        pathlib.Path(cls.model, "config.json").write_text(json.dumps(CONFIG))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def serve_flags(self, *more):
+        return ["serve", "--model", self.model, "--load-format", "dummy", "--skip-tokenizer-init",
+                "--random-seed", "1", "--threads", "2", *more]
+
+    @contextlib.contextmanager
+    def server(self, *flags):
+        """A running server as (url, process); its log is process.log() once it has ended."""
+        port = free_port()
+        with tempfile.TemporaryFile("w+") as log:
+            process = subprocess.Popen([PROGRAM, *self.serve_flags("--port", str(port), *flags)],
+                                       stdout=log, stderr=log, text=True)
+            process.log = lambda: (log.seek(0), log.read())[1]
+            url = f"http://127.0.0.1:{port}"
+            try:
+                for _ in range(600):
+                    if process.poll() is not None:
+                        self.fail("the server ended: " + process.log())
+                    with contextlib.suppress(urllib.error.URLError, ConnectionError):
+                        if urllib.request.urlopen(url + "/v1/models", timeout=60).status == 200:
+                            break
+                    time.sleep(0.1)
+                yield url, process
+            finally:
+                process.kill()
+                process.wait()
+
+    def generate(self, url, **body):
+        body = {"input_ids": [5, 6, 7], "sampling_params": {"max_new_tokens": 8, "temperature": 0,
+                                                            "ignore_eos": True}, **body}
+        request = urllib.request.Request(url + "/generate", json.dumps(body).encode(),
+                                         {"Content-Type": "application/json"})
+        return json.load(urllib.request.urlopen(request, timeout=60))
+
+    def assert_one_sentence(self, result, code, *parts):
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertTrue(result.stderr.startswith("foretoken: "), result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        for part in parts:
+            self.assertIn(part, result.stderr)
+
+    def test_help_and_version(self):
+        for args in [[], ["--help"], ["-h"], ["help"]]:
+            self.assertIn("foretoken serve", run(*args).stdout)
+        for command in ["serve", "generate", "tokenize"]:
+            result = run(command, "--help")
+            self.assertEqual(result.returncode, 0)
+            self.assertIn("--model-path", result.stdout)
+        self.assertRegex(run("--version").stdout, r"^foretoken \d+\.\d+\.\d+\n$")
+
+    def test_wrong_usage_ends_with_2(self):
+        self.assert_one_sentence(run("fly"), 2, "unknown command 'fly'")
+        self.assert_one_sentence(run("serve", "--prot", "1"), 2, "did you mean --port?")
+        self.assert_one_sentence(run("serve", "--port", "x"), 2, "--port: expected an integer")
+        self.assert_one_sentence(run("generate", "--model", self.model), 2, "--prompt")
+
+    def test_what_is_not_supported_is_refused_by_name(self):
+        for flags in [["--speculative-algorithm", "NGRAM"], ["--tp", "2"], ["--quantization", "fp8"],
+                      ["--enable-lora"], ["--device", "cuda"], ["--load-format", "gguf"]]:
+            result = run(*self.serve_flags(*flags))
+            self.assert_one_sentence(result, 2, "not supported yet")
+
+    def test_what_cannot_start_ends_with_1(self):
+        self.assert_one_sentence(run("serve", "--model", "/no/such/folder"), 1, "/no/such/folder")
+        self.assert_one_sentence(run("serve", "--model", "nobody/nothing"), 1, "nothing is downloaded")
+        with tempfile.TemporaryDirectory() as empty:
+            self.assert_one_sentence(run("serve", "--model", empty, "--log-level", "warning"), 1, empty)
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = str(taken.getsockname()[1])
+            result = run(*self.serve_flags("--port", port, "--log-level", "warning"))
+            self.assert_one_sentence(result, 1, port)
+
+    def test_the_start_is_silent_at_level_warning(self):
+        with self.server("--log-level", "warning", "--cuda-graph-max-bs", "8") as (_, process):
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(30), 0)
+            self.assertEqual(process.log(), "")
+
+    def test_the_log_has_the_lines_that_readers_look_for(self):
+        with self.server("--cuda-graph-max-bs", "8", "--api-key", "") as (url, process):
+            self.generate(url)
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(30), 0)
+            log = process.log()
+        for pattern in [r"server_args=ServerArgs\(model_path='", r"Load weight begin\.",
+                        r"Load weight end\. type=LlamaForCausalLM, dtype=bfloat16",
+                        r"KV Cache is allocated\. #tokens: \d+, K size: ", r"Memory pool end\.",
+                        r"max_total_num_tokens=\d+, chunked_prefill_size=512",
+                        r"Prefill batch, #new-seq: 1, #new-token: ",
+                        r"The server is fired up and ready to roll!"]:
+            self.assertRegex(log, pattern)
+        self.assertEqual(len(re.findall("--cuda-graph-max-bs has no effect", log)), 1)
+
+    def test_flags_reach_the_server(self):
+        flags = ["--served-model-name", "nick", "--max-total-tokens", "100", "--context-length=64",
+                 "--mem-fraction", "0.3", "--decode-log-interval", "2"]
+        with self.server(*flags) as (url, process):
+            models = json.load(urllib.request.urlopen(url + "/v1/models"))
+            self.assertEqual(models["data"][0]["id"], "nick")
+            self.assertEqual(models["data"][0]["max_model_len"], 64)
+            info = json.load(urllib.request.urlopen(url + "/server_info"))
+            self.assertEqual(info["mem_fraction_static"], 0.3)
+            self.assertEqual(info["max_total_num_tokens"], 96)
+            self.generate(url)
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(30), 0)
+            self.assertIn("Decode batch, #running-req: 1", process.log())
+
+    def test_the_answer_does_not_depend_on_threads_isa_or_chunks(self):
+        answers = []
+        for flags in [["--threads", "1"], ["--threads", "3", "--chunked-prefill-size", "2"],
+                      ["--cpu-isa", "avx2"], ["--cpu-isa", "scalar", "--disable-radix-cache"]]:
+            with self.server("--gemm-order", "pair", *flags) as (url, _):
+                answers.append(self.generate(url)["output_ids"])
+        self.assertEqual(len(answers[0]), 8)
+        self.assertEqual(answers, [answers[0]] * len(answers))
+
+    def test_a_hub_id_is_found_in_the_cache_of_the_environment(self):
+        with tempfile.TemporaryDirectory() as home:
+            repository = pathlib.Path(home, "hub", "models--owner--name")
+            snapshot = repository / "snapshots" / "abc"
+            snapshot.mkdir(parents=True)
+            (repository / "refs").mkdir()
+            (repository / "refs" / "main").write_text("abc")
+            (snapshot / "config.json").write_text("{}")
+            environment = {k: v for k, v in os.environ.items() if not k.startswith("HF_")}
+            result = subprocess.run([PROGRAM, "serve", "--model", "owner/name", "--log-level", "warning"],
+                                    env={**environment, "HF_HOME": home}, capture_output=True, text=True,
+                                    timeout=60)
+        self.assert_one_sentence(result, 1, "snapshots/abc")
+
+
+if __name__ == "__main__":
+    unittest.main()
