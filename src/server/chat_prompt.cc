@@ -4,10 +4,10 @@
 #include <array>
 #include <string_view>
 
+#include <fmt/format.h>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
-#include <fmt/format.h>
 
 namespace foretoken {
 namespace {
@@ -23,21 +23,20 @@ void check_content(Fields& message) {
   if (content == nullptr || content->is_string()) return;
   if (!content->is_array())
     return message.refuse_field(
-        "content", fmt::format("Input should be a valid string or list (found {})",
-                               json_kind(*content)));
+        "content",
+        fmt::format("Input should be a valid string or list (found {})", json_kind(*content)));
   std::size_t index = 0;
   for (const json::value& item : content->get_array()) {
     const std::string path = fmt::format("{}.content.{}", message.path(), index++);
     if (!item.is_object())
-      return message.refuse(fmt::format("{}: Input should be a valid dictionary (found {})", path,
-                                        json_kind(item)));
+      return message.refuse(
+          fmt::format("{}: Input should be a valid dictionary (found {})", path, json_kind(item)));
     Fields part(item.get_object(), path, message.fault());
     part.require("type");
     const std::string type = part.string("type").value_or("");
     if (message.ok() && type != "text")
-      part.refuse(
-          fmt::format("{}: content of type '{}' is not supported: this model reads text only",
-                      path, type));
+      part.refuse(fmt::format(
+          "{}: content of type '{}' is not supported: this model reads text only", path, type));
     part.require("text");
     part.string("text");
   }
@@ -53,8 +52,8 @@ void check_messages(Fields& fields) {
   for (const json::value& item : *messages) {
     const std::string path = fmt::format("{}.messages.{}", fields.path(), index++);
     if (!item.is_object())
-      return fields.refuse(fmt::format("{}: Input should be a valid dictionary (found {})", path,
-                                       json_kind(item)));
+      return fields.refuse(
+          fmt::format("{}: Input should be a valid dictionary (found {})", path, json_kind(item)));
     Fields message(item.get_object(), path, fields.fault());
     message.require("role");
     const auto role = message.string("role");
@@ -74,8 +73,8 @@ void check_tools(Fields& fields) {
   for (const json::value& item : *tools) {
     const std::string path = fmt::format("{}.tools.{}", fields.path(), index++);
     if (!item.is_object())
-      return fields.refuse(fmt::format("{}: Input should be a valid dictionary (found {})", path,
-                                       json_kind(item)));
+      return fields.refuse(
+          fmt::format("{}: Input should be a valid dictionary (found {})", path, json_kind(item)));
   }
 }
 
@@ -112,16 +111,16 @@ Result<std::string> render_chat(const ServerContext& context, Fields& fields) {
   const auto effort = fields.string("reasoning_effort");
   if (!fields.ok()) return *fields.fault();
   if (context.tokenizer == nullptr)
-    return Refusal{"messages need a tokenizer, and this server runs with --skip-tokenizer-init: "
-                   "send input_ids to /generate"};
+    return Refusal{
+        "messages need a tokenizer, and this server runs with --skip-tokenizer-init: "
+        "send input_ids to /generate"};
   if (context.chat_template == nullptr)
     return Refusal{"this model has no chat template: start the server with --chat-template"};
 
   const json::object& body = fields.all();
   const bool continues = wants_continuation.value_or(false) && ends_with_assistant(body);
   if (continues && wants_opening.value_or(false))
-    return Refusal{
-        "Cannot set both `continue_final_message` and `add_generation_prompt` to True."};
+    return Refusal{"Cannot set both `continue_final_message` and `add_generation_prompt` to True."};
   json::object request;
   request["messages"] = body.at("messages");
   if (with_tools && fields.has("tools") && !body.at("tools").get_array().empty())

@@ -22,8 +22,7 @@ Choice::Choice(const Tokenizer* tokenizer, TextStream::Options options)
 
 void Choice::absorb(TokenDelta delta) {
   if (end_) return;
-  prompt_scores_.insert(prompt_scores_.end(),
-                        std::make_move_iterator(delta.prompt_scores.begin()),
+  prompt_scores_.insert(prompt_scores_.end(), std::make_move_iterator(delta.prompt_scores.begin()),
                         std::make_move_iterator(delta.prompt_scores.end()));
   auto tokens = std::move(delta.tokens);
   const auto finished = std::move(delta.finish);
@@ -72,9 +71,8 @@ void Choice::finish(const Finish& finish) {
       end_ = ChoiceEnd{};
       return;
     case FinishReason::kCancelled:
-      end_ = abort_end(finish.message.empty() ? "Abort in waiting queue or running batch"
-                                              : finish.message,
-                       0);
+      end_ = abort_end(
+          finish.message.empty() ? "Abort in waiting queue or running batch" : finish.message, 0);
       return;
     case FinishReason::kDeadline:
       end_ = abort_end(finish.message.empty() ? "the request's time is over" : finish.message, 503);
@@ -85,8 +83,8 @@ void Choice::finish(const Finish& finish) {
           500);
       return;
     case FinishReason::kShutdown:
-      end_ = abort_end(finish.message.empty() ? "the server is shutting down" : finish.message,
-                       503);
+      end_ =
+          abort_end(finish.message.empty() ? "the server is shutting down" : finish.message, 503);
       return;
   }
 }

@@ -21,7 +21,7 @@ struct ChoiceEnd {
   std::optional<Token> matched_token = {};       // kStop by a token
   std::optional<std::string> matched_text = {};  // kStop by a string
   std::string message = {};                      // kAbort
-  int status = 0;                           // kAbort: HTTP status, 0 when the client asked for it
+  int status = 0;  // kAbort: HTTP status, 0 when the client asked for it
 };
 
 class Choice {

@@ -92,10 +92,9 @@ bool Generation::submit_all() {
   choices_.reserve(plans_.size());
   for (ChoicePlan& plan : plans_) {
     Request request = plan.request;
-    request.stream =
-        std::make_shared<TokenStream>([weak = weak_from_this()] {
-          if (const auto self = weak.lock()) self->wake();
-        });
+    request.stream = std::make_shared<TokenStream>([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->wake();
+    });
     timings_.push_back({request.stream, {}, false});
     choices_.emplace_back(std::move(plan), context_.tokenizer);
     choices_.back().index = static_cast<int>(choices_.size()) - 1;

@@ -1,9 +1,9 @@
 #pragma once
 // Generation: one HTTP request's choices from submission to the last byte. Submits to the engine,
-// takes tokens as they come, lets an AnswerFormat word them, sends. Not a format and not text rules.
-// Runs on the exchange's strand; the engine only wakes it. A client that reads slowly makes it take
-// tokens later and in bigger pieces, never block or buffer without bound; one that leaves cancels
-// its choices.
+// takes tokens as they come, lets an AnswerFormat word them, sends. Not a format and not text
+// rules. Runs on the exchange's strand; the engine only wakes it. A client that reads slowly makes
+// it take tokens later and in bigger pieces, never block or buffer without bound; one that leaves
+// cancels its choices.
 
 #include <chrono>
 #include <cstdint>

@@ -1,9 +1,8 @@
 #pragma once
 // Connection: one client's socket as a state machine (reading, answering, lingering), and the
-// Exchange of the request it is answering. Included by http_server.cc only, because the HTTP library
-// is slow to compile.
-// Everything runs on the connection's strand. One read is pending at nearly all times, also while
-// an answer is made: that is how a client that leaves is noticed.
+// Exchange of the request it is answering. Included by http_server.cc only, because the HTTP
+// library is slow to compile. Everything runs on the connection's strand. One read is pending at
+// nearly all times, also while an answer is made: that is how a client that leaves is noticed.
 
 #include <atomic>
 #include <cstdint>
@@ -128,8 +127,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
  public:
   // Shared with the exchange, which other threads ask.
-  std::shared_ptr<std::atomic<std::size_t>> backlog =
-      std::make_shared<std::atomic<std::size_t>>(0);
+  std::shared_ptr<std::atomic<std::size_t>> backlog = std::make_shared<std::atomic<std::size_t>>(0);
 };
 
 }  // namespace foretoken

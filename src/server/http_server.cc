@@ -217,8 +217,8 @@ void Connection::begin_answer() {
   ++serial_;
   ++hub_->answering;
   disarm();
-  hub_->handler(std::make_shared<ConnectionExchange>(std::move(request), shared_from_this(), hub_,
-                                                     serial_));
+  hub_->handler(
+      std::make_shared<ConnectionExchange>(std::move(request), shared_from_this(), hub_, serial_));
   read();
 }
 
@@ -237,9 +237,9 @@ void Connection::refuse(int status, std::string message) {
 void Connection::reply(const HttpReply& reply) {
   const bool keep = keep_alive_ && !hub_->draining;
   keep_alive_ = keep;
-  pending_ += reply_head(reply, {.length = reply.body.size(),
-                                 .keep_alive = keep,
-                                 .common = hub_->config.common_headers});
+  pending_ += reply_head(
+      reply,
+      {.length = reply.body.size(), .keep_alive = keep, .common = hub_->config.common_headers});
   if (method_ != "HEAD" && reply.status != 204) pending_ += reply.body;
   answered_ = true;
   write();
@@ -394,7 +394,7 @@ void HttpServer::State::listen() {
   const std::string where = config.host + ":" + std::to_string(config.port);
   try {
     const auto found = tcp::resolver(control).resolve(config.host, std::to_string(config.port),
-                                                 tcp::resolver::passive);
+                                                      tcp::resolver::passive);
     const tcp::endpoint endpoint = found.begin()->endpoint();
     acceptor.open(endpoint.protocol());
     acceptor.set_option(asio::socket_base::reuse_address(true));

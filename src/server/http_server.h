@@ -22,11 +22,11 @@ struct HttpConfig {
   bool handle_signals = true;  // SIGTERM and SIGINT drain; a second one ends the process
   std::size_t max_header_bytes = 64 << 10;
   std::size_t max_body_bytes = std::size_t{64} << 20;
-  std::chrono::milliseconds header_timeout{30'000};   // from a request's first byte to its head
-  std::chrono::milliseconds body_timeout{30'000};     // without progress
-  std::chrono::milliseconds idle_timeout{75'000};     // between requests
-  std::chrono::milliseconds write_timeout{120'000};   // client takes nothing of a pending answer
-  std::chrono::milliseconds drain_timeout{30'000};    // running exchanges after stop()
+  std::chrono::milliseconds header_timeout{30'000};  // from a request's first byte to its head
+  std::chrono::milliseconds body_timeout{30'000};    // without progress
+  std::chrono::milliseconds idle_timeout{75'000};    // between requests
+  std::chrono::milliseconds write_timeout{120'000};  // client takes nothing of a pending answer
+  std::chrono::milliseconds drain_timeout{30'000};   // running exchanges after stop()
 };
 
 class HttpServer {

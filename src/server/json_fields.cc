@@ -4,10 +4,10 @@
 #include <limits>
 #include <utility>
 
-#include <boost/json/stream_parser.hpp>
-#include <boost/json/serialize.hpp>
-#include <boost/json/value.hpp>
 #include <fmt/format.h>
+#include <boost/json/serialize.hpp>
+#include <boost/json/stream_parser.hpp>
+#include <boost/json/value.hpp>
 
 namespace foretoken {
 namespace {
@@ -220,8 +220,8 @@ void Fields::refuse_unsupported(std::initializer_list<std::string_view> names,
 }
 
 void Fields::wrong_type(std::string_view name, std::string_view expected) {
-  refuse_field(name, fmt::format("Input should be a valid {} (found {})", expected,
-                                 json_kind(*find(name))));
+  refuse_field(
+      name, fmt::format("Input should be a valid {} (found {})", expected, json_kind(*find(name))));
 }
 
 std::optional<std::vector<Token>> token_list(const json::array& array) {

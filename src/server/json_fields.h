@@ -2,8 +2,8 @@
 // Typed reading of request bodies. A Fields is one JSON object of the request; each reader returns
 // nullopt when the field is absent or null, and records the first fault when it has the wrong type,
 // worded as pydantic words it: "body.n: Input should be a valid integer (found string)". The caller
-// reads everything, then asks refusal() once. Not a schema language; unknown fields are the caller's
-// business.
+// reads everything, then asks refusal() once. Not a schema language; unknown fields are the
+// caller's business.
 
 #include <cstdint>
 #include <initializer_list>

@@ -112,9 +112,7 @@ JsonWriter& JsonWriter::number(double value) {
 
 JsonWriter& JsonWriter::boolean(bool value) { return raw(value ? "true" : "false"); }
 
-JsonWriter& JsonWriter::integer(std::int64_t value) {
-  return raw(fmt::format_int(value).c_str());
-}
+JsonWriter& JsonWriter::integer(std::int64_t value) { return raw(fmt::format_int(value).c_str()); }
 
 JsonWriter& JsonWriter::raw(std::string_view json) {
   separate();

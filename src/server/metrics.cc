@@ -16,15 +16,15 @@ using prometheus::Gauge;
 using prometheus::Histogram;
 using Buckets = Histogram::BucketBoundaries;
 
-const Buckets kFirstTokenSeconds = {0.1, 0.2, 0.4, 0.6, 0.8, 1,  2,  4,   6,
+const Buckets kFirstTokenSeconds = {0.1, 0.2, 0.4, 0.6, 0.8, 1,  2,   4,   6,
                                     8,   10,  20,  40,  60,  80, 100, 200, 400};
 const Buckets kTokenSeconds = {0.002, 0.004, 0.006, 0.008, 0.010, 0.015, 0.020, 0.025,
                                0.030, 0.035, 0.040, 0.060, 0.080, 0.100, 0.200, 0.400,
                                0.600, 0.800, 1.000, 2.000, 4.000, 6.000, 8.000};
 const Buckets kRequestSeconds = {0.1, 0.2, 0.4, 0.6, 0.8, 1,   2,   4,   6,    8,    10,
                                  20,  40,  60,  80,  100, 200, 400, 600, 1200, 1800, 2400};
-const Buckets kTokens = {100,  300,   500,   700,   1000,  1500,  2000,  3000,
-                         4000, 5000,  6000,  7000,  8000,  9000,  10000, 12000,
+const Buckets kTokens = {100,   300,   500,   700,   1000,  1500,  2000,  3000,
+                         4000,  5000,  6000,  7000,  8000,  9000,  10000, 12000,
                          15000, 20000, 22000, 25000, 30000, 35000, 40000, 66000};
 
 double share(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
@@ -40,16 +40,25 @@ struct Metrics::State {
                {"dp_rank", "0"}} {}
 
   Gauge& gauge(const std::string& name, const std::string& help) {
-    return prometheus::BuildGauge().Name("sglang:" + name).Help(help).Register(registry).Add(
-        labels);
+    return prometheus::BuildGauge()
+        .Name("sglang:" + name)
+        .Help(help)
+        .Register(registry)
+        .Add(labels);
   }
   Counter& counter(const std::string& name, const std::string& help) {
-    return prometheus::BuildCounter().Name("sglang:" + name).Help(help).Register(registry).Add(
-        labels);
+    return prometheus::BuildCounter()
+        .Name("sglang:" + name)
+        .Help(help)
+        .Register(registry)
+        .Add(labels);
   }
   Histogram& histogram(const std::string& name, const std::string& help, const Buckets& buckets) {
-    return prometheus::BuildHistogram().Name("sglang:" + name).Help(help).Register(registry).Add(
-        labels, buckets);
+    return prometheus::BuildHistogram()
+        .Name("sglang:" + name)
+        .Help(help)
+        .Register(registry)
+        .Add(labels, buckets);
   }
 
   std::map<std::string, std::string> labels;
@@ -79,15 +88,14 @@ struct Metrics::State {
   Counter& verify_calls =
       counter("spec_verify_calls_total", "Number of verifications, one per sequence and step.");
 
-  Histogram& first_token = histogram("time_to_first_token_seconds",
-                                     "Histogram of time to first token in seconds.",
-                                     kFirstTokenSeconds);
+  Histogram& first_token =
+      histogram("time_to_first_token_seconds", "Histogram of time to first token in seconds.",
+                kFirstTokenSeconds);
   Histogram& inter_token = histogram("inter_token_latency_seconds",
-                                     "Histogram of inter-token latency in seconds.",
-                                     kTokenSeconds);
-  Histogram& e2e = histogram("e2e_request_latency_seconds",
-                             "Histogram of end-to-end request latency in seconds.",
-                             kRequestSeconds);
+                                     "Histogram of inter-token latency in seconds.", kTokenSeconds);
+  Histogram& e2e =
+      histogram("e2e_request_latency_seconds",
+                "Histogram of end-to-end request latency in seconds.", kRequestSeconds);
   Histogram& prompt_lengths =
       histogram("prompt_tokens_histogram", "Histogram of prompt token length.", kTokens);
   Histogram& generation_lengths =
@@ -112,8 +120,7 @@ void Metrics::observe_finished(const FinishedChoice& choice) {
   s.cached_tokens.Increment(static_cast<double>(choice.cached_tokens));
   s.generation_tokens.Increment(static_cast<double>(choice.completion_tokens));
   s.e2e.Observe(choice.e2e_seconds);
-  if (choice.prompt_tokens > 0)
-    s.prompt_lengths.Observe(static_cast<double>(choice.prompt_tokens));
+  if (choice.prompt_tokens > 0) s.prompt_lengths.Observe(static_cast<double>(choice.prompt_tokens));
   s.generation_lengths.Observe(static_cast<double>(choice.completion_tokens));
 }
 

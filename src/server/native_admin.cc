@@ -53,8 +53,8 @@ void write_internal_state(JsonWriter& json, const ServerConfig& config, const En
 }  // namespace
 
 void handle_health(ServerContext& context, const ExchangePtr& exchange) {
-  exchange->reply({.status = context.draining ? 503 : 200,
-                   .content_type = "text/plain; charset=utf-8"});
+  exchange->reply(
+      {.status = context.draining ? 503 : 200, .content_type = "text/plain; charset=utf-8"});
 }
 
 void handle_health_generate(ServerContext& context, const ExchangePtr& exchange) {
@@ -146,8 +146,7 @@ void handle_loads(ServerContext& context, const ExchangePtr& exchange) {
 
 void handle_flush_cache(ServerContext& context, const ExchangePtr& exchange) {
   auto flushed = context.engine.flush_cache();
-  const bool done =
-      flushed.wait_for(kFlushPatience) == std::future_status::ready && flushed.get();
+  const bool done = flushed.wait_for(kFlushPatience) == std::future_status::ready && flushed.get();
   exchange->reply({.status = done ? 200 : 400,
                    .content_type = "text/plain; charset=utf-8",
                    .body = "Cache flushed.\nPlease check backend logs for more details. (When "

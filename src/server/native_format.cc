@@ -120,11 +120,11 @@ void NativeFormat::write_spec(JsonWriter& json, const RunningChoice& choice) con
   json.field("spec_accept_length", static_cast<double>(choice.choice.tokens().size()) / rounds);
   json.field("spec_accept_rate", static_cast<double>(counters.accepted_drafts) /
                                      static_cast<double>(counters.proposed_drafts));
-  for (const char* name : {"spec_num_correct_drafts", "spec_accepted_drafts",
-                           "spec_accept_token_num"})
+  for (const char* name :
+       {"spec_num_correct_drafts", "spec_accepted_drafts", "spec_accept_token_num"})
     json.field(name, counters.accepted_drafts);
-  for (const char* name : {"spec_num_proposed_drafts", "spec_proposed_drafts",
-                           "spec_draft_token_num"})
+  for (const char* name :
+       {"spec_num_proposed_drafts", "spec_proposed_drafts", "spec_draft_token_num"})
     json.field(name, counters.proposed_drafts);
   for (const char* name : {"spec_correct_drafts_histogram", "spec_accept_histogram"}) {
     json.key(name).begin_array();

@@ -31,7 +31,8 @@ class NativeFormat final : public AnswerFormat {
   void write_logprobs(JsonWriter& json, const RunningChoice& choice) const;
   void write_spec(JsonWriter& json, const RunningChoice& choice) const;
   void write_triple(JsonWriter& json, float logprob, Token token) const;
-  void write_tops(JsonWriter& json, const std::vector<SampledToken>& tokens, std::size_t from) const;
+  void write_tops(JsonWriter& json, const std::vector<SampledToken>& tokens,
+                  std::size_t from) const;
   void write_wanted(JsonWriter& json, const RunningChoice& choice,
                     const std::vector<SampledToken>& tokens, std::size_t from) const;
 

@@ -3,10 +3,10 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
-#include <fmt/format.h>
 
 #include "server/native_api.h"
 #include "server/native_format.h"
@@ -30,9 +30,10 @@ std::optional<Refusal> read_texts(const ServerContext& context, const json::valu
   const json::array one = text.is_string() ? json::array{text} : json::array{};
   out.is_batch = text.is_array();
   if (!text.is_string() && !text.is_array())
-    return Refusal{fmt::format("body.text: Input should be a valid string or list of strings "
-                               "(found {})",
-                               json_kind(text))};
+    return Refusal{
+        fmt::format("body.text: Input should be a valid string or list of strings "
+                    "(found {})",
+                    json_kind(text))};
   for (const json::value& item : text.is_array() ? text.get_array() : one) {
     if (!item.is_string())
       return Refusal{"body.text: Input should be a valid string or list of strings"};
@@ -74,7 +75,8 @@ Result<Prompts> read_prompts(const ServerContext& context, Fields& fields) {
   return out;
 }
 
-// Value `i` of a field that is one value for all prompts or a list with one for each. nullptr: none.
+// Value `i` of a field that is one value for all prompts or a list with one for each. nullptr:
+// none.
 class PerPrompt {
  public:
   PerPrompt(Fields& fields, std::string_view name, const Prompts& prompts)
@@ -144,8 +146,7 @@ std::optional<Refusal> plan_prompt(ServerContext& context, Fields& fields, Promp
   PromptPlan prompt;
   prompt.id = own_fields.string("rid").value_or("");
   // One rid for a whole batch: its prompts are numbered.
-  const bool shares_id =
-      !prompt.id.empty() && prompts.is_batch && !fields.find("rid")->is_array();
+  const bool shares_id = !prompt.id.empty() && prompts.is_batch && !fields.find("rid")->is_array();
   if (shares_id) prompt.number_from = static_cast<int>(plan.choices.size());
   if (prompt.id.empty()) prompt.id = new_request_id();
   prompt.tokens = std::move(prompts.tokens[i]);
@@ -210,8 +211,7 @@ void handle_generate(ServerContext& context, const ExchangePtr& exchange) {
       return refuse(*refusal);
   const bool is_list = prompts->is_batch || plan.choices.size() > 1;
   plan.format = std::make_unique<NativeFormat>(
-      context,
-      NativeFormat::Options{.is_list = is_list, .text_in_logprobs = text_in_logprobs});
+      context, NativeFormat::Options{.is_list = is_list, .text_in_logprobs = text_in_logprobs});
   start_generation(context, exchange, std::move(plan));
 }
 

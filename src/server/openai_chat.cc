@@ -4,10 +4,10 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
-#include <fmt/format.h>
 
 #include "server/chat_prompt.h"
 #include "server/openai_api.h"

@@ -81,11 +81,10 @@ std::string ChatFormat::chunk(const RunningChoice& choice, const Delta& delta) c
 
 void ChatFormat::write_event(const RunningChoice& choice, std::string& out) {
   static const std::string kNothing;
-  if (!choice.opened)
-    append_event(out, chunk(choice, {.role = "assistant", .content = &kNothing}));
+  if (!choice.opened) append_event(out, chunk(choice, {.role = "assistant", .content = &kNothing}));
   const std::string text = choice.choice.text().substr(choice.shown_text);
-  const bool logprobs = choice.sampling.wants_logprobs() &&
-                        choice.shown_tokens < choice.choice.tokens().size();
+  const bool logprobs =
+      choice.sampling.wants_logprobs() && choice.shown_tokens < choice.choice.tokens().size();
   if (!text.empty() || logprobs)
     append_event(out, chunk(choice, {.content = &text, .with_logprobs = logprobs}));
   if (!choice.choice.is_finished() || write_failure_event(choice.choice, out)) return;

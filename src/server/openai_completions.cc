@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
-#include <fmt/format.h>
 
 #include "server/openai_api.h"
 #include "server/openai_completions_format.h"
@@ -31,12 +31,14 @@ Result<Prompt> from_text(const ServerContext& context, std::string_view text) {
 Result<Prompt> from_ids(const ServerContext& context, const json::array& ids) {
   auto tokens = token_list(ids);
   if (!tokens)
-    return Refusal{"body.prompt: Input should be a string, a list of strings, a list of integers "
-                   "or a list of lists of integers"};
+    return Refusal{
+        "body.prompt: Input should be a string, a list of strings, a list of integers "
+        "or a list of lists of integers"};
   Prompt prompt{*std::move(tokens), {}};
   if (context.tokenizer == nullptr)
-    return Refusal{"this route answers with text, and this server runs with "
-                   "--skip-tokenizer-init: send input_ids to /generate"};
+    return Refusal{
+        "this route answers with text, and this server runs with "
+        "--skip-tokenizer-init: send input_ids to /generate"};
   prompt.text = context.tokenizer->decode(prompt.tokens, SpecialText::kSkip);
   return prompt;
 }
@@ -45,9 +47,10 @@ Result<Prompt> from_ids(const ServerContext& context, const json::array& ids) {
 Result<Prompt> read_one(const ServerContext& context, const json::value& value) {
   if (value.is_string()) return from_text(context, value.get_string());
   if (value.is_array()) return from_ids(context, value.get_array());
-  return Refusal{fmt::format("body.prompt: Input should be a string, a list of strings, a list of "
-                             "integers or a list of lists of integers (found {} in the list)",
-                             json_kind(value))};
+  return Refusal{
+      fmt::format("body.prompt: Input should be a string, a list of strings, a list of "
+                  "integers or a list of lists of integers (found {} in the list)",
+                  json_kind(value))};
 }
 
 Result<std::vector<Prompt>> read_prompts(const ServerContext& context, Fields& fields) {

@@ -23,8 +23,7 @@ struct CompletionFormat::Logprobs {
   bool with_top;
   JsonWriter tokens, logprobs, tops, offsets;
 
-  Logprobs(const Tokenizer& text_tokenizer, bool top)
-      : tokenizer(text_tokenizer), with_top(top) {
+  Logprobs(const Tokenizer& text_tokenizer, bool top) : tokenizer(text_tokenizer), with_top(top) {
     tokens.begin_array();
     logprobs.begin_array();
     tops.begin_array();
@@ -111,8 +110,8 @@ void CompletionFormat::write_event(const RunningChoice& choice, std::string& out
   const bool failed = finished && choice.choice.end()->kind == ChoiceEnd::Kind::kAbort &&
                       choice.choice.end()->status != 0;
   const bool fresh_text = choice.shown_text < choice.choice.text().size() || !choice.opened;
-  const bool fresh_logprobs = choice.sampling.wants_logprobs() &&
-                              choice.shown_tokens < choice.choice.tokens().size();
+  const bool fresh_logprobs =
+      choice.sampling.wants_logprobs() && choice.shown_tokens < choice.choice.tokens().size();
   if (fresh_text || fresh_logprobs || (finished && !failed)) {
     JsonWriter json;
     json.begin_object();

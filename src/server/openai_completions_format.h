@@ -13,8 +13,7 @@ namespace foretoken {
 class CompletionFormat final : public AnswerFormat {
  public:
   // echo: the texts of the prompts, which the answers then begin with; empty: no echo.
-  CompletionFormat(const ServerContext& context, OpenAiCommon common,
-                   std::vector<std::string> echo)
+  CompletionFormat(const ServerContext& context, OpenAiCommon common, std::vector<std::string> echo)
       : context_(context), common_(std::move(common)), echo_(std::move(echo)) {}
 
   void write_event(const RunningChoice& choice, std::string& out) override;

@@ -116,8 +116,6 @@ bool write_failure_event(const Choice& choice, std::string& out) {
   return true;
 }
 
-float shown_logprob(float logprob) {
-  return std::isfinite(logprob) ? logprob : -9999.0F;
-}
+float shown_logprob(float logprob) { return std::isfinite(logprob) ? logprob : -9999.0F; }
 
 }  // namespace foretoken

@@ -45,21 +45,17 @@ std::string choice_id(const PromptPlan& prompt, int choice) {
 
 }  // namespace
 
-std::optional<Refusal> add_prompt(ServerContext& context, PromptPlan prompt,
-                                  GenerationPlan& plan) {
+std::optional<Refusal> add_prompt(ServerContext& context, PromptPlan prompt, GenerationPlan& plan) {
   if (auto refusal = check_tokens(prompt, context.config.vocab)) return refusal;
   truncate(context.config, prompt);
-  auto resolved =
-      resolve_sampling(prompt.sampling, context.config,
-                       static_cast<std::int64_t>(prompt.tokens.size()),
-                       prompt.default_max_new_tokens);
+  auto resolved = resolve_sampling(prompt.sampling, context.config,
+                                   static_cast<std::int64_t>(prompt.tokens.size()),
+                                   prompt.default_max_new_tokens);
   if (!resolved) return resolved.refusal();
   const int n = prompt.sampling.n;
   if (plan.choices.size() + static_cast<std::size_t>(n) > kMaxChoicesOfRequest)
-    return Refusal{
-        fmt::format("one request may have at most {} sequences", kMaxChoicesOfRequest)};
-  const std::uint64_t seed =
-      prompt.sampling.seed ? *prompt.sampling.seed : context.next_seed();
+    return Refusal{fmt::format("one request may have at most {} sequences", kMaxChoicesOfRequest)};
+  const std::uint64_t seed = prompt.sampling.seed ? *prompt.sampling.seed : context.next_seed();
   const int prompt_index = plan.choices.empty() ? 0 : plan.choices.back().prompt_index + 1;
   for (int i = 0; i < n; ++i) {
     ChoicePlan choice;
@@ -83,25 +79,27 @@ std::optional<Refusal> add_prompt(ServerContext& context, PromptPlan prompt,
     plan.choices.push_back(std::move(choice));
   }
   if (prompt.sampling.stream_interval)
-    plan.stream_interval = static_cast<int>(std::min<std::int64_t>(*prompt.sampling.stream_interval,
-                                                                   context.config.context_length));
+    plan.stream_interval = static_cast<int>(
+        std::min<std::int64_t>(*prompt.sampling.stream_interval, context.config.context_length));
   if (context.tokenizer == nullptr && !prompt.sampling.stop.empty())
-    return Refusal{"stop strings need a tokenizer, and this server runs with "
-                   "--skip-tokenizer-init: use stop_token_ids"};
+    return Refusal{
+        "stop strings need a tokenizer, and this server runs with "
+        "--skip-tokenizer-init: use stop_token_ids"};
   return std::nullopt;
 }
 
 Result<std::vector<Token>> encode_prompt(const ServerContext& context, std::string_view text,
                                          AddSpecial special) {
   if (context.tokenizer == nullptr)
-    return Refusal{"text needs a tokenizer, and this server runs with --skip-tokenizer-init: send "
-                   "input_ids to /generate"};
+    return Refusal{
+        "text needs a tokenizer, and this server runs with --skip-tokenizer-init: send "
+        "input_ids to /generate"};
   return context.tokenizer->encode(text, special);
 }
 
 std::uint64_t read_cache_salt(Fields& fields) {
-  const std::string key = fields.string("extra_key").value_or("") + '\0' +
-                          fields.string("cache_salt").value_or("");
+  const std::string key =
+      fields.string("extra_key").value_or("") + '\0' + fields.string("cache_salt").value_or("");
   return key.size() == 1 ? 0 : mix_seed(std::hash<std::string>()(key), 0);
 }
 
@@ -109,8 +107,8 @@ std::optional<std::chrono::steady_clock::time_point> read_deadline(Fields& field
                                                                    const ServerConfig& config) {
   auto seconds = fields.number("timeout_seconds");
   if (seconds && !(*seconds > 0.0))
-    fields.refuse(fmt::format("timeout_seconds must be positive, got {}.",
-                              fields.shown("timeout_seconds")));
+    fields.refuse(
+        fmt::format("timeout_seconds must be positive, got {}.", fields.shown("timeout_seconds")));
   if (!seconds && config.request_timeout_seconds > 0) seconds = config.request_timeout_seconds;
   if (!seconds) return std::nullopt;
   constexpr double kYear = 366.0 * 24 * 3600;

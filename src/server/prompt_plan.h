@@ -17,7 +17,8 @@ namespace foretoken {
 
 struct PromptPlan {
   std::string id;
-  int number_from = -1;  // >= 0: choices are "<id>_<number>"; otherwise only where there are several
+  int number_from =
+      -1;  // >= 0: choices are "<id>_<number>"; otherwise only where there are several
   std::vector<Token> tokens;
   SamplingFields sampling;
   std::optional<std::int64_t> default_max_new_tokens;  // nullopt: to the context limit

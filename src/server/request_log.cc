@@ -44,8 +44,8 @@ void log_end(const ServerConfig& config, const RunningChoice& choice) {
   std::string line = fmt::format(
       "Finish: rid={}, finish_reason={}, prompt_tokens={}, completion_tokens={}, "
       "cached_tokens={}, e2e_latency={:.3f}",
-      choice.id, end_name(choice.choice.end()), choice.prompt.size(),
-      choice.choice.tokens().size(), choice.choice.counters().cached_tokens, choice.seconds);
+      choice.id, end_name(choice.choice.end()), choice.prompt.size(), choice.choice.tokens().size(),
+      choice.choice.counters().cached_tokens, choice.seconds);
   const int level = config.log_requests_level;
   if (level >= 2) line += ", text=" + shown_text(choice.choice.text(), level >= 3);
   log_info("{}", line);

@@ -20,10 +20,9 @@ bool equal_secret(std::string_view a, std::string_view b) {
 void answer_preflight(Exchange& exchange) {
   const HttpRequest& request = exchange.request();
   HttpReply reply{.content_type = "text/plain; charset=utf-8", .body = "OK"};
-  reply.headers = {
-      {"access-control-allow-methods", "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT"},
-      {"access-control-max-age", "600"},
-      {"vary", "Origin"}};
+  reply.headers = {{"access-control-allow-methods", "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT"},
+                   {"access-control-max-age", "600"},
+                   {"vary", "Origin"}};
   if (const auto wanted = request.header("access-control-request-headers"); !wanted.empty())
     reply.headers.emplace_back("access-control-allow-headers", std::string(wanted));
   exchange.reply(std::move(reply));
@@ -53,8 +52,8 @@ const Route* Router::find(std::string_view method, std::string_view path,
                           std::string& allowed) const {
   const std::string_view wanted = method == "HEAD" ? "GET" : method;
   for (const Route& route : routes_) {
-    const bool below = route.matches_below && path.size() > route.path.size() &&
-                       path.starts_with(route.path);
+    const bool below =
+        route.matches_below && path.size() > route.path.size() && path.starts_with(route.path);
     if (!below && path != route.path) continue;
     for (const std::string& offered : route.methods) {
       if (offered == wanted) return &route;

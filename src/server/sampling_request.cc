@@ -7,14 +7,14 @@
 #include <limits>
 #include <string_view>
 
-#include <boost/json/value.hpp>
 #include <fmt/format.h>
+#include <boost/json/value.hpp>
 
 namespace foretoken {
 namespace {
 
 constexpr double kGreedyTemperature = 1e-6;  // below it the highest logit wins
-constexpr double kMaxBias = 1e9;              // more changes nothing and might overflow
+constexpr double kMaxBias = 1e9;             // more changes nothing and might overflow
 
 // A number with SGLang's range text.
 void check(Fields& fields, std::string_view name, bool ok, std::string_view range) {
@@ -72,8 +72,8 @@ SamplingFields read_common(Fields& fields, std::int64_t vocab) {
   out.top_p = read_positive_to(fields, "top_p", 1.0, "in (0, 1]");
   out.min_p = read_in(fields, "min_p", 0.0, 1.0, "in [0, 1]");
   out.top_k = fields.integer("top_k");
-  if (out.top_k) check(fields, "top_k", *out.top_k >= 1 || *out.top_k == -1,
-                       "-1 (disable) or at least 1");
+  if (out.top_k)
+    check(fields, "top_k", *out.top_k >= 1 || *out.top_k == -1, "-1 (disable) or at least 1");
   out.frequency_penalty = read_in(fields, "frequency_penalty", -2.0, 2.0, "in [-2, 2]");
   out.presence_penalty = read_in(fields, "presence_penalty", -2.0, 2.0, "in [-2, 2]");
   out.repetition_penalty =
@@ -160,8 +160,7 @@ SamplingFields read_native_sampling(Fields& fields, std::int64_t vocab) {
   out.seed = fields.seed("sampling_seed");
   out.stream_interval = fields.integer("stream_interval");
   if (out.stream_interval && *out.stream_interval < 1)
-    fields.refuse(
-        fmt::format("stream_interval must be at least 1, got {}.", *out.stream_interval));
+    fields.refuse(fmt::format("stream_interval must be at least 1, got {}.", *out.stream_interval));
   check_new_tokens(fields, out, "min_new_tokens", "max_new_tokens");
   refuse_grammars(fields);
   fields.refuse_unsupported({"custom_params"}, "there are no custom logit processors");
@@ -188,9 +187,9 @@ Result<ResolvedSampling> resolve_sampling(const SamplingFields& fields, const Se
                                           std::optional<std::int64_t> default_max_new_tokens) {
   const std::int64_t context = config.context_length;
   if (prompt_tokens >= context)
-    return Refusal{fmt::format(
-        "The input ({} tokens) is longer than the model's context length ({} tokens).",
-        prompt_tokens, context)};
+    return Refusal{
+        fmt::format("The input ({} tokens) is longer than the model's context length ({} tokens).",
+                    prompt_tokens, context)};
   const std::int64_t room = context - prompt_tokens;
   std::int64_t limit = std::min(default_max_new_tokens.value_or(room), room);
   if (fields.max_new_tokens) {
@@ -206,8 +205,8 @@ Result<ResolvedSampling> resolve_sampling(const SamplingFields& fields, const Se
   }
   const std::int64_t least = fields.min_new_tokens.value_or(0);
   if (least > limit)
-    return Refusal{fmt::format("min_new_tokens must be in [0, max_new_tokens({})], got {}.", limit,
-                               least)};
+    return Refusal{
+        fmt::format("min_new_tokens must be in [0, max_new_tokens({})], got {}.", limit, least)};
   ResolvedSampling out;
   out.max_new_tokens = static_cast<int>(limit);
   SamplingParams& params = out.params;

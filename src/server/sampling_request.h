@@ -48,8 +48,8 @@ Result<ResolvedSampling> resolve_sampling(const SamplingFields& fields, const Se
                                           std::int64_t prompt_tokens,
                                           std::optional<std::int64_t> default_max_new_tokens);
 
-inline constexpr int kMaxChoices = 256;       // limit of n
-inline constexpr int kMaxTopLogprobs = 128;   // limit of top_logprobs and its kin
+inline constexpr int kMaxChoices = 256;      // limit of n
+inline constexpr int kMaxTopLogprobs = 128;  // limit of top_logprobs and its kin
 inline constexpr int kMaxStopStrings = 128;
 
 }  // namespace foretoken

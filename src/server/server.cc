@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <fmt/format.h>
 
 #include "server/generation.h"
 #include "server/http_server.h"
@@ -70,9 +70,8 @@ struct Server::State {
         const ChatTemplate* chat_template)
       : context(config, engine, tokenizer, chat_template),
         http(http_config(config)),
-        router({config.api_key, config.admin_api_key}, [this](std::function<void()> work) {
-          boost::asio::post(heavy, std::move(work));
-        }) {
+        router({config.api_key, config.admin_api_key},
+               [this](std::function<void()> work) { boost::asio::post(heavy, std::move(work)); }) {
     add_routes();
     http.on_drain([this] { context.draining = true; }, [this] { context.engine.abort_all(); });
   }
@@ -117,8 +116,7 @@ void Server::State::add_routes() {
   add({"POST"}, "/v1/chat/completions", handle_chat_completions);
   add({"POST"}, "/v1/completions", handle_completions);
   for (const char* path : {"/tokenize", "/v1/tokenize"}) add({"POST"}, path, handle_tokenize);
-  for (const char* path : {"/detokenize", "/v1/detokenize"})
-    add({"POST"}, path, handle_detokenize);
+  for (const char* path : {"/detokenize", "/v1/detokenize"}) add({"POST"}, path, handle_detokenize);
   add({"GET", "POST"}, "/flush_cache", handle_flush_cache, admin);
   add({"POST"}, "/abort_request", handle_abort_request, admin);
   add_unsupported();

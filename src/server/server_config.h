@@ -46,8 +46,8 @@ struct ServerConfig {
   int stream_interval = 1;
   bool allow_auto_truncate = false;
   double request_timeout_seconds = 0;  // of requests that name none; 0: no limit
-  bool handle_signals = true;           // drain on SIGTERM and SIGINT
-  double drain_seconds = 30;  // how long running requests may finish after SIGTERM
+  bool handle_signals = true;          // drain on SIGTERM and SIGINT
+  double drain_seconds = 30;           // how long running requests may finish after SIGTERM
   std::size_t max_body_bytes = std::size_t{64} << 20;
   double startup_seconds = 0;  // filled when ready
   // Every resolved flag by its SGLang name and JSON text value, for /server_info.

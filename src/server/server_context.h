@@ -50,8 +50,8 @@ struct ServerContext {
 
   const ServerConfig& config;
   EnginePort& engine;
-  const Tokenizer* tokenizer;          // null: ids in, ids out
-  const ChatTemplate* chat_template;   // null: no chat
+  const Tokenizer* tokenizer;         // null: ids in, ids out
+  const ChatTemplate* chat_template;  // null: no chat
   Metrics metrics;
   RunningIds running_ids;
   std::atomic<bool> draining{false};

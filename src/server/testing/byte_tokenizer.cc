@@ -28,8 +28,8 @@ std::array<std::string, 256> byte_names() {
   std::array<std::string, 256> names;
   unsigned next = 256;
   for (unsigned byte = 0; byte < 256; ++byte) {
-    const bool printable = (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) ||
-                           (byte >= 0xAE);
+    const bool printable =
+        (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || (byte >= 0xAE);
     names[byte] = utf8_of(printable ? byte : next++);
   }
   return names;
@@ -51,8 +51,8 @@ std::string tokenizer_json() {
   json.key("pre_tokenizer")
       .raw(R"({"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":true})");
   json.field_null("post_processor");
-  json.key("decoder")
-      .raw(R"({"type":"ByteLevel","add_prefix_space":true,"trim_offsets":true,"use_regex":true})");
+  json.key("decoder").raw(
+      R"({"type":"ByteLevel","add_prefix_space":true,"trim_offsets":true,"use_regex":true})");
   json.key("model").begin_object().field("type", "BPE").field_null("dropout");
   json.field_null("unk_token").field_null("continuing_subword_prefix");
   json.field_null("end_of_word_suffix").field("fuse_unk", false).field("byte_fallback", false);

@@ -33,8 +33,7 @@ std::vector<SampledToken> prompt_scores(const Request& request) {
 
 }  // namespace
 
-FakeEngine::FakeEngine(Script script)
-    : script_(std::move(script)), thread_([this] { loop(); }) {}
+FakeEngine::FakeEngine(Script script) : script_(std::move(script)), thread_([this] { loop(); }) {}
 
 FakeEngine::~FakeEngine() {
   stop_ = true;
@@ -110,10 +109,8 @@ bool FakeEngine::step(Running& running) {
     delta.prompt_scores = prompt_scores(request);
     end(FinishReason::kLength);
   }
-  if (running.done == 0) {
-    if (!delta.finish) delta.prompt_scores = prompt_scores(request);
-    delta.cached_tokens = 1;
-  }
+  if (running.done == 0 && !delta.finish) delta.prompt_scores = prompt_scores(request);
+  delta.cached_tokens = 1;  // a total, like all counters
   const auto& stops = request.sampling.stop_tokens;
   for (int i = 0; i < tokens_per_step && !delta.finish; ++i) {
     const Token token = running.done < running.script.size() ? running.script[running.done] : 'x';

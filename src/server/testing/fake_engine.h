@@ -1,7 +1,7 @@
 #pragma once
 // FakeEngine: the engine's port played by a script, for tests of the server. One thread "steps" all
-// running requests at a fixed pace; a step gives each some tokens of its scripted answer. Obeys stop
-// tokens, limits, cancellation and abort as the real engine does. Not a model.
+// running requests at a fixed pace; a step gives each some tokens of its scripted answer. Obeys
+// stop tokens, limits, cancellation and abort as the real engine does. Not a model.
 
 #include <atomic>
 #include <chrono>
@@ -26,10 +26,10 @@ class FakeEngine final : public EnginePort {
   // Settings; before requests arrive.
   std::chrono::microseconds pace{500};
   int tokens_per_step = 1;
-  bool with_drafts = false;               // report proposals as if speculating
-  std::optional<Finish> failure;          // every request ends so, after `failure_after` tokens
+  bool with_drafts = false;       // report proposals as if speculating
+  std::optional<Finish> failure;  // every request ends so, after `failure_after` tokens
   int failure_after = 0;
-  std::optional<Refusal> refusal;         // of submit()
+  std::optional<Refusal> refusal;  // of submit()
 
   std::optional<Refusal> submit(Request request) override;
   void abort(const std::string& id) override;

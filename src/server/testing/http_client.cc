@@ -125,8 +125,7 @@ ClientReply get(int port, std::string_view path, std::string_view headers) {
   return HttpClient(port).request("GET", path, {}, headers);
 }
 
-ClientReply post(int port, std::string_view path, std::string_view body,
-                 std::string_view headers) {
+ClientReply post(int port, std::string_view path, std::string_view body, std::string_view headers) {
   return HttpClient(port).request("POST", path, body, headers);
 }
 

@@ -29,8 +29,8 @@ class HttpClient {
   ClientReply read_reply(bool has_body = true);
   // Reads until `mark` was received; everything so far, or what came when the time is over.
   std::string read_until(std::string_view mark);
-  bool at_end();   // nothing more comes: the server has closed
-  void close();    // at once, unread data or not
+  bool at_end();  // nothing more comes: the server has closed
+  void close();   // at once, unread data or not
 
  private:
   bool fill();

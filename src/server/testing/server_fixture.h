@@ -8,9 +8,9 @@
 #include <string>
 #include <thread>
 
+#include <gtest/gtest.h>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
-#include <gtest/gtest.h>
 
 #include "server/server.h"
 #include "server/testing/byte_tokenizer.h"
