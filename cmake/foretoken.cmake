@@ -29,7 +29,6 @@ find_package(spdlog REQUIRED)
 find_package(Boost 1.81 REQUIRED COMPONENTS json)
 find_package(prometheus-cpp REQUIRED)
 find_package(GTest REQUIRED)
-find_package(benchmark REQUIRED)
 
 # Builds the tests that also run under the sanitizers, and nothing else.
 add_custom_target(small_tests)

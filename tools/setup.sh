@@ -6,7 +6,7 @@ set -euo pipefail
 packages=(
   cmake ninja-build g++ ccache make
   libboost1.81-dev libboost-json1.81-dev libspdlog-dev libfmt-dev prometheus-cpp-dev
-  libcli11-dev libgtest-dev libgmock-dev libbenchmark-dev
+  libcli11-dev libgtest-dev libgmock-dev
   clang-format-19 python3 curl ca-certificates
 )
 
