@@ -93,7 +93,8 @@ std::optional<double> cgroup_cpu_limit(const std::string& root) {
       for (const char* mount : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"})
         for_ancestors(root + mount, group, [&](const std::string& f) { lower_v2(limit, f); });
     } else if (has_controller(controllers, "cpu")) {
-      for (const std::string& mount : {"/sys/fs/cgroup/" + controllers, std::string("/sys/fs/cgroup/cpu")})
+      for (const std::string& mount :
+           {"/sys/fs/cgroup/" + controllers, std::string("/sys/fs/cgroup/cpu")})
         for_ancestors(root + mount, group, [&](const std::string& f) { lower_v1(limit, f); });
     }
   }

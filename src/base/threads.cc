@@ -40,10 +40,10 @@ bool spin_until(Done done, bool yields) {
   return false;
 }
 
-// A worker's share of a region's items: [end : 32 | next : 32] in one word, so that taking an item and
-// finding the share used up are one atomic operation. Whoever takes a valid item keeps its region
-// from ending until it reports, so the body it then calls is the right one however late it was; who
-// comes too late finds next >= end, in this region or in the next.
+// A worker's share of a region's items: [end : 32 | next : 32] in one word, so that taking an item
+// and finding the share used up are one atomic operation. Whoever takes a valid item keeps its
+// region from ending until it reports, so the body it then calls is the right one however late it
+// was; who comes too late finds next >= end, in this region or in the next.
 struct alignas(64) Share {
   std::atomic<std::uint64_t> word{0};
 
@@ -125,8 +125,8 @@ struct ThreadPool::State {
   const std::function<void(int, int)>* body = nullptr;
   const std::function<void(int)>* each_body = nullptr;
   std::atomic<std::uint32_t> each_region{0};  // the last region that was one of on_each_worker
-  // Regions begun; idle workers sleep on it. Changed by read-modify-write only: notify relies on the
-  // full barrier.
+  // Regions begun; idle workers sleep on it. Changed by read-modify-write only: notify relies on
+  // the full barrier.
   alignas(64) std::atomic<std::uint32_t> region{0};
   alignas(64) std::atomic<std::uint32_t> left{0};  // items not finished; the caller sleeps on it
   std::atomic<bool> stopping{false};

@@ -1,10 +1,11 @@
 #pragma once
 // The compute thread pool: pinned workers that know only parallel_for.
 // Not a task system: no futures, no nesting, one caller at a time (the engine thread, which works
-// too). Workers run with FTZ and DAZ set; so does the caller inside parallel_for. Each worker starts
-// on its own contiguous share of the items and then takes from the others, so results must not
-// depend on which worker runs an item. Nobody waits for a worker that has not begun an item, and
-// every wait ends in the kernel: a core shared with another process costs its share, not a collapse.
+// too). Workers run with FTZ and DAZ set; so does the caller inside parallel_for. Each worker
+// starts on its own contiguous share of the items and then takes from the others, so results must
+// not depend on which worker runs an item. Nobody waits for a worker that has not begun an item,
+// and every wait ends in the kernel: a core shared with another process costs its share, not a
+// collapse.
 
 #include <functional>
 #include <memory>

@@ -19,8 +19,9 @@ struct Bf16Weights {
   FT_INLINE static std::int64_t vec_offset(const Panel& panel, int v) {
     return v / 2 * panel.block_bytes + v % 2 * kTileBytes;
   }
-  // Prefetches a sixteenth of the tiles kPrefetchBytes ahead of those at w. Line after line although
-  // they are used in turns with lines 1 KB further on: memory delivers nearly three times as much.
+  // Prefetches a sixteenth of the tiles kPrefetchBytes ahead of those at w. Line after line
+  // although they are used in turns with lines 1 KB further on: memory delivers nearly three times
+  // as much.
   template <int V>
   FT_INLINE static void prefetch(const char* w, int pair, const Panel& panel) {
     FT_UNROLL

@@ -2,24 +2,26 @@
 
 #include <algorithm>
 
+#include "backend/cpu/kernel_check.h"
 #include "base/error.h"
+#include "base/log.h"
 
 namespace foretoken {
 namespace {
 
 int ceil_div(std::int64_t a, std::int64_t b) { return static_cast<int>((a + b - 1) / b); }
 
-// How the output is cut into items: `cols` columns by `rows` rows each, rows varying fastest, so that
-// a worker's contiguous share of items is one contiguous stream of weights.
+// How the output is cut into items: `cols` columns by `rows` rows each, rows varying fastest, so
+// that a worker's contiguous share of items is one contiguous stream of weights.
 struct Cut {
   int cols, rows;
   int col_items, row_items;
 };
 
 Cut cut_output(const GemmKernels& kernels, std::int64_t out, int rows, int workers) {
-  constexpr int kStreamRows = 16;    // up to here the weights' stream is the cost: smallest items
+  constexpr int kStreamRows = 16;     // up to here the weights' stream is the cost: smallest items
   constexpr int kItemsPerWorker = 6;  // enough to even out cores of unequal speed
-  constexpr int kFewestRows = 48;    // of an item; with fewer, reading weights dominates
+  constexpr int kFewestRows = 48;     // of an item; with fewer, reading weights dominates
 
   Cut cut;
   cut.cols = rows <= kStreamRows ? kBlockCols : kMaxCallCols;
@@ -38,8 +40,15 @@ KernelTable select_kernels(Isa isa) {
   if (isa == Isa::kScalar) return scalar_kernels();
   if (isa == Isa::kAvx2) return avx2_kernels();
   KernelTable table = avx512_kernels();
-  if (isa >= Isa::kAvx512Bf16) table.bf16_pair = avx512_bf16_pair_gemm();
-  if (isa >= Isa::kAmx) table.bf16_tile = amx_tile_gemm();
+  const auto adopt = [](GemmKernels& kernels, const GemmKernels& faster, const char* instruction) {
+    if (reproduces(faster, kernels))
+      kernels = faster;
+    else
+      log_warning("{} adds in another order than documented on this processor and is not used",
+                  instruction);
+  };
+  if (isa >= Isa::kAvx512Bf16) adopt(table.bf16_pair, avx512_bf16_pair_gemm(), "VDPBF16PS");
+  if (isa >= Isa::kAmx) adopt(table.bf16_tile, amx_tile_gemm(), "TDPBF16PS");
   return table;
 }
 

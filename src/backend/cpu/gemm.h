@@ -12,15 +12,16 @@
 
 namespace foretoken {
 
-// The kernel table of an instruction set that this machine has.
+// The kernel table of an instruction set that this machine has. Dot-product instructions are
+// adopted only if they reproduce the order of addition they stand for (kernel_check.h).
 KernelTable select_kernels(Isa isa);
 
 class Gemm {
  public:
   Gemm(const KernelTable& kernels, GemmOrder order, ThreadPool& pool);
 
-  // y [rows, w.out_width] f32 = x [rows, w.in_width] f32 * w^T + bias. Where w is bf16, x is rounded
-  // to bf16 first.
+  // y [rows, w.out_width] f32 = x [rows, w.in_width] f32 * w^T + bias. Where w is bf16, x is
+  // rounded to bf16 first.
   void run(const CpuLinear& w, const float* x, int rows, float* y);
 
  private:

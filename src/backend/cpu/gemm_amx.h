@@ -1,9 +1,8 @@
 #pragma once
-// The tile order on 2D tile registers. Tiles is the instruction set: eight registers of 16 rows of 64
-// bytes with zero<T>(), load<T>(p, row_bytes), store<T>(p, row_bytes), dot<C, A, B>() and configure(),
-// which readies the calling thread. The processor's is in kernels_amx.cc; a test runs the same code
-// on a software model.
-// For translation units of kernels only (v16.h).
+// The tile order on 2D tile registers. Tiles is the instruction set: eight registers of 16 rows of
+// 64 bytes with zero<T>(), load<T>(p, row_bytes), store<T>(p, row_bytes), dot<C, A, B>() and
+// configure(), which readies the calling thread. The processor's is in kernels_amx.cc; a test runs
+// the same code on a software model. For translation units of kernels only (v16.h).
 
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/v16.h"
@@ -12,7 +11,7 @@ namespace foretoken {
 namespace {
 
 constexpr int kTileRows = 16;
-constexpr int kTileBytes = 1024;              // 16 rows x 32 bf16, or 16 x 16 float32
+constexpr int kTileBytes = 1024;  // 16 rows x 32 bf16, or 16 x 16 float32
 constexpr int kTileFloats = 256;
 constexpr int kAmxMaxRows = 256;              // of one call: 32 KB of accumulators on the stack
 constexpr int kAmxStepK = 512;                // K block: 32 columns of weights are 32 KB, in L1
@@ -114,15 +113,14 @@ void run_tile_columns(const GemmCall& call, int col) {
   // One pass over K while all accumulators fit the registers.
   const std::int64_t step = row_tiles <= 2 ? blocks : kAmxStepK / kBlockK;
   for (std::int64_t block = 0; block < blocks; block += step) {
-    TilePanel panel = {
-        .x = static_cast<const char*>(call.x) + block * kTileBytes,
-        .x_tile_rows = kTileRows * call.x_stride * 2,
-        .weights = static_cast<const char*>(call.weights) + col / kBlockCols * call.block_bytes +
-                   block * 2 * kTileBytes,
-        .k_blocks = blocks - block < step ? blocks - block : step,
-        .acc = acc,
-        .resume = block > 0,
-        .streaming = true};
+    TilePanel panel = {.x = static_cast<const char*>(call.x) + block * kTileBytes,
+                       .x_tile_rows = kTileRows * call.x_stride * 2,
+                       .weights = static_cast<const char*>(call.weights) +
+                                  col / kBlockCols * call.block_bytes + block * 2 * kTileBytes,
+                       .k_blocks = blocks - block < step ? blocks - block : step,
+                       .acc = acc,
+                       .resume = block > 0,
+                       .streaming = true};
     for (int tile = 0; tile < row_tiles; tile += 2) {
       if (tile + 1 < row_tiles)
         run_tile_panel<Tiles, 2>(panel);

@@ -1,8 +1,7 @@
 #pragma once
-// GEMM micro-kernels made of plain fused multiply-adds over V16: both orders of bf16 weights and the
-// single chain of fp16 and float32 weights. These loops define the numbers; dot-product instructions
-// reproduce them.
-// For translation units of kernels only (v16.h).
+// GEMM micro-kernels made of plain fused multiply-adds over V16: both orders of bf16 weights and
+// the single chain of fp16 and float32 weights. These loops define the numbers; dot-product
+// instructions reproduce them. For translation units of kernels only (v16.h).
 
 #include "backend/cpu/bf16_weights.h"
 #include "backend/cpu/gemm_loops.h"

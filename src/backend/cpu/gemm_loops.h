@@ -1,6 +1,6 @@
 #pragma once
-// The loops around a GEMM micro-kernel, shared by all vector kernels: K blocks, columns, row groups.
-// A micro-kernel M computes R rows x V vectors of 16 outputs over some K and defines
+// The loops around a GEMM micro-kernel, shared by all vector kernels: K blocks, columns, row
+// groups. A micro-kernel M computes R rows x V vectors of 16 outputs over some K and defines
 //   run<R, V>(panel)
 //   kFewRows               most rows with V = 2; so few rows read each weight once, in one stream
 //   kManyRows, kManyVecs   register block for more rows

@@ -18,7 +18,8 @@
 namespace foretoken {
 namespace {
 
-// ---- The definition ------------------------------------------------------------------------------
+// ---- The definition
+// ------------------------------------------------------------------------------
 
 float tile_order(const float* x, const float* w, int k) {
   float acc = 0.0F;
@@ -49,7 +50,8 @@ float chain_order(const float* x, const float* w, int k) {
   return acc;
 }
 
-// ---- Material ------------------------------------------------------------------------------------
+// ---- Material
+// ------------------------------------------------------------------------------------
 
 enum class Values { kNormal, kExtreme };
 
@@ -125,9 +127,9 @@ struct Problem {
       }
       for (int n = 0; n < out; ++n) {
         const float* w = &b[size(n) * size(padded)];
-        float y = dtype != DType::kBF16          ? chain_order(a.data(), w, in)
+        float y = dtype != DType::kBF16       ? chain_order(a.data(), w, in)
                   : order == GemmOrder::kTile ? tile_order(a.data(), w, padded)
-                                                 : pair_order(a.data(), w, padded);
+                                              : pair_order(a.data(), w, padded);
         if (has_bias) y = y + bias[size(n)];
         expected[size(r) * size(out) + size(n)] = y;
       }
@@ -162,7 +164,8 @@ int differences(const Problem& p, const CpuLinear& w, Gemm& gemm, int first_row,
   return wrong;
 }
 
-// ---- Each kernel ---------------------------------------------------------------------------------
+// ---- Each kernel
+// ---------------------------------------------------------------------------------
 
 struct Kernel {
   std::string table;  // an ISA, or "amx_model"
@@ -201,8 +204,8 @@ class GemmKernelTest : public testing::TestWithParam<Kernel> {
   }
   Gemm make_gemm(ThreadPool& pool) {
     const bool is_model = GetParam().table == "amx_model";
-    const KernelTable table = is_model ? amx_model_kernels()
-                                       : select_kernels(select_isa(GetParam().table, detect_cpu()));
+    const KernelTable table =
+        is_model ? amx_model_kernels() : select_kernels(select_isa(GetParam().table, detect_cpu()));
     return Gemm(table, GetParam().order, pool);
   }
   Problem problem(int rows, int in, int out) {
@@ -214,7 +217,7 @@ TEST_P(GemmKernelTest, random_shapes_equal_the_definition) {
   ThreadPool pool(3, false);
   Gemm gemm = make_gemm(pool);
   Random random(1);
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < 20; ++round) {
     const int rows = 1 + random.below(70), in = 1 + random.below(1300), out = 1 + random.below(150);
     Problem p = problem(rows, in, out);
     p.fill(random, Values::kNormal);

@@ -13,12 +13,13 @@ namespace foretoken {
 enum class Isa : std::uint8_t { kScalar, kAvx2, kAvx512, kAvx512Bf16, kAmx };
 
 // The order in which a bf16 GEMM adds its products; results are a function of it, not of the Isa.
-//   kTile  K in blocks of 32: (FMA chain over even k) + (FMA chain over odd k), both from 0, added to
+//   kTile  K in blocks of 32: (FMA chain over even k) + (FMA chain over odd k), both from 0, added
+//   to
 //          the accumulator: what TDPBF16PS computes.
 //   kPair  one FMA chain per output, in each pair k odd before k even: what VDPBF16PS computes.
 enum class GemmOrder : std::uint8_t { kTile, kPair };
 
-std::string_view isa_name(Isa isa);            // "scalar", "avx2", "avx512", "avx512_bf16", "amx"
+std::string_view isa_name(Isa isa);  // "scalar", "avx2", "avx512", "avx512_bf16", "amx"
 std::string_view gemm_order_name(GemmOrder order);  // "tile", "pair"
 
 // What processor and operating system allow together.
@@ -39,8 +40,9 @@ std::string isa_list(const CpuFeatures& cpu);  // "scalar, avx2, avx512"
 // machine lacks it, and when the machine lacks AVX2 with FMA.
 Isa select_isa(const std::string& name, const CpuFeatures& cpu);
 
-// The order of --gemm-order. "auto" follows the machine, not --cpu-isa: tile order where AMX computes
-// it or where AVX512_BF16 is missing, pair order where VDPBF16PS is the fastest instruction.
+// The order of --gemm-order. "auto" follows the machine, not --cpu-isa: tile order where AMX
+// computes it or where AVX512_BF16 is missing, pair order where VDPBF16PS is the fastest
+// instruction.
 GemmOrder select_gemm_order(const std::string& name, const CpuFeatures& cpu);
 
 }  // namespace foretoken

@@ -47,10 +47,10 @@ struct GemmKernels {
   void (*pack_x)(const PackXCall& call);  // null: the kernel reads x itself
   void (*run)(const GemmCall& call);
   double (*peak)(int rounds);  // run's arithmetic on registers alone; returns its FLOPs
-  int x_bytes;      // per element of packed x
-  int x_row_extra;  // elements beyond the padded K, so that rows do not share cache sets
-  int row_step;     // calls begin at multiples of this
-  int max_rows;     // of one call
+  int x_bytes;                 // per element of packed x
+  int x_row_extra;             // elements beyond the padded K, so that rows do not share cache sets
+  int row_step;                // calls begin at multiples of this
+  int max_rows;                // of one call
 };
 
 struct KernelTable {

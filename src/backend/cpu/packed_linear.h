@@ -18,9 +18,9 @@ class CpuLinear final : public PackedLinear {
   std::int64_t out_width() const override { return out_; }
   std::size_t bytes() const override { return weights_.bytes() + bias_.bytes(); }
 
-  DType dtype() const { return dtype_; }            // kBF16, kF16 or kF32
+  DType dtype() const { return dtype_; }  // kBF16, kF16 or kF32
   std::int64_t packed_k() const { return packed_k_; }
-  int block_cols() const { return block_cols_; }    // outputs per block
+  int block_cols() const { return block_cols_; }  // outputs per block
   std::int64_t block_bytes() const { return block_bytes_; }
   const char* block(std::int64_t index) const {
     return static_cast<const char*>(weights_.data()) + index * block_bytes_;

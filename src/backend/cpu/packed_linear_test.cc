@@ -16,7 +16,8 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 // Values that differ everywhere and are exact in fp16 and bf16 only now and then.
 std::vector<float> numbers(std::int64_t count, float first) {
   std::vector<float> values(at(count));
-  for (std::int64_t i = 0; i < count; ++i) values[at(i)] = first + 0.37F * static_cast<float>(i % 911);
+  for (std::int64_t i = 0; i < count; ++i)
+    values[at(i)] = first + 0.37F * static_cast<float>(i % 911);
   return values;
 }
 

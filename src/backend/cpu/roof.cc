@@ -21,9 +21,8 @@ double read_bandwidth(ThreadPool& pool, const KernelTable& kernels, const void* 
   const int chunks = std::max(1, static_cast<int>(bytes / kChunk));
   const auto chunk = static_cast<std::int64_t>(std::min(bytes, kChunk)) / 1024 * 1024;
   const auto start = Clock::now();
-  pool.parallel_for(chunks, [&](int i, int) {
-    kernels.read(static_cast<const char*>(data) + i * chunk, chunk);
-  });
+  pool.parallel_for(
+      chunks, [&](int i, int) { kernels.read(static_cast<const char*>(data) + i * chunk, chunk); });
   return static_cast<double>(chunks) * static_cast<double>(chunk) / seconds_since(start);
 }
 

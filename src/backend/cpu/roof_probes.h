@@ -1,7 +1,7 @@
 #pragma once
-// The machine's limits in the instruction set of this translation unit: multiply-adds without memory
-// and memory without arithmetic. Measured by roof.h.
-// For translation units of kernels only (v16.h).
+// The machine's limits in the instruction set of this translation unit: multiply-adds without
+// memory and memory without arithmetic. Measured by roof.h. For translation units of kernels only
+// (v16.h).
 
 #include "backend/cpu/v16.h"
 

@@ -18,9 +18,7 @@ struct M16 {
 FT_INLINE V16 load(const float* p) { return {_mm512_loadu_ps(p)}; }
 FT_INLINE void store(float* p, V16 a) { _mm512_storeu_ps(p, a.v); }
 FT_INLINE __mmask16 first_lanes(int n) { return static_cast<__mmask16>((1U << n) - 1U); }
-FT_INLINE V16 load_n(const float* p, int n) {
-  return {_mm512_maskz_loadu_ps(first_lanes(n), p)};
-}
+FT_INLINE V16 load_n(const float* p, int n) { return {_mm512_maskz_loadu_ps(first_lanes(n), p)}; }
 FT_INLINE void store_n(float* p, V16 a, int n) { _mm512_mask_storeu_ps(p, first_lanes(n), a.v); }
 FT_INLINE V16 set1(float a) { return {_mm512_set1_ps(a)}; }
 FT_INLINE V16 zero() { return {_mm512_setzero_ps()}; }

@@ -1,0 +1,64 @@
+#include "backend/cpu/kernel_check.h"
+
+#include <bit>
+#include <cstring>
+#include <vector>
+
+#include "base/rng.h"
+#include "base/threads.h"
+#include "tensor/buffer.h"
+
+namespace foretoken {
+namespace {
+
+constexpr int kRows = 17, kCols = kBlockCols, kK = 4 * kBlockK;
+
+std::uint32_t random_bits(std::uint64_t seed, std::int64_t i) {
+  return static_cast<std::uint32_t>(mix_seed(seed, static_cast<std::uint64_t>(i)));
+}
+
+// A sign, a mantissa, and an exponent in the middle of the range or, now and then, next to zero.
+std::uint32_t random_float(std::uint32_t bits) {
+  const std::uint32_t exponent = bits % 8 == 0 ? bits / 8 % 4 : 60 + bits / 8 % 10;
+  return (bits & 0x807fffffU) | (exponent << 23);
+}
+
+std::vector<float> multiply(const GemmKernels& kernels, const std::vector<float>& x,
+                            const Buffer& weights) {
+  const std::int64_t stride = kK + kernels.x_row_extra;
+  const int padded_rows = (kRows + kernels.row_step - 1) / kernels.row_step * kernels.row_step;
+  const Buffer packed(static_cast<std::size_t>(padded_rows * stride * kernels.x_bytes));
+  kernels.pack_x(
+      {.x = x.data(), .k = kK, .packed = packed.data(), .x_stride = stride, .rows = kRows});
+  std::vector<float> y(std::size_t{kRows} * kCols);
+  kernels.run({.weights = weights.data(),
+               .block_bytes = static_cast<std::int64_t>(weights.bytes()),
+               .k = kK,
+               .x = packed.data(),
+               .x_stride = stride,
+               .y = y.data(),
+               .y_stride = kCols,
+               .bias = nullptr,
+               .rows = kRows,
+               .cols = kCols});
+  return y;
+}
+
+}  // namespace
+
+bool reproduces(const GemmKernels& candidate, const GemmKernels& definition) {
+  const FlushDenormals flush;
+  const Buffer weights(std::size_t{kCols} * kK * 2);
+  auto* bits = static_cast<std::uint16_t*>(weights.data());
+  for (int i = 0; i < kCols * kK; ++i)
+    bits[i] = static_cast<std::uint16_t>(random_float(random_bits(1, i)) >> 16);
+  std::vector<float> x(std::size_t{kRows} * kK);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    x[i] = std::bit_cast<float>(random_float(random_bits(2, static_cast<std::int64_t>(i))));
+
+  const std::vector<float> a = multiply(candidate, x, weights);
+  const std::vector<float> b = multiply(definition, x, weights);
+  return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+}  // namespace foretoken

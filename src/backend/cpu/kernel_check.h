@@ -1,0 +1,13 @@
+#pragma once
+// Whether this processor's dot-product instruction computes what its manual says. The promise of
+// equal bits rests on the order of additions inside VDPBF16PS and TDPBF16PS, so each is compared
+// with multiply-adds once at start, in less than a millisecond; one that differs is not used.
+
+#include "backend/cpu/kernels.h"
+
+namespace foretoken {
+
+// True when both give the same bits on random operands of all magnitudes, denormals included.
+bool reproduces(const GemmKernels& candidate, const GemmKernels& definition);
+
+}  // namespace foretoken

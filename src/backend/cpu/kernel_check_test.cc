@@ -1,0 +1,39 @@
+#include "backend/cpu/kernel_check.h"
+
+#include <gtest/gtest.h>
+
+#include "backend/cpu/amx_model.h"
+#include "backend/cpu/isa.h"
+
+namespace foretoken {
+namespace {
+
+TEST(KernelCheck, accepts_kernels_of_one_order) {
+  const KernelTable scalar = scalar_kernels(), model = amx_model_kernels();
+  EXPECT_TRUE(reproduces(model.bf16_tile, scalar.bf16_tile));
+  if (has_isa(detect_cpu(), Isa::kAvx2)) {
+    EXPECT_TRUE(reproduces(avx2_kernels().bf16_tile, scalar.bf16_tile));
+    EXPECT_TRUE(reproduces(avx2_kernels().bf16_pair, scalar.bf16_pair));
+  }
+}
+
+TEST(KernelCheck, refuses_another_order_of_addition) {
+  const KernelTable scalar = scalar_kernels();
+  EXPECT_FALSE(reproduces(scalar.bf16_tile, scalar.bf16_pair));
+}
+
+TEST(KernelCheck, refuses_a_kernel_that_keeps_denormals) {
+  // Same order, but MXCSR as programs start with it.
+  GemmKernels kernels = scalar_kernels().bf16_pair;
+  static auto run = kernels.run;
+  kernels.run = [](const GemmCall& call) {
+    const unsigned saved = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(0x1f80);
+    run(call);
+    __builtin_ia32_ldmxcsr(saved);
+  };
+  EXPECT_FALSE(reproduces(kernels, scalar_kernels().bf16_pair));
+}
+
+}  // namespace
+}  // namespace foretoken
