@@ -91,12 +91,15 @@ class ModelVectors : public testing::TestWithParam<Model> {
     tokenizer_.emplace(folder_.path());
   }
 
+  void expect_ids() const;
+  void expect_random_tokens_to_join() const;
+
   TempFolder folder_;
   fs::path vectors_;
   std::optional<Tokenizer> tokenizer_;
 };
 
-TEST_P(ModelVectors, texts_get_their_ids) {
+void ModelVectors::expect_ids() const {
   const auto texts = vector_texts(vectors_ / (GetParam().vectors + ".inp"));
   const auto ids = vector_ids(vectors_ / (GetParam().vectors + ".out"));
   ASSERT_EQ(texts.size(), ids.size());
@@ -109,7 +112,7 @@ TEST_P(ModelVectors, texts_get_their_ids) {
   }
 }
 
-TEST_P(ModelVectors, random_tokens_are_detokenized_as_decoded) {
+void ModelVectors::expect_random_tokens_to_join() const {
   ASSERT_NE(tokenizer_->piece_join(), PieceJoin::kContextual);
   std::mt19937 random(11);
   const auto ids = static_cast<unsigned>(tokenizer_->vocab_size());
@@ -125,6 +128,12 @@ TEST_P(ModelVectors, random_tokens_are_detokenized_as_decoded) {
     }
     ASSERT_EQ(joined + detokenizer.finish(), tokenizer_->decode(tokens, special));
   }
+}
+
+// One test, because loading a tokenizer takes longest.
+TEST_P(ModelVectors, texts_get_their_ids_and_random_tokens_join_to_the_decoding) {
+  expect_ids();
+  expect_random_tokens_to_join();
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, ModelVectors, testing::ValuesIn(models()), [](const auto& info) {
