@@ -1,4 +1,4 @@
-#include <bit>
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -41,9 +41,8 @@ class DummySource final : public WeightSource {
   // number of layers; norm weights are 1, biases small.
   std::optional<Tensor> find(const std::string& name, const Shape& expected) const override {
     const std::int64_t count = expected.elements();
-    Buffer& buffer = made_[name];
-    buffer = Buffer(static_cast<std::size_t>(count) * sizeof(std::uint16_t));
-    const Tensor tensor = buffer.view(DType::kBF16, expected);
+    const Tensor tensor = memory_for(name, static_cast<std::size_t>(count) * sizeof(std::uint16_t))
+                              .view(DType::kBF16, expected);
     if (name.ends_with("norm.weight")) {
       std::fill_n(tensor.bits16(), count, f32_to_bf16(1.0F));
     } else {
@@ -58,11 +57,24 @@ class DummySource final : public WeightSource {
 
   std::vector<std::string> names() const override { return {}; }
   std::string where() const override { return "dummy weights"; }
-  void release(const std::string& name) const override { made_.erase(name); }
+  void release(const std::string& name) const override {
+    const auto made = made_.find(name);
+    if (made == made_.end()) return;
+    if (made->second.bytes() > spare_.bytes()) spare_ = std::move(made->second);
+    made_.erase(made);
+  }
 
  private:
+  // Released memory is used again: fresh pages cost more than the values in them.
+  const Buffer& memory_for(const std::string& name, std::size_t bytes) const {
+    Buffer& buffer = made_[name];
+    buffer = spare_.bytes() >= bytes ? std::exchange(spare_, {}) : Buffer(bytes);
+    return buffer;
+  }
+
   std::uint64_t seed_;
   mutable std::map<std::string, Buffer> made_;
+  mutable Buffer spare_;
 };
 
 }  // namespace
