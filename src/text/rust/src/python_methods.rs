@@ -72,20 +72,7 @@ fn string_method(text: &str, method: &str, args: &[Value], kwargs: &Option<Kwarg
             };
             Value::from(strip(text, chars, method != "rstrip", method != "lstrip"))
         }
-        "split" | "rsplit" => {
-            let separator = argument(args, 0, kwargs, "sep");
-            let most = argument(args, 1, kwargs, "maxsplit").and_then(|n| n.as_i64()).unwrap_or(-1);
-            let most = usize::try_from(most).unwrap_or(usize::MAX);
-            let parts = match &separator {
-                Some(separator) => {
-                    let separator = separator.as_str().ok_or_else(|| error("split() needs a string"))?;
-                    split_at(text, separator, most, method == "rsplit")?
-                }
-                None if method == "split" => split_space(text, most),
-                None => rsplit_space(text, most),
-            };
-            Value::from(parts.into_iter().map(Value::from).collect::<Vec<_>>())
-        }
+        "split" | "rsplit" => split(text, method, args, kwargs)?,
         "splitlines" => {
             let keep = argument(args, 0, kwargs, "keepends").is_some_and(|keep| keep.is_true());
             Value::from(split_lines(text, keep).into_iter().map(Value::from).collect::<Vec<_>>())
@@ -95,20 +82,7 @@ fn string_method(text: &str, method: &str, args: &[Value], kwargs: &Option<Kwarg
             let most = argument(args, 2, kwargs, "count").and_then(|n| n.as_i64()).unwrap_or(-1);
             Value::from(replace(text, &old, &new, most)?)
         }
-        "join" => {
-            let list = args.first().ok_or_else(|| error("join() needs a list"))?;
-            let mut out = String::new();
-            for (index, item) in list.try_iter()?.checked().enumerate() {
-                let item = item?;
-                let item = item.as_str().ok_or_else(|| error("join() needs a list of strings"))?;
-                memory::check_string(out.len().checked_add(item.len() + text.len()))?;
-                if index > 0 {
-                    out.push_str(text);
-                }
-                out.push_str(item);
-            }
-            Value::from(out)
-        }
+        "join" => join(text, args)?,
         "partition" | "rpartition" => partition(text, &text_argument(args, 0, method)?, method == "rpartition"),
         "removeprefix" => {
             let prefix = text_argument(args, 0, method)?;
@@ -141,6 +115,36 @@ fn string_method(text: &str, method: &str, args: &[Value], kwargs: &Option<Kwarg
         _ => return Ok(None),
     };
     Ok(Some(value))
+}
+
+fn split(text: &str, method: &str, args: &[Value], kwargs: &Option<Kwargs>) -> Result<Value, Error> {
+    let separator = argument(args, 0, kwargs, "sep");
+    let most = argument(args, 1, kwargs, "maxsplit").and_then(|n| n.as_i64()).unwrap_or(-1);
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let parts = match &separator {
+        Some(separator) => {
+            let separator = separator.as_str().ok_or_else(|| error("split() needs a string"))?;
+            split_at(text, separator, most, method == "rsplit")?
+        }
+        None if method == "split" => split_space(text, most),
+        None => rsplit_space(text, most),
+    };
+    Ok(Value::from(parts.into_iter().map(Value::from).collect::<Vec<_>>()))
+}
+
+fn join(separator: &str, args: &[Value]) -> Result<Value, Error> {
+    let list = args.first().ok_or_else(|| error("join() needs a list"))?;
+    let mut out = String::new();
+    for (index, item) in list.try_iter()?.checked().enumerate() {
+        let item = item?;
+        let item = item.as_str().ok_or_else(|| error("join() needs a list of strings"))?;
+        memory::check_string(out.len().checked_add(item.len() + separator.len()))?;
+        if index > 0 {
+            out.push_str(separator);
+        }
+        out.push_str(item);
+    }
+    Ok(Value::from(out))
 }
 
 fn split_at(text: &str, separator: &str, most: usize, from_right: bool) -> Result<Vec<String>, Error> {
