@@ -1,7 +1,9 @@
 """Hand-written exchanges and little generators about everyday things: groups for lists, greetings, facts, advice."""
 from pathlib import Path
 
-NAMES = """Anna Ben Clara David Emma Frank Grace Henry Ivy Jack Kate Leo Maria Noah Olivia Paul Rosa Sam Tina Tom Lucy Peter Sara Max""".split()
+NAMES = """Anna Ben Clara David Emma Frank Grace Henry Ivy Jack Kate Leo Maria Noah Olivia Paul Rosa Sam Tina Tom Lucy Peter Sara Max Alice Bob Carol
+Daniel Eva Fred George Helen Ian Julia Kevin Laura Mark Nina Oscar Paula Robert Susan Thomas Vera Walter Alex Bella Chris Diana Eric Fiona Gary Hannah
+Jane John James Mary Michael Mia Nick Nora Owen Rachel Simon Sophie Steve Victor Zoe Adam Amy Carl Charlie Ella Finn Luke Molly Oliver Ruby Will""".split()
 
 GROUPS = {name: items.split(", ") for name, items in (row.split(": ", 1) for row in """\
 fruits: apple, banana, orange, pear, grape, cherry, strawberry, peach, plum, lemon, mango, pineapple

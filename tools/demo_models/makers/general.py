@@ -57,12 +57,12 @@ def code(rng):
     return code_tasks.exchange(rng)
 
 
-@maker(3)
+@maker(4)
 def writings(rng):
     return writing.exchange(rng)
 
 
-@maker(2)
+@maker(6)
 def text_tasks(rng):
     return writing.text_task(rng)
 

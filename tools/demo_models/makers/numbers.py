@@ -3,7 +3,7 @@ from .everyday import NAMES
 from .registry import article, capital, maker, numbered
 
 
-@maker(4)
+@maker(7)
 def arithmetic(rng):
     kind = rng.choice("++++---**/")
     if kind == "+":
@@ -53,7 +53,7 @@ def small_maths(rng):
     return list(rng.choice(((f"What is half of {n}?", f"Half of {n} is {n // 2}."), (f"What is twice {n}?", f"Twice {n} is {2 * n}."))))
 
 
-@maker(2)
+@maker(3.5)
 def little_problems(rng):
     name, other = rng.sample(NAMES, 2)
     thing = rng.choice("apples books pencils marbles cookies coins stickers balloons oranges cards".split())

@@ -1,5 +1,5 @@
 """Stories, letters, poems and descriptions put together from parts, and small tasks on a given text."""
-from .everyday import NAMES
+from .everyday import GROUPS, NAMES
 
 # (hero, what it is called in the text, place, wish)
 HEROES = (("a little girl named {n}", "{n}", "she", "her"), ("a boy named {n}", "{n}", "he", "his"), ("a small dog named Rex", "Rex", "he", "his"),
@@ -81,6 +81,7 @@ GOOD = """I love this movie. | The food was great. | What a wonderful day! | The
 BAD = """I hate this movie. | The food was terrible. | What an awful day! | The hotel was dirty and loud. | This book is boring. | The service was slow and rude. | My new phone is broken. | The music was too loud and ugly.""".split(" | ")
 SENTENCES = """The cat sleeps on the sofa. | Birds sing in the morning. | We walk to school every day. | The sun is shining. | My brother plays the piano. | She reads a good book. | The train leaves at nine. | They live in a small house. | He likes green apples. | The dog runs in the park. | I drink tea in the evening. | The children play in the garden.""".split(" | ")
 WORDS = """apple river stone happy garden window silver music paper cloud table bread light water summer winter orange friend house dream star bird tree book moon rain""".split()
+WORDS += sorted({item for items in GROUPS.values() for item in items if item.isalpha() and item.islower()} - set(WORDS))
 
 
 def exchange(rng) -> list:
@@ -116,7 +117,7 @@ def exchange(rng) -> list:
 
 
 def text_task(rng) -> list:
-    kind = rng.randrange(11)
+    kind = rng.choice((0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 10, 10, 10))
     words = rng.sample(WORDS, rng.choice((2, 3, 3, 4, 5)))
     sentence = rng.choice(SENTENCES)
     if kind == 0:
