@@ -66,11 +66,18 @@ FT_INLINE V16 div(V16 a, V16 b) {
 FT_INLINE V16 sqrt(V16 a) {
   return each_lane([&](int i) { return _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(a.v[i]))); });
 }
+// The processor's instruction, because under DAZ it returns a denormal operand as zero.
+FT_INLINE float max1(float a, float b) {
+  return _mm_cvtss_f32(_mm_max_ss(_mm_set_ss(a), _mm_set_ss(b)));
+}
+FT_INLINE float min1(float a, float b) {
+  return _mm_cvtss_f32(_mm_min_ss(_mm_set_ss(a), _mm_set_ss(b)));
+}
 FT_INLINE V16 max(V16 a, V16 b) {
-  return each_lane([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; });
+  return each_lane([&](int i) { return max1(a.v[i], b.v[i]); });
 }
 FT_INLINE V16 min(V16 a, V16 b) {
-  return each_lane([&](int i) { return a.v[i] < b.v[i] ? a.v[i] : b.v[i]; });
+  return each_lane([&](int i) { return min1(a.v[i], b.v[i]); });
 }
 FT_INLINE V16 round_even(V16 a) {
   constexpr int kMode = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
@@ -136,7 +143,7 @@ FT_INLINE float reduce_sum(V16 a) {
 }
 FT_INLINE float reduce_max(V16 a) {
   for (int half = 8; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i) a.v[i] = a.v[i] > a.v[i + half] ? a.v[i] : a.v[i + half];
+    for (int i = 0; i < half; ++i) a.v[i] = max1(a.v[i], a.v[i + half]);
   return a.v[0];
 }
 
