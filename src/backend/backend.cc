@@ -5,6 +5,14 @@
 
 namespace foretoken {
 
+std::vector<std::string> cpu_isas() {
+  const CpuFeatures cpu = detect_cpu();
+  std::vector<std::string> names;
+  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16, Isa::kAmx})
+    if (has_isa(cpu, isa)) names.emplace_back(isa_name(isa));
+  return names;
+}
+
 std::unique_ptr<Ops> make_backend(const BackendConfig& config, ThreadPool& pool) {
   if (config.device == "reference") return make_reference_backend(pool);
   if (config.device == "cpu") {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backend/ops.h"
 #include "base/threads.h"
@@ -14,6 +15,9 @@ struct BackendConfig {
   std::string cpu_isa = "auto";     // auto | amx | avx512_bf16 | avx512 | avx2 | scalar
   std::string gemm_order = "auto";  // auto | tile | pair
 };
+
+// Instruction sets that this machine has, by the names of BackendConfig::cpu_isa, ascending.
+std::vector<std::string> cpu_isas();
 
 // Throws Error when the machine lacks what is asked for.
 std::unique_ptr<Ops> make_backend(const BackendConfig& config, ThreadPool& pool);

@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
-#include "backend/cpu/isa.h"
 #include "base/rng.h"
 
 namespace foretoken {
@@ -39,13 +38,6 @@ inline Machine machine(const std::string& isa, int threads) {
                         .gemm_order = "pair"},
                        *m.pool);
   return m;
-}
-
-inline std::vector<std::string> machine_isas() {
-  std::vector<std::string> names;
-  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16, Isa::kAmx})
-    if (has_isa(detect_cpu(), isa)) names.emplace_back(isa_name(isa));
-  return names;
 }
 
 inline void expect_same_bytes(const Rows& a, const Rows& b, const std::string& what) {
