@@ -10,7 +10,6 @@
 #include <boost/json/serialize.hpp>
 
 #include "base/error.h"
-#include "base/log.h"
 #include "model/context_length.h"
 #include "model/dtype_names.h"
 #include "model/json_fields.h"
