@@ -46,7 +46,7 @@ bool prefix_is_coming(const Sequence& waiting, std::span<const std::unique_ptr<S
       std::span(waiting.tokens).first(static_cast<std::size_t>(waiting.reusable_tokens()));
   int longest = 0;
   for (const auto& other : running) {
-    if (other->has_planted || other->request.cache_salt != waiting.request.cache_salt) continue;
+    if (other->is_planted || other->request.cache_salt != waiting.request.cache_salt) continue;
     // What the other will have stored, and so published, when its prompt is done.
     const auto coming = std::span(other->tokens).first(other->tokens.size() - 1);
     const auto common = std::mismatch(usable.begin(), usable.end(), coming.begin(), coming.end());

@@ -74,7 +74,7 @@ TEST_F(Admission, a_prefix_is_coming_only_while_it_is_computed_and_longer_than_t
   running.back()->request.cache_salt = 1;
   EXPECT_FALSE(prefix_is_coming(*waiting, running, cache_));
   running.back()->request.cache_salt = 0;
-  running.back()->has_planted = true;  // it decodes: all of its prompt is published
+  running.back()->is_planted = true;  // it decodes: all of its prompt is published
   EXPECT_FALSE(prefix_is_coming(*waiting, running, cache_));
 }
 

@@ -74,7 +74,7 @@ int Scheduler::prompt_row_budget() const {
   if (chunk <= 0) return std::max(1, config_.max_prefill_tokens);
   int decode_rows = 0;
   for (const auto& s : running_)
-    if (s->has_planted) decode_rows += trees_.size(s->slot);
+    if (s->is_planted) decode_rows += trees_.size(s->slot);
   const int rest = std::max(chunk - decode_rows, chunk / 4);
   return std::max(1, std::min(rest, config_.max_prefill_tokens));
 }
@@ -91,7 +91,7 @@ int Scheduler::chunk_rows(const Sequence& s, int budget, const StepPlan& plan) c
 void Scheduler::plan_running(StepPlan& plan, int& prompt_rows) {
   for (std::size_t i = 0; i < running_.size(); ++i) {  // make_room may take away the last ones
     Sequence& s = *running_[i];
-    if (s.has_planted) {
+    if (s.is_planted) {
       if (make_room(s)) add_entry(plan, s, 1);
     } else if (const int rows = chunk_rows(s, prompt_rows, plan); rows > 0) {
       add_entry(plan, s, rows);
@@ -122,7 +122,7 @@ bool Scheduler::make_room(Sequence& s) {
 }
 
 void Scheduler::add_entry(StepPlan& plan, Sequence& s, int rows) {
-  if (s.has_planted) {
+  if (s.is_planted) {
     s.offered(trees_.size(s.slot) - 1);
     stats_.proposed_drafts += static_cast<std::uint64_t>(trees_.size(s.slot) - 1);
   } else {
@@ -263,8 +263,8 @@ void Scheduler::fail_all(FinishReason reason, const std::string& message) {
 void Scheduler::preempt_for_test() {
   const int every = config_.force_preempt_every;
   if (every <= 0 || stats_.steps % static_cast<std::uint64_t>(every) != 0) return;
-  const auto victim = std::find_if(running_.rbegin(), running_.rend(),
-                                   [](const auto& s) { return s->has_planted; });
+  const auto victim =
+      std::find_if(running_.rbegin(), running_.rend(), [](const auto& s) { return s->is_planted; });
   if (victim != running_.rend()) preempt(**victim);
 }
 
@@ -340,7 +340,7 @@ EngineLoad Scheduler::load() const {
                   .pending_tokens = 0};
   for (const auto& s : waiting_) load.pending_tokens += s->pending_rows();
   for (const auto& s : running_)
-    if (!s->has_planted) load.pending_tokens += s->pending_rows();
+    if (!s->is_planted) load.pending_tokens += s->pending_rows();
   return load;
 }
 
@@ -369,7 +369,7 @@ std::string Scheduler::check_integrity() const {
     running.push_back(s.get());
     if (by_slot_[static_cast<std::size_t>(s->slot)] != s.get())
       return "slot " + std::to_string(s->slot) + " does not lead to its sequence";
-    if (!s->has_planted) continue;
+    if (!s->is_planted) continue;
     if (auto fault = tree_fault(trees_.tokens(s->slot), trees_.parents(s->slot)); !fault.empty())
       return "tree of slot " + std::to_string(s->slot) + ": " + fault;
     if (trees_.tokens(s->slot)[0] != s->tokens.back())

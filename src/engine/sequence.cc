@@ -8,7 +8,10 @@
 namespace foretoken {
 
 Sequence::Sequence(Request accepted, std::uint64_t arrival_number)
-    : request(std::move(accepted)), arrival(arrival_number), tokens(request.prompt) {
+    : request(std::move(accepted)),
+      arrival(arrival_number),
+      tokens(std::move(request.prompt)),
+      prompt_tokens_(size()) {
   next_score_ = request.logprob_start >= 0 ? std::min(request.logprob_start, prompt_tokens())
                                            : prompt_tokens();
   if (next_score_ == 0) {  // nothing precedes the first token, so nothing predicts it
@@ -43,7 +46,7 @@ StepEntry Sequence::make_entry(int rows) const {
 std::optional<Finish> Sequence::commit(const StepEntry& entry, WalkSeq& walk) {
   if (entry.score_from >= 0) commit_scores(entry, walk);
   stored += static_cast<int>(entry.chain.size() + walk.path.size());
-  has_planted = entry.has_tree;
+  is_planted = entry.has_tree;
   if (!entry.has_tree) {
     if (samples() || pending_rows() > 0) return std::nullopt;
     return Finish{.reason = FinishReason::kLength, .stop_token = kNoToken, .message = {}};
@@ -100,7 +103,7 @@ void Sequence::offered(int drafts) { delta_.proposed_drafts += drafts; }
 
 void Sequence::preempted() {
   ++delta_.retractions;
-  has_planted = false;
+  is_planted = false;
   stored = 0;
 }
 

@@ -20,7 +20,7 @@ class Sequence {
   // arrival: order of submission; the oldest has the smallest.
   Sequence(Request accepted, std::uint64_t arrival);
 
-  Request request;
+  Request request;  // its prompt has moved to `tokens`
   const std::uint64_t arrival;
   std::vector<Token> tokens;  // prompt, then output
   TokenCounts counts;         // kept only for requests with penalties
@@ -28,12 +28,12 @@ class Sequence {
   // While it runs.
   SeqSlot slot = -1;
   std::vector<Page> pages;
-  int stored = 0;            // tokens whose KV is stored
-  bool has_planted = false;  // its tree of the next step is in place, proposals included
+  int stored = 0;           // tokens whose KV is stored
+  bool is_planted = false;  // its tree of the next step is in place, proposals included
 
   int times_passed = 0;  // later arrivals admitted before it
 
-  int prompt_tokens() const { return static_cast<int>(request.prompt.size()); }
+  int prompt_tokens() const { return prompt_tokens_; }
   int size() const { return static_cast<int>(tokens.size()); }
   int generated() const { return size() - prompt_tokens(); }
   int tokens_left() const { return request.max_new_tokens - generated(); }
@@ -72,6 +72,7 @@ class Sequence {
   void commit_scores(const StepEntry& entry, WalkSeq& walk);
   std::optional<Finish> commit_token(SampledToken&& sampled);
 
+  int prompt_tokens_;
   int next_score_;    // first prompt position whose logprob is still to be reported
   TokenDelta delta_;  // not pushed yet; its counters are totals
   std::vector<int> accept_histogram_;
