@@ -4,29 +4,26 @@
 
 #include "app/commands.h"
 #include "app/model_host.h"
+#include "app/text_host.h"
 #include "base/log.h"
-#include "text/chat_template.h"
 #include "text/text_stream.h"
-#include "text/tokenizer.h"
 
 namespace foretoken {
 namespace {
 
 // The prompt of the flags as token ids.
-std::vector<Token> encode_prompt(const FlagValues& values, const Options& options,
-                                 const Tokenizer& tokenizer) {
+std::vector<Token> encode_prompt(const FlagValues& values, const TextHost& host) {
   const std::string prompt = values.text("--prompt");
   Result<std::string> text = prompt;
   if (values.on("--chat")) {
-    const auto chat_template = ChatTemplate::load(options.load.model_folder, tokenizer.config(),
-                                                  options.load.chat_template);
-    if (!chat_template) throw Error("--chat: the model has no chat template");
+    if (!host.chat_template) throw Error("--chat: the model has no chat template");
     const boost::json::object request = {{"messages", {{{"role", "user"}, {"content", prompt}}}},
                                          {"add_generation_prompt", true}};
-    text = chat_template->render(boost::json::serialize(request), MessageForm::kOpenAi);
+    text = host.chat_template->render(boost::json::serialize(request), MessageForm::kOpenAi);
     if (!text) throw Error(text.refusal().message);
   }
-  auto tokens = tokenizer.encode(*text, values.on("--chat") ? AddSpecial::kNo : AddSpecial::kYes);
+  auto tokens =
+      host.tokenizer.encode(*text, values.on("--chat") ? AddSpecial::kNo : AddSpecial::kYes);
   if (!tokens) throw Error("--prompt: " + tokens.refusal().message);
   if (tokens->empty()) throw Error("--prompt: it has no tokens");
   return *tokens;
@@ -70,14 +67,14 @@ int generate(std::span<const std::string> args) {
   set_log_level(values.given("--log-level") ? options.log_level : LogLevel::kWarning);
   for (const auto& note : options.notes) log_info("{}", note);
 
-  const Tokenizer tokenizer(options.load.tokenizer_path);
+  const TextHost text(options.load);
   Request request;
   request.id = "generate";
-  request.prompt = encode_prompt(values, options, tokenizer);
+  request.prompt = encode_prompt(values, text);
   request.sampling.temperature = static_cast<float>(*values.number("--temperature"));
   request.sampling.seed = options.server.random_seed;
   request.sampling.top_logprobs = -1;
-  request.sampling.stop_tokens = tokenizer.stop_tokens();
+  request.sampling.stop_tokens = text.tokenizer.stop_tokens();
   request.max_new_tokens = static_cast<int>(*values.integer("--max-new-tokens"));
   request.stream = std::make_shared<TokenStream>();
   const auto stream = request.stream;
@@ -85,7 +82,7 @@ int generate(std::span<const std::string> args) {
   ModelHost host(options);
   host.engine().start();
   if (const auto refusal = host.engine().submit(std::move(request))) throw Error(refusal->message);
-  print_answer(*stream, tokenizer);
+  print_answer(*stream, text.tokenizer);
   return 0;
 }
 

@@ -4,11 +4,10 @@
 #include "app/commands.h"
 #include "app/model_host.h"
 #include "app/server_args.h"
+#include "app/text_host.h"
 #include "base/log.h"
 #include "model/generation_config.h"
 #include "server/server.h"
-#include "text/chat_template.h"
-#include "text/tokenizer.h"
 
 namespace foretoken {
 namespace {
@@ -55,21 +54,16 @@ int serve(std::span<const std::string> args) {
   for (const auto& note : options.notes) log_info("{}", note);
 
   // Text first: it fails fast, weights may take minutes.
-  std::optional<Tokenizer> tokenizer;
-  std::optional<ChatTemplate> chat_template;
-  if (!options.server.skip_tokenizer_init) {
-    tokenizer.emplace(options.load.tokenizer_path);
-    chat_template = ChatTemplate::load(options.load.model_folder, tokenizer->config(),
-                                       options.load.chat_template);
-  }
+  std::optional<TextHost> text;
+  if (!options.server.skip_tokenizer_init) text.emplace(options.load);
   ModelHost host(options);
   host.engine().start();
   if (!options.skip_warmup) host.warm_up();
 
-  const Tokenizer* words = tokenizer ? &*tokenizer : nullptr;
-  ServerConfig config = complete(options, host, words);
+  const Tokenizer* tokenizer = text ? &text->tokenizer : nullptr;
+  ServerConfig config = complete(options, host, tokenizer);
   config.startup_seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  Server server(config, host.engine(), words, chat_template ? &*chat_template : nullptr);
+  Server server(config, host.engine(), tokenizer, text ? text->template_or_null() : nullptr);
   log_info("Listening on http://{}:{}", config.host, server.port());
   log_info("The server is fired up and ready to roll!");
   server.run();

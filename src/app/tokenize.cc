@@ -1,22 +1,16 @@
 #include <iostream>
-#include <optional>
 
 #include "app/commands.h"
-#include "app/options.h"
-#include "text/chat_template.h"
+#include "app/text_host.h"
 #include "text/tokenize_lines.h"
-#include "text/tokenizer.h"
 
 namespace foretoken {
 
 int tokenize(std::span<const std::string> args) {
-  const LoadOptions load =
-      resolve_text_options(parse_flags(args, tokenize_flags()), Environment::from_process());
-  const Tokenizer tokenizer(load.tokenizer_path);
-  const auto chat_template =
-      ChatTemplate::load(load.model_folder, tokenizer.config(), load.chat_template);
+  const TextHost text(
+      resolve_text_options(parse_flags(args, tokenize_flags()), Environment::from_process()));
   std::ios::sync_with_stdio(false);
-  tokenize_lines(std::cin, std::cout, tokenizer, chat_template ? &*chat_template : nullptr);
+  tokenize_lines(std::cin, std::cout, text.tokenizer, text.template_or_null());
   return 0;
 }
 
