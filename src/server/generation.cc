@@ -220,7 +220,7 @@ void Generation::on_closed() {
         {.completion_tokens = static_cast<std::int64_t>(choices_[i].choice.tokens().size()),
          .e2e_seconds = seconds_between(arrived_, Clock::now()),
          .aborted = true});
-    log_disconnected(context_.config, choices_[i]);
+    log_finished(context_.config, choices_[i]);
   }
 }
 

@@ -8,21 +8,16 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
-#include <boost/asio/dispatch.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 
 #include "server/http_server.h"
 #include "server/http_text.h"
@@ -30,7 +25,6 @@
 namespace foretoken {
 
 namespace asio = boost::asio;
-namespace http = boost::beast::http;
 using tcp = asio::ip::tcp;
 using Strand = asio::strand<asio::io_context::executor_type>;
 
@@ -57,8 +51,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   using Timer = asio::basic_waitable_timer<std::chrono::steady_clock,
                                            asio::wait_traits<std::chrono::steady_clock>, Strand>;
 
-  Connection(Socket socket, std::shared_ptr<Hub> hub)
-      : hub_(std::move(hub)), socket_(std::move(socket)), timer_(socket_.get_executor()) {}
+  Connection(Socket socket, std::shared_ptr<Hub> hub);
+  ~Connection();
 
   Strand strand() { return socket_.get_executor(); }
   void start();
@@ -76,12 +70,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::function<void()> closed_callback, drained_callback;
 
  private:
+  struct Parser;
   enum class Phase { kReading, kAnswering, kLingering, kClosed };
 
   void read();
   void on_read(std::size_t bytes);
   void parse();
-  void on_parse_error(const boost::beast::error_code& error);
+  void on_parse_error(const boost::system::error_code& error);
   void on_head();
   void begin_answer();
   void refuse(int status, std::string message);
@@ -106,7 +101,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool timer_waiting_ = false;
 
   Phase phase_ = Phase::kReading;
-  std::optional<http::request_parser<http::string_body>> parser_;
+  std::unique_ptr<Parser> parser_;  // null between requests
   std::vector<char> read_area_ = std::vector<char>(kReadBytes);
   std::string input_;  // received, not parsed yet
   bool reading_ = false;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto kFlushPatience = std::chrono::seconds(10);
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-constexpr const char* kVersion = "0.1.0";
+constexpr const char* kVersion = FORETOKEN_VERSION;
 
 // The one-token request of /health_generate: only its status counts.
 class HealthFormat final : public AnswerFormat {

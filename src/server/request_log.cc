@@ -39,18 +39,6 @@ std::string_view end_name(const std::optional<ChoiceEnd>& end) {
   return "abort";
 }
 
-void log_end(const ServerConfig& config, const RunningChoice& choice) {
-  if (!config.log_requests) return;
-  std::string line = fmt::format(
-      "Finish: rid={}, finish_reason={}, prompt_tokens={}, completion_tokens={}, "
-      "cached_tokens={}, e2e_latency={:.3f}",
-      choice.id, end_name(choice.choice.end()), choice.prompt.size(), choice.choice.tokens().size(),
-      choice.choice.counters().cached_tokens, choice.seconds);
-  const int level = config.log_requests_level;
-  if (level >= 2) line += ", text=" + shown_text(choice.choice.text(), level >= 3);
-  log_info("{}", line);
-}
-
 }  // namespace
 
 void log_received(const ServerConfig& config, const HttpRequest& http, const Request& request) {
@@ -72,11 +60,15 @@ void log_received(const ServerConfig& config, const HttpRequest& http, const Req
 }
 
 void log_finished(const ServerConfig& config, const RunningChoice& choice) {
-  log_end(config, choice);
-}
-
-void log_disconnected(const ServerConfig& config, const RunningChoice& choice) {
-  log_end(config, choice);
+  if (!config.log_requests) return;
+  std::string line = fmt::format(
+      "Finish: rid={}, finish_reason={}, prompt_tokens={}, completion_tokens={}, "
+      "cached_tokens={}, e2e_latency={:.3f}",
+      choice.id, end_name(choice.choice.end()), choice.prompt.size(), choice.choice.tokens().size(),
+      choice.choice.counters().cached_tokens, choice.seconds);
+  const int level = config.log_requests_level;
+  if (level >= 2) line += ", text=" + shown_text(choice.choice.text(), level >= 3);
+  log_info("{}", line);
 }
 
 }  // namespace foretoken

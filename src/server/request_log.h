@@ -11,7 +11,7 @@
 namespace foretoken {
 
 void log_received(const ServerConfig& config, const HttpRequest& http, const Request& request);
+// Also of a choice whose client has left: its finish_reason is disconnect.
 void log_finished(const ServerConfig& config, const RunningChoice& choice);
-void log_disconnected(const ServerConfig& config, const RunningChoice& choice);
 
 }  // namespace foretoken
