@@ -31,7 +31,7 @@ class Generation : public std::enable_shared_from_this<Generation> {
         plans_(std::move(plan.choices)) {}
 
   ~Generation() {
-    for (const auto& id : claimed_) context_.running_ids.release(id);
+    for (const auto& id : claimed_) running_ids_->release(id);
   }
 
   void start();
@@ -53,7 +53,7 @@ class Generation : public std::enable_shared_from_this<Generation> {
   void show_progress();
   void answer();
   void on_closed();
-  const RunningChoice* failed_before_output() const;
+  const RunningChoice* common_failure() const;
 
   ServerContext& context_;
   std::shared_ptr<Exchange> exchange_;
@@ -62,6 +62,7 @@ class Generation : public std::enable_shared_from_this<Generation> {
   ErrorStyle errors_;
   std::size_t stream_interval_;
   std::vector<ChoicePlan> plans_;
+  std::shared_ptr<RunningIds> running_ids_ = context_.running_ids;
   std::vector<std::string> claimed_;
 
   Clock::time_point arrived_ = Clock::now();
@@ -83,7 +84,7 @@ void Generation::start() {
 
 bool Generation::submit_all() {
   for (const ChoicePlan& plan : plans_) {
-    if (!context_.running_ids.claim(plan.request.id)) {
+    if (!running_ids_->claim(plan.request.id)) {
       refuse({"Duplicate request ID detected: " + plan.request.id, 400});
       return false;
     }
@@ -170,7 +171,7 @@ bool Generation::is_due(const RunningChoice& choice) const {
 }
 
 void Generation::show_progress() {
-  if (!stream_open_ && failed_before_output() != nullptr) return;  // answered with its status
+  if (!stream_open_ && common_failure() != nullptr) return;  // answered with its status
   std::string events;
   for (RunningChoice& choice : choices_) {
     if (choice.closed || !is_due(choice)) continue;
@@ -186,8 +187,8 @@ void Generation::show_progress() {
   exchange_->send(std::move(events));
 }
 
-// The choice whose failure is the whole answer: nobody produced anything.
-const RunningChoice* Generation::failed_before_output() const {
+// When every choice failed, one failure is the whole answer (unless a stream has begun).
+const RunningChoice* Generation::common_failure() const {
   const RunningChoice* failed = nullptr;
   for (const RunningChoice& choice : choices_) {
     const auto& end = choice.choice.end();
@@ -199,7 +200,7 @@ const RunningChoice* Generation::failed_before_output() const {
 
 void Generation::answer() {
   over_ = true;
-  if (const auto* failed = failed_before_output(); failed != nullptr && !stream_open_) {
+  if (const auto* failed = common_failure(); failed != nullptr && !stream_open_) {
     const auto& end = *failed->choice.end();
     return exchange_->reply(error_reply(errors_, {end.message, end.status}));
   }

@@ -22,7 +22,6 @@ class ConnectionExchange final : public Exchange {
   ConnectionExchange(HttpRequest request, const std::shared_ptr<Connection>& connection,
                      std::shared_ptr<Hub> hub, std::uint64_t serial)
       : request_(std::move(request)),
-        strand_(connection->strand()),
         connection_(connection),
         backlog_(connection->backlog),
         hub_(std::move(hub)),
@@ -56,10 +55,8 @@ class ConnectionExchange final : public Exchange {
   void post(std::function<void()> function) override {
     const std::shared_lock lock(hub_->gate);
     if (!hub_->open) return;
-    if (auto connection = connection_.lock())
-      asio::post(strand_, [connection, serial = serial_, function = std::move(function)] {
-        if (connection->is_answering(serial)) function();
-      });
+    if (const auto connection = connection_.lock())
+      post_to(connection, [function = std::move(function)](Connection&) { function(); });
   }
   void on_closed(std::function<void()> callback) override {
     on_strand([callback = std::move(callback)](Connection& c) { c.closed_callback = callback; });
@@ -69,24 +66,33 @@ class ConnectionExchange final : public Exchange {
   }
 
  private:
-  // Runs function(connection) on the strand if the connection still answers this exchange.
+  // Runs function(connection) on the strand, at once when called there, if the connection still
+  // answers this exchange. Other threads touch the connection only while the gate is held, because
+  // it must not outlive the I/O context.
   template <typename Function>
   void on_strand(Function function) {
-    if (strand_.running_in_this_thread()) {
-      const auto connection = connection_.lock();
-      if (connection && connection->is_answering(serial_)) function(*connection);
-      return;
+    std::shared_ptr<Connection> here;
+    {
+      const std::shared_lock lock(hub_->gate);
+      if (!hub_->open) return;
+      auto connection = connection_.lock();
+      if (!connection) return;
+      if (!connection->strand().running_in_this_thread())
+        return post_to(connection, std::move(function));
+      here = std::move(connection);
     }
-    const std::shared_lock lock(hub_->gate);
-    if (!hub_->open) return;
-    if (auto connection = connection_.lock())
-      asio::post(strand_, [connection, serial = serial_, function = std::move(function)] {
-        if (connection->is_answering(serial)) function(*connection);
-      });
+    if (here->is_answering(serial_)) function(*here);
+  }
+
+  template <typename Function>
+  void post_to(const std::shared_ptr<Connection>& connection, Function function) {
+    asio::post(connection->strand(),
+               [connection, serial = serial_, function = std::move(function)] {
+                 if (connection->is_answering(serial)) function(*connection);
+               });
   }
 
   HttpRequest request_;
-  Strand strand_;
   std::weak_ptr<Connection> connection_;
   std::shared_ptr<std::atomic<std::size_t>> backlog_;
   std::shared_ptr<Hub> hub_;

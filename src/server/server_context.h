@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_set>
@@ -53,7 +54,8 @@ struct ServerContext {
   const Tokenizer* tokenizer;         // null: ids in, ids out
   const ChatTemplate* chat_template;  // null: no chat
   Metrics metrics;
-  RunningIds running_ids;
+  // Shared, because a generation that the engine still wakes may outlive the server by a moment.
+  std::shared_ptr<RunningIds> running_ids = std::make_shared<RunningIds>();
   std::atomic<bool> draining{false};
 
  private:
