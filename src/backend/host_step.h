@@ -29,6 +29,9 @@ ScoredRows scored_rows(const StepEntry& entry);
 Walk verify_trees(ThreadPool& pool, const StepPlan& plan, const DraftTrees& trees,
                   const Batch& batch, Tensor logits);
 
+// Ops::top_tokens.
+void list_top_tokens(ThreadPool& pool, Tensor logits, int k, TopTokens& out);
+
 // Ops::kv_keep: the accepted node at depth d moves to where node d was stored.
 void keep_kv(ThreadPool& pool, const Walk& walk, const Batch& batch,
              std::span<const KvLayer> layers);

@@ -74,6 +74,12 @@ struct Roof {
   double flops_per_s = 0;       // the bf16 linear's own arithmetic on registers alone, all threads
 };
 
+// The most probable entries of rows of logits, k per row, most probable first.
+struct TopTokens {
+  std::vector<Token> token;        // kNoToken where a row has fewer numbers
+  std::vector<float> probability;  // softmax over the whole row; 1 when k is 1
+};
+
 class Ops {
  public:
   virtual ~Ops() = default;
@@ -136,6 +142,10 @@ class Ops {
 
   // out[i] = x[rows[i]].
   virtual void gather_rows(Tensor x, std::span<const std::int32_t> rows, Tensor out) = 0;
+
+  // The k most probable entries of each row of logits [rows, vocab] f32; equal ones: the lowest id
+  // first. For drafts, not for sampling: the probabilities are good to about 1e-6.
+  virtual void top_tokens(Tensor logits, int k, TopTokens& out) = 0;
 
   // Samples and walks every tree of the plan. logits [batch.logit_rows.size(), vocab] f32,
   // modified.

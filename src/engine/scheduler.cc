@@ -38,6 +38,7 @@ Scheduler::Scheduler(const EngineConfig& config, const Parts& parts)
       cache_(parts.cache),
       trees_(parts.trees),
       drafter_(parts.drafter),
+      scratch_slots_(parts.drafter.needs().scratch_slots),
       pages_(parts.pool, parts.cache, parts.table),
       log_(config.decode_log_interval),
       by_slot_(static_cast<std::size_t>(parts.trees.slots()), nullptr) {
@@ -101,10 +102,11 @@ void Scheduler::plan_running(StepPlan& plan, int& prompt_rows) {
   remove_released();
 }
 
-// Pages for everything this step may append. Costs, in this order: unused cached text, this
-// sequence's own proposals, the youngest sequences, the request itself. Those that are preempted
+// Pages for everything this step may append, and room for the drafter behind it. Costs, in this
+// order: unused cached text, that room, this sequence's own proposals, the youngest sequences, the request itself. Those that are preempted
 // are younger, so they have no entry in the plan yet.
 bool Scheduler::make_room(Sequence& s) {
+  if (pages_.grow(s, s.stored + trees_.size(s.slot) + scratch_slots_)) return true;
   while (!pages_.grow(s, s.stored + trees_.size(s.slot))) {
     if (trees_.size(s.slot) > 1) {
       trees_.prune(s.slot, 1);
@@ -181,6 +183,7 @@ Scheduler::Admission Scheduler::try_admit(Sequence& s, StepPlan& plan, int& prom
   free_slots_.pop_back();
   pages_.open(s, slot, std::move(matched));
   CHECK(pages_.grow(s, s.size())) << "pages counted as available were not";
+  if (scratch_slots_ > 0) pages_.grow(s, s.size() + scratch_slots_);  // the drafter can do without
   by_slot_[static_cast<std::size_t>(slot)] = &s;
   drafter_.open(slot, s.tokens);
   ++prefill_.new_sequences;

@@ -80,6 +80,7 @@ class Scheduler {
   RadixCache& cache_;
   DraftTrees& trees_;
   Drafter& drafter_;
+  const int scratch_slots_;  // behind the text of each sequence, for the drafter
   SequencePages pages_;
   OutputReserve reserve_;
   StepLog log_;

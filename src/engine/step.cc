@@ -22,7 +22,8 @@ StepHandle Step::launch(StepPlan plan) {
   Walk walk = ops_.verify(plan, trees_, batch_, logits);
   ops_.kv_keep(walk, batch_, target_.kv_layers());
   advance(plan, walk);
-  drafter_.observe({.plan = plan, .batch = batch_, .walk = walk, .features = features});
+  drafter_.observe(
+      {.plan = plan, .table = table_, .batch = batch_, .walk = walk, .features = features});
   drafter_.propose(growing_, budget_, trees_);
   return {std::move(plan), std::move(walk)};
 }

@@ -18,6 +18,9 @@ struct DraftNeeds {
   FeatureTaps taps;
   int max_nodes = 1;         // root included
   bool host_tokens = false;  // wants the committed tokens on the host
+  // KV slots behind the committed text that it writes while it drafts. Where pages are short it
+  // gets none, and proposes nothing.
+  int scratch_slots = 0;
 };
 
 // Facts about the rows of one step: what was computed and what the walk committed.
@@ -25,6 +28,7 @@ struct DraftNeeds {
 // or the next prompt token at the end of a chunk) and the features are those at p.
 struct CommittedRows {
   const StepPlan& plan;
+  const SeqTable& table;  // lengths include the rows committed
   const Batch& batch;
   const Walk& walk;
   const Features& features;

@@ -8,6 +8,8 @@
 #include "backend/backend.h"
 #include "engine/testing/answers.h"
 #include "engine/testing/guess_drafter.h"
+#include "model/standalone_draft.h"
+#include "spec/model_drafter.h"
 
 namespace foretoken {
 namespace {
@@ -15,6 +17,19 @@ namespace {
 constexpr int kContext = 352;
 constexpr int kManyPages = 160;
 constexpr int kFewPages = kContext / kPageTokens + 6;
+
+// A draft model that outlives its drafter.
+class Borrowed final : public DraftModel {
+ public:
+  explicit Borrowed(DraftModel& model) : model_(model) {}
+  DraftRows forward(const Batch& batch, Tensor features) override {
+    return model_.forward(batch, features);
+  }
+  Tensor logits(Tensor hidden) override { return model_.logits(hidden); }
+
+ private:
+  DraftModel& model_;
+};
 
 }  // namespace
 
@@ -29,7 +44,49 @@ struct Laboratory::Bench {
   std::unique_ptr<Ops> ops;
   std::unique_ptr<Decoder> decoder;
   Runner runner;
+  std::map<Proposer, std::unique_ptr<DraftModel>> drafts;
 };
+
+// Of the target's vocabulary, with weights of its own.
+std::unique_ptr<Decoder> random_draft(Ops& ops, std::int64_t vocab) {
+  ModelConfig config;
+  config.layers = 1;
+  config.hidden = 32;
+  config.intermediate = 48;
+  config.heads = 2;
+  config.kv_heads = 1;
+  config.head_dim = 16;
+  config.vocab = vocab;
+  config.max_position = config.context_length = kContext;
+  return std::make_unique<Decoder>(ops, config, *dummy_weights(11), DType::kBF16);
+}
+
+DraftModel& Laboratory::draft_of(Bench& bench, Proposer proposer) {
+  auto& made = bench.drafts[proposer];
+  if (!made)
+    made = std::make_unique<StandaloneDraft>(*bench.ops,
+                                             proposer == Proposer::kItself
+                                                 ? load_(*bench.ops)
+                                                 : random_draft(*bench.ops, bench.runner.vocab()),
+                                             kManyPages);
+  return *made;
+}
+
+std::unique_ptr<Drafter> Laboratory::make_drafter(Bench& bench, const Trees& trees,
+                                                  const std::vector<std::vector<Token>>& truth) {
+  if (trees.proposer != Proposer::kGuess)
+    return std::make_unique<ModelDrafter>(
+        *bench.ops, std::make_unique<Borrowed>(draft_of(bench, trees.proposer)),
+        TreeShape{.steps = trees.depth, .topk = trees.topk, .nodes = trees.nodes});
+  return std::make_unique<GuessDrafter>(
+      GuessDrafter::Options{.max_nodes = trees.nodes,
+                            .depth = trees.depth,
+                            .topk = trees.topk,
+                            .truth = trees.truth,
+                            .vocab = static_cast<Token>(bench.runner.vocab()),
+                            .seed = 3},
+      truth);
+}
 
 Laboratory::Laboratory(std::string gemm_order, Loader load, Wrapper wrap)
     : gemm_order_(std::move(gemm_order)), load_(std::move(load)), wrap_(std::move(wrap)) {}
@@ -70,14 +127,8 @@ std::vector<TokenDelta> Laboratory::run(const Cell& cell, const std::vector<Requ
   config.radix_cache = cell.cache;
   config.force_preempt_every = cell.preempt_every;
   config.check_integrity = true;
-  GuessDrafter drafter({.max_nodes = cell.trees.nodes,
-                        .depth = cell.trees.depth,
-                        .topk = cell.trees.topk,
-                        .truth = cell.trees.truth,
-                        .vocab = static_cast<Token>(on.runner.vocab()),
-                        .seed = 3},
-                       truth);
-  Engine engine(config, *on.ops, on.runner, drafter);
+  const auto drafter = make_drafter(on, cell.trees, truth);
+  Engine engine(config, *on.ops, on.runner, *drafter);
   engine.start();
 
   std::vector<TokenDelta> answers;

@@ -15,7 +15,9 @@
 #include "engine/engine.h"
 #include "invariance/matrix.h"
 #include "model/decoder.h"
+#include "model/draft_model.h"
 #include "model/runner.h"
+#include "spec/drafter.h"
 
 namespace foretoken {
 
@@ -49,6 +51,9 @@ class Laboratory {
  private:
   struct Bench;
   Bench& bench(const std::string& isa, int threads);
+  DraftModel& draft_of(Bench& bench, Proposer proposer);
+  std::unique_ptr<Drafter> make_drafter(Bench& bench, const Trees& trees,
+                                        const std::vector<std::vector<Token>>& truth);
 
   std::string gemm_order_;
   Loader load_;

@@ -13,14 +13,22 @@ constexpr std::array kChunks{1, 7, 16, 64, -1};
 constexpr std::array kCaches{false, true};
 constexpr std::array kPreemptions{0, 3};
 constexpr std::array kPressures{false, true};
+constexpr Trees model_trees(int nodes, int steps, int topk, Proposer proposer) {
+  return {.nodes = nodes, .depth = steps, .topk = topk, .truth = 0.0, .proposer = proposer};
+}
 constexpr std::array kTrees{
-    TreeShape{.nodes = 1, .depth = 0, .topk = 0, .truth = 0.0},
-    TreeShape{.nodes = 2, .depth = 1, .topk = 1, .truth = 0.9},
-    TreeShape{.nodes = 5, .depth = 4, .topk = 1, .truth = 1.0},
-    TreeShape{.nodes = 8, .depth = 3, .topk = 4, .truth = 0.6},
-    TreeShape{.nodes = 16, .depth = 15, .topk = 2, .truth = 0.0},
-    TreeShape{.nodes = 64, .depth = 6, .topk = 8, .truth = 0.5},
-    TreeShape{.nodes = 64, .depth = 63, .topk = 2, .truth = 0.95},
+    Trees{.nodes = 1, .depth = 0, .topk = 0, .truth = 0.0},
+    Trees{.nodes = 2, .depth = 1, .topk = 1, .truth = 0.9},
+    Trees{.nodes = 5, .depth = 4, .topk = 1, .truth = 1.0},
+    Trees{.nodes = 8, .depth = 3, .topk = 4, .truth = 0.6},
+    Trees{.nodes = 16, .depth = 15, .topk = 2, .truth = 0.0},
+    Trees{.nodes = 64, .depth = 6, .topk = 8, .truth = 0.5},
+    Trees{.nodes = 64, .depth = 63, .topk = 2, .truth = 0.95},
+    model_trees(5, 4, 1, Proposer::kItself),
+    model_trees(16, 5, 4, Proposer::kItself),
+    model_trees(64, 8, 8, Proposer::kItself),
+    model_trees(9, 1, 8, Proposer::kItself),
+    model_trees(8, 3, 2, Proposer::kStranger),
 };
 
 const char* name_of(Company company) {
@@ -35,20 +43,33 @@ const char* name_of(Company company) {
   return "?";
 }
 
+const char* name_of(Proposer proposer) {
+  switch (proposer) {
+    case Proposer::kGuess:
+      return "guesses";
+    case Proposer::kItself:
+      return "the target itself";
+    case Proposer::kStranger:
+      return "a random model";
+  }
+  return "?";
+}
+
 }  // namespace
 
 std::string Cell::str() const {
   return fmt::format(
       "{}, {} threads, {}, chunk {}, cache {}, preempt every {}, {}, trees of {} nodes (depth {}, "
-      "topk {}, truth {})",
+      "topk {}, truth {}) by {}",
       isa, threads, name_of(company), chunk, cache ? "on" : "off", preempt_every,
-      pressure ? "few pages" : "many pages", trees.nodes, trees.depth, trees.topk, trees.truth);
+      pressure ? "few pages" : "many pages", trees.nodes, trees.depth, trees.topk, trees.truth,
+      name_of(trees.proposer));
 }
 
 Matrix::Matrix(std::vector<std::string> isas)
-    : isas_(std::move(isas)),
-      sizes_{isas_.size(),   kThreads.size(),     kCompanies.size(), kChunks.size(),
-             kCaches.size(), kPreemptions.size(), kPressures.size(), kTrees.size()} {}
+    : isas_(std::move(isas)), sizes_{isas_.size(),      kThreads.size(), kCompanies.size(),
+                                     kChunks.size(),    kCaches.size(),  kPreemptions.size(),
+                                     kPressures.size(), kTrees.size()} {}
 
 std::uint64_t Matrix::num_cells() const {
   std::uint64_t cells = 1;

@@ -9,11 +9,16 @@
 
 namespace foretoken {
 
-struct TreeShape {
+// Who proposes: guesses that know the outputs, or a model: the target's own weights, which are
+// mostly right, or random ones, which never are.
+enum class Proposer { kGuess, kItself, kStranger };
+
+struct Trees {
   int nodes = 1;  // root included; 1: plain decoding
   int depth = 0;
   int topk = 0;
-  double truth = 0.0;  // how often the drafter guesses right
+  double truth = 0.0;  // how often guesses are right
+  Proposer proposer = Proposer::kGuess;
 };
 
 enum class Company { kAlone, kTogether, kReversed };  // who else is in the batch
@@ -26,7 +31,7 @@ struct Cell {
   bool cache;
   int preempt_every;  // 0: never
   bool pressure;      // hardly more pages than the longest request needs
-  TreeShape trees;
+  Trees trees;
 
   std::string str() const;
 };

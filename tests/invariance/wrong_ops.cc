@@ -48,6 +48,9 @@ class Delegate : public Ops {
               Tensor logits) override {
     return inner_->verify(plan, trees, batch, logits);
   }
+  void top_tokens(Tensor logits, int k, TopTokens& out) override {
+    inner_->top_tokens(logits, k, out);
+  }
   void kv_keep(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) override {
     inner_->kv_keep(walk, batch, layers);
   }

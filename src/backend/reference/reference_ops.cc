@@ -195,6 +195,10 @@ class ReferenceOps final : public Ops {
       std::copy_n(x.row_f32(rows[i]), x.dim(1), out.row_f32(static_cast<std::int64_t>(i)));
   }
 
+  void top_tokens(Tensor logits, int k, TopTokens& out) override {
+    list_top_tokens(pool_, logits, k, out);
+  }
+
   Walk verify(const StepPlan& plan, const DraftTrees& trees, const Batch& batch,
               Tensor logits) override {
     return verify_trees(pool_, plan, trees, batch, logits);

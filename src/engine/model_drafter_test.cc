@@ -1,0 +1,160 @@
+// Drafting with a model, end to end: the target as its own draft model guesses everything right, so
+// that any wrong row, slot, mask or position of the drafter's own KV shows as a lost token.
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backend/backend.h"
+#include "base/threads.h"
+#include "engine/engine.h"
+#include "engine/testing/answers.h"
+#include "model/runner.h"
+#include "model/standalone_draft.h"
+#include "spec/model_drafter.h"
+
+namespace foretoken {
+namespace {
+
+constexpr int kPages = 64;
+
+ModelConfig tiny_config() {
+  ModelConfig config;
+  config.layers = 2;
+  config.hidden = 64;
+  config.intermediate = 96;
+  config.heads = 4;
+  config.kv_heads = 2;
+  config.head_dim = 16;
+  config.vocab = 300;
+  config.max_position = config.context_length = 512;
+  return config;
+}
+
+std::unique_ptr<Decoder> make_decoder(Ops& ops, std::uint64_t seed) {
+  return std::make_unique<Decoder>(ops, tiny_config(), *dummy_weights(seed), DType::kBF16);
+}
+
+Request make_request(int first, int length, int output) {
+  Request request;
+  request.id = std::to_string(first);
+  for (int i = 0; i < length; ++i) request.prompt.push_back((first + i * 7) % 300);
+  request.sampling.temperature = 0;
+  request.sampling.top_logprobs = -1;
+  request.max_new_tokens = output;
+  request.stream = std::make_shared<TokenStream>();
+  return request;
+}
+
+class ModelDrafterTest : public testing::Test {
+ protected:
+  ModelDrafterTest()
+      : threads_(2, false),
+        ops_(make_backend({.device = "cpu", .cpu_isa = "auto", .gemm_order = "auto"}, threads_)),
+        target_(make_decoder(*ops_, 1)),
+        runner_(*ops_, *target_, kPages) {}
+
+  EngineConfig config(int pages = kPages) const {
+    EngineConfig config;
+    config.max_running_requests = 4;
+    config.total_tokens = pages * kPageTokens;
+    config.context_length = 400;
+    config.chunked_prefill_size = 24;
+    config.check_integrity = true;
+    return config;
+  }
+
+  // Answers with a draft model of these weights.
+  std::vector<TokenDelta> run(std::uint64_t draft_seed, const TreeShape& shape,
+                              std::vector<Request> requests, const EngineConfig& config) {
+    ModelDrafter drafter(
+        *ops_, std::make_unique<StandaloneDraft>(*ops_, make_decoder(*ops_, draft_seed), kPages),
+        shape);
+    Engine engine(config, *ops_, runner_, drafter);
+    engine.start();
+    auto answers = run_requests(engine, std::move(requests));
+    stats_ = engine.stats();
+    return answers;
+  }
+
+  std::vector<Token> plain(Request request) {
+    const auto drafter = make_null_drafter();
+    Engine engine(config(), *ops_, runner_, *drafter);
+    engine.start();
+    return tokens_of(run_requests(engine, {std::move(request)})[0]);
+  }
+
+  static std::vector<Token> tokens_of(const TokenDelta& answer) {
+    std::vector<Token> tokens;
+    for (const SampledToken& token : answer.tokens) tokens.push_back(token.token);
+    return tokens;
+  }
+
+  ThreadPool threads_;
+  std::unique_ptr<Ops> ops_;
+  std::unique_ptr<Decoder> target_;
+  Runner runner_;
+  EngineStats stats_;
+};
+
+TEST_F(ModelDrafterTest, the_target_as_its_own_draft_has_every_chain_accepted) {
+  const auto answers = run(1, {.steps = 4, .topk = 1, .nodes = 5},
+                           {make_request(3, 50, 61), make_request(90, 7, 61)}, config());
+  EXPECT_EQ(tokens_of(answers[0]), plain(make_request(3, 50, 61)));
+  EXPECT_EQ(tokens_of(answers[1]), plain(make_request(90, 7, 61)));
+  for (const TokenDelta& answer : answers) {
+    EXPECT_EQ(answer.verify_steps, 13);  // the first token, then 12 times 5
+    EXPECT_EQ(answer.accepted_drafts, 48);
+  }
+}
+
+TEST_F(ModelDrafterTest, branches_see_their_own_ancestors_only) {
+  // All 20 nodes of two levels of four are in the tree, the right path among them.
+  const auto answers =
+      run(1, {.steps = 2, .topk = 4, .nodes = 64}, {make_request(3, 20, 61)}, config());
+  EXPECT_EQ(tokens_of(answers[0]), plain(make_request(3, 20, 61)));
+  // The first token, 19 times 3; the last 3 tokens have a budget of 3 nodes, too few for both
+  // levels.
+  EXPECT_EQ(answers[0].verify_steps, 22);
+}
+
+TEST_F(ModelDrafterTest, cached_pages_hold_valid_draft_kv) {
+  ModelDrafter drafter(*ops_,
+                       std::make_unique<StandaloneDraft>(*ops_, make_decoder(*ops_, 1), kPages),
+                       {.steps = 4, .topk = 1, .nodes = 5});
+  Engine engine(config(), *ops_, runner_, drafter);
+  engine.start();
+  run_requests(engine, {make_request(3, 100, 21)});
+  const auto again = run_requests(engine, {make_request(3, 100, 21)});
+  EXPECT_EQ(again[0].cached_tokens, 96);
+  EXPECT_EQ(again[0].verify_steps, 5);
+}
+
+TEST_F(ModelDrafterTest, is_invisible_and_survives_short_pages_and_preemption) {
+  EngineConfig tight = config(14);
+  tight.context_length = 160;
+  for (const std::uint64_t seed : {1U, 9U}) {
+    const auto answers =
+        run(seed, {.steps = 5, .topk = 3, .nodes = 16},
+            {make_request(3, 60, 80), make_request(40, 30, 80), make_request(77, 9, 80)}, tight);
+    EXPECT_EQ(tokens_of(answers[0]), plain(make_request(3, 60, 80)));
+    EXPECT_EQ(tokens_of(answers[1]), plain(make_request(40, 30, 80)));
+    EXPECT_EQ(tokens_of(answers[2]), plain(make_request(77, 9, 80)));
+    EXPECT_GT(stats_.retractions, 0U);
+    EXPECT_GT(stats_.proposed_drafts, 0U);
+  }
+}
+
+TEST_F(ModelDrafterTest, refuses_impossible_shapes) {
+  const auto make = [&](TreeShape shape) {
+    ModelDrafter(*ops_, std::make_unique<StandaloneDraft>(*ops_, make_decoder(*ops_, 1), 1), shape);
+  };
+  EXPECT_THROW(make({.steps = 0, .topk = 1, .nodes = 2}), Error);
+  EXPECT_THROW(make({.steps = 1, .topk = 0, .nodes = 2}), Error);
+  EXPECT_THROW(make({.steps = 1, .topk = 1, .nodes = 1}), Error);
+  EXPECT_THROW(make({.steps = 1, .topk = 1, .nodes = 65}), Error);
+  EXPECT_THROW(make({.steps = 10, .topk = 8, .nodes = 64}), Error);
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,47 @@
+#pragma once
+// DraftModel: the model inside a drafter: rows in, guesses out. A row at KV slot p is the token
+// x[p], and for models that read features also what was found out about the token before it: f[p -
+// 1], a vector made from the target's features, or by this model itself further down a tree. Its KV
+// at slot p thus depends on x[0] .. x[p] only. Not a drafter: it knows no trees, no sequences.
+// Engine thread only.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "backend/ops.h"
+#include "model/decoder.h"
+
+namespace foretoken {
+
+// Views of step-lifetime scratch, float32, one row per row of the batch.
+struct DraftRows {
+  Tensor hidden;   // what logits() reads
+  Tensor feature;  // what the rows of the next level read; empty for models without features
+};
+
+class DraftModel {
+ public:
+  virtual ~DraftModel() = default;
+
+  virtual FeatureTaps taps() const { return {}; }  // of the target, for features()
+  virtual int feature_width() const { return 0; }  // 0: reads tokens only
+
+  // The features of some rows of the target, [rows.size(), feature_width].
+  virtual Tensor features(const Features& target, std::span<const std::int32_t> rows) {
+    (void)target;
+    (void)rows;
+    return {};
+  }
+
+  // Computes all rows and stores their KV. features [batch.rows, feature_width], of the token
+  // before each row; empty for models without features.
+  virtual DraftRows forward(const Batch& batch, Tensor features) = 0;
+
+  // [n, width of hidden] -> [n, draft vocabulary].
+  virtual Tensor logits(Tensor hidden) = 0;
+  // The target's id of an entry of the draft vocabulary.
+  virtual Token target_token(Token draft) const { return draft; }
+};
+
+}  // namespace foretoken

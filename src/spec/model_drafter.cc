@@ -1,0 +1,212 @@
+#include "spec/model_drafter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace foretoken {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+constexpr std::int32_t pages_of(std::int32_t tokens) {
+  return (tokens + kPageTokens - 1) / kPageTokens;
+}
+
+void check_shape(const TreeShape& shape) {
+  const auto fail = [](const char* what, const std::string& expected, int found) {
+    throw Error({what, "the shape of draft trees", expected, std::to_string(found)});
+  };
+  if (shape.steps < 1) fail("too few draft steps", "at least 1", shape.steps);
+  if (shape.topk < 1) fail("too few tokens per draft step", "at least 1", shape.topk);
+  if (shape.nodes < 2 || shape.nodes > kMaxTreeNodes)
+    fail("a tree of this size cannot be verified",
+         "2 to " + std::to_string(kMaxTreeNodes) + " draft tokens", shape.nodes);
+  const std::int64_t stored = std::int64_t{shape.steps - 1} * shape.topk;
+  if (stored > kMaxTreeNodes)
+    throw Error({"the draft tree is too large", "the shape of draft trees",
+                 "(steps - 1) * topk of at most " + std::to_string(kMaxTreeNodes),
+                 std::to_string(stored)});
+}
+
+void clear(Batch& batch) {
+  batch.rows = 0;
+  batch.seqs.clear();
+  batch.pages.clear();
+  batch.token.clear();
+  batch.position.clear();
+  batch.seq.clear();
+  batch.kv_slot.clear();
+  batch.mask.clear();
+}
+
+// A row of the newest sequence, stored at index `slot` of its pages.
+void add_row(Batch& batch, Token token, std::int32_t position, std::int32_t slot,
+             std::uint64_t mask) {
+  BatchSeq& seq = batch.seqs.back();
+  const PageId page = batch.pages[at(seq.first_page + slot / kPageTokens)];
+  batch.token.push_back(token);
+  batch.position.push_back(position);
+  batch.seq.push_back(static_cast<std::int32_t>(batch.seqs.size()) - 1);
+  batch.kv_slot.push_back(page * kPageTokens + slot % kPageTokens);
+  batch.mask.push_back(mask);
+  ++seq.rows;
+  ++batch.rows;
+}
+
+}  // namespace
+
+ModelDrafter::ModelDrafter(Ops& ops, std::unique_ptr<DraftModel> model, const TreeShape& shape)
+    : ops_(ops), model_(std::move(model)), shape_(shape) {
+  check_shape(shape);
+}
+
+DraftNeeds ModelDrafter::needs() const {
+  return {.taps = model_->taps(), .max_nodes = shape_.nodes, .scratch_slots = scratch_slots()};
+}
+
+void ModelDrafter::open(SeqSlot slot, std::span<const Token>) {
+  if (seq_of_.size() <= at(slot)) seq_of_.resize(at(slot) + 1, -1);
+}
+
+void ModelDrafter::close(SeqSlot) {}
+
+// The rows that the walk committed and, where a tree may grow, the root behind them, as chains.
+void ModelDrafter::layout_committed(const CommittedRows& rows) {
+  clear(committed_);
+  std::fill(seq_of_.begin(), seq_of_.end(), -1);
+  for (std::size_t i = 0; i < rows.walk.seqs.size(); ++i) {
+    const BatchSeq& seq = rows.batch.seqs[i];
+    const WalkSeq& found = rows.walk.seqs[i];
+    const auto count = seq.chain + static_cast<std::int32_t>(found.path.size());
+    const std::int32_t length = seq.base + count;
+    const std::vector<PageId>& pages = rows.table.pages[at(seq.slot)];
+    const bool has_root = !found.emitted.empty() && static_cast<std::int32_t>(pages.size()) >=
+                                                        pages_of(length + scratch_slots());
+    const std::int32_t num_pages = pages_of(has_root ? length + scratch_slots() : length);
+    committed_.seqs.push_back({.slot = seq.slot,
+                               .first_row = committed_.rows,
+                               .rows = 0,
+                               .base = seq.base,
+                               .chain = count + (has_root ? 1 : 0),
+                               .first_page = static_cast<std::int32_t>(committed_.pages.size()),
+                               .num_pages = num_pages,
+                               .is_chain = true});
+    committed_.pages.insert(committed_.pages.end(), pages.begin(), pages.begin() + num_pages);
+    for (std::int32_t n = 0; n < count; ++n) {
+      const std::int32_t row = n < seq.chain ? n : seq.chain + found.path[at(n - seq.chain)];
+      add_row(committed_, rows.batch.token[at(seq.first_row + row)], seq.base + n, seq.base + n, 0);
+    }
+    if (!has_root) continue;
+    add_row(committed_, found.emitted.back().token, length, length, 0);
+    seq_of_[at(seq.slot)] = static_cast<std::int32_t>(i);
+  }
+}
+
+void ModelDrafter::observe(const CommittedRows& rows) {
+  layout_committed(rows);
+  if (committed_.rows > 0) found_ = model_->forward(committed_, {});
+}
+
+void ModelDrafter::start_growing(std::span<const SeqSlot> slots, std::span<const int> budget) {
+  num_growing_ = 0;
+  rows_.clear();
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const std::int32_t seq = seq_of_[at(slots[i])];
+    if (seq < 0 || budget[i] < 2) continue;
+    if (growing_.size() == num_growing_) growing_.emplace_back();
+    Growing& growing = growing_[num_growing_++];
+    const BatchSeq& facts = committed_.seqs[at(seq)];
+    growing.slot = slots[i];
+    growing.seq = seq;
+    growing.length = facts.base + facts.rows - 1;
+    growing.stored = 0;
+    growing.is_following = true;
+    growing.growth.start(shape_, budget[i]);
+    growing.mask.clear();
+    rows_.push_back(facts.first_row + facts.rows - 1);
+  }
+}
+
+// hidden: the rows that were followed, of one sequence after the other.
+void ModelDrafter::add_candidates(Tensor hidden) {
+  ops_.top_tokens(model_->logits(hidden), shape_.topk, top_);
+  for (Token& token : top_.token)
+    if (token >= 0) token = model_->target_token(token);
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < num_growing_; ++i) {
+    Growing& growing = growing_[i];
+    if (!growing.is_following) continue;
+    TreeGrowth& growth = growing.growth;
+    const std::size_t rows = growth.levels() == 0 ? 1 : growth.followed().size();
+    const std::size_t count = rows * at(shape_.topk);
+    growth.add_level(std::span(top_.token).subspan(first, count),
+                     std::span(top_.probability).subspan(first, count));
+    first += count;
+  }
+}
+
+void ModelDrafter::add_level_rows(Growing& growing) {
+  const BatchSeq& facts = committed_.seqs[at(growing.seq)];
+  const TreeGrowth& growth = growing.growth;
+  level_.seqs.push_back({.slot = growing.slot,
+                         .first_row = level_.rows,
+                         .rows = 0,
+                         .base = growing.length + 1,
+                         .chain = 0,
+                         .first_page = static_cast<std::int32_t>(level_.pages.size()),
+                         .num_pages = facts.num_pages,
+                         .is_chain = false});
+  const auto pages = committed_.pages.begin() + facts.first_page;
+  level_.pages.insert(level_.pages.end(), pages, pages + facts.num_pages);
+  for (const int candidate : growth.followed()) {
+    const int parent = growth.parent(candidate);
+    const int node = growing.stored++;
+    const std::uint64_t ancestors = parent < 0 ? 0 : growing.mask[at(parent)];
+    if (growing.mask.size() <= at(candidate)) growing.mask.resize(at(candidate) + 1);
+    growing.mask[at(candidate)] = ancestors | (std::uint64_t{1} << node);
+    add_row(level_, growth.token(candidate), growing.length + growth.levels(),
+            growing.length + 1 + node, growing.mask[at(candidate)]);
+  }
+}
+
+// The rows of the next level; false when there are none.
+bool ModelDrafter::layout_level() {
+  clear(level_);
+  for (std::size_t i = 0; i < num_growing_; ++i) {
+    Growing& growing = growing_[i];
+    const TreeGrowth& growth = growing.growth;
+    growing.is_following = growing.is_following && growth.levels() < growth.most_levels() &&
+                           !growth.followed().empty();
+    if (growing.is_following) add_level_rows(growing);
+  }
+  return level_.rows > 0;
+}
+
+void ModelDrafter::plant_tree(Growing& growing, DraftTrees& trees) {
+  growing.node.clear();
+  for (const int candidate : growing.growth.chosen()) {
+    const int parent = growing.growth.parent(candidate);
+    // Equal scores may leave a parent out; its children then have no place.
+    const int node = parent < 0                         ? 0
+                     : at(parent) < growing.node.size() ? growing.node[at(parent)]
+                                                        : -1;
+    if (node < 0) continue;
+    growing.node.resize(at(candidate) + 1, -1);
+    growing.node[at(candidate)] = trees.grow(growing.slot, node, growing.growth.token(candidate));
+  }
+}
+
+void ModelDrafter::propose(std::span<const SeqSlot> slots, std::span<const int> budget,
+                           DraftTrees& trees) {
+  start_growing(slots, budget);
+  if (num_growing_ == 0) return;
+  const Tensor roots =
+      ops_.temp(DType::kF32, {static_cast<std::int64_t>(rows_.size()), found_.hidden.dim(1)});
+  ops_.gather_rows(found_.hidden, rows_, roots);
+  add_candidates(roots);
+  while (layout_level()) add_candidates(model_->forward(level_, {}).hidden);
+  for (std::size_t i = 0; i < num_growing_; ++i) plant_tree(growing_[i], trees);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,68 @@
+#pragma once
+// ModelDrafter: all drafters that run a model. Three knobs make the known algorithms: the model
+// (STANDALONE: a small language model; EAGLE, EAGLE-3, MTP: a head), the features of the target
+// that it reads, and the shape of the trees (a chain is topk 1).
+// Each step it reads the committed rows anew, with the target's features, followed by the root;
+// then each level of a tree is one batch of rows over all sequences, every row seeing its own
+// ancestors. What a tree stores lies behind the committed text and is forgotten with the step.
+// Allocates nothing once its vectors have grown. Engine thread only.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/ops.h"
+#include "model/draft_model.h"
+#include "spec/drafter.h"
+#include "spec/tree_growth.h"
+
+namespace foretoken {
+
+class ModelDrafter final : public Drafter {
+ public:
+  // Throws Error when the shape is impossible. ops outlive the drafter.
+  ModelDrafter(Ops& ops, std::unique_ptr<DraftModel> model, const TreeShape& shape);
+
+  DraftNeeds needs() const override;
+  void open(SeqSlot slot, std::span<const Token> tokens) override;
+  void close(SeqSlot slot) override;
+  void observe(const CommittedRows& rows) override;
+  void propose(std::span<const SeqSlot> slots, std::span<const int> budget,
+               DraftTrees& trees) override;
+
+ private:
+  // A sequence whose tree grows.
+  struct Growing {
+    SeqSlot slot = -1;
+    std::int32_t seq = -1;     // in committed_
+    std::int32_t length = 0;   // committed tokens: the slot of the root
+    int stored = 0;            // rows of this tree that are in the KV, root excluded
+    bool is_following = true;  // has rows in the level being computed
+    TreeGrowth growth;
+    std::vector<std::uint64_t> mask;  // by candidate: ancestors and self among the stored rows
+    std::vector<int> node;            // by candidate: its node in the tree, -1: none
+  };
+
+  void layout_committed(const CommittedRows& rows);
+  void start_growing(std::span<const SeqSlot> slots, std::span<const int> budget);
+  void add_candidates(Tensor hidden);
+  bool layout_level();
+  void add_level_rows(Growing& growing);
+  void plant_tree(Growing& growing, DraftTrees& trees);
+  int scratch_slots() const { return 1 + (shape_.steps - 1) * shape_.topk; }
+
+  Ops& ops_;
+  std::unique_ptr<DraftModel> model_;
+  const TreeShape shape_;
+  Batch committed_;                   // committed rows and roots of this step
+  Batch level_;                       // rows of one level of all trees
+  DraftRows found_;                   // of committed_
+  std::vector<std::int32_t> seq_of_;  // by slot: sequence in committed_ with a root, or -1
+  std::vector<std::int32_t> rows_;    // rows to gather
+  std::vector<Growing> growing_;      // the first num_growing_ are in use
+  std::size_t num_growing_ = 0;
+  TopTokens top_;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,70 @@
+#include "spec/tree_growth.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace foretoken {
+
+int most_candidates(int steps, int topk) { return topk + (steps - 1) * topk * topk; }
+
+void best_scores(std::span<const float> scores, int count, std::vector<int>& out) {
+  out.clear();
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    if (!std::isnan(scores[i])) out.push_back(static_cast<int>(i));
+  const auto better = [&](int a, int b) {
+    const float x = scores[static_cast<std::size_t>(a)], y = scores[static_cast<std::size_t>(b)];
+    return x != y ? x > y : a < b;
+  };
+  if (out.size() > static_cast<std::size_t>(count)) {
+    std::nth_element(out.begin(), out.begin() + count, out.end(), better);
+    out.resize(static_cast<std::size_t>(count));
+  }
+  std::sort(out.begin(), out.end());
+}
+
+void TreeGrowth::start(const TreeShape& shape, int nodes) {
+  shape_ = shape;
+  most_chosen_ = std::min(nodes, shape.nodes) - 1;
+  most_levels_ = std::min(shape.steps, most_chosen_);
+  levels_ = 0;
+  token_.clear();
+  score_.clear();
+  parent_.clear();
+  followed_.clear();
+}
+
+void TreeGrowth::add_level(std::span<const Token> tokens, std::span<const float> probabilities) {
+  const auto width = static_cast<std::size_t>(shape_.topk);
+  CHECK(tokens.size() == probabilities.size() && levels_ < most_levels_);
+  CHECK(tokens.size() == width * (levels_ == 0 ? 1 : followed_.size()));
+  parents_.assign(followed_.begin(), followed_.end());
+  const int first = static_cast<int>(token_.size());
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i] < 0) continue;
+    const int parent = levels_ == 0 ? -1 : parents_[i / width];
+    token_.push_back(tokens[i]);
+    parent_.push_back(parent);
+    score_.push_back(probabilities[i] * (parent < 0 ? 1.0F : score_[index(parent)]));
+  }
+  ++levels_;
+  follow_best(first);
+}
+
+// No path gains by going on, so a candidate below the best most_chosen_ of what there is stays out.
+void TreeGrowth::follow_best(int first) {
+  best_scores(score_, most_chosen_, chosen_);
+  followed_.assign(std::lower_bound(chosen_.begin(), chosen_.end(), first), chosen_.end());
+  std::stable_sort(followed_.begin(), followed_.end(),
+                   [&](int a, int b) { return score(a) > score(b); });
+  if (followed_.size() > static_cast<std::size_t>(shape_.topk))
+    followed_.resize(static_cast<std::size_t>(shape_.topk));
+}
+
+std::span<const int> TreeGrowth::chosen() {
+  best_scores(score_, most_chosen_, chosen_);
+  return chosen_;
+}
+
+}  // namespace foretoken

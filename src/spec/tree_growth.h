@@ -1,0 +1,66 @@
+#pragma once
+// How a draft tree grows (EAGLE-2): level by level, the children of the best candidates so far,
+// each scored by the product of the probabilities along its path; at last the best of all levels
+// are kept. Pure bookkeeping on token ids and scores: no model, no KV. One object serves one
+// sequence and keeps its memory between trees. Engine thread only.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/types.h"
+
+namespace foretoken {
+
+struct TreeShape {
+  int steps = 1;  // levels below the root
+  int topk = 1;   // children of a node, and nodes of a level that are followed further
+  int nodes = 2;  // of the tree that is verified, root included
+};
+
+// Candidates that a tree of these levels can have, root excluded.
+int most_candidates(int steps, int topk);
+
+// Sets `out` to the indices of the best `count` scores, ascending; equal scores: the lower index
+// first; what is not a number is never chosen.
+void best_scores(std::span<const float> scores, int count, std::vector<int>& out);
+
+class TreeGrowth {
+ public:
+  // Starts a tree of at most `nodes` nodes, root included.
+  void start(const TreeShape& shape, int nodes);
+
+  // The children of the rows that were followed last (of the root, at first): topk per row, most
+  // probable first. Tokens below 0 are no candidates.
+  void add_level(std::span<const Token> tokens, std::span<const float> probabilities);
+
+  // The candidates of the newest level that are worth a row of the draft model, best first. Those
+  // that cannot get into the tree any more are left out, with all they might have led to.
+  std::span<const int> followed() const { return followed_; }
+  int levels() const { return levels_; }
+  int most_levels() const { return most_levels_; }
+
+  Token token(int candidate) const { return token_[index(candidate)]; }
+  int parent(int candidate) const { return parent_[index(candidate)]; }  // -1: the root
+  float score(int candidate) const { return score_[index(candidate)]; }
+
+  // The candidates that make the tree, ascending, so that parents precede children.
+  std::span<const int> chosen();
+
+ private:
+  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+  void follow_best(int first);
+
+  TreeShape shape_;
+  int most_chosen_ = 0;  // nodes of the tree without the root
+  int most_levels_ = 0;
+  int levels_ = 0;
+  std::vector<Token> token_;
+  std::vector<float> score_;
+  std::vector<int> parent_;
+  std::vector<int> followed_;
+  std::vector<int> parents_;  // of the level that is being added
+  std::vector<int> chosen_;
+};
+
+}  // namespace foretoken
