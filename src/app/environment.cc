@@ -36,7 +36,7 @@ std::string hub_cache_of(const Variables& variables) {
 
 std::string note_on(std::string_view name) {
   static constexpr std::pair<std::string_view, std::string_view> kReasons[] = {
-      {"SGLANG_ENABLE_SPEC_V2", "speculative decoding is not supported yet"},
+      {"SGLANG_ENABLE_SPEC_V2", "drafts have one scheduler here, with every tree shape"},
       {"SGLANG_NGRAM_FORCE_GREEDY_VERIFY", "sampled requests are always verified by sampling"},
       {"SGLANG_SIMULATE_ACC_LEN", "acceptance is never made up"},
       {"SGLANG_RETURN_ORIGINAL_LOGPROB", "logprobs are those after temperature"},

@@ -29,8 +29,8 @@ TEST(Environment, other_variables_of_sglang_give_a_note_each) {
       read_environment({"SGLANG_ENABLE_SPEC_V2=True", "SGLANG_NEW=1", "PATH=/bin", "broken"}).notes;
   ASSERT_EQ(notes.size(), 2U);
   EXPECT_EQ(notes[0],
-            "environment variable SGLANG_ENABLE_SPEC_V2 has no effect here: speculative decoding "
-            "is not supported yet");
+            "environment variable SGLANG_ENABLE_SPEC_V2 has no effect here: drafts have one "
+            "scheduler here, with every tree shape");
   EXPECT_EQ(notes[1],
             "environment variable SGLANG_NEW has no effect here: it is not known to this program");
 }

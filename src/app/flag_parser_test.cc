@@ -111,10 +111,9 @@ TEST(FlagParser, choices_are_checked) {
 }
 
 TEST(FlagParser, refused_flags_are_gathered_under_their_reason) {
-  EXPECT_EQ(usage_error(
-                {"--speculative-algorithm", "EAGLE", "--tp", "2", "--speculative-num-steps", "3"}),
-            "--speculative-algorithm EAGLE, --speculative-num-steps 3: not supported yet: "
-            "speculative decoding (the answers would be the same without these flags); "
+  EXPECT_EQ(usage_error({"--speculative-adaptive", "--tp", "2", "--speculative-token-map", "3"}),
+            "--speculative-adaptive, --speculative-token-map 3: not supported yet: drafts by this "
+            "method (the answers would be the same without these flags); "
             "--tp-size 2: not supported yet: the model runs on one device");
 }
 

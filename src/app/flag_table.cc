@@ -23,7 +23,8 @@ FlagTable generate_flags() {
            .default_value = "128"},
           {.names = {"--temperature"}, .kind = kNumber, .text = "0: greedy", .default_value = "0"},
       }};
-  return {prompt, model_flags(), compute_flags(), scheduling_flags(), logging_flags()};
+  return {prompt,          model_flags(),      compute_flags(), scheduling_flags(),
+          logging_flags(), speculative_flags()};
 }
 
 FlagTable tokenize_flags() {

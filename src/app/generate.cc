@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 
 #include "app/commands.h"
+#include "app/draft_vocabulary.h"
 #include "app/model_host.h"
 #include "app/text_host.h"
 #include "base/log.h"
@@ -79,6 +80,7 @@ int generate(std::span<const std::string> args) {
   request.stream = std::make_shared<TokenStream>();
   const auto stream = request.stream;
 
+  check_draft_vocabulary(text.tokenizer, options);
   ModelHost host(options);
   host.engine().start();
   if (const auto refusal = host.engine().submit(std::move(request))) throw Error(refusal->message);

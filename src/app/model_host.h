@@ -4,6 +4,7 @@
 // engine through it. Construction throws Error and leaves nothing behind.
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "app/machine.h"
@@ -13,7 +14,7 @@
 #include "engine/engine.h"
 #include "model/decoder.h"
 #include "model/runner.h"
-#include "spec/drafter.h"
+#include "spec/make_drafter.h"
 
 namespace foretoken {
 
@@ -25,17 +26,33 @@ class ModelHost {
   const Decoder& decoder() const { return *decoder_; }
   const EngineConfig& config() const { return engine_->config(); }
   std::size_t kv_bytes() const;
+  std::size_t weight_bytes() const { return weight_bytes_; }
+  // Of the draft trees; nullopt: nothing is drafted.
+  std::optional<TreeShape> tree_shape() const {
+    return drafts_ ? std::optional(tree_shape_) : std::nullopt;
+  }
 
   // Generates a few tokens, so that the first request finds everything in place, and forgets them.
   // The engine must have been started. Throws Error when the generation fails.
   void warm_up();
 
+  // Lets the drafter draft the continuation of a text and warns when nothing it proposes is ever
+  // right, which a broken or foreign draft model would otherwise show only in the speed.
+  void check_drafts(const std::vector<Token>& prompt);
+
  private:
+  TokenDelta answer(std::vector<Token> prompt, int new_tokens);
+  void load_drafts(const Options& options);
   EngineConfig size_engine(const Options& options, const MachineMemory& memory) const;
 
   ThreadPool pool_;
   std::unique_ptr<Ops> ops_;
   std::unique_ptr<Decoder> decoder_;
+  std::unique_ptr<DraftModel> draft_model_;  // until the drafter owns it
+  std::size_t weight_bytes_ = 0;             // of all models
+  std::size_t page_bytes_ = 0;
+  TreeShape tree_shape_;
+  bool drafts_ = false;
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<Drafter> drafter_;
   std::unique_ptr<Engine> engine_;

@@ -124,6 +124,37 @@ ServerConfig server_config(const FlagValues& values, const LoadOptions& load) {
   return server;
 }
 
+// The algorithm is canonical and the folder resolved; what the trees look like depends on the
+// target's architecture.
+DraftOptions draft_options(const FlagValues& values, const LoadOptions& target,
+                           const Environment& environment) {
+  DraftOptions draft;
+  try {
+    draft.algorithm = algorithm_named(values.text("--speculative-algorithm"));
+  } catch (const Error& fault) {
+    throw UsageError(fault.what());
+  }
+  draft.steps = bounded(values, "--speculative-num-steps", 1);
+  draft.topk = bounded(values, "--speculative-eagle-topk", 1);
+  draft.nodes = bounded(values, "--speculative-num-draft-tokens", 2);
+  const std::string path = values.text("--speculative-draft-model-path");
+  if (draft.algorithm.empty()) {
+    if (!path.empty())
+      throw UsageError({.what = "--speculative-draft-model-path",
+                        .expected = "--speculative-algorithm beside it",
+                        .found = "'" + path + "' alone"});
+    return draft;
+  }
+  if (!path.empty())
+    draft.folder = find_checkpoint(path, values.text("--speculative-draft-model-revision"),
+                                   environment.hub_cache);
+  const std::string format = values.text("--speculative-draft-load-format");
+  draft.load.load_format = format.empty() ? target.load_format : format;
+  draft.load.dtype = target.dtype;
+  draft.load.seed = target.seed + 1;
+  return draft;
+}
+
 bool has_flag(const FlagTable& table, std::string_view name) {
   for (const auto& group : table)
     for (const auto& flag : group.flags)
@@ -174,6 +205,13 @@ Options resolve_options(const FlagValues& values, const Environment& environment
   options.threads = bounded(values, "--threads", 1, 4096).value_or(0);
   options.log_level = log_level_named(values.text("--log-level"));
   options.engine = engine_config(values, environment);
+  options.draft = draft_options(values, options.load, environment);
+  if (!options.draft.algorithm.empty() && !values.given("--max-running-requests")) {
+    options.engine.max_running_requests = 48;
+    options.warnings.push_back(
+        "Max running requests is reset to 48 for speculative decoding. You can override this by "
+        "explicitly setting --max-running-requests.");
+  }
   options.server = server_config(values, options.load);
   if (has_flag(values.table(), "--port")) {
     fill_http(values, options.server);

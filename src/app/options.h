@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "engine/engine.h"
 #include "server/server_config.h"
+#include "spec/draft_options.h"
 
 namespace foretoken {
 
@@ -41,12 +42,14 @@ struct Options {
   MemoryOptions memory;
   BackendConfig backend;
   int threads = 0;      // 0: usable cores
+  DraftOptions draft;   // folder resolved
   EngineConfig engine;  // total_tokens and context_length still open
   ServerConfig server;  // what depends on the checkpoint still open
   LogLevel log_level = LogLevel::kInfo;
   bool sampling_defaults_of_model = true;
   bool skip_warmup = false;
-  std::vector<std::string> notes;  // what was accepted without effect, for the log
+  std::vector<std::string> notes;     // what was accepted without effect, for the log
+  std::vector<std::string> warnings;  // what was changed, for the log
 };
 
 // For `serve` and `generate` (whose tables hold the flags needed). Throws UsageError or Error.

@@ -99,13 +99,23 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
       {{"--log-requests-level", "3"}, [](auto& o) { return o.server.log_requests_level == 3; }},
       {{"--decode-log-interval", "9"}, [](auto& o) { return o.engine.decode_log_interval == 9; }},
       {{"--enable-metrics"}, [](auto& o) { return o.server.enable_metrics; }},
+      {{"--speculative-algorithm", "standalone"},
+       [](auto& o) { return o.draft.algorithm == "STANDALONE"; }},
+      {{"--speculative-draft", "/usr", "--speculative-algo", "STANDALONE"},
+       [](auto& o) { return o.draft.folder == "/usr"; }},
+      {{"--speculative-draft-load-format", "dummy", "--speculative-algo", "STANDALONE"},
+       [](auto& o) { return o.draft.load.load_format == "dummy"; }},
+      {{"--speculative-num-steps", "3"}, [](auto& o) { return o.draft.steps == 3; }},
+      {{"--speculative-eagle-topk", "4"}, [](auto& o) { return o.draft.topk == 4; }},
+      {{"--speculative-num-draft-tokens", "5"}, [](auto& o) { return o.draft.nodes == 5; }},
   };
   const auto plain = resolve({});
   std::size_t supported = 0;
   for (const auto& group : serve_flags())
     for (const auto& flag : group.flags) supported += flag.support == Support::kYes ? 1 : 0;
-  // --model-path and --revision have their own tests.
-  EXPECT_EQ(effects.size() + 2, supported) << "a supported flag has no row in this test";
+  // --model-path and --revision have their own tests; the draft model's revision acts as the
+  // latter.
+  EXPECT_EQ(effects.size() + 3, supported) << "a supported flag has no row in this test";
   for (const auto& effect : effects) {
     EXPECT_FALSE(effect.shows(plain)) << effect.args.front();
     EXPECT_TRUE(effect.shows(resolve(effect.args))) << effect.args.front();
@@ -213,6 +223,27 @@ TEST(ServerArgs, are_described_as_python_would) {
   EXPECT_EQ(describe_server_args(args),
             "ServerArgs(model_path='m', enable_metrics=True, context_length=64, "
             "max_total_num_tokens=32)");
+}
+
+TEST(Options, drafts_lower_the_default_of_running_requests) {
+  const auto options = resolve({"--speculative-algorithm", "STANDALONE"});
+  EXPECT_EQ(options.engine.max_running_requests, 48);
+  ASSERT_EQ(options.warnings.size(), 1U);
+  EXPECT_EQ(options.warnings[0],
+            "Max running requests is reset to 48 for speculative decoding. You can override this "
+            "by explicitly setting --max-running-requests.");
+  EXPECT_TRUE(resolve({"--speculative-algorithm", "STANDALONE", "--max-running-requests", "7"})
+                  .warnings.empty());
+}
+
+TEST(Options, drafts_are_refused_by_name) {
+  EXPECT_EQ(usage_error({"--speculative-algorithm", "MAGIC"}),
+            "Unknown speculative algorithm name: MAGIC");
+  EXPECT_NE(usage_error({"--speculative-algorithm", "dspark"}).find("not supported yet"),
+            std::string::npos);
+  EXPECT_NE(usage_error({"--speculative-draft", "/usr"}).find("--speculative-algorithm"),
+            std::string::npos);
+  EXPECT_NE(usage_error({"--speculative-num-steps", "0"}).find("at least 1"), std::string::npos);
 }
 
 }  // namespace

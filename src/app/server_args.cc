@@ -74,6 +74,9 @@ ServerArgs list_server_args(const FlagValues& values, const Options& options) {
   set_server_arg(args, "device", quoted(options.backend.device));
   if (!server.api_key.empty()) set_server_arg(args, "api_key", quoted(kHidden));
   if (!server.admin_api_key.empty()) set_server_arg(args, "admin_api_key", quoted(kHidden));
+  set_server_arg(args, "max_running_requests", std::to_string(options.engine.max_running_requests));
+  if (!options.draft.algorithm.empty())
+    set_server_arg(args, "speculative_algorithm", quoted(options.draft.algorithm));
   set_server_arg(args, "page_size", std::to_string(kPageTokens));
   return args;
 }

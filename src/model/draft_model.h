@@ -34,13 +34,20 @@ class DraftModel {
     return {};
   }
 
+  // Memory for the KV of so many pages; once, before the first forward.
+  virtual void allocate_kv(int num_pages) = 0;
+  virtual KvShape kv_shape() const = 0;
+  virtual std::size_t weight_bytes() const = 0;
+  // Token ids from here on are unknown to it: they are read as token 0.
+  virtual std::int64_t vocab() const = 0;
+
   // Computes all rows and stores their KV. features [batch.rows, feature_width], of the token
   // before each row; empty for models without features.
   virtual DraftRows forward(const Batch& batch, Tensor features) = 0;
 
   // [n, width of hidden] -> [n, draft vocabulary].
   virtual Tensor logits(Tensor hidden) = 0;
-  // The target's id of an entry of the draft vocabulary.
+  // The target's id of an entry of the draft vocabulary; kNoToken: the target has none.
   virtual Token target_token(Token draft) const { return draft; }
 };
 

@@ -57,7 +57,10 @@ void add_row(Batch& batch, Token token, std::int32_t position, std::int32_t slot
 }  // namespace
 
 ModelDrafter::ModelDrafter(Ops& ops, std::unique_ptr<DraftModel> model, const TreeShape& shape)
-    : ops_(ops), model_(std::move(model)), shape_(shape) {
+    : ops_(ops),
+      model_(std::move(model)),
+      shape_(shape),
+      vocab_(static_cast<Token>(model_->vocab())) {
   check_shape(shape);
 }
 
@@ -95,10 +98,11 @@ void ModelDrafter::layout_committed(const CommittedRows& rows) {
     committed_.pages.insert(committed_.pages.end(), pages.begin(), pages.begin() + num_pages);
     for (std::int32_t n = 0; n < count; ++n) {
       const std::int32_t row = n < seq.chain ? n : seq.chain + found.path[at(n - seq.chain)];
-      add_row(committed_, rows.batch.token[at(seq.first_row + row)], seq.base + n, seq.base + n, 0);
+      add_row(committed_, readable(rows.batch.token[at(seq.first_row + row)]), seq.base + n,
+              seq.base + n, 0);
     }
     if (!has_root) continue;
-    add_row(committed_, found.emitted.back().token, length, length, 0);
+    add_row(committed_, readable(found.emitted.back().token), length, length, 0);
     seq_of_[at(seq.slot)] = static_cast<std::int32_t>(i);
   }
 }
@@ -165,7 +169,7 @@ void ModelDrafter::add_level_rows(Growing& growing) {
     const std::uint64_t ancestors = parent < 0 ? 0 : growing.mask[at(parent)];
     if (growing.mask.size() <= at(candidate)) growing.mask.resize(at(candidate) + 1);
     growing.mask[at(candidate)] = ancestors | (std::uint64_t{1} << node);
-    add_row(level_, growth.token(candidate), growing.length + growth.levels(),
+    add_row(level_, readable(growth.token(candidate)), growing.length + growth.levels(),
             growing.length + 1 + node, growing.mask[at(candidate)]);
   }
 }

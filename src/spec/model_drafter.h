@@ -50,11 +50,13 @@ class ModelDrafter final : public Drafter {
   bool layout_level();
   void add_level_rows(Growing& growing);
   void plant_tree(Growing& growing, DraftTrees& trees);
+  Token readable(Token token) const { return token < vocab_ ? token : 0; }
   int scratch_slots() const { return 1 + (shape_.steps - 1) * shape_.topk; }
 
   Ops& ops_;
   std::unique_ptr<DraftModel> model_;
   const TreeShape shape_;
+  const Token vocab_;                 // of the draft model's input
   Batch committed_;                   // committed rows and roots of this step
   Batch level_;                       // rows of one level of all trees
   DraftRows found_;                   // of committed_

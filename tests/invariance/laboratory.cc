@@ -26,6 +26,10 @@ class Borrowed final : public DraftModel {
     return model_.forward(batch, features);
   }
   Tensor logits(Tensor hidden) override { return model_.logits(hidden); }
+  void allocate_kv(int) override {}
+  KvShape kv_shape() const override { return model_.kv_shape(); }
+  std::size_t weight_bytes() const override { return model_.weight_bytes(); }
+  std::int64_t vocab() const override { return model_.vocab(); }
 
  private:
   DraftModel& model_;
@@ -63,12 +67,14 @@ std::unique_ptr<Decoder> random_draft(Ops& ops, std::int64_t vocab) {
 
 DraftModel& Laboratory::draft_of(Bench& bench, Proposer proposer) {
   auto& made = bench.drafts[proposer];
-  if (!made)
+  if (!made) {
     made = std::make_unique<StandaloneDraft>(*bench.ops,
                                              proposer == Proposer::kItself
                                                  ? load_(*bench.ops)
                                                  : random_draft(*bench.ops, bench.runner.vocab()),
-                                             kManyPages);
+                                             bench.runner.vocab());
+    made->allocate_kv(kManyPages);
+  }
   return *made;
 }
 

@@ -1,0 +1,75 @@
+#include "spec/draft_options.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "batch/tree.h"
+
+namespace foretoken {
+namespace {
+
+constexpr std::array kSupported{"STANDALONE"};
+constexpr std::array kKnown{"EAGLE", "EAGLE3", "NEXTN", "NGRAM", "DFLASH", "DSPARK"};
+
+TreeShape usual_shape(const std::string& algorithm, const std::string& target_architecture) {
+  constexpr std::array kBranching{"LlamaForCausalLM", "Grok1ForCausalLM", "Grok1VForCausalLM"};
+  if (algorithm != "STANDALONE" &&
+      std::find(kBranching.begin(), kBranching.end(), target_architecture) != kBranching.end())
+    return {.steps = 5, .topk = 4, .nodes = 8};
+  return {.steps = 3, .topk = 1, .nodes = 4};
+}
+
+// Of a tree with these levels, root included; sizes beyond what can be verified are all the same.
+int most_nodes(const TreeShape& shape) {
+  return 1 +
+         most_candidates(std::min(shape.steps, kMaxTreeNodes), std::min(shape.topk, kMaxTreeNodes));
+}
+
+}  // namespace
+
+std::string algorithm_named(const std::string& name) {
+  std::string upper = name;
+  std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) {
+    return static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  });
+  const auto is_upper = [&](const char* known) { return upper == known; };
+  if (upper.empty() || std::any_of(kSupported.begin(), kSupported.end(), is_upper)) return upper;
+  if (std::any_of(kKnown.begin(), kKnown.end(), is_upper))
+    throw Error({.what = "not supported yet: drafts by " + upper,
+                 .where = "--speculative-algorithm",
+                 .expected = fmt::format("{}", fmt::join(kSupported, " or ")),
+                 .found = name});
+  throw Error("Unknown speculative algorithm name: " + name);
+}
+
+TreeShape choose_tree_shape(const DraftOptions& options, const std::string& target_architecture) {
+  TreeShape shape = usual_shape(options.algorithm, target_architecture);
+  if (!options.steps && !options.topk && !options.nodes) return shape;
+  shape.steps = options.steps.value_or(shape.steps);
+  shape.topk = options.topk.value_or(shape.topk);
+  if (shape.topk == 1) {
+    shape.nodes = shape.steps + 1;
+    if (options.nodes && *options.nodes != shape.nodes)
+      log_warning(
+          "speculative_num_draft_tokens is adjusted to speculative_num_steps + 1 when "
+          "speculative_eagle_topk == 1");
+  } else {
+    const int usual =
+        2 * std::min(shape.steps, kMaxTreeNodes) * std::min(shape.topk, kMaxTreeNodes);
+    shape.nodes = options.nodes.value_or(std::min({usual, most_nodes(shape), kMaxTreeNodes}));
+  }
+  if (shape.topk > 1 && shape.nodes > most_nodes(shape))
+    throw Error({.what = "more draft tokens are to be verified than the draft tree has",
+                 .where = "--speculative-num-draft-tokens",
+                 .expected = fmt::format("at most {} with --speculative-num-steps {} and "
+                                         "--speculative-eagle-topk {}",
+                                         most_nodes(shape), shape.steps, shape.topk),
+                 .found = std::to_string(shape.nodes)});
+  return shape;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,29 @@
+#pragma once
+// What is drafted with, as asked for on the command line, and what the names mean: algorithms, and
+// the trees that SGLang would choose for them. Plain data and pure functions; the models themselves
+// are made in make_drafter.h.
+
+#include <optional>
+#include <string>
+
+#include "model/load.h"
+#include "spec/tree_growth.h"
+
+namespace foretoken {
+
+struct DraftOptions {
+  std::string algorithm;                  // canonical, see algorithm_named; empty: no drafts
+  std::string folder;                     // of the draft model; empty: none was given
+  ModelOptions load;                      // of the draft model
+  std::optional<int> steps, topk, nodes;  // absent: chosen
+};
+
+// The canonical name of an algorithm, empty for none. Throws Error for names unknown or
+// unsupported.
+std::string algorithm_named(const std::string& name);
+
+// Fills in what was not asked for, by algorithm and architecture of the target as SGLang does.
+// Logs a warning where a wish is changed; throws Error for trees that cannot be.
+TreeShape choose_tree_shape(const DraftOptions& options, const std::string& target_architecture);
+
+}  // namespace foretoken

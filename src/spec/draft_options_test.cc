@@ -1,0 +1,69 @@
+#include "spec/draft_options.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace foretoken {
+namespace {
+
+struct Wish {
+  std::optional<int> steps, topk, nodes;
+};
+
+std::string shape(const std::string& algorithm, const Wish& wish = {},
+                  const std::string& architecture = "LlamaForCausalLM") {
+  DraftOptions options;
+  options.algorithm = algorithm;
+  options.steps = wish.steps;
+  options.topk = wish.topk;
+  options.nodes = wish.nodes;
+  try {
+    const TreeShape chosen = choose_tree_shape(options, architecture);
+    return fmt::format("{} {} {}", chosen.steps, chosen.topk, chosen.nodes);
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(DraftOptions, names_are_known_in_any_case) {
+  EXPECT_EQ(algorithm_named("standalone"), "STANDALONE");
+  EXPECT_EQ(algorithm_named(""), "");
+  try {
+    algorithm_named("MAGIC");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()), "Unknown speculative algorithm name: MAGIC");
+  }
+  EXPECT_THROW(algorithm_named("DSPARK"), Error);
+}
+
+TEST(DraftOptions, shapes_are_chosen_by_algorithm_and_target) {
+  EXPECT_EQ(shape("STANDALONE"), "3 1 4");
+  EXPECT_EQ(shape("EAGLE"), "5 4 8");
+  EXPECT_EQ(shape("EAGLE3"), "5 4 8");
+  EXPECT_EQ(shape("EAGLE", {}, "Qwen2ForCausalLM"), "3 1 4");
+}
+
+TEST(DraftOptions, what_is_asked_for_stays_and_the_rest_follows) {
+  EXPECT_EQ(shape("STANDALONE", {.steps = 4, .topk = 2, .nodes = 7}), "4 2 7");
+  EXPECT_EQ(shape("EAGLE", {.steps = 5, .topk = 8, .nodes = 64}), "5 8 64");
+  EXPECT_EQ(shape("STANDALONE", {.steps = 4, .topk = {}, .nodes = {}}), "4 1 5");
+  EXPECT_EQ(shape("STANDALONE", {.steps = {}, .topk = 1, .nodes = 5}), "3 1 4");
+  EXPECT_EQ(shape("EAGLE", {.steps = 3, .topk = 2, .nodes = {}}), "3 2 11");
+  EXPECT_EQ(shape("EAGLE", {.steps = {}, .topk = 8, .nodes = 64}), "5 8 64");
+}
+
+TEST(DraftOptions, a_chain_is_verified_whole) {
+  EXPECT_EQ(shape("STANDALONE", {.steps = 4, .topk = 1, .nodes = 9}), "4 1 5");
+}
+
+TEST(DraftOptions, more_nodes_than_the_tree_has_are_refused) {
+  EXPECT_NE(shape("EAGLE", {.steps = 2, .topk = 2, .nodes = 8}).find("at most 7"),
+            std::string::npos);
+  EXPECT_EQ(shape("EAGLE", {.steps = 2, .topk = 2, .nodes = 7}), "2 2 7");
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,22 @@
+#pragma once
+// From options to a drafter: the only place that knows which model an algorithm means. Loading
+// comes first, because memory for KV is shared out when all weights are in place. Throws Error;
+// used at start by one thread.
+
+#include <memory>
+
+#include "model/draft_model.h"
+#include "spec/draft_options.h"
+#include "spec/drafter.h"
+
+namespace foretoken {
+
+// The draft model, without memory for KV yet; null when nothing is drafted or no model is needed.
+std::unique_ptr<DraftModel> load_draft_model(Ops& ops, const Decoder& target,
+                                             const DraftOptions& options);
+
+// model: what load_draft_model gave.
+std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> model,
+                                      const TreeShape& shape, int num_pages);
+
+}  // namespace foretoken
