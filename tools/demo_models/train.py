@@ -26,12 +26,12 @@ from model import Config, Llama
 STEP_TOKENS, MICRO_TOKENS = 8192, 1024
 # Sources with their share of the tokens at the start, at 60 % and at the end of training.
 MIXTURE = {
-    "books": (0.40, 0.15, 0.04),
-    "dialogues": (0.17, 0.10, 0.06),
-    "trivia": (0.10, 0.06, 0.04),
-    "problems": (0.05, 0.05, 0.04),
-    "help": (0.03, 0.02, 0.02),
-    "qa": (0.25, 0.62, 0.80),
+    "books": (0.40, 0.15, 0.02),
+    "dialogues": (0.17, 0.10, 0.04),
+    "trivia": (0.10, 0.06, 0.02),
+    "problems": (0.05, 0.05, 0.03),
+    "help": (0.03, 0.02, 0.01),
+    "qa": (0.25, 0.62, 0.88),
 }
 MUON_RATE, ADAM_RATE, WARM_UP, DECAY_FROM = 0.012, 0.0025, 0.02, 0.45
 
