@@ -116,15 +116,18 @@ class Encoder:
         self.ids = {role: tokenizer.token_to_id(f"<|{role}|>") for role in ("system", "user", "assistant")}
         self.bos, self.end = tokenizer.token_to_id(BOS), tokenizer.token_to_id(END)
 
+    def encode(self, text: str) -> list:
+        return self.tokenizer.encode(text, add_special_tokens=False).ids
+
     def text(self, text: str):
-        tokens = [self.bos, *self.tokenizer.encode(text).ids, self.end]
+        tokens = [self.bos, *self.encode(text), self.end]
         return tokens, [FULL] * len(tokens)
 
     def chat(self, turns):
         """turns: (role, text) pairs."""
         tokens, weights = [self.bos], [0]
         for role, text in turns:
-            ids = self.tokenizer.encode(text.strip()).ids
+            ids = self.encode(text.strip())
             weight = FULL if role == "assistant" else USER
             tokens += [self.ids[role], *ids, self.end]
             weights += [0, *[weight] * len(ids), weight]

@@ -7,7 +7,7 @@ import argparse
 import json
 from pathlib import Path
 
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
 import data
 
@@ -41,6 +41,9 @@ def train(texts, vocab_size: int) -> Tokenizer:
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False)
     tokenizer.train_from_iterator(texts, trainer)
+    # Plain prompts begin like every training document; the chat template writes the token itself.
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{BOS} $A", pair=f"{BOS} $A {BOS} $B", special_tokens=[(BOS, tokenizer.token_to_id(BOS))])
     return tokenizer
 
 
@@ -64,6 +67,7 @@ def main():
         "bos_token": BOS,
         "eos_token": END,
         "pad_token": PAD,
+        "additional_special_tokens": [SYSTEM, USER, ASSISTANT],
         "clean_up_tokenization_spaces": False,
         "model_max_length": 2048,
         "chat_template": CHAT_TEMPLATE,
