@@ -8,6 +8,8 @@ preset=${1:-release}
 [ $# -gt 0 ] && shift
 
 tools/setup.sh
+# Clones in different folders share what ccache holds.
+export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
 PATH="$PATH:$HOME/.cargo/bin"
 cmake --preset "$preset" --log-level=WARNING
 cmake --build "build/$preset" ${1:+--target "$@"}

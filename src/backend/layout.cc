@@ -101,7 +101,7 @@ void visible_slots(const Batch& batch, int row, std::vector<std::int32_t>& out) 
   out.clear();
   const std::int32_t i = row - seq.first_row;
   const std::int32_t shared = seq.base + (i < seq.chain ? i + 1 : seq.chain);
-  for (std::int32_t index = 0; index < shared; ++index) add(index);
+  for (std::int32_t index = seq.first_slot; index < shared; ++index) add(index);
   for (std::uint64_t nodes = batch.mask[at(row)]; nodes != 0; nodes &= nodes - 1)
     add(seq.base + seq.chain + std::countr_zero(nodes));
 }

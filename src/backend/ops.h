@@ -92,6 +92,9 @@ class Ops {
   // Zeroed memory of the backend that lives as long as the backend (KV, tables, norms).
   virtual Tensor alloc(DType dtype, Shape shape) = 0;
 
+  // Called once by the thread that will make all calls below, before the first: places it.
+  virtual void adopt_thread() {}
+
   // Measures for about 0.2 s, reading `memory`. Machines are shared: measure beside what is
   // compared.
   virtual Roof measure_roof(const Tensor& memory) {
@@ -142,6 +145,9 @@ class Ops {
 
   // out[i] = x[rows[i]].
   virtual void gather_rows(Tensor x, std::span<const std::int32_t> rows, Tensor out) = 0;
+
+  // out [rows, wa + wb] = a [rows, wa] | b [rows, wb], all f32.
+  virtual void join_columns(Tensor a, Tensor b, Tensor out) = 0;
 
   // The k most probable entries of each row of logits [rows, vocab] f32; equal ones: the lowest id
   // first. For drafts, not for sampling: the probabilities are good to about 1e-6.

@@ -53,6 +53,7 @@ struct Engine::State {
   State(const EngineConfig& wanted, Ops& ops, TargetModel& target, Drafter& drafter)
       : config(resolve(wanted, target)),
         vocab(target.vocab()),
+        ops(ops),
         pool(config.total_tokens / kPageTokens),
         cache(config.radix_cache),
         step(ops, target, drafter, config.max_running_requests),
@@ -65,6 +66,7 @@ struct Engine::State {
 
   const EngineConfig config;
   const std::int64_t vocab;
+  Ops& ops;
 
   // Owned by the engine thread.
   PagePool pool;
@@ -96,6 +98,7 @@ struct Engine::State {
 
 void Engine::State::run() {
   const FlushDenormals flush;
+  ops.adopt_thread();
   while (may_continue()) {
     std::optional<StepPlan> plan = scheduler.plan();
     const bool has_plan = plan.has_value();

@@ -103,8 +103,8 @@ void Scheduler::plan_running(StepPlan& plan, int& prompt_rows) {
 }
 
 // Pages for everything this step may append, and room for the drafter behind it. Costs, in this
-// order: unused cached text, that room, this sequence's own proposals, the youngest sequences, the request itself. Those that are preempted
-// are younger, so they have no entry in the plan yet.
+// order: unused cached text, that room, this sequence's own proposals, the youngest sequences, the
+// request itself. Those that are preempted are younger, so they have no entry in the plan yet.
 bool Scheduler::make_room(Sequence& s) {
   if (pages_.grow(s, s.stored + trees_.size(s.slot) + scratch_slots_)) return true;
   while (!pages_.grow(s, s.stored + trees_.size(s.slot))) {

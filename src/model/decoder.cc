@@ -165,6 +165,10 @@ Features Decoder::forward(Ops& ops, const Batch& batch, const KvStore& kv,
   return features;
 }
 
+void Decoder::embed(Ops& ops, std::span<const Token> tokens, Tensor out) const {
+  ops.embed(*weights_->embedding, tokens, out);
+}
+
 Tensor Decoder::logits(Ops& ops, Tensor hidden) const {
   const Tensor out = ops.temp(DType::kF32, {hidden.dim(0), config_.vocab});
   ops.linear(weights_->head ? *weights_->head : *weights_->embedding, hidden, out);

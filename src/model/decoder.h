@@ -34,6 +34,7 @@ class Decoder {
   ~Decoder();
 
   Features forward(Ops& ops, const Batch& batch, const KvStore& kv, const FeatureTaps& taps) const;
+  void embed(Ops& ops, std::span<const Token> tokens, Tensor out) const;  // out [n, hidden]
   Tensor logits(Ops& ops, Tensor hidden) const;  // hidden [n, hidden] -> [n, vocab]
 
   const ModelConfig& config() const { return config_; }

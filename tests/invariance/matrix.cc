@@ -67,9 +67,9 @@ std::string Cell::str() const {
 }
 
 Matrix::Matrix(std::vector<std::string> isas)
-    : isas_(std::move(isas)), sizes_{isas_.size(),      kThreads.size(), kCompanies.size(),
-                                     kChunks.size(),    kCaches.size(),  kPreemptions.size(),
-                                     kPressures.size(), kTrees.size()} {}
+    : isas_(std::move(isas)),
+      sizes_{isas_.size(),   kThreads.size(),     kCompanies.size(), kChunks.size(),
+             kCaches.size(), kPreemptions.size(), kPressures.size(), kTrees.size()} {}
 
 std::uint64_t Matrix::num_cells() const {
   std::uint64_t cells = 1;

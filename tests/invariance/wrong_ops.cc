@@ -48,6 +48,7 @@ class Delegate : public Ops {
               Tensor logits) override {
     return inner_->verify(plan, trees, batch, logits);
   }
+  void join_columns(Tensor a, Tensor b, Tensor out) override { inner_->join_columns(a, b, out); }
   void top_tokens(Tensor logits, int k, TopTokens& out) override {
     inner_->top_tokens(logits, k, out);
   }

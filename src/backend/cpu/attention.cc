@@ -51,6 +51,7 @@ void CpuAttention::list_rows(Tensor q, const AttentionShape& shape, const Batch&
           nodes == 0 ? seq.base + i : seq.base + seq.chain + std::popcount(nodes) - 1;
       for (int h = 0; h < shape.kv_heads; ++h)
         rows_[at(h) * at(batch.rows) + at(row)] = {.position = position,
+                                                   .first = seq.first_slot,
                                                    .nodes = nodes,
                                                    .q = q.row_f32(row) + h * group_dim,
                                                    .out = out.row_f32(row) + h * group_dim};

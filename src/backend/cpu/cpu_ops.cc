@@ -44,6 +44,8 @@ class CpuOps final : public Ops {
     return owned_.back().view(dtype, shape);
   }
 
+  void adopt_thread() override { pool_.pin_caller(); }
+
   Roof measure_roof(const Tensor& memory) override {
     const GemmKernels& gemm = order_ == GemmOrder::kTile ? table_.bf16_tile : table_.bf16_pair;
     return {.read_bytes_per_s = read_bandwidth(pool_, table_, memory.data(), memory.bytes()),
@@ -153,6 +155,13 @@ class CpuOps final : public Ops {
     expect(out, {static_cast<std::int64_t>(rows.size()), x.dim(1)}, DType::kF32);
     for (std::size_t i = 0; i < rows.size(); ++i)
       std::copy_n(x.row_f32(rows[i]), x.dim(1), out.row_f32(static_cast<std::int64_t>(i)));
+  }
+
+  void join_columns(Tensor a, Tensor b, Tensor out) override {
+    expect(a, {out.dim(0), out.dim(1) - b.dim(1)}, DType::kF32);
+    expect(b, {out.dim(0), -1}, DType::kF32);
+    for (std::int64_t r = 0; r < out.dim(0); ++r)
+      std::copy_n(b.row_f32(r), b.dim(1), std::copy_n(a.row_f32(r), a.dim(1), out.row_f32(r)));
   }
 
   void top_tokens(Tensor logits, int k, TopTokens& out) override {

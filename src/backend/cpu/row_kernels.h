@@ -5,8 +5,6 @@
 #include "backend/cpu/op_kernels.h"
 #include "backend/cpu/v16.h"
 
-#define FT_UNROLL _Pragma("GCC unroll 16")
-
 namespace foretoken {
 namespace {
 

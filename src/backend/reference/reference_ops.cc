@@ -195,6 +195,13 @@ class ReferenceOps final : public Ops {
       std::copy_n(x.row_f32(rows[i]), x.dim(1), out.row_f32(static_cast<std::int64_t>(i)));
   }
 
+  void join_columns(Tensor a, Tensor b, Tensor out) override {
+    expect(a, {out.dim(0), out.dim(1) - b.dim(1)}, DType::kF32);
+    expect(b, {out.dim(0), -1}, DType::kF32);
+    for (std::int64_t r = 0; r < out.dim(0); ++r)
+      std::copy_n(b.row_f32(r), b.dim(1), std::copy_n(a.row_f32(r), a.dim(1), out.row_f32(r)));
+  }
+
   void top_tokens(Tensor logits, int k, TopTokens& out) override {
     list_top_tokens(pool_, logits, k, out);
   }
