@@ -33,6 +33,7 @@ struct RopeRow {
 // One row of an attention item.
 struct AttnRow {
   std::int32_t position;  // logical; it sees positions <= this one
+  std::int32_t first;     // and >= this one
   std::uint64_t nodes;    // ancestors and self by node; 0: slot index equals position throughout
   const float* q;         // [group * head_dim], the query heads of the item's KV head
   float* out;             // [group * head_dim]
