@@ -146,6 +146,10 @@ class Ops {
   // out[i] = x[rows[i]].
   virtual void gather_rows(Tensor x, std::span<const std::int32_t> rows, Tensor out) = 0;
 
+  // out[to[i]] = x[from[i]], in order; all f32 of one width.
+  virtual void copy_rows(Tensor x, std::span<const std::int32_t> from, Tensor out,
+                         std::span<const std::int32_t> to) = 0;
+
   // out [rows, wa + wb] = a [rows, wa] | b [rows, wb], all f32.
   virtual void join_columns(Tensor a, Tensor b, Tensor out) = 0;
 

@@ -109,6 +109,20 @@ TEST(Rows, gather_rows) {
       0.0);
 }
 
+TEST(Rows, copy_rows) {
+  check_row_op(
+      [](Ops& ops, Tensor a, Tensor b, Tensor, Tensor out) {
+        std::vector<std::int32_t> forth, back;
+        for (std::int64_t r = 0; r < a.dim(0); ++r) {
+          forth.push_back(static_cast<std::int32_t>(r));
+          back.push_back(static_cast<std::int32_t>(a.dim(0) - 1 - r));
+        }
+        ops.copy_rows(a, forth, out, back);
+        ops.copy_rows(b, {back.data(), 1}, out, {forth.data(), 1});
+      },
+      0.0);
+}
+
 // Weights [out, in] of a dtype, packed by a machine.
 std::unique_ptr<PackedLinear> pack(Ops& ops, DType dtype, std::int64_t out, std::int64_t first,
                                    std::int64_t in) {

@@ -73,7 +73,7 @@ class ModelDrafterTest : public testing::Test {
   // Answers with a draft model of these weights.
   std::vector<TokenDelta> run(std::uint64_t draft_seed, const TreeShape& shape,
                               std::vector<Request> requests, const EngineConfig& config) {
-    ModelDrafter drafter(*ops_, draft_model(draft_seed), shape);
+    ModelDrafter drafter(*ops_, draft_model(draft_seed), shape, kPages);
     Engine engine(config, *ops_, runner_, drafter);
     engine.start();
     auto answers = run_requests(engine, std::move(requests));
@@ -123,7 +123,7 @@ TEST_F(ModelDrafterTest, branches_see_their_own_ancestors_only) {
 }
 
 TEST_F(ModelDrafterTest, cached_pages_hold_valid_draft_kv) {
-  ModelDrafter drafter(*ops_, draft_model(1), {.steps = 4, .topk = 1, .nodes = 5});
+  ModelDrafter drafter(*ops_, draft_model(1), {.steps = 4, .topk = 1, .nodes = 5}, kPages);
   Engine engine(config(), *ops_, runner_, drafter);
   engine.start();
   run_requests(engine, {make_request(3, 100, 21)});
@@ -148,7 +148,7 @@ TEST_F(ModelDrafterTest, is_invisible_and_survives_short_pages_and_preemption) {
 }
 
 TEST_F(ModelDrafterTest, refuses_impossible_shapes) {
-  const auto make = [&](TreeShape shape) { ModelDrafter(*ops_, draft_model(1), shape); };
+  const auto make = [&](TreeShape shape) { ModelDrafter(*ops_, draft_model(1), shape, kPages); };
   EXPECT_THROW(make({.steps = 0, .topk = 1, .nodes = 2}), Error);
   EXPECT_THROW(make({.steps = 1, .topk = 0, .nodes = 2}), Error);
   EXPECT_THROW(make({.steps = 1, .topk = 1, .nodes = 1}), Error);

@@ -4,7 +4,6 @@
 // or drafting.
 
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "backend/ops.h"
@@ -34,8 +33,10 @@ class Decoder {
   ~Decoder();
 
   Features forward(Ops& ops, const Batch& batch, const KvStore& kv, const FeatureTaps& taps) const;
-  void embed(Ops& ops, std::span<const Token> tokens, Tensor out) const;  // out [n, hidden]
   Tensor logits(Ops& ops, Tensor hidden) const;  // hidden [n, hidden] -> [n, vocab]
+
+  const PackedLinear& embedding() const;  // [vocab, hidden]
+  const PackedLinear& head() const;       // [vocab, hidden]; the embedding where they are tied
 
   const ModelConfig& config() const { return config_; }
   DType dtype() const { return dtype_; }  // of weights and KV
@@ -45,10 +46,6 @@ class Decoder {
  private:
   struct Layer;
   struct Weights;
-  struct Scratch;
-  void run_attention(Ops& ops, int layer, const Batch& batch, const KvLayer& kv,
-                     Scratch& scratch) const;
-  void run_mlp(Ops& ops, int layer, Scratch& scratch) const;
 
   ModelConfig config_;
   DType dtype_;

@@ -42,7 +42,7 @@ class DraftModel {
   virtual std::int64_t vocab() const = 0;
 
   // Computes all rows and stores their KV. features [batch.rows, feature_width], of the token
-  // before each row; empty for models without features.
+  // before each row; empty for models without features. It may be written over.
   virtual DraftRows forward(const Batch& batch, Tensor features) = 0;
 
   // [n, width of hidden] -> [n, draft vocabulary].

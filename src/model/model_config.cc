@@ -31,11 +31,12 @@ struct Family {
   enum class Window { kNone, kAllLayers, kUpperLayers } window;
 };
 
-constexpr std::array<Family, 4> kFamilies{{
+constexpr std::array<Family, 5> kFamilies{{
     {"LlamaForCausalLM", 0, 0, 2048, false, true, false, Family::Window::kNone},
     {"MistralForCausalLM", 8, 0, 131072, false, true, false, Family::Window::kAllLayers},
     {"Qwen2ForCausalLM", 32, 0, 32768, true, false, false, Family::Window::kUpperLayers},
     {"Qwen3ForCausalLM", 32, 128, 32768, false, true, true, Family::Window::kUpperLayers},
+    {"MiMoForCausalLM", 32, 0, 32768, true, false, false, Family::Window::kUpperLayers},
 }};
 
 // Keys of features that change the computation and that the decoder does not have. `inert` is the
@@ -202,6 +203,8 @@ ModelConfig ModelConfig::parse(const std::string& json, const std::string& where
   config.mlp_bias = family.has_bias_flags && fields.flag("mlp_bias").value_or(false);
   config.qk_norm = family.has_qk_norm;
   config.tied_embeddings = fields.flag("tie_word_embeddings").value_or(false);
+  config.mtp_layers =
+      static_cast<int>(fields.integer("num_nextn_predict_layers", {0, 1 << 14}).value_or(0));
   config.stored_dtype = parse_dtype(fields);
   const IntRange tokens{0, std::numeric_limits<Token>::max()};
   for (const std::int64_t id : fields.integers("eos_token_id", tokens))

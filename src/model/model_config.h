@@ -46,6 +46,7 @@ struct ModelConfig {
   bool o_bias = false;
   bool mlp_bias = false;
   bool qk_norm = false;
+  int mtp_layers = 0;  // draft heads that the checkpoint carries, as far as the config says so
   std::vector<int> layer_window;      // sliding window per layer, 0: none; empty: no layer has one
   std::optional<DType> stored_dtype;  // torch_dtype / dtype
   std::vector<Token> eos;             // eos_token_id, one or several

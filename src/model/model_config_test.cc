@@ -73,6 +73,13 @@ TEST(ModelConfig, qwen_slides_in_its_upper_layers_when_switched_on) {
       ElementsAre(8, 0, 0));
 }
 
+TEST(ModelConfig, mimo_is_a_qwen_2_with_draft_heads) {
+  const ModelConfig config = parse("MiMoForCausalLM", R"({"num_nextn_predict_layers":1})");
+  EXPECT_TRUE(config.qkv_bias && !config.o_bias && !config.mlp_bias && !config.qk_norm);
+  EXPECT_EQ(config.mtp_layers, 1);
+  EXPECT_EQ(parse("Qwen2ForCausalLM").mtp_layers, 0);
+}
+
 TEST(ModelConfig, flags_tokens_and_dtypes_are_read) {
   const ModelConfig config =
       parse("LlamaForCausalLM",
@@ -103,11 +110,10 @@ TEST(ModelConfig, overrides_replace_keys) {
 }
 
 TEST(ModelConfig, an_unknown_architecture_is_refused_with_the_supported_ones) {
-  EXPECT_THAT(
-      error_of([] { parse("GPT2LMHeadModel"); }),
-      HasSubstr("this model architecture is not supported (config.json): expected "
-                "LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, found "
-                "GPT2LMHeadModel"));
+  EXPECT_THAT(error_of([] { parse("GPT2LMHeadModel"); }),
+              HasSubstr("this model architecture is not supported (config.json): expected "
+                        "LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, "
+                        "MiMoForCausalLM, found GPT2LMHeadModel"));
   EXPECT_THAT(fault_of(R"({"architectures":[]})"), HasSubstr("missing key \"architectures\""));
 }
 

@@ -81,6 +81,11 @@ Tensor WeightReader::vector(const std::string& name, std::int64_t width) {
 
 void WeightReader::skip(const std::string& name) { known_.insert(name); }
 
+void WeightReader::skip_under(const std::string& prefix) {
+  for (const std::string& name : source_.names())
+    if (name.starts_with(prefix)) known_.insert(name);
+}
+
 void WeightReader::finish() {
   constexpr int kShown = 5;
   std::string unknown;

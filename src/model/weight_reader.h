@@ -36,6 +36,7 @@ class WeightReader {
 
   // The checkpoint may hold this tensor, and it is not needed.
   void skip(const std::string& name);
+  void skip_under(const std::string& prefix);  // all tensors whose names begin so
 
   // Warns once about tensors that were neither taken nor skipped, and releases them.
   void finish();

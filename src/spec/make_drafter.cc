@@ -28,7 +28,7 @@ std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> mode
                                       const TreeShape& shape, int num_pages) {
   if (!model) return make_null_drafter();
   model->allocate_kv(num_pages);
-  return std::make_unique<ModelDrafter>(ops, std::move(model), shape);
+  return std::make_unique<ModelDrafter>(ops, std::move(model), shape, num_pages);
 }
 
 }  // namespace foretoken

@@ -54,14 +54,24 @@ void add_row(Batch& batch, Token token, std::int32_t position, std::int32_t slot
   ++batch.rows;
 }
 
+// The row of the batch that was committed to a slot of the sequence.
+std::int32_t row_at(const BatchSeq& seq, const WalkSeq& found, std::int32_t slot) {
+  const std::int32_t n = slot - seq.base;
+  return seq.first_row + (n < seq.chain ? n : seq.chain + found.path[at(n - seq.chain)]);
+}
+
 }  // namespace
 
-ModelDrafter::ModelDrafter(Ops& ops, std::unique_ptr<DraftModel> model, const TreeShape& shape)
+ModelDrafter::ModelDrafter(Ops& ops, std::unique_ptr<DraftModel> model, const TreeShape& shape,
+                           int num_pages)
     : ops_(ops),
       model_(std::move(model)),
       shape_(shape),
-      vocab_(static_cast<Token>(model_->vocab())) {
+      vocab_(static_cast<Token>(model_->vocab())),
+      shift_(model_->feature_width() > 0 ? 1 : 0) {
   check_shape(shape);
+  if (reads_features())
+    page_feature_ = ops_.alloc(DType::kF32, {num_pages, model_->feature_width()});
 }
 
 DraftNeeds ModelDrafter::needs() const {
@@ -69,7 +79,11 @@ DraftNeeds ModelDrafter::needs() const {
 }
 
 void ModelDrafter::open(SeqSlot slot, std::span<const Token>) {
-  if (seq_of_.size() <= at(slot)) seq_of_.resize(at(slot) + 1, -1);
+  if (seq_of_.size() <= at(slot)) {
+    seq_of_.resize(at(slot) + 1, -1);
+    root_of_.resize(at(slot) + 1, -1);
+  }
+  root_of_[at(slot)] = -1;
 }
 
 void ModelDrafter::close(SeqSlot) {}
@@ -77,39 +91,89 @@ void ModelDrafter::close(SeqSlot) {}
 // The rows that the walk committed and, where a tree may grow, the root behind them, as chains.
 void ModelDrafter::layout_committed(const CommittedRows& rows) {
   clear(committed_);
+  rows_.clear();
+  from_pages_.clear();
+  from_target_.clear();
+  to_pages_.clear();
   std::fill(seq_of_.begin(), seq_of_.end(), -1);
-  for (std::size_t i = 0; i < rows.walk.seqs.size(); ++i) {
-    const BatchSeq& seq = rows.batch.seqs[i];
-    const WalkSeq& found = rows.walk.seqs[i];
-    const auto count = seq.chain + static_cast<std::int32_t>(found.path.size());
-    const std::int32_t length = seq.base + count;
-    const std::vector<PageId>& pages = rows.table.pages[at(seq.slot)];
-    const bool has_root = !found.emitted.empty() && static_cast<std::int32_t>(pages.size()) >=
-                                                        pages_of(length + scratch_slots());
-    const std::int32_t num_pages = pages_of(has_root ? length + scratch_slots() : length);
-    committed_.seqs.push_back({.slot = seq.slot,
-                               .first_row = committed_.rows,
-                               .rows = 0,
-                               .base = seq.base,
-                               .chain = count + (has_root ? 1 : 0),
-                               .first_page = static_cast<std::int32_t>(committed_.pages.size()),
-                               .num_pages = num_pages,
-                               .is_chain = true});
-    committed_.pages.insert(committed_.pages.end(), pages.begin(), pages.begin() + num_pages);
-    for (std::int32_t n = 0; n < count; ++n) {
-      const std::int32_t row = n < seq.chain ? n : seq.chain + found.path[at(n - seq.chain)];
-      add_row(committed_, readable(rows.batch.token[at(seq.first_row + row)]), seq.base + n,
-              seq.base + n, 0);
-    }
-    if (!has_root) continue;
-    add_row(committed_, readable(found.emitted.back().token), length, length, 0);
-    seq_of_[at(seq.slot)] = static_cast<std::int32_t>(i);
+  for (std::size_t i = 0; i < rows.walk.seqs.size(); ++i) layout_sequence(rows, i);
+}
+
+void ModelDrafter::layout_sequence(const CommittedRows& rows, std::size_t i) {
+  const BatchSeq& seq = rows.batch.seqs[i];
+  const WalkSeq& found = rows.walk.seqs[i];
+  const std::int32_t count = seq.chain + static_cast<std::int32_t>(found.path.size());
+  const std::int32_t length = seq.base + count;
+  const std::vector<PageId>& pages = rows.table.pages[at(seq.slot)];
+  const bool has_root = !found.emitted.empty() && static_cast<std::int32_t>(pages.size()) >=
+                                                      pages_of(length + scratch_slots());
+  // The root of the last step is stored already, and is the first row of this one.
+  const bool has_first = root_of_[at(seq.slot)] == seq.base;
+  root_of_[at(seq.slot)] = has_root ? length : -1;
+  const std::int32_t first_slot = std::max(seq.base + (has_first ? 1 : 0), shift_);
+  const std::int32_t num_pages = pages_of(has_root ? length + scratch_slots() : length);
+  if (reads_features()) list_features(rows, i, first_slot);
+  if (first_slot == length && !has_root) return;
+
+  committed_.seqs.push_back({.slot = seq.slot,
+                             .first_row = committed_.rows,
+                             .rows = 0,
+                             .base = first_slot,
+                             .chain = length + (has_root ? 1 : 0) - first_slot,
+                             .first_page = static_cast<std::int32_t>(committed_.pages.size()),
+                             .num_pages = num_pages,
+                             .is_chain = true,
+                             .first_slot = shift_});
+  committed_.pages.insert(committed_.pages.end(), pages.begin(), pages.begin() + num_pages);
+  for (std::int32_t slot = first_slot; slot < length; ++slot) {
+    const std::int32_t row = row_at(seq, found, slot);
+    add_row(committed_, readable(rows.batch.token[at(row)]), slot - shift_, slot, 0);
   }
+  if (!has_root) return;
+  add_row(committed_, readable(found.emitted.back().token), length - shift_, length, 0);
+  seq_of_[at(seq.slot)] = static_cast<std::int32_t>(committed_.seqs.size()) - 1;
+}
+
+// Where the features come from that the sequence's rows read, and where those of its committed
+// tokens are kept. Rows begin at first_slot and are about to be added to committed_.
+void ModelDrafter::list_features(const CommittedRows& rows, std::size_t i,
+                                 std::int32_t first_slot) {
+  const BatchSeq& seq = rows.batch.seqs[i];
+  const WalkSeq& found = rows.walk.seqs[i];
+  const std::int32_t length = seq.base + seq.chain + static_cast<std::int32_t>(found.path.size());
+  const std::vector<PageId>& pages = rows.table.pages[at(seq.slot)];
+  const auto first_feature = static_cast<std::int32_t>(rows_.size());
+  for (std::int32_t slot = seq.base; slot < length; ++slot) {
+    rows_.push_back(row_at(seq, found, slot));
+    if (slot % kPageTokens == kPageTokens - 1 || slot == length - 1)
+      to_pages_.add(first_feature + slot - seq.base, pages[at(slot / kPageTokens)]);
+  }
+  const std::int32_t end = root_of_[at(seq.slot)] < 0 ? length : length + 1;
+  for (std::int32_t slot = first_slot; slot < end; ++slot) {
+    const std::int32_t row = committed_.rows + slot - first_slot;
+    if (slot > seq.base)
+      from_target_.add(first_feature + slot - 1 - seq.base, row);
+    else
+      from_pages_.add(pages[at((slot - 1) / kPageTokens)], row);
+  }
+}
+
+// [committed_.rows, feature width]
+Tensor ModelDrafter::committed_features(const Features& target) {
+  if (!reads_features()) return {};
+  const Tensor found = model_->features(target, rows_);
+  const Tensor out =
+      ops_.temp(DType::kF32, {committed_.rows, std::int64_t{model_->feature_width()}});
+  ops_.copy_rows(page_feature_, from_pages_.from, out, from_pages_.to);
+  ops_.copy_rows(found, from_target_.from, out, from_target_.to);
+  ops_.copy_rows(found, to_pages_.from, page_feature_, to_pages_.to);
+  return out;
 }
 
 void ModelDrafter::observe(const CommittedRows& rows) {
   layout_committed(rows);
-  if (committed_.rows > 0) found_ = model_->forward(committed_, {});
+  const Tensor features = committed_features(rows.features);
+  if (committed_.rows > 0) found_ = model_->forward(committed_, features);
 }
 
 void ModelDrafter::start_growing(std::span<const SeqSlot> slots, std::span<const int> budget) {
@@ -128,7 +192,9 @@ void ModelDrafter::start_growing(std::span<const SeqSlot> slots, std::span<const
     growing.is_following = true;
     growing.growth.start(shape_, budget[i]);
     growing.mask.clear();
-    rows_.push_back(facts.first_row + facts.rows - 1);
+    growing.row.clear();
+    growing.root_row = facts.first_row + facts.rows - 1;
+    rows_.push_back(growing.root_row);
   }
 }
 
@@ -160,16 +226,22 @@ void ModelDrafter::add_level_rows(Growing& growing) {
                          .chain = 0,
                          .first_page = static_cast<std::int32_t>(level_.pages.size()),
                          .num_pages = facts.num_pages,
-                         .is_chain = false});
+                         .is_chain = false,
+                         .first_slot = shift_});
   const auto pages = committed_.pages.begin() + facts.first_page;
   level_.pages.insert(level_.pages.end(), pages, pages + facts.num_pages);
   for (const int candidate : growth.followed()) {
     const int parent = growth.parent(candidate);
     const int node = growing.stored++;
     const std::uint64_t ancestors = parent < 0 ? 0 : growing.mask[at(parent)];
-    if (growing.mask.size() <= at(candidate)) growing.mask.resize(at(candidate) + 1);
+    rows_.push_back(parent < 0 ? growing.root_row : growing.row[at(parent)]);
+    if (growing.mask.size() <= at(candidate)) {
+      growing.mask.resize(at(candidate) + 1);
+      growing.row.resize(at(candidate) + 1);
+    }
     growing.mask[at(candidate)] = ancestors | (std::uint64_t{1} << node);
-    add_row(level_, readable(growth.token(candidate)), growing.length + growth.levels(),
+    growing.row[at(candidate)] = level_.rows;
+    add_row(level_, readable(growth.token(candidate)), growing.length + growth.levels() - shift_,
             growing.length + 1 + node, growing.mask[at(candidate)]);
   }
 }
@@ -177,6 +249,7 @@ void ModelDrafter::add_level_rows(Growing& growing) {
 // The rows of the next level; false when there are none.
 bool ModelDrafter::layout_level() {
   clear(level_);
+  rows_.clear();
   for (std::size_t i = 0; i < num_growing_; ++i) {
     Growing& growing = growing_[i];
     const TreeGrowth& growth = growing.growth;
@@ -185,6 +258,14 @@ bool ModelDrafter::layout_level() {
     if (growing.is_following) add_level_rows(growing);
   }
   return level_.rows > 0;
+}
+
+// What the rows of the level read: the features of the rows above them.
+Tensor ModelDrafter::level_features(const DraftRows& above) {
+  if (!reads_features()) return {};
+  const Tensor out = ops_.temp(DType::kF32, {level_.rows, std::int64_t{model_->feature_width()}});
+  ops_.gather_rows(above.feature, rows_, out);
+  return out;
 }
 
 void ModelDrafter::plant_tree(Growing& growing, DraftTrees& trees) {
@@ -209,7 +290,10 @@ void ModelDrafter::propose(std::span<const SeqSlot> slots, std::span<const int> 
       ops_.temp(DType::kF32, {static_cast<std::int64_t>(rows_.size()), found_.hidden.dim(1)});
   ops_.gather_rows(found_.hidden, rows_, roots);
   add_candidates(roots);
-  while (layout_level()) add_candidates(model_->forward(level_, {}).hidden);
+  for (DraftRows above = found_; layout_level();) {
+    above = model_->forward(level_, level_features(above));
+    add_candidates(above.hidden);
+  }
   for (std::size_t i = 0; i < num_growing_; ++i) plant_tree(growing_[i], trees);
 }
 

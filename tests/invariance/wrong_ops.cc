@@ -48,6 +48,10 @@ class Delegate : public Ops {
               Tensor logits) override {
     return inner_->verify(plan, trees, batch, logits);
   }
+  void copy_rows(Tensor x, std::span<const std::int32_t> from, Tensor out,
+                 std::span<const std::int32_t> to) override {
+    inner_->copy_rows(x, from, out, to);
+  }
   void join_columns(Tensor a, Tensor b, Tensor out) override { inner_->join_columns(a, b, out); }
   void top_tokens(Tensor logits, int k, TopTokens& out) override {
     inner_->top_tokens(logits, k, out);

@@ -195,6 +195,14 @@ class ReferenceOps final : public Ops {
       std::copy_n(x.row_f32(rows[i]), x.dim(1), out.row_f32(static_cast<std::int64_t>(i)));
   }
 
+  void copy_rows(Tensor x, std::span<const std::int32_t> from, Tensor out,
+                 std::span<const std::int32_t> to) override {
+    expect(x, {-1, out.dim(1)}, DType::kF32);
+    CHECK(from.size() == to.size());
+    for (std::size_t i = 0; i < from.size(); ++i)
+      std::copy_n(x.row_f32(from[i]), x.dim(1), out.row_f32(to[i]));
+  }
+
   void join_columns(Tensor a, Tensor b, Tensor out) override {
     expect(a, {out.dim(0), out.dim(1) - b.dim(1)}, DType::kF32);
     expect(b, {out.dim(0), -1}, DType::kF32);

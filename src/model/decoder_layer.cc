@@ -1,0 +1,66 @@
+#include "model/decoder_layer.h"
+
+#include <cmath>
+
+namespace foretoken {
+namespace {
+
+Bias bias_if(bool is_present) { return is_present ? Bias::kRequired : Bias::kNone; }
+
+}  // namespace
+
+LayerScratch::LayerScratch(Ops& ops, const ModelConfig& config, std::int64_t rows) {
+  const std::int64_t q_width = std::int64_t{config.heads} * config.head_dim;
+  const std::int64_t kv_width = std::int64_t{config.kv_heads} * config.head_dim;
+  auto temp = [&](std::int64_t width) { return ops.temp(DType::kF32, {rows, width}); };
+  residual = temp(config.hidden);
+  normed = temp(config.hidden);
+  delta = temp(config.hidden);
+  qkv = temp(q_width + 2 * kv_width);
+  q = temp(q_width);
+  attended = temp(q_width);
+  gate_up = temp(2 * std::int64_t{config.intermediate});
+  gated = temp(config.intermediate);
+}
+
+DecoderLayer::DecoderLayer(WeightReader& read, const ModelConfig& config, const std::string& prefix,
+                           std::int64_t in_width, int window)
+    : attention_{.heads = config.heads,
+                 .kv_heads = config.kv_heads,
+                 .head_dim = config.head_dim,
+                 .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim))),
+                 .window = window},
+      eps_(config.rms_eps) {
+  const std::int64_t hidden = config.hidden;
+  const std::int64_t q_width = std::int64_t{config.heads} * config.head_dim;
+  const std::int64_t kv_width = std::int64_t{config.kv_heads} * config.head_dim;
+  const std::string attention = prefix + "self_attn.", mlp = prefix + "mlp.";
+  qkv_ = read.linear({{attention + "q_proj", q_width},
+                      {attention + "k_proj", kv_width},
+                      {attention + "v_proj", kv_width}},
+                     in_width, bias_if(config.qkv_bias));
+  if (config.qk_norm)
+    qk_norm_ = {.q_weight = read.vector(attention + "q_norm.weight", config.head_dim),
+                .k_weight = read.vector(attention + "k_norm.weight", config.head_dim),
+                .eps = config.rms_eps};
+  o_ = read.linear({{attention + "o_proj", hidden}}, q_width, bias_if(config.o_bias));
+  post_attention_norm_ = read.vector(prefix + "post_attention_layernorm.weight", hidden);
+  gate_up_ = read.linear(
+      {{mlp + "gate_proj", config.intermediate}, {mlp + "up_proj", config.intermediate}}, hidden,
+      bias_if(config.mlp_bias));
+  down_ = read.linear({{mlp + "down_proj", hidden}}, config.intermediate, bias_if(config.mlp_bias));
+}
+
+void DecoderLayer::forward(Ops& ops, Tensor in, const RopeTable& rope, const Batch& batch,
+                           const KvLayer& kv, LayerScratch& s) const {
+  ops.linear(*qkv_, in, s.qkv);
+  ops.rope_store_kv(s.qkv, rope, qk_norm_, attention_, batch, kv, s.q);
+  ops.attention(s.q, kv, attention_, batch, s.attended);
+  ops.linear(*o_, s.attended, s.delta);
+  ops.add_norm(s.residual, s.delta, post_attention_norm_, eps_, s.normed);
+  ops.linear(*gate_up_, s.normed, s.gate_up);
+  ops.gated_act(s.gate_up, s.gated);
+  ops.linear(*down_, s.gated, s.delta);
+}
+
+}  // namespace foretoken

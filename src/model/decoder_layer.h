@@ -1,0 +1,49 @@
+#pragma once
+// DecoderLayer: weights and computation of one layer of a dense decoder: attention and gated MLP,
+// each added to the stream of residuals. Decoders are stacks of them, draft heads one or a few. The
+// norm in front is the caller's, because heads join what they read in ways of their own. Immutable
+// after construction.
+
+#include <memory>
+#include <string>
+
+#include "backend/ops.h"
+#include "model/model_config.h"
+#include "model/weight_reader.h"
+
+namespace foretoken {
+
+// What one forward writes; every layer writes the same tensors anew. float32, one row per row of
+// the batch.
+struct LayerScratch {
+  LayerScratch(Ops& ops, const ModelConfig& config, std::int64_t rows);
+
+  Tensor residual;  // [rows, hidden], the stream between layers without the pending `delta`
+  Tensor normed;    // [rows, hidden]
+  Tensor delta;     // [rows, hidden], what a block adds to the residual
+  Tensor qkv, q, attended, gate_up, gated;
+};
+
+class DecoderLayer {
+ public:
+  // prefix: of the tensors' names, with the dot. in_width: of what attention reads. window: 0:
+  // none. Throws Error naming the tensor that is missing or misshapen.
+  DecoderLayer(WeightReader& read, const ModelConfig& config, const std::string& prefix,
+               std::int64_t in_width, int window);
+
+  // residual += attention(in); delta = mlp(norm(residual)), still to be added. in [rows, in_width].
+  void forward(Ops& ops, Tensor in, const RopeTable& rope, const Batch& batch, const KvLayer& kv,
+               LayerScratch& scratch) const;
+
+ private:
+  std::unique_ptr<PackedLinear> qkv_;  // q | k | v
+  QkNorm qk_norm_;
+  std::unique_ptr<PackedLinear> o_;
+  Tensor post_attention_norm_;
+  std::unique_ptr<PackedLinear> gate_up_;  // gate | up
+  std::unique_ptr<PackedLinear> down_;
+  AttentionShape attention_;
+  float eps_;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,226 @@
+#include "model/head_config.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "model/json_fields.h"
+
+namespace foretoken {
+namespace {
+
+bool contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+// ---- EAGLE-3
+
+// What enters layers 2, L / 2 and L - 3, which is what leaves the ones before them.
+std::vector<int> usual_taps(int layers) { return {2, layers / 2, layers - 3}; }
+
+std::vector<int> read_taps(const JsonFields& fields, const ModelConfig& target) {
+  std::vector<int> taps;
+  for (const std::int64_t layer :
+       fields.integers("eagle_aux_hidden_state_layer_ids", {.low = -1, .high = 1 << 20}))
+    taps.push_back(static_cast<int>(layer) + 1);  // the config names what leaves a layer
+  if (taps.empty()) taps = usual_taps(target.layers);
+  if (taps.front() < 0 || taps.back() > target.layers || !std::is_sorted(taps.begin(), taps.end()))
+    throw Error({.what = "the draft head reads layers that the target does not have",
+                 .where = fields.where(),
+                 .expected = fmt::format("ascending outputs of layers 0 to {}", target.layers - 1),
+                 .found = fmt::format("what enters layers {}", fmt::join(taps, ", "))});
+  return taps;
+}
+
+// A flag of the head, which some writers put into "eagle_config".
+bool eagle_flag(const JsonFields& fields, const char* key, bool fallback = false) {
+  if (const auto own = fields.flag(key)) return *own;
+  const auto* inner = fields.object("eagle_config");
+  if (inner == nullptr) return fallback;
+  return JsonFields(*inner, fields.where() + ", eagle_config").flag(key).value_or(fallback);
+}
+
+void read_features(const JsonFields& fields, const ModelConfig& target, HeadConfig& head) {
+  const auto* inner = fields.object("eagle_config");
+  if (!eagle_flag(fields, "use_aux_hidden_state", true)) {
+    head.taps.last_hidden = true;
+    return;
+  }
+  head.taps.layer_inputs =
+      inner == nullptr || inner->if_contains("eagle_aux_hidden_state_layer_ids") == nullptr
+          ? read_taps(fields, target)
+          : read_taps(JsonFields(*inner, fields.where() + ", eagle_config"), target);
+  const auto count = fields.integer("num_aux_hidden_states");
+  if (count && *count != static_cast<std::int64_t>(head.taps.layer_inputs.size()))
+    fields.refuse("num_aux_hidden_states", std::to_string(head.taps.layer_inputs.size()));
+  head.tap_join_name = "fc";
+  head.tap_join_bias = eagle_flag(fields, "bias");
+  if (eagle_flag(fields, "norm_before_fc")) head.taps_norm = "input_norm";
+  if (eagle_flag(fields, "fc_norm") || eagle_flag(fields, "use_aux_norm"))
+    head.tap_norms_name = "fc_norm.";
+}
+
+void read_eagle3(const JsonFields& fields, const ModelConfig& target, HeadConfig& head) {
+  head.join = HeadConfig::Join::kLayer;
+  head.layers_name = "layers.";
+  head.embedding_norm = "layers.0.input_layernorm";
+  head.feature_norm = "layers.0.hidden_norm";
+  head.later_norm = "hidden_norm";
+  head.final_norm = "norm";
+  head.norm_before_residual = eagle_flag(fields, "norm_before_residual");
+  head.recurs_before_norm = !eagle_flag(fields, "norm_output");
+  head.target_hidden = fields.integer("target_hidden_size").value_or(target.hidden);
+  read_features(fields, target, head);
+
+  head.has_embedding = head.layer.hidden != target.hidden;
+  head.draft_vocab = fields.integer("draft_vocab_size", {.low = 1}).value_or(0);
+  if (head.layer.tied_embeddings) {
+    if (head.draft_vocab != 0 && head.draft_vocab != target.vocab)
+      fields.refuse("draft_vocab_size",
+                    fmt::format("the vocabulary of {}, which \"tie_word_embeddings\" asks for",
+                                target.vocab));
+    head.draft_vocab = 0;
+    head.head_is_embedding = true;
+  } else if (head.draft_vocab > 0) {
+    head.head_name = "lm_head";
+  } else if (head.has_embedding) {
+    fields.refuse_missing("draft_vocab_size");
+  }
+  if (head.draft_vocab > target.vocab)
+    fields.refuse("draft_vocab_size", fmt::format("at most {}", target.vocab));
+}
+
+// ---- EAGLE and EAGLE-2
+
+void read_eagle(const JsonFields& fields, HeadConfig& head) {
+  head.layers_name = "layers.";
+  head.join_name = "fc";
+  head.join_bias = fields.flag("bias").value_or(true);
+  head.taps.last_hidden = true;
+}
+
+// ---- checks
+
+// The architecture of the decoder that the head's layers belong to.
+std::string layer_architecture(const std::string& architecture) {
+  for (const char* name : {"Qwen2", "Qwen3", "Mistral"})
+    if (contains(architecture, name)) return std::string(name) + "ForCausalLM";
+  return "LlamaForCausalLM";
+}
+
+void check_family(const JsonFields& fields, const std::string& architecture, HeadFamily family) {
+  const bool is_eagle3 = contains(architecture, "Eagle3") || contains(architecture, "EAGLE3") ||
+                         fields.find("draft_vocab_size") != nullptr;
+  if (is_eagle3 == (family == HeadFamily::kEagle3)) return;
+  throw Error(
+      {.what = is_eagle3 ? "the draft model is an EAGLE-3 head"
+                         : "the draft model is not an EAGLE-3 head",
+       .where = fields.where(),
+       .expected = is_eagle3 ? "--speculative-algorithm EAGLE3" : "--speculative-algorithm EAGLE",
+       .found = architecture + (is_eagle3 ? " under EAGLE" : " under EAGLE3")});
+}
+
+void check_target(const JsonFields& fields, const HeadConfig& head, const ModelConfig& target) {
+  const auto check = [&](const char* key, std::int64_t expected, std::int64_t found) {
+    if (expected == found) return;
+    throw Error({.what = "the draft head was made for another model",
+                 .where = fields.where(),
+                 .expected = fmt::format("{} {}", key, expected),
+                 .found = std::to_string(found)});
+  };
+  check("vocab_size", target.vocab, head.layer.vocab);
+  if (fields.find("target_hidden_size") != nullptr)
+    check("target_hidden_size", target.hidden, head.target_hidden);
+  else
+    check("hidden_size", target.hidden, head.layer.hidden);
+  if (head.taps.last_hidden) check("hidden_size", target.hidden, head.layer.hidden);
+}
+
+// ---- MTP
+
+// NextN numbers its layer after the target's last.
+HeadConfig nextn_head(int number) {
+  HeadConfig head;
+  head.layers_name = "model.layers.";
+  head.first_layer = number;
+  const std::string layer = head.layer_prefix(0);
+  head.join_name = layer + "eh_proj";
+  head.embedding_norm = layer + "enorm";
+  head.feature_norm = layer + "hnorm";
+  head.final_norm = layer + "shared_head.norm";
+  return head;
+}
+
+HeadConfig mimo_head() {
+  HeadConfig head;
+  head.layers_name = "model.mtp_layers.";
+  const std::string layer = head.layer_prefix(0);
+  head.join_name = layer + "input_proj";
+  head.embedding_norm = layer + "token_layernorm";
+  head.feature_norm = layer + "hidden_layernorm";
+  head.final_norm = layer + "final_layernorm";
+  head.feature_first = true;
+  head.first_embedding_is_zero = true;
+  return head;
+}
+
+HeadConfig qwen_mtp_head() {
+  HeadConfig head;
+  head.layers_name = "mtp.layers.";
+  head.join_name = "mtp.fc";
+  head.embedding_norm = "mtp.pre_fc_norm_embedding";
+  head.feature_norm = "mtp.pre_fc_norm_hidden";
+  head.final_norm = "mtp.norm";
+  return head;
+}
+
+}  // namespace
+
+HeadConfig read_head_config(const std::string& folder, HeadFamily family,
+                            const ModelConfig& target) {
+  const std::string path = folder + "/config.json";
+  const auto text = read_file_if_present(path);
+  if (!text) throw Error({"the draft model's folder has no config.json", folder, {}, {}});
+  const auto json = read_json_object(*text, path);
+  const JsonFields fields(json, path);
+  const auto names = fields.texts("architectures");
+  if (!names || names->empty()) fields.refuse_missing("architectures");
+  check_family(fields, names->front(), family);
+
+  HeadConfig head;
+  head.layer = ModelConfig::parse(
+      *text, path,
+      fmt::format(R"({{"architectures":["{}"]}})", layer_architecture(names->front())));
+  head.layer.context_length = target.context_length;
+  head.target_hidden = target.hidden;
+  if (family == HeadFamily::kEagle3)
+    read_eagle3(fields, target, head);
+  else
+    read_eagle(fields, head);
+  check_target(fields, head, target);
+  return head;
+}
+
+std::optional<HeadConfig> find_mtp_head(const std::vector<std::string>& names,
+                                        const ModelConfig& target) {
+  const std::array known{mimo_head(), nextn_head(target.layers), qwen_mtp_head()};
+  auto found = std::find_if(known.begin(), known.end(), [&](const HeadConfig& head) {
+    return std::ranges::count(names, head.join_name + ".weight") > 0;
+  });
+  if (names.empty() && target.mtp_layers > 0)
+    found = known.begin() + (target.architecture == "MiMoForCausalLM" ? 0 : 1);
+  if (found == known.end()) return std::nullopt;
+  HeadConfig head = *found;
+  head.layer = target;
+  head.layer.layers = 1;
+  head.layer.layer_window.clear();
+  head.target_hidden = target.hidden;
+  head.taps.last_hidden = true;
+  head.input_norm = head.layer_prefix(0) + "input_layernorm";
+  return head;
+}
+
+}  // namespace foretoken

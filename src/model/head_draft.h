@@ -1,0 +1,59 @@
+#pragma once
+// HeadDraft: a draft head: few decoder layers, mostly one, that read the embedding of a token
+// joined with the target's feature of the token before it. Its HeadConfig says of which family.
+// Embedding and, where the head has none of its own, the output matrix are the target's. Slot p
+// holds the pair (x[p], f[p - 1]) with the rotary position p - 1; slot 0 holds nothing.
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "kv/kv_store.h"
+#include "model/checkpoint.h"
+#include "model/draft_model.h"
+#include "model/head_config.h"
+
+namespace foretoken {
+
+class WeightReader;
+
+class HeadDraft final : public DraftModel {
+ public:
+  // hot: the target's tokens that are drafted, most frequent first (FR-Spec); empty: all. The
+  // target outlives the head. Throws Error naming the tensor that is missing or misshapen, or the
+  // token that is no token.
+  HeadDraft(Ops& ops, const HeadConfig& config, const WeightSource& weights, const Decoder& target,
+            std::vector<Token> hot = {});
+  ~HeadDraft() override;
+
+  FeatureTaps taps() const override { return config_.taps; }
+  int feature_width() const override { return config_.layer.hidden; }
+  Tensor features(const Features& target, std::span<const std::int32_t> rows) override;
+  void allocate_kv(int num_pages) override;
+  KvShape kv_shape() const override;
+  std::size_t weight_bytes() const override;
+  std::int64_t vocab() const override { return target_.config().vocab; }
+  DraftRows forward(const Batch& batch, Tensor features) override;
+  Tensor logits(Tensor hidden) override;
+  Token target_token(Token draft) const override;
+
+ private:
+  struct Weights;
+  void read_weights(const WeightSource& source);
+  void read_head(WeightReader& read, const WeightSource& source);
+  void read_draft_vocab(const WeightSource& source);
+  void pack_hot_rows(std::vector<Token> hot);
+  Tensor embed(const Batch& batch);
+  Tensor joined_taps(const Features& target, std::span<const std::int32_t> rows);
+  Tensor normed(Tensor x, Tensor weight);
+  Tensor join(const Batch& batch, Tensor features, Tensor& residual);
+
+  Ops& ops_;
+  const HeadConfig config_;
+  const Decoder& target_;
+  std::unique_ptr<Weights> weights_;
+  std::optional<KvStore> kv_;
+  std::vector<Token> target_token_;  // by draft id; empty: the same ids
+};
+
+}  // namespace foretoken
