@@ -8,17 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "tensor/tensor.h"
+#include "model/stored_tensor.h"
 
 namespace foretoken {
-
-struct StoredTensor {
-  std::string name;
-  DType dtype = DType::kF32;
-  Shape shape;
-  std::size_t offset = 0;  // of the first byte, from the beginning of the file
-  std::size_t bytes = 0;
-};
 
 // `file`: all bytes of the file; `where` names it. The tensors in the order of their offsets; they
 // cover the data part exactly, without gap or overlap.
