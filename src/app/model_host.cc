@@ -76,7 +76,7 @@ void ModelHost::load_drafts(const Options& options) {
       tree_shape_.steps, tree_shape_.topk, tree_shape_.nodes);
   if (!draft_model_) return;
   weight_bytes_ += draft_model_->weight_bytes();
-  page_bytes_ += KvStore::bytes_per_page(draft_model_->kv_shape());
+  page_bytes_ += draft_bytes_per_page(*draft_model_);
 }
 
 EngineConfig ModelHost::size_engine(const Options& options, const MachineMemory& memory) const {

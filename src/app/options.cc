@@ -4,6 +4,7 @@
 #include <limits>
 #include <random>
 
+#include <fmt/format.h>
 #include <boost/json.hpp>
 
 #include "app/hub_cache.h"
@@ -137,6 +138,12 @@ DraftOptions draft_options(const FlagValues& values, const LoadOptions& target,
   draft.steps = bounded(values, "--speculative-num-steps", 1);
   draft.topk = bounded(values, "--speculative-eagle-topk", 1);
   draft.nodes = bounded(values, "--speculative-num-draft-tokens", 2);
+  if (const auto window = values.integer("--speculative-draft-window-size")) {
+    if (*window <= 0)
+      throw UsageError(
+          fmt::format("--speculative-draft-window-size must be positive, got {}.", *window));
+    draft.window = bounded(values, "--speculative-draft-window-size", 1);
+  }
   const std::string path = values.text("--speculative-draft-model-path");
   if (draft.algorithm.empty()) {
     if (!path.empty())
@@ -152,6 +159,7 @@ DraftOptions draft_options(const FlagValues& values, const LoadOptions& target,
   draft.load.load_format = format.empty() ? target.load_format : format;
   draft.load.dtype = target.dtype;
   draft.load.seed = target.seed + 1;
+  draft.target_folder = target.model_folder;
   return draft;
 }
 

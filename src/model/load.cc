@@ -10,14 +10,6 @@
 namespace foretoken {
 namespace {
 
-std::unique_ptr<WeightSource> open_weights(const std::string& folder, const ModelOptions& options) {
-  if (options.load_format == "dummy") return dummy_weights(options.seed);
-  if (options.load_format == "auto" || options.load_format == "safetensors")
-    return open_safetensors(folder, options.show_progress);
-  throw Error(
-      {"unknown load format", "--load-format", "auto, safetensors or dummy", options.load_format});
-}
-
 // What the checkpoint is stored in: the config says so, or the embedding shows it.
 DType stored_dtype(const ModelConfig& config, const WeightSource& weights) {
   if (config.stored_dtype) return *config.stored_dtype;
@@ -60,6 +52,14 @@ ModelConfig read_model_config(const std::string& folder, const ModelOptions& opt
   config.context_length =
       choose_context_length(config, options.context_length, options.longer_context);
   return config;
+}
+
+std::unique_ptr<WeightSource> open_weights(const std::string& folder, const ModelOptions& options) {
+  if (options.load_format == "dummy") return dummy_weights(options.seed);
+  if (options.load_format == "auto" || options.load_format == "safetensors")
+    return open_safetensors(folder, options.show_progress);
+  throw Error(
+      {"unknown load format", "--load-format", "auto, safetensors or dummy", options.load_format});
 }
 
 std::unique_ptr<Decoder> load_model(Ops& ops, const std::string& folder,

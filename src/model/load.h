@@ -9,6 +9,7 @@
 #include <string>
 
 #include "backend/ops.h"
+#include "model/checkpoint.h"
 #include "model/context_length.h"
 #include "model/decoder.h"
 
@@ -27,6 +28,9 @@ struct ModelOptions {
 
 // config.json of the folder with the context length chosen. Reads no weights.
 ModelConfig read_model_config(const std::string& folder, const ModelOptions& options);
+
+// The weights of a checkpoint folder in the format that the options name.
+std::unique_ptr<WeightSource> open_weights(const std::string& folder, const ModelOptions& options);
 
 std::unique_ptr<Decoder> load_model(Ops& ops, const std::string& folder,
                                     const ModelOptions& options);

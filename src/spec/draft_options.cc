@@ -12,8 +12,8 @@
 namespace foretoken {
 namespace {
 
-constexpr std::array kSupported{"STANDALONE"};
-constexpr std::array kKnown{"EAGLE", "EAGLE3", "NEXTN", "NGRAM", "DFLASH", "DSPARK"};
+constexpr std::array kSupported{"EAGLE", "EAGLE3", "NEXTN", "STANDALONE"};
+constexpr std::array kKnown{"NGRAM", "DFLASH", "DSPARK"};
 
 TreeShape usual_shape(const std::string& algorithm, const std::string& target_architecture) {
   constexpr std::array kBranching{"LlamaForCausalLM", "Grok1ForCausalLM", "Grok1VForCausalLM"};
@@ -37,6 +37,7 @@ std::string algorithm_named(const std::string& name) {
     return static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
   });
   const auto is_upper = [&](const char* known) { return upper == known; };
+  if (upper == "NEXTN") return "EAGLE";
   if (upper.empty() || std::any_of(kSupported.begin(), kSupported.end(), is_upper)) return upper;
   if (std::any_of(kKnown.begin(), kKnown.end(), is_upper))
     throw Error({.what = "not supported yet: drafts by " + upper,

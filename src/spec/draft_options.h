@@ -5,7 +5,9 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "base/types.h"
 #include "model/load.h"
 #include "spec/tree_growth.h"
 
@@ -14,12 +16,15 @@ namespace foretoken {
 struct DraftOptions {
   std::string algorithm;                  // canonical, see algorithm_named; empty: no drafts
   std::string folder;                     // of the draft model; empty: none was given
+  std::string target_folder;              // whose checkpoint may carry a draft head
   ModelOptions load;                      // of the draft model
   std::optional<int> steps, topk, nodes;  // absent: chosen
+  std::optional<int> window;              // positions that the draft model sees; absent: all
+  std::vector<Token> hot_tokens;          // that are drafted, most frequent first; empty: all
 };
 
-// The canonical name of an algorithm, empty for none. Throws Error for names unknown or
-// unsupported.
+// The canonical name of an algorithm, empty for none: NEXTN is EAGLE with a head that comes with
+// the target. Throws Error for names unknown or unsupported.
 std::string algorithm_named(const std::string& name);
 
 // Fills in what was not asked for, by algorithm and architecture of the target as SGLang does.

@@ -30,6 +30,8 @@ std::string shape(const std::string& algorithm, const Wish& wish = {},
 TEST(DraftOptions, names_are_known_in_any_case) {
   EXPECT_EQ(algorithm_named("standalone"), "STANDALONE");
   EXPECT_EQ(algorithm_named(""), "");
+  EXPECT_EQ(algorithm_named("nextn"), "EAGLE");
+  EXPECT_EQ(algorithm_named("Eagle3"), "EAGLE3");
   try {
     algorithm_named("MAGIC");
     FAIL();

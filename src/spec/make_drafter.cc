@@ -1,27 +1,112 @@
 #include "spec/make_drafter.h"
 
+#include <algorithm>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "model/head_draft.h"
+#include "model/head_weights.h"
 #include "model/standalone_draft.h"
 #include "spec/model_drafter.h"
 
 namespace foretoken {
+namespace {
 
-std::unique_ptr<DraftModel> load_draft_model(Ops& ops, const Decoder& target,
-                                             const DraftOptions& options) {
-  if (options.algorithm.empty()) return nullptr;
-  if (options.folder.empty())
-    throw Error({.what = "speculative algorithm " + options.algorithm + " needs a draft model",
-                 .where = "--speculative-draft-model-path"});
-  log_info("Draft model: {}.", options.folder);
+[[noreturn]] void refuse_without_folder(const DraftOptions& options) {
+  throw Error({.what = "speculative algorithm " + options.algorithm + " needs a draft model",
+               .where = "--speculative-draft-model-path"});
+}
+
+void warn_without_effect(bool is_given, const char* flag, const char* reason) {
+  if (is_given) log_warning("{} has no effect: {}.", flag, reason);
+}
+
+std::unique_ptr<DraftModel> load_standalone(Ops& ops, const Decoder& target,
+                                            const DraftOptions& options) {
+  if (options.folder.empty()) refuse_without_folder(options);
+  warn_without_effect(options.window.has_value(), "--speculative-draft-window-size",
+                      "only EAGLE-3 heads have a window");
+  warn_without_effect(!options.hot_tokens.empty(), "--speculative-token-map",
+                      "only EAGLE heads use one");
   ModelOptions load = options.load;
   // It reads what the target reads, position by position.
   load.context_length = target.config().context_length;
   load.longer_context = LongerContext::kWarn;
   return std::make_unique<StandaloneDraft>(ops, load_model(ops, options.folder, load),
                                            target.config().vocab);
+}
+
+// The head that came with the target, or one of that layout in a folder of its own; null: there is
+// none. Its tensors lie among others that are no business of ours.
+std::unique_ptr<DraftModel> load_mtp_head(Ops& ops, const Decoder& target,
+                                          const DraftOptions& options, const std::string& folder) {
+  ModelOptions load = options.load;
+  load.show_progress = false;
+  const auto weights = open_weights(folder, load);
+  const auto config = find_mtp_head(weights->names(), target.config());
+  if (!config) return nullptr;
+  if (target.config().mtp_layers > 1)
+    log_warning("The checkpoint has {} draft heads; the first drafts at every depth.",
+                target.config().mtp_layers);
+  return std::make_unique<HeadDraft>(ops, *config, *weights, target, options.hot_tokens);
+}
+
+std::unique_ptr<DraftModel> load_eagle_head(Ops& ops, const Decoder& target,
+                                            const DraftOptions& options, HeadFamily family) {
+  HeadConfig config = read_head_config(options.folder, family, target.config());
+  const bool is_eagle3 = family == HeadFamily::kEagle3;
+  if (is_eagle3 && options.window)
+    config.layer.layer_window.assign(static_cast<std::size_t>(config.layer.layers),
+                                     *options.window);
+  warn_without_effect(!is_eagle3 && options.window, "--speculative-draft-window-size",
+                      "only EAGLE-3 heads have a window");
+  warn_without_effect(is_eagle3 && !options.hot_tokens.empty(), "--speculative-token-map",
+                      "an EAGLE-3 head has a vocabulary of its own");
+  const auto weights = head_weights(open_weights(options.folder, options.load));
+  return std::make_unique<HeadDraft>(ops, config, *weights, target,
+                                     is_eagle3 ? std::vector<Token>{} : options.hot_tokens);
+}
+
+std::unique_ptr<DraftModel> load_eagle(Ops& ops, const Decoder& target,
+                                       const DraftOptions& options) {
+  const bool comes_with_target = options.folder.empty() || options.folder == options.target_folder;
+  // A dummy head in a folder of its own is what that folder's config says.
+  if (comes_with_target || options.load.load_format != "dummy") {
+    auto head = load_mtp_head(ops, target, options,
+                              comes_with_target ? options.target_folder : options.folder);
+    if (head) {
+      warn_without_effect(options.window.has_value(), "--speculative-draft-window-size",
+                          "only EAGLE-3 heads have a window");
+      return head;
+    }
+  }
+  if (options.folder.empty()) refuse_without_folder(options);
+  if (comes_with_target)
+    throw Error({.what = "the target's checkpoint carries no draft head",
+                 .where = "--speculative-draft-model-path",
+                 .expected = "a draft head made for the target",
+                 .found = options.folder});
+  return load_eagle_head(ops, target, options, HeadFamily::kEagle);
+}
+
+}  // namespace
+
+std::unique_ptr<DraftModel> load_draft_model(Ops& ops, const Decoder& target,
+                                             const DraftOptions& options) {
+  if (options.algorithm.empty()) return nullptr;
+  log_info("Draft model: {}.", options.folder.empty() ? options.target_folder : options.folder);
+  if (options.algorithm == "STANDALONE") return load_standalone(ops, target, options);
+  if (options.algorithm == "EAGLE") return load_eagle(ops, target, options);
+  if (options.folder.empty()) refuse_without_folder(options);
+  return load_eagle_head(ops, target, options, HeadFamily::kEagle3);
+}
+
+std::size_t draft_bytes_per_page(const DraftModel& model) {
+  return KvStore::bytes_per_page(model.kv_shape()) +
+         static_cast<std::size_t>(model.feature_width()) * sizeof(float);
 }
 
 std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> model,

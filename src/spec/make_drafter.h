@@ -3,6 +3,7 @@
 // comes first, because memory for KV is shared out when all weights are in place. Throws Error;
 // used at start by one thread.
 
+#include <cstddef>
 #include <memory>
 
 #include "model/draft_model.h"
@@ -14,6 +15,9 @@ namespace foretoken {
 // The draft model, without memory for KV yet; null when nothing is drafted or no model is needed.
 std::unique_ptr<DraftModel> load_draft_model(Ops& ops, const Decoder& target,
                                              const DraftOptions& options);
+
+// What each page of the cache costs on top of the target's KV.
+std::size_t draft_bytes_per_page(const DraftModel& model);
 
 // model: what load_draft_model gave.
 std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> model,
