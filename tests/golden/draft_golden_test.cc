@@ -1,0 +1,217 @@
+// The first two levels of draft trees against an independent computation of every family of heads,
+// through the same path as serving: checkpoints from disk, the prompt in chunks, the drafter.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backend/backend.h"
+#include "base/threads.h"
+#include "draft_case.h"
+#include "model/load.h"
+#include "model/runner.h"
+#include "spec/make_drafter.h"
+#include "spec/model_drafter.h"
+
+namespace foretoken {
+namespace {
+
+constexpr int kTopk = 3;
+constexpr int kPages = 8;
+
+// A draft model that writes down all logits it gives.
+class Recorded final : public DraftModel {
+ public:
+  Recorded(std::unique_ptr<DraftModel> model, std::vector<std::vector<float>>& rows)
+      : model_(std::move(model)), rows_(rows) {}
+  FeatureTaps taps() const override { return model_->taps(); }
+  int feature_width() const override { return model_->feature_width(); }
+  Tensor features(const Features& target, std::span<const std::int32_t> rows) override {
+    return model_->features(target, rows);
+  }
+  void allocate_kv(int num_pages) override { model_->allocate_kv(num_pages); }
+  KvShape kv_shape() const override { return model_->kv_shape(); }
+  std::size_t weight_bytes() const override { return model_->weight_bytes(); }
+  std::int64_t vocab() const override { return model_->vocab(); }
+  DraftRows forward(const Batch& batch, Tensor features) override {
+    return model_->forward(batch, features);
+  }
+  Tensor logits(Tensor hidden) override {
+    const Tensor logits = model_->logits(hidden);
+    for (std::int64_t row = 0; row < logits.dim(0); ++row)
+      rows_.emplace_back(logits.row_f32(row), logits.row_f32(row) + logits.dim(1));
+    return logits;
+  }
+  Token target_token(Token draft) const override { return model_->target_token(draft); }
+
+ private:
+  std::unique_ptr<DraftModel> model_;
+  std::vector<std::vector<float>>& rows_;
+};
+
+struct Proposal {
+  std::vector<Token> tokens;
+  std::vector<std::int32_t> parents;
+  std::vector<std::vector<float>> logits;  // of the root, then of its children
+};
+
+// Commits the tokens in chunks and lets the drafter propose two whole levels below the root.
+class Proposing {
+ public:
+  Proposing(const DraftCase& draft, const std::string& device, DType dtype)
+      : draft_(draft),
+        pool_(1, false),
+        ops_(make_backend({.device = device, .cpu_isa = "auto", .gemm_order = "auto"}, pool_)) {
+    options_.algorithm = algorithm_named(draft.algorithm);
+    options_.folder = draft.head;
+    options_.target_folder = draft.target;
+    options_.hot_tokens = draft.hot;
+    options_.load.show_progress = false;
+    ModelOptions load;
+    load.dtype = dtype == DType::kF32 ? "float32" : "bfloat16";
+    load.show_progress = false;
+    decoder_ = load_model(*ops_, draft.target, load);
+  }
+
+  Proposal run(int chunk) {
+    Proposal result;
+    auto model =
+        std::make_unique<Recorded>(load_draft_model(*ops_, *decoder_, options_), result.logits);
+    const TreeShape shape{.steps = 2, .topk = kTopk, .nodes = 1 + kTopk + kTopk * kTopk};
+    const auto drafter = make_drafter(*ops_, std::move(model), shape, kPages);
+    drafter->open(0, draft_.tokens);
+    Runner runner(*ops_, *decoder_, kPages);
+    SeqTable table(1);
+    for (int page = 0; page < kPages; ++page) table.pages[0].push_back(kPages - 1 - page);
+    DraftTrees trees(1, shape.nodes);
+    const auto length = static_cast<int>(draft_.tokens.size());
+    for (int begin = 0; begin < length; begin += chunk)
+      commit(*drafter, runner, table, trees, {begin, std::min(begin + chunk, length)});
+    trees.plant(0, draft_.root);
+    const SeqSlot slot = 0;
+    drafter->propose({&slot, 1}, {&shape.nodes, 1}, trees);
+    result.tokens.assign(trees.tokens(0).begin(), trees.tokens(0).end());
+    result.parents.assign(trees.parents(0).begin(), trees.parents(0).end());
+    return result;
+  }
+
+ private:
+  // As the step does, with the sampler's choice made for it.
+  void commit(Drafter& drafter, Runner& runner, SeqTable& table, DraftTrees& trees,
+              std::pair<int, int> range) {
+    const auto [begin, end] = range;
+    const bool is_last = end == static_cast<int>(draft_.tokens.size());
+    const std::span<const Token> rows =
+        std::span(draft_.tokens)
+            .subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+    StepPlan plan;
+    plan.entries.push_back({.slot = 0,
+                            .chain = is_last ? rows.first(rows.size() - 1) : rows,
+                            .has_tree = is_last,
+                            .params = &params_});
+    if (is_last) trees.plant(0, rows.back());
+    Batch batch;
+    ops_->layout(plan, trees, table, batch);
+    const Features features = runner.forward(batch, drafter.needs().taps);
+    Walk walk;
+    walk.seqs.push_back({.slot = 0, .path = {}, .emitted = {}, .scored = {}});
+    if (is_last) {
+      walk.seqs[0].path = {0};
+      walk.seqs[0].emitted.push_back({});
+      walk.seqs[0].emitted[0].token = draft_.root;
+    }
+    table.length[0] = end;
+    drafter.observe(
+        {.plan = plan, .table = table, .batch = batch, .walk = walk, .features = features});
+  }
+
+  const DraftCase& draft_;
+  SamplingParams params_;
+  ThreadPool pool_;
+  std::unique_ptr<Ops> ops_;
+  DraftOptions options_;
+  std::unique_ptr<Decoder> decoder_;
+};
+
+double relative_error(const std::vector<float>& found, const std::vector<float>& expected) {
+  double difference = 0.0, largest = 0.0;
+  if (found.size() != expected.size()) return INFINITY;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (!std::isfinite(found[i])) return INFINITY;
+    difference = std::max(difference, std::abs(double{found[i]} - double{expected[i]}));
+    largest = std::max(largest, std::abs(double{expected[i]}));
+  }
+  return difference / largest;
+}
+
+double probability(const std::vector<float>& logits, double logit) {
+  double sum = 0.0;
+  for (const float x : logits) sum += std::exp(double{x});
+  return std::exp(logit) / sum;
+}
+
+// What the best children of a row score, best first.
+std::vector<double> best_scores_of(const std::vector<float>& logits) {
+  std::vector<float> sorted = logits;
+  std::sort(sorted.rbegin(), sorted.rend());
+  std::vector<double> scores;
+  for (int i = 0; i < kTopk; ++i)
+    scores.push_back(probability(logits, double{sorted[static_cast<std::size_t>(i)]}));
+  return scores;
+}
+
+class DraftGolden : public testing::TestWithParam<DraftCase> {};
+
+TEST_P(DraftGolden, logits_of_two_levels_agree_in_float32) {
+  const DraftCase& draft = GetParam();
+  for (const char* device : {"reference", "cpu"}) {
+    const Proposal found = Proposing(draft, device, DType::kF32).run(1 << 20);
+    ASSERT_EQ(found.logits.size(), 1U + kTopk);
+    EXPECT_LT(relative_error(found.logits[0], draft.first[0]), 1e-4) << device;
+    for (std::size_t i = 0; i < kTopk; ++i)
+      EXPECT_LT(relative_error(found.logits[i + 1], draft.second[i]), 1e-4) << device << i;
+  }
+}
+
+TEST_P(DraftGolden, the_tree_holds_the_same_children_with_the_same_scores) {
+  const DraftCase& draft = GetParam();
+  const Proposal found = Proposing(draft, "cpu", DType::kF32).run(1 << 20);
+  ASSERT_EQ(found.tokens.size(), 1U + kTopk + kTopk * kTopk);
+  EXPECT_EQ(found.tokens[0], draft.root);
+  for (std::size_t i = 0; i < kTopk; ++i) {
+    EXPECT_EQ(found.tokens[i + 1], draft.level_1[i].token);
+    EXPECT_EQ(found.parents[i + 1], 0);
+  }
+  const std::vector<double> above = best_scores_of(found.logits[0]);
+  for (std::size_t i = 0; i < kTopk; ++i) EXPECT_NEAR(above[i], draft.level_1[i].score, 1e-5);
+  for (const DraftCase::Child& child : draft.level_2) {
+    const auto parent = static_cast<std::size_t>(child.parent);
+    // Siblings come best first, three below each node of the level above.
+    const std::size_t first = 1 + kTopk + parent * kTopk;
+    const auto place = std::find(&found.tokens[first], &found.tokens[first] + kTopk, child.token);
+    const auto rank = static_cast<std::size_t>(place - &found.tokens[first]);
+    ASSERT_LT(rank, std::size_t{kTopk}) << child.token;
+    EXPECT_EQ(found.parents[first + rank], child.parent + 1);
+    EXPECT_NEAR(best_scores_of(found.logits[1 + parent])[rank] * above[parent], child.score, 1e-5);
+  }
+}
+
+TEST_P(DraftGolden, chunks_of_the_prompt_give_the_same_bits) {
+  const DraftCase& draft = GetParam();
+  const Proposal whole = Proposing(draft, "cpu", DType::kBF16).run(1 << 20);
+  for (const int chunk : {1, 7, 16}) {
+    const Proposal found = Proposing(draft, "cpu", DType::kBF16).run(chunk);
+    EXPECT_EQ(found.logits, whole.logits) << chunk;
+    EXPECT_EQ(found.tokens, whole.tokens) << chunk;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Heads, DraftGolden, testing::ValuesIn(read_draft_cases()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace foretoken
