@@ -7,7 +7,7 @@ packages=(
   cmake ninja-build g++ ccache make
   libboost1.81-dev libboost-json1.81-dev libspdlog-dev libfmt-dev prometheus-cpp-dev
   libcli11-dev libgtest-dev libgmock-dev
-  clang-format-19 python3 curl ca-certificates
+  clang-format-19 python3 python3-venv curl ca-certificates
 )
 
 # The crates of src/text/rust need a compiler of this minor version of Rust 1 or newer.
