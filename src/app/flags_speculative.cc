@@ -48,7 +48,7 @@ FlagGroup speculative_flags() {
           {.names = {"--speculative-draft-load-format"},
            .text = "dummy: random weights for the draft model",
            .default_note = "the target's",
-           .choices = {"auto", "safetensors", "dummy"}},
+           .choices = {"auto", "safetensors", "pt", "dummy"}},
           {.names = {"--speculative-num-steps"},
            .kind = kInteger,
            .text = "levels of the draft tree",

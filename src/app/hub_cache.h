@@ -10,4 +10,8 @@ namespace foretoken {
 std::string find_checkpoint(const std::string& path_or_id, const std::string& revision,
                             const std::string& hub_cache);
 
+// The file that --speculative-token-map names: a path, or "owner/name/file" of the cache's revision
+// main. Throws Error.
+std::string find_token_map(const std::string& path_or_id, const std::string& hub_cache);
+
 }  // namespace foretoken

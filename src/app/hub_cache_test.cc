@@ -49,5 +49,28 @@ TEST(HubCache, what_is_missing_is_named) {
   EXPECT_NE(error_of(file, "", cache.path()).find("found a file"), std::string::npos);
 }
 
+TEST(HubCache, a_token_map_is_a_file_here_or_in_the_cache) {
+  const TestFolder cache;
+  cache.write("models--owner--name/refs/main", "abc");
+  const auto map = cache.write("models--owner--name/snapshots/abc/freq.pt", "x");
+  EXPECT_EQ(find_token_map(map, "/nowhere"), map);
+  EXPECT_EQ(find_token_map("owner/name/freq.pt", cache.path()), map);
+  const auto fault = [&](const std::string& name) {
+    try {
+      find_token_map(name, cache.path());
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_NE(fault("owner/name/other.pt").find("snapshots/abc/other.pt in the local Hugging Face "),
+            std::string::npos);
+  EXPECT_NE(fault("/no/such/map.pt")
+                .find("there is no token map /no/such/map.pt "
+                      "(--speculative-token-map): expected a file, found none"),
+            std::string::npos);
+  EXPECT_NE(fault("").find("there is no token map"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace foretoken

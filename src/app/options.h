@@ -23,7 +23,7 @@ namespace foretoken {
 struct LoadOptions {
   std::string model_folder;      // resolved
   std::string tokenizer_path;    // resolved: folder or file
-  std::string load_format;       // auto | safetensors | dummy
+  std::string load_format;       // auto | safetensors | pt | dummy
   std::string dtype;             // auto | half | float16 | bfloat16 | float | float32
   std::string config_overrides;  // JSON object
   std::string chat_template;     // file or Jinja text; empty: the model's own

@@ -1,7 +1,6 @@
 #pragma once
-// WeightSource: named tensors of a checkpoint. Not a parser interface: implementations map files
-// (safetensors) or make weights up (dummy). Views stay valid while the source lives; loading
-// threads only.
+// WeightSource: named tensors of a checkpoint. Not a parser interface: implementations map files or
+// make weights up (dummy). Views stay valid while the source lives; loading threads only.
 
 #include <memory>
 #include <optional>
@@ -24,11 +23,13 @@ class WeightSource {
   virtual void release(const std::string& name) const { (void)name; }
 };
 
-// Opens the safetensors file(s) of a folder (single, or sharded by model.safetensors.index.json),
-// memory-mapped and checked: header size, JSON, dtypes, offsets inside the file, no overlap, sizes
-// matching shapes. Throws Error. Prints SGLang's progress bar ("Loading safetensors checkpoint
+// Opens the checkpoint file(s) of a folder (single, or sharded by an index), memory-mapped and
+// checked: every tensor inside its file, no name twice, the index true. load_format: "safetensors",
+// "pt" (what torch.save writes, of which nothing is executed), or "auto": the first of the two that
+// the folder has. Throws Error. Prints SGLang's progress bar ("Loading safetensors checkpoint
 // shards: ...") to standard error when show_progress.
-std::unique_ptr<WeightSource> open_safetensors(const std::string& folder, bool show_progress);
+std::unique_ptr<WeightSource> open_checkpoint(const std::string& folder,
+                                              const std::string& load_format, bool show_progress);
 
 // Random weights of whatever shape is asked for, the same for the same seed, name and shape.
 std::unique_ptr<WeightSource> dummy_weights(std::uint64_t seed);

@@ -56,10 +56,7 @@ ModelConfig read_model_config(const std::string& folder, const ModelOptions& opt
 
 std::unique_ptr<WeightSource> open_weights(const std::string& folder, const ModelOptions& options) {
   if (options.load_format == "dummy") return dummy_weights(options.seed);
-  if (options.load_format == "auto" || options.load_format == "safetensors")
-    return open_safetensors(folder, options.show_progress);
-  throw Error(
-      {"unknown load format", "--load-format", "auto, safetensors or dummy", options.load_format});
+  return open_checkpoint(folder, options.load_format, options.show_progress);
 }
 
 std::unique_ptr<Decoder> load_model(Ops& ops, const std::string& folder,

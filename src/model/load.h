@@ -17,7 +17,7 @@ namespace foretoken {
 
 struct ModelOptions {
   std::string dtype = "auto";         // auto | bfloat16 | half | float16 | float | float32
-  std::string load_format = "auto";   // auto | safetensors | dummy
+  std::string load_format = "auto";   // auto | safetensors | pt | dummy
   std::uint64_t seed = 0;             // of dummy weights
   std::string config_overrides = {};  // JSON object merged over config.json
   std::optional<std::int64_t> context_length = {};

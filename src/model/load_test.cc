@@ -131,9 +131,9 @@ TEST_F(Load, every_shard_is_reported_done) {
 
 TEST_F(Load, bad_options_and_folders_are_refused) {
   EXPECT_THAT(error_of([&] { load({.dtype = "int8"}); }), HasSubstr("--dtype"));
-  EXPECT_THAT(
-      error_of([&] { load({.load_format = "gguf"}); }),
-      HasSubstr("unknown load format (--load-format): expected auto, safetensors or dummy"));
+  EXPECT_THAT(error_of([&] { load({.load_format = "gguf"}); }),
+              HasSubstr("unknown load format (--load-format): expected auto, safetensors, pt or "
+                        "dummy"));
   EXPECT_THAT(error_of([&] { load({.context_length = 65}); }), HasSubstr("context_length (65)"));
   EXPECT_THAT(error_of([&] { load_model(*ops_, folder_.path() + "/none", {}); }),
               HasSubstr("no such model folder"));

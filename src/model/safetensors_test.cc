@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::string fault_of(const TempFolder& folder) {
-  return error_of([&] { open_safetensors(folder.path(), false); });
+  return error_of([&] { open_checkpoint(folder.path(), "safetensors", false); });
 }
 
 std::string index_of(const std::string& map) { return "{\"weight_map\":{" + map + "}}"; }
@@ -23,7 +23,7 @@ TEST(Safetensors, a_single_file_gives_its_tensors) {
   const TempFolder folder;
   folder.write("model.safetensors", safetensors_bytes({test_tensor("a", {2, 2})}));
   folder.write("consolidated.safetensors", "another format's copy, not to be read");
-  const auto source = open_safetensors(folder.path(), false);
+  const auto source = open_checkpoint(folder.path(), "safetensors", false);
   EXPECT_THAT(source->names(), ElementsAre("a"));
   const auto a = source->find("a", {2, 2});
   ASSERT_TRUE(a.has_value());
@@ -35,7 +35,7 @@ TEST(Safetensors, a_single_file_gives_its_tensors) {
 TEST(Safetensors, tensors_at_odd_addresses_are_aligned) {
   const TempFolder folder;
   folder.write("model.safetensors", safetensors_bytes({test_tensor("a", {3})}, 1));
-  const auto source = open_safetensors(folder.path(), false);
+  const auto source = open_checkpoint(folder.path(), "safetensors", false);
   const auto a = source->find("a", {3});
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a->data()) % 4, 0U);
   EXPECT_EQ(a->f32()[2], 0.25F);
@@ -47,7 +47,7 @@ TEST(Safetensors, shards_are_found_through_the_index) {
   folder.write("x.safetensors", safetensors_bytes({test_tensor("a", {2})}));
   folder.write("y.safetensors", safetensors_bytes({test_tensor("b", {3})}));
   folder.write(kIndex, index_of(R"("a":"x.safetensors","b":"y.safetensors")"));
-  const auto source = open_safetensors(folder.path(), false);
+  const auto source = open_checkpoint(folder.path(), "safetensors", false);
   EXPECT_THAT(source->names(), ElementsAre("a", "b"));
   EXPECT_EQ(source->find("b", {3})->dim(0), 3);
 }
@@ -102,8 +102,12 @@ TEST(Safetensors, a_broken_index_is_refused) {
 
 TEST(Safetensors, a_folder_without_weights_is_refused) {
   const TempFolder folder;
-  folder.write("pytorch_model.bin", "");
-  EXPECT_THAT(fault_of(folder), HasSubstr("no weights in the model folder"));
+  folder.write("training_args.bin", "");
+  EXPECT_THAT(fault_of(folder),
+              HasSubstr("no weights in the model folder (" + folder.path() +
+                        "): expected model.safetensors or model.safetensors.index.json"));
+  EXPECT_THAT(error_of([&] { open_checkpoint(folder.path(), "auto", false); }),
+              HasSubstr("pytorch_model.bin or pytorch_model.bin.index.json, found none"));
 }
 
 TEST(Safetensors, faults_inside_a_file_name_the_file) {
@@ -119,7 +123,7 @@ TEST(Safetensors, a_shard_is_done_when_its_last_tensor_is_released) {
   folder.write("y.safetensors", safetensors_bytes({test_tensor("c", {3})}));
   folder.write(kIndex, index_of(R"("a":"x.safetensors","c":"y.safetensors")"));
   testing::internal::CaptureStderr();
-  const auto source = open_safetensors(folder.path(), true);
+  const auto source = open_checkpoint(folder.path(), "safetensors", true);
   source->release("a");
   source->release("a");
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("  0% Completed | 0/2 ["));
@@ -133,11 +137,11 @@ TEST(Safetensors, a_shard_is_done_when_its_last_tensor_is_released) {
 }
 
 TEST(ShardProgress, lines_read_like_those_of_tqdm) {
-  EXPECT_EQ(ShardProgress::line(0, 2, 0.0),
+  EXPECT_EQ(ShardProgress::line("safetensors", 0, 2, 0.0),
             "Loading safetensors checkpoint shards:   0% Completed | 0/2 [00:00<?, ?it/s]");
-  EXPECT_EQ(ShardProgress::line(1, 4, 1.5),
+  EXPECT_EQ(ShardProgress::line("safetensors", 1, 4, 1.5),
             "Loading safetensors checkpoint shards:  25% Completed | 1/4 [00:01<00:04,  1.50s/it]");
-  EXPECT_EQ(ShardProgress::line(4, 4, 2.0),
+  EXPECT_EQ(ShardProgress::line("safetensors", 4, 4, 2.0),
             "Loading safetensors checkpoint shards: 100% Completed | 4/4 [00:02<00:00,  2.00it/s]");
 }
 

@@ -1,6 +1,7 @@
 #include "model/shard_progress.h"
 
 #include <cstdio>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,7 +17,8 @@ std::string clock_text(double seconds) {
 
 }  // namespace
 
-ShardProgress::ShardProgress(int shards, bool is_shown) : total_(shards), is_shown_(is_shown) {
+ShardProgress::ShardProgress(std::string format, int shards, bool is_shown)
+    : format_(std::move(format)), total_(shards), is_shown_(is_shown) {
   print();
 }
 
@@ -25,22 +27,22 @@ void ShardProgress::finish_one() {
   print();
 }
 
-std::string ShardProgress::line(int done, int total, double seconds) {
+std::string ShardProgress::line(const std::string& format, int done, int total, double seconds) {
   std::string remaining = "?", rate = "?it/s";
   if (done > 0 && seconds > 0.0) {
     const double each = seconds / done;
     remaining = clock_text(each * (total - done));
     rate = each < 1.0 ? fmt::format("{:5.2f}it/s", 1.0 / each) : fmt::format("{:5.2f}s/it", each);
   }
-  return fmt::format(
-      "Loading safetensors checkpoint shards: {:3.0f}% Completed | {}/{} [{}<{}, {}]",
-      total > 0 ? 100.0 * done / total : 100.0, done, total, clock_text(seconds), remaining, rate);
+  return fmt::format("Loading {} checkpoint shards: {:3.0f}% Completed | {}/{} [{}<{}, {}]", format,
+                     total > 0 ? 100.0 * done / total : 100.0, done, total, clock_text(seconds),
+                     remaining, rate);
 }
 
 void ShardProgress::print() const {
   if (!is_shown_) return;
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
-  std::fprintf(stderr, "%s\n", line(done_, total_, elapsed.count()).c_str());
+  std::fprintf(stderr, "%s\n", line(format_, done_, total_, elapsed.count()).c_str());
 }
 
 }  // namespace foretoken

@@ -9,14 +9,16 @@ namespace foretoken {
 
 class ShardProgress {
  public:
-  ShardProgress(int shards, bool is_shown);
+  // format: "safetensors" or "pt".
+  ShardProgress(std::string format, int shards, bool is_shown);
   void finish_one();
 
   // The line after `done` of `total` shards; seconds since the start.
-  static std::string line(int done, int total, double seconds);
+  static std::string line(const std::string& format, int done, int total, double seconds);
 
  private:
   void print() const;
+  std::string format_;
   int total_;
   int done_ = 0;
   bool is_shown_;

@@ -82,7 +82,7 @@ Outputs outputs_of(const GoldenCase& golden, const Backend& backend, const Model
                    DType dtype, int chunk = 1 << 20) {
   ThreadPool pool(1, false);
   const auto ops = make_backend({.device = backend.device, .gemm_order = backend.gemm_order}, pool);
-  const auto weights = open_safetensors(golden.checkpoint, false);
+  const auto weights = open_checkpoint(golden.checkpoint, "safetensors", false);
   const Decoder decoder(*ops, config, *weights, dtype);
   return run_prompt(*ops, decoder, golden.tokens, chunk);
 }
