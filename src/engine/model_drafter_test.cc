@@ -9,6 +9,7 @@
 #include "base/threads.h"
 #include "engine/engine.h"
 #include "engine/testing/answers.h"
+#include "engine/testing/random_heads.h"
 #include "model/runner.h"
 #include "model/standalone_draft.h"
 #include "spec/model_drafter.h"
@@ -70,10 +71,21 @@ class ModelDrafterTest : public testing::Test {
     return model;
   }
 
+  std::unique_ptr<DraftModel> head(RandomHead kind) {
+    auto model = random_head(*ops_, *target_, kind);
+    model->allocate_kv(kPages);
+    return model;
+  }
+
   // Answers with a draft model of these weights.
   std::vector<TokenDelta> run(std::uint64_t draft_seed, const TreeShape& shape,
                               std::vector<Request> requests, const EngineConfig& config) {
-    ModelDrafter drafter(*ops_, draft_model(draft_seed), shape, kPages);
+    return run(draft_model(draft_seed), shape, std::move(requests), config);
+  }
+
+  std::vector<TokenDelta> run(std::unique_ptr<DraftModel> model, const TreeShape& shape,
+                              std::vector<Request> requests, const EngineConfig& config) {
+    ModelDrafter drafter(*ops_, std::move(model), shape, kPages);
     Engine engine(config, *ops_, runner_, drafter);
     engine.start();
     auto answers = run_requests(engine, std::move(requests));
@@ -146,6 +158,29 @@ TEST_F(ModelDrafterTest, is_invisible_and_survives_short_pages_and_preemption) {
     EXPECT_GT(stats_.proposed_drafts, 0U);
   }
 }
+
+class HeadDrafterTest : public ModelDrafterTest, public testing::WithParamInterface<RandomHead> {};
+
+TEST_P(HeadDrafterTest, is_invisible_and_survives_short_pages_and_preemption) {
+  EngineConfig tight = config(14);
+  tight.context_length = 160;
+  for (const TreeShape& shape : {TreeShape{.steps = 1, .topk = 1, .nodes = 2},
+                                 TreeShape{.steps = 5, .topk = 3, .nodes = 16}}) {
+    const auto answers =
+        run(head(GetParam()), shape,
+            {make_request(3, 60, 80), make_request(40, 30, 80), make_request(77, 9, 80)}, tight);
+    EXPECT_EQ(tokens_of(answers[0]), plain(make_request(3, 60, 80)));
+    EXPECT_EQ(tokens_of(answers[1]), plain(make_request(40, 30, 80)));
+    EXPECT_EQ(tokens_of(answers[2]), plain(make_request(77, 9, 80)));
+    EXPECT_GT(stats_.retractions, 0U);
+    EXPECT_GT(stats_.proposed_drafts, 0U);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Heads, HeadDrafterTest,
+                         testing::Values(RandomHead::kEagle, RandomHead::kFrSpec,
+                                         RandomHead::kEagle3, RandomHead::kMimo,
+                                         RandomHead::kNextn));
 
 TEST_F(ModelDrafterTest, refuses_impossible_shapes) {
   const auto make = [&](TreeShape shape) { ModelDrafter(*ops_, draft_model(1), shape, kPages); };

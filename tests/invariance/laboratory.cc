@@ -8,6 +8,7 @@
 #include "backend/backend.h"
 #include "engine/testing/answers.h"
 #include "engine/testing/guess_drafter.h"
+#include "engine/testing/random_heads.h"
 #include "model/standalone_draft.h"
 #include "spec/model_drafter.h"
 
@@ -22,6 +23,11 @@ constexpr int kFewPages = kContext / kPageTokens + 6;
 class Borrowed final : public DraftModel {
  public:
   explicit Borrowed(DraftModel& model) : model_(model) {}
+  FeatureTaps taps() const override { return model_.taps(); }
+  int feature_width() const override { return model_.feature_width(); }
+  Tensor features(const Features& target, std::span<const std::int32_t> rows) override {
+    return model_.features(target, rows);
+  }
   DraftRows forward(const Batch& batch, Tensor features) override {
     return model_.forward(batch, features);
   }
@@ -30,6 +36,7 @@ class Borrowed final : public DraftModel {
   KvShape kv_shape() const override { return model_.kv_shape(); }
   std::size_t weight_bytes() const override { return model_.weight_bytes(); }
   std::int64_t vocab() const override { return model_.vocab(); }
+  Token target_token(Token draft) const override { return model_.target_token(draft); }
 
  private:
   DraftModel& model_;
@@ -51,6 +58,8 @@ struct Laboratory::Bench {
   std::map<Proposer, std::unique_ptr<DraftModel>> drafts;
 };
 
+namespace {
+
 // Of the target's vocabulary, with weights of its own.
 std::unique_ptr<Decoder> random_draft(Ops& ops, std::int64_t vocab) {
   ModelConfig config;
@@ -65,16 +74,34 @@ std::unique_ptr<Decoder> random_draft(Ops& ops, std::int64_t vocab) {
   return std::make_unique<Decoder>(ops, config, *dummy_weights(11), DType::kBF16);
 }
 
+RandomHead head_of(Proposer proposer) {
+  switch (proposer) {
+    case Proposer::kEagle:
+      return RandomHead::kEagle;
+    case Proposer::kFrSpec:
+      return RandomHead::kFrSpec;
+    case Proposer::kEagle3:
+      return RandomHead::kEagle3;
+    case Proposer::kMimo:
+      return RandomHead::kMimo;
+    default:
+      return RandomHead::kNextn;
+  }
+}
+
+}  // namespace
+
 DraftModel& Laboratory::draft_of(Bench& bench, Proposer proposer) {
   auto& made = bench.drafts[proposer];
-  if (!made) {
-    made = std::make_unique<StandaloneDraft>(*bench.ops,
-                                             proposer == Proposer::kItself
-                                                 ? load_(*bench.ops)
-                                                 : random_draft(*bench.ops, bench.runner.vocab()),
-                                             bench.runner.vocab());
-    made->allocate_kv(kManyPages);
-  }
+  if (made) return *made;
+  Ops& ops = *bench.ops;
+  if (proposer == Proposer::kItself || proposer == Proposer::kStranger)
+    made = std::make_unique<StandaloneDraft>(
+        ops, proposer == Proposer::kItself ? load_(ops) : random_draft(ops, bench.runner.vocab()),
+        bench.runner.vocab());
+  else
+    made = random_head(ops, *bench.decoder, head_of(proposer));
+  made->allocate_kv(kManyPages);
   return *made;
 }
 

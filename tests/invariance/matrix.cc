@@ -13,10 +13,7 @@ constexpr std::array kChunks{1, 7, 16, 64, -1};
 constexpr std::array kCaches{false, true};
 constexpr std::array kPreemptions{0, 3};
 constexpr std::array kPressures{false, true};
-constexpr Trees model_trees(int nodes, int steps, int topk, Proposer proposer) {
-  return {.nodes = nodes, .depth = steps, .topk = topk, .truth = 0.0, .proposer = proposer};
-}
-constexpr std::array kTrees{
+constexpr std::array kGuesses{
     Trees{.nodes = 1, .depth = 0, .topk = 0, .truth = 0.0},
     Trees{.nodes = 2, .depth = 1, .topk = 1, .truth = 0.9},
     Trees{.nodes = 5, .depth = 4, .topk = 1, .truth = 1.0},
@@ -24,12 +21,39 @@ constexpr std::array kTrees{
     Trees{.nodes = 16, .depth = 15, .topk = 2, .truth = 0.0},
     Trees{.nodes = 64, .depth = 6, .topk = 8, .truth = 0.5},
     Trees{.nodes = 64, .depth = 63, .topk = 2, .truth = 0.95},
-    model_trees(5, 4, 1, Proposer::kItself),
-    model_trees(16, 5, 4, Proposer::kItself),
-    model_trees(64, 8, 8, Proposer::kItself),
-    model_trees(9, 1, 8, Proposer::kItself),
-    model_trees(8, 3, 2, Proposer::kStranger),
 };
+constexpr std::array kModels{Proposer::kItself, Proposer::kStranger, Proposer::kEagle,
+                             Proposer::kFrSpec, Proposer::kEagle3,   Proposer::kMimo,
+                             Proposer::kNextn};
+struct Shape {
+  int steps, topk, nodes;
+};
+constexpr std::array kShapes{Shape{1, 1, 2},  Shape{4, 1, 5},  Shape{8, 1, 9},
+                             Shape{1, 8, 9},  Shape{2, 2, 4},  Shape{3, 2, 8},
+                             Shape{5, 4, 16}, Shape{6, 3, 32}, Shape{8, 8, 64}};
+constexpr std::size_t kSweptShapes = 3;  // of each model, in the sweep
+
+constexpr auto kTrees = [] {
+  std::array<Trees, kGuesses.size() + kModels.size() * kShapes.size()> all{};
+  std::size_t next = 0;
+  for (const Trees& trees : kGuesses) all[next++] = trees;
+  for (const Proposer model : kModels)
+    for (const Shape& shape : kShapes)
+      all[next++] = {.nodes = shape.nodes,
+                     .depth = shape.steps,
+                     .topk = shape.topk,
+                     .truth = 0.0,
+                     .proposer = model};
+  return all;
+}();
+
+// Guesses all, of every model other shapes.
+bool is_swept(std::size_t trees) {
+  if (trees < kGuesses.size()) return true;
+  const std::size_t model = (trees - kGuesses.size()) / kShapes.size(),
+                    shape = (trees - kGuesses.size()) % kShapes.size();
+  return shape % kSweptShapes == model % kSweptShapes;
+}
 
 const char* name_of(Company company) {
   switch (company) {
@@ -51,6 +75,16 @@ const char* name_of(Proposer proposer) {
       return "the target itself";
     case Proposer::kStranger:
       return "a random model";
+    case Proposer::kEagle:
+      return "an EAGLE head";
+    case Proposer::kFrSpec:
+      return "an EAGLE head with a token map";
+    case Proposer::kEagle3:
+      return "an EAGLE-3 head";
+    case Proposer::kMimo:
+      return "a head like MiMo's";
+    case Proposer::kNextn:
+      return "a NextN head";
   }
   return "?";
 }
@@ -109,7 +143,7 @@ std::vector<std::uint64_t> Matrix::sweep_axes(std::size_t count) const {
   std::vector<std::uint64_t> cells{number_of(usual)};
   for (std::size_t axis = 0; axis < count; ++axis)
     for (std::size_t value = 0; value < sizes_[axis]; ++value) {
-      if (value == usual[axis]) continue;
+      if (value == usual[axis] || (axis == kAxes - 1 && !is_swept(value))) continue;
       auto varied = usual;
       varied[axis] = value;
       cells.push_back(number_of(varied));

@@ -10,8 +10,8 @@
 namespace foretoken {
 
 // Who proposes: guesses that know the outputs, or a model: the target's own weights, which are
-// mostly right, or random ones, which never are.
-enum class Proposer { kGuess, kItself, kStranger };
+// mostly right, or random ones, which hardly ever are: a language model, or heads of every family.
+enum class Proposer { kGuess, kItself, kStranger, kEagle, kFrSpec, kEagle3, kMimo, kNextn };
 
 struct Trees {
   int nodes = 1;  // root included; 1: plain decoding
@@ -43,7 +43,8 @@ class Matrix {
 
   std::uint64_t num_cells() const;
   Cell cell(std::uint64_t number) const;
-  // The usual cell, and for each value of each axis the usual cell with that value.
+  // The usual cell, and for each value of each axis the usual cell with that value; of trees by
+  // models, a few shapes for each.
   std::vector<std::uint64_t> sweep() const;
   std::vector<std::uint64_t> isa_sweep() const;  // the usual cell under each ISA
 

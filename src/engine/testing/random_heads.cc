@@ -1,0 +1,74 @@
+#include "engine/testing/random_heads.h"
+
+#include <vector>
+
+#include "model/head_draft.h"
+
+namespace foretoken {
+namespace {
+
+HeadConfig eagle(const ModelConfig& target) {
+  HeadConfig head;
+  head.layer = target;
+  head.layer.layers = 1;
+  head.layer.layer_window.clear();
+  head.layer.qk_norm = false;
+  head.taps.last_hidden = true;
+  head.target_hidden = target.hidden;
+  head.layers_name = "layers.";
+  head.join_name = "fc";
+  head.join_bias = true;
+  return head;
+}
+
+// Two layers, a window, half of the vocabulary.
+HeadConfig eagle3(const ModelConfig& target) {
+  HeadConfig head = eagle(target);
+  head.layer.layers = 2;
+  head.layer.layer_window = {24, 24};
+  head.taps = {.last_hidden = false, .layer_inputs = {0, target.layers / 2, target.layers}};
+  head.join = HeadConfig::Join::kLayer;
+  head.join_name.clear();
+  head.tap_join_name = "fc";
+  head.embedding_norm = "layers.0.input_layernorm";
+  head.feature_norm = "layers.0.hidden_norm";
+  head.later_norm = "hidden_norm";
+  head.final_norm = "norm";
+  head.recurs_before_norm = true;
+  head.draft_vocab = target.vocab / 2;
+  head.head_name = "lm_head";
+  return head;
+}
+
+HeadConfig mtp(ModelConfig target, RandomHead kind) {
+  target.mtp_layers = 1;
+  target.architecture = kind == RandomHead::kMimo ? "MiMoForCausalLM" : "LlamaForCausalLM";
+  return *find_mtp_head({}, target);
+}
+
+std::vector<Token> every_third(std::int64_t vocab) {
+  std::vector<Token> tokens;
+  for (std::int64_t token = vocab - 1; token >= 0; token -= 3)
+    tokens.push_back(static_cast<Token>(token));
+  return tokens;
+}
+
+}  // namespace
+
+void PrintTo(RandomHead head, std::ostream* out) {
+  constexpr const char* kNames[] = {"eagle", "frspec", "eagle3", "mimo", "nextn"};
+  *out << kNames[static_cast<int>(head)];
+}
+
+std::unique_ptr<DraftModel> random_head(Ops& ops, const Decoder& target, RandomHead kind) {
+  const ModelConfig& config = target.config();
+  const HeadConfig head = kind == RandomHead::kEagle3 ? eagle3(config)
+                          : kind == RandomHead::kMimo || kind == RandomHead::kNextn
+                              ? mtp(config, kind)
+                              : eagle(config);
+  return std::make_unique<HeadDraft>(
+      ops, head, *dummy_weights(17), target,
+      kind == RandomHead::kFrSpec ? every_third(config.vocab) : std::vector<Token>{});
+}
+
+}  // namespace foretoken

@@ -1,0 +1,18 @@
+#pragma once
+// Draft heads of every family with made-up weights: what they propose is nonsense, how they are run
+// is not. For tests only.
+
+#include <memory>
+#include <ostream>
+
+#include "model/draft_model.h"
+
+namespace foretoken {
+
+enum class RandomHead { kEagle, kFrSpec, kEagle3, kMimo, kNextn };
+void PrintTo(RandomHead head, std::ostream* out);
+
+// The target outlives it.
+std::unique_ptr<DraftModel> random_head(Ops& ops, const Decoder& target, RandomHead kind);
+
+}  // namespace foretoken
