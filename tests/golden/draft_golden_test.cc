@@ -77,29 +77,44 @@ class Proposing {
     decoder_ = load_model(*ops_, draft.target, load);
   }
 
-  Proposal run(int chunk) {
+  // hand_over: after how many tokens, whole pages, another sequence goes on with the pages, as
+  // after a prefix hit; 0: never.
+  Proposal run(int chunk, int hand_over = 0) {
     Proposal result;
     auto model =
         std::make_unique<Recorded>(load_draft_model(*ops_, *decoder_, options_), result.logits);
     const TreeShape shape{.steps = 2, .topk = kTopk, .nodes = 1 + kTopk + kTopk * kTopk};
-    const auto drafter = make_drafter(*ops_, std::move(model), shape, kPages);
-    drafter->open(0, draft_.tokens);
-    Runner runner(*ops_, *decoder_, kPages);
-    SeqTable table(1);
+    const auto drafter = make_drafter(*ops_, std::move(model), shape, 2 * kPages);
+    slot_ = 0;
+    drafter->open(slot_, draft_.tokens);
+    Runner runner(*ops_, *decoder_, 2 * kPages);
+    SeqTable table(2);
     for (int page = 0; page < kPages; ++page) table.pages[0].push_back(kPages - 1 - page);
-    DraftTrees trees(1, shape.nodes);
+    DraftTrees trees(2, shape.nodes);
     const auto length = static_cast<int>(draft_.tokens.size());
-    for (int begin = 0; begin < length; begin += chunk)
+    for (int begin = 0; begin < length; begin += chunk) {
+      if (begin == hand_over && begin > 0) take_over(*drafter, table);
       commit(*drafter, runner, table, trees, {begin, std::min(begin + chunk, length)});
-    trees.plant(0, draft_.root);
-    const SeqSlot slot = 0;
-    drafter->propose({&slot, 1}, {&shape.nodes, 1}, trees);
-    result.tokens.assign(trees.tokens(0).begin(), trees.tokens(0).end());
-    result.parents.assign(trees.parents(0).begin(), trees.parents(0).end());
+    }
+    trees.plant(slot_, draft_.root);
+    drafter->propose({&slot_, 1}, {&shape.nodes, 1}, trees);
+    result.tokens.assign(trees.tokens(slot_).begin(), trees.tokens(slot_).end());
+    result.parents.assign(trees.parents(slot_).begin(), trees.parents(slot_).end());
     return result;
   }
 
  private:
+  void take_over(Drafter& drafter, SeqTable& table) {
+    const auto shared = static_cast<std::size_t>(table.length[0] / kPageTokens);
+    table.length[1] = table.length[0];
+    table.pages[1] = table.pages[0];
+    for (std::size_t page = shared; page < table.pages[1].size(); ++page)
+      table.pages[1][page] = static_cast<PageId>(kPages + page);
+    drafter.close(slot_);
+    slot_ = 1;
+    drafter.open(slot_, draft_.tokens);
+  }
+
   // As the step does, with the sampler's choice made for it.
   void commit(Drafter& drafter, Runner& runner, SeqTable& table, DraftTrees& trees,
               std::pair<int, int> range) {
@@ -109,27 +124,28 @@ class Proposing {
         std::span(draft_.tokens)
             .subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
     StepPlan plan;
-    plan.entries.push_back({.slot = 0,
+    plan.entries.push_back({.slot = slot_,
                             .chain = is_last ? rows.first(rows.size() - 1) : rows,
                             .has_tree = is_last,
                             .params = &params_});
-    if (is_last) trees.plant(0, rows.back());
+    if (is_last) trees.plant(slot_, rows.back());
     Batch batch;
     ops_->layout(plan, trees, table, batch);
     const Features features = runner.forward(batch, drafter.needs().taps);
     Walk walk;
-    walk.seqs.push_back({.slot = 0, .path = {}, .emitted = {}, .scored = {}});
+    walk.seqs.push_back({.slot = slot_, .path = {}, .emitted = {}, .scored = {}});
     if (is_last) {
       walk.seqs[0].path = {0};
       walk.seqs[0].emitted.push_back({});
       walk.seqs[0].emitted[0].token = draft_.root;
     }
-    table.length[0] = end;
+    table.length[static_cast<std::size_t>(slot_)] = end;
     drafter.observe(
         {.plan = plan, .table = table, .batch = batch, .walk = walk, .features = features});
   }
 
   const DraftCase& draft_;
+  SeqSlot slot_ = 0;
   SamplingParams params_;
   ThreadPool pool_;
   std::unique_ptr<Ops> ops_;
@@ -207,6 +223,15 @@ TEST_P(DraftGolden, chunks_of_the_prompt_give_the_same_bits) {
     const Proposal found = Proposing(draft, "cpu", DType::kBF16).run(chunk);
     EXPECT_EQ(found.logits, whole.logits) << chunk;
     EXPECT_EQ(found.tokens, whole.tokens) << chunk;
+  }
+}
+
+TEST_P(DraftGolden, after_a_prefix_hit_the_bits_are_the_same) {
+  const DraftCase& draft = GetParam();
+  const Proposal whole = Proposing(draft, "cpu", DType::kBF16).run(1 << 20);
+  for (const int shared : {kPageTokens, 2 * kPageTokens}) {
+    const Proposal found = Proposing(draft, "cpu", DType::kBF16).run(kPageTokens, shared);
+    EXPECT_EQ(found.logits, whole.logits) << shared;
   }
 }
 
