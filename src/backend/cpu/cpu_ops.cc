@@ -1,6 +1,7 @@
 #include "backend/cpu/cpu_ops.h"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <vector>
 
@@ -19,6 +20,11 @@ namespace {
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 const CpuLinear& packed(const PackedLinear& w) { return static_cast<const CpuLinear&>(w); }
+
+// Up to here memory is taken at once, so that no step waits for the system to clear pages; beyond,
+// as it is used, because most machines serve others too.
+constexpr std::size_t kTouchedBytes = std::size_t{2} << 30;
+constexpr std::size_t kTouchedPiece = std::size_t{2} << 20;
 
 class CpuOps final : public Ops {
  public:
@@ -41,6 +47,7 @@ class CpuOps final : public Ops {
 
   Tensor alloc(DType dtype, Shape shape) override {
     owned_.emplace_back(at(shape.elements()) * dtype_bytes(dtype));
+    touch(owned_.back());
     return owned_.back().view(dtype, shape);
   }
 
@@ -186,6 +193,17 @@ class CpuOps final : public Ops {
   }
 
  private:
+  void touch(const Buffer& buffer) {
+    touched_bytes_ += buffer.bytes();
+    if (touched_bytes_ > kTouchedBytes) return;
+    const auto pieces = (buffer.bytes() + kTouchedPiece - 1) / kTouchedPiece;
+    pool_.parallel_for(static_cast<int>(pieces), [&](int piece, int) {
+      const std::size_t begin = at(piece) * kTouchedPiece;
+      std::memset(static_cast<std::byte*>(buffer.data()) + begin, 0,
+                  std::min(kTouchedPiece, buffer.bytes() - begin));
+    });
+  }
+
   // body(row, worker) for all rows; on this thread where that is done before workers wake up.
   // row_work: elements a row reads and computes with, roughly.
   template <typename Body>
@@ -206,6 +224,7 @@ class CpuOps final : public Ops {
   Gemm gemm_;
   CpuAttention attention_;
   std::vector<Buffer> owned_;
+  std::size_t touched_bytes_ = 0;
   Arena scratch_;
   std::vector<float> heads_;  // one head per worker, on its way to the KV store
 };
