@@ -111,8 +111,8 @@ TEST(FlagParser, choices_are_checked) {
 }
 
 TEST(FlagParser, refused_flags_are_gathered_under_their_reason) {
-  EXPECT_EQ(usage_error({"--speculative-adaptive", "--tp", "2", "--speculative-token-map", "3"}),
-            "--speculative-adaptive, --speculative-token-map 3: not supported yet: drafts by this "
+  EXPECT_EQ(usage_error({"--speculative-adaptive", "--tp", "2", "--speculative-adaptive-config", "3"}),
+            "--speculative-adaptive, --speculative-adaptive-config 3: not supported yet: drafts by this "
             "method (the answers would be the same without these flags); "
             "--tp-size 2: not supported yet: the model runs on one device");
 }

@@ -155,6 +155,8 @@ DraftOptions draft_options(const FlagValues& values, const LoadOptions& target,
   if (!path.empty())
     draft.folder = find_checkpoint(path, values.text("--speculative-draft-model-revision"),
                                    environment.hub_cache);
+  if (const std::string map = values.text("--speculative-token-map"); !map.empty())
+    draft.token_map = find_token_map(map, environment.hub_cache);
   const std::string format = values.text("--speculative-draft-load-format");
   draft.load.load_format = format.empty() ? target.load_format : format;
   draft.load.dtype = target.dtype;

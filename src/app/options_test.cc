@@ -108,6 +108,9 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
       {{"--speculative-num-steps", "3"}, [](auto& o) { return o.draft.steps == 3; }},
       {{"--speculative-eagle-topk", "4"}, [](auto& o) { return o.draft.topk == 4; }},
       {{"--speculative-num-draft-tokens", "5"}, [](auto& o) { return o.draft.nodes == 5; }},
+      {{"--speculative-draft-window-size", "512"}, [](auto& o) { return o.draft.window == 512; }},
+      {{"--speculative-token-map", "/etc/hostname", "--speculative-algo", "EAGLE"},
+       [](auto& o) { return o.draft.token_map == "/etc/hostname"; }},
   };
   const auto plain = resolve({});
   std::size_t supported = 0;
@@ -244,6 +247,15 @@ TEST(Options, drafts_are_refused_by_name) {
   EXPECT_NE(usage_error({"--speculative-draft", "/usr"}).find("--speculative-algorithm"),
             std::string::npos);
   EXPECT_NE(usage_error({"--speculative-num-steps", "0"}).find("at least 1"), std::string::npos);
+  EXPECT_EQ(usage_error({"--speculative-draft-window-size", "-4"}),
+            "--speculative-draft-window-size must be positive, got -4.");
+}
+
+TEST(Options, a_head_that_comes_with_the_target_needs_no_folder) {
+  const auto options = resolve({"--speculative-algorithm", "NEXTN"});
+  EXPECT_EQ(options.draft.algorithm, "EAGLE");
+  EXPECT_EQ(options.draft.folder, "");
+  EXPECT_EQ(options.draft.target_folder, options.load.model_folder);
 }
 
 }  // namespace

@@ -105,20 +105,7 @@ void HeadDraft::read_draft_vocab(const WeightSource& source) {
 // The rows of the target's output matrix that belong to these tokens, as a matrix of their own.
 void HeadDraft::pack_hot_rows(std::vector<Token> hot) {
   CHECK(!weights_->head) << "a head with an output matrix of its own needs no token map";
-  const std::int64_t vocab = target_.config().vocab, hidden = config_.layer.hidden;
-  std::vector<bool> seen(static_cast<std::size_t>(vocab));
-  for (const Token token : hot) {
-    if (token < 0 || token >= vocab)
-      throw Error({"the token map holds a token that the model does not have",
-                   "--speculative-token-map", fmt::format("ids of 0 to {}", vocab - 1),
-                   std::to_string(token)});
-    if (seen[static_cast<std::size_t>(token)])
-      throw Error({"the token map holds a token twice",
-                   "--speculative-token-map",
-                   {},
-                   std::to_string(token)});
-    seen[static_cast<std::size_t>(token)] = true;
-  }
+  const std::int64_t hidden = config_.layer.hidden;
   const auto count = static_cast<std::int64_t>(hot.size());
   const Buffer memory(static_cast<std::size_t>(count * hidden) * sizeof(float));
   const Tensor rows = memory.view(DType::kF32, {count, hidden});

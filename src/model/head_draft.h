@@ -19,9 +19,8 @@ class WeightReader;
 
 class HeadDraft final : public DraftModel {
  public:
-  // hot: the target's tokens that are drafted, most frequent first (FR-Spec); empty: all. The
-  // target outlives the head. Throws Error naming the tensor that is missing or misshapen, or the
-  // token that is no token.
+  // hot: the target's tokens that are drafted, each once (FR-Spec, see token_map.h); empty: all.
+  // The target outlives the head. Throws Error naming the tensor that is missing or misshapen.
   HeadDraft(Ops& ops, const HeadConfig& config, const WeightSource& weights, const Decoder& target,
             std::vector<Token> hot = {});
   ~HeadDraft() override;

@@ -36,6 +36,7 @@ class HeadWeights final : public WeightSource {
   }
 
   std::optional<Tensor> find(const std::string& name, const Shape& expected) const override {
+    if (!stored_name_.empty() && !stored_name_.contains(name)) return std::nullopt;
     return source_->find(stored(name), expected);
   }
   std::vector<std::string> names() const override {

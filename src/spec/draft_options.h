@@ -5,9 +5,7 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "base/types.h"
 #include "model/load.h"
 #include "spec/tree_growth.h"
 
@@ -20,7 +18,7 @@ struct DraftOptions {
   ModelOptions load;                      // of the draft model
   std::optional<int> steps, topk, nodes;  // absent: chosen
   std::optional<int> window;              // positions that the draft model sees; absent: all
-  std::vector<Token> hot_tokens;          // that are drafted, most frequent first; empty: all
+  std::string token_map;                  // file of the tokens that are drafted; empty: all are
 };
 
 // The canonical name of an algorithm, empty for none: NEXTN is EAGLE with a head that comes with

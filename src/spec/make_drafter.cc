@@ -10,6 +10,7 @@
 #include "model/head_draft.h"
 #include "model/head_weights.h"
 #include "model/standalone_draft.h"
+#include "model/token_map.h"
 #include "spec/model_drafter.h"
 
 namespace foretoken {
@@ -24,12 +25,18 @@ void warn_without_effect(bool is_given, const char* flag, const char* reason) {
   if (is_given) log_warning("{} has no effect: {}.", flag, reason);
 }
 
+// Those that are drafted; none: all.
+std::vector<Token> hot_tokens(const Decoder& target, const DraftOptions& options) {
+  if (options.token_map.empty()) return {};
+  return read_token_map(options.token_map, target.config().vocab);
+}
+
 std::unique_ptr<DraftModel> load_standalone(Ops& ops, const Decoder& target,
                                             const DraftOptions& options) {
   if (options.folder.empty()) refuse_without_folder(options);
   warn_without_effect(options.window.has_value(), "--speculative-draft-window-size",
                       "only EAGLE-3 heads have a window");
-  warn_without_effect(!options.hot_tokens.empty(), "--speculative-token-map",
+  warn_without_effect(!options.token_map.empty(), "--speculative-token-map",
                       "only EAGLE heads use one");
   ModelOptions load = options.load;
   // It reads what the target reads, position by position.
@@ -51,7 +58,7 @@ std::unique_ptr<DraftModel> load_mtp_head(Ops& ops, const Decoder& target,
   if (target.config().mtp_layers > 1)
     log_warning("The checkpoint has {} draft heads; the first drafts at every depth.",
                 target.config().mtp_layers);
-  return std::make_unique<HeadDraft>(ops, *config, *weights, target, options.hot_tokens);
+  return std::make_unique<HeadDraft>(ops, *config, *weights, target, hot_tokens(target, options));
 }
 
 std::unique_ptr<DraftModel> load_eagle_head(Ops& ops, const Decoder& target,
@@ -63,11 +70,12 @@ std::unique_ptr<DraftModel> load_eagle_head(Ops& ops, const Decoder& target,
                                      *options.window);
   warn_without_effect(!is_eagle3 && options.window, "--speculative-draft-window-size",
                       "only EAGLE-3 heads have a window");
-  warn_without_effect(is_eagle3 && !options.hot_tokens.empty(), "--speculative-token-map",
+  warn_without_effect(is_eagle3 && !options.token_map.empty(), "--speculative-token-map",
                       "an EAGLE-3 head has a vocabulary of its own");
   const auto weights = head_weights(open_weights(options.folder, options.load));
-  return std::make_unique<HeadDraft>(ops, config, *weights, target,
-                                     is_eagle3 ? std::vector<Token>{} : options.hot_tokens);
+  return std::make_unique<HeadDraft>(
+      ops, config, *weights, target,
+      is_eagle3 ? std::vector<Token>{} : hot_tokens(target, options));
 }
 
 std::unique_ptr<DraftModel> load_eagle(Ops& ops, const Decoder& target,

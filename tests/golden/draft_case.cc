@@ -46,8 +46,7 @@ std::vector<DraftCase> read_draft_cases() {
     if (item.as_object().contains("head")) draft.head = kFolder + "heads/" + string_at("head");
     draft.tokens = boost::json::value_to<std::vector<Token>>(item.at("tokens"));
     draft.root = item.at("root").to_number<Token>();
-    if (const auto* hot = item.as_object().if_contains("hot"))
-      draft.hot = boost::json::value_to<std::vector<Token>>(*hot);
+    if (item.as_object().contains("token_map")) draft.token_map = kFolder + string_at("token_map");
     for (const auto& child : item.at("level_1").as_array())
       draft.level_1.push_back({child.at(0).to_number<Token>(), -1, child.at(1).as_double()});
     for (const auto& child : item.at("level_2").as_array())

@@ -21,7 +21,7 @@ struct DraftCase {
   std::string target, head;  // folders; head: empty: it is in the target's checkpoint
   std::vector<Token> tokens;
   Token root = 0;
-  std::vector<Token> hot;
+  std::string token_map;                          // file; empty: none
   std::vector<Child> level_1, level_2;            // best first
   std::vector<std::vector<float>> first, second;  // logits of the root, and of level_1
 };

@@ -69,7 +69,7 @@ class Proposing {
     options_.algorithm = algorithm_named(draft.algorithm);
     options_.folder = draft.head;
     options_.target_folder = draft.target;
-    options_.hot_tokens = draft.hot;
+    options_.token_map = draft.token_map;
     options_.load.show_progress = false;
     ModelOptions load;
     load.dtype = dtype == DType::kF32 ? "float32" : "bfloat16";

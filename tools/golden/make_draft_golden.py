@@ -8,7 +8,7 @@ their formats: without caches, every candidate with all rows before it anew. cas
     name, algorithm    as on the command line
     target, head       checkpoint folders; no head: it is in the target's checkpoint
     tokens, root       the committed text, and the token behind it from which the tree grows
-    hot                token map (FR-Spec), if there is one
+    token_map          file of the tokens that are drafted (FR-Spec), if there is one
     level_1            [token, score] of the best children of the root, best first
     level_2            [token, parent in level_1, score] of the best of their children
 and <name>.safetensors holds the logits over the draft vocabulary: `first` [1, vocab] of the root and
@@ -383,7 +383,8 @@ def main():
             case["head"] = name
             head = make_head(root / "heads" / name, algorithm, plain, settings, options, shared)
         if "hot" in options:
-            case["hot"] = options["hot"]
+            case["token_map"] = f"heads/{name}/freq.pt"
+            torch.save(options["hot"], root / case["token_map"])
             head.output, head.target_ids = head.output[options["hot"]], torch.tensor(options["hot"])
         tokens, last = torch.randint(0, VOCAB, (LENGTH,)), int(torch.randint(0, VOCAB, ()))
         first, second, level_1, level_2 = two_levels(head, run_target(model, tokens), tokens, last)
