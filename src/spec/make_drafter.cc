@@ -1,9 +1,9 @@
 #include "spec/make_drafter.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -46,58 +46,73 @@ std::unique_ptr<DraftModel> load_standalone(Ops& ops, const Decoder& target,
                                            target.config().vocab);
 }
 
-// The head that came with the target, or one of that layout in a folder of its own; null: there is
-// none. Its tensors lie among others that are no business of ours.
-std::unique_ptr<DraftModel> load_mtp_head(Ops& ops, const Decoder& target,
-                                          const DraftOptions& options, const std::string& folder) {
-  ModelOptions load = options.load;
-  load.show_progress = false;
-  const auto weights = open_weights(folder, load);
-  const auto config = find_mtp_head(weights->names(), target.config());
+// An MTP head among the tensors of a checkpoint; null: there is none.
+std::unique_ptr<DraftModel> make_mtp_head(Ops& ops, const Decoder& target,
+                                          const DraftOptions& options,
+                                          const WeightSource& weights) {
+  const auto config = find_mtp_head(weights.names(), target.config());
   if (!config) return nullptr;
   if (target.config().mtp_layers > 1)
     log_warning("The checkpoint has {} draft heads; the first drafts at every depth.",
                 target.config().mtp_layers);
-  return std::make_unique<HeadDraft>(ops, *config, *weights, target, hot_tokens(target, options));
+  return std::make_unique<HeadDraft>(ops, *config, weights, target, hot_tokens(target, options));
 }
 
-std::unique_ptr<DraftModel> load_eagle_head(Ops& ops, const Decoder& target,
-                                            const DraftOptions& options, HeadFamily family) {
+// The head that came with the target. Its tensors lie among others that are no business of ours.
+std::unique_ptr<DraftModel> load_own_head(Ops& ops, const Decoder& target,
+                                          const DraftOptions& options) {
+  ModelOptions load = options.load;
+  load.show_progress = false;
+  auto head = make_mtp_head(ops, target, options, *open_weights(options.target_folder, load));
+  if (head) return head;
+  throw Error({.what = "the target's checkpoint carries no draft head",
+               .where = "--speculative-draft-model-path",
+               .expected = "a draft head made for the target",
+               .found = options.folder.empty() ? "none" : options.folder});
+}
+
+std::unique_ptr<DraftModel> load_head(Ops& ops, const Decoder& target, const DraftOptions& options,
+                                      HeadFamily family) {
   HeadConfig config = read_head_config(options.folder, family, target.config());
   const bool is_eagle3 = family == HeadFamily::kEagle3;
   if (is_eagle3 && options.window)
     config.layer.layer_window.assign(static_cast<std::size_t>(config.layer.layers),
                                      *options.window);
-  warn_without_effect(!is_eagle3 && options.window, "--speculative-draft-window-size",
-                      "only EAGLE-3 heads have a window");
-  warn_without_effect(is_eagle3 && !options.token_map.empty(), "--speculative-token-map",
-                      "an EAGLE-3 head has a vocabulary of its own");
-  const auto weights = head_weights(open_weights(options.folder, options.load));
+  auto weights = open_weights(options.folder, options.load);
+  const auto names = weights->names();
+  if (!is_eagle3 && !names.empty())
+    if (auto head = make_mtp_head(ops, target, options, *weights)) return head;
+  weights = head_weights(std::move(weights));
+  if (!names.empty() && std::ranges::count(weights->names(), "norm.weight") > 0 &&
+      std::ranges::count(weights->names(), "fc.weight") == 0 && !is_eagle3)
+    throw Error({.what = "the draft model is a language model, not a draft head",
+                 .where = options.folder,
+                 .expected = "a head with fc.weight, or --speculative-algorithm STANDALONE"});
   return std::make_unique<HeadDraft>(
       ops, config, *weights, target,
       is_eagle3 ? std::vector<Token>{} : hot_tokens(target, options));
 }
 
+bool is_same_folder(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return a == b || std::filesystem::equivalent(a, b, ignored);
+}
+
 std::unique_ptr<DraftModel> load_eagle(Ops& ops, const Decoder& target,
                                        const DraftOptions& options) {
-  const bool comes_with_target = options.folder.empty() || options.folder == options.target_folder;
-  // A dummy head in a folder of its own is what that folder's config says.
-  if (comes_with_target || options.load.load_format != "dummy") {
-    auto head = load_mtp_head(ops, target, options,
-                              comes_with_target ? options.target_folder : options.folder);
-    if (head) {
-      warn_without_effect(options.window.has_value(), "--speculative-draft-window-size",
-                          "only EAGLE-3 heads have a window");
-      return head;
-    }
-  }
+  warn_without_effect(options.window.has_value(), "--speculative-draft-window-size",
+                      "only EAGLE-3 heads have a window");
+  if (options.folder.empty() || is_same_folder(options.folder, options.target_folder))
+    return load_own_head(ops, target, options);
+  return load_head(ops, target, options, HeadFamily::kEagle);
+}
+
+std::unique_ptr<DraftModel> load_eagle3(Ops& ops, const Decoder& target,
+                                        const DraftOptions& options) {
   if (options.folder.empty()) refuse_without_folder(options);
-  if (comes_with_target)
-    throw Error({.what = "the target's checkpoint carries no draft head",
-                 .where = "--speculative-draft-model-path",
-                 .expected = "a draft head made for the target",
-                 .found = options.folder});
-  return load_eagle_head(ops, target, options, HeadFamily::kEagle);
+  warn_without_effect(!options.token_map.empty(), "--speculative-token-map",
+                      "an EAGLE-3 head has a vocabulary of its own");
+  return load_head(ops, target, options, HeadFamily::kEagle3);
 }
 
 }  // namespace
@@ -108,8 +123,7 @@ std::unique_ptr<DraftModel> load_draft_model(Ops& ops, const Decoder& target,
   log_info("Draft model: {}.", options.folder.empty() ? options.target_folder : options.folder);
   if (options.algorithm == "STANDALONE") return load_standalone(ops, target, options);
   if (options.algorithm == "EAGLE") return load_eagle(ops, target, options);
-  if (options.folder.empty()) refuse_without_folder(options);
-  return load_eagle_head(ops, target, options, HeadFamily::kEagle3);
+  return load_eagle3(ops, target, options);
 }
 
 std::size_t draft_bytes_per_page(const DraftModel& model) {

@@ -1,0 +1,118 @@
+// Which draft model the options mean, and how wrong ones are refused.
+#include "spec/make_drafter.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/backend.h"
+#include "base/error.h"
+#include "base/threads.h"
+
+namespace foretoken {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kGolden = FORETOKEN_SOURCE_DIR "/tests/golden/drafts/";
+
+class MakeDrafter : public testing::Test {
+ protected:
+  MakeDrafter()
+      : pool_(1, false),
+        ops_(make_backend({.device = "cpu", .cpu_isa = "auto", .gemm_order = "auto"}, pool_)) {}
+
+  static ModelOptions quiet() {
+    ModelOptions load;
+    load.show_progress = false;
+    return load;
+  }
+
+  std::unique_ptr<DraftModel> load(DraftOptions options, const std::string& target = "llama") {
+    options.target_folder = kGolden + "targets/" + target;
+    options.load.show_progress = false;
+    target_ = load_model(*ops_, options.target_folder, quiet());
+    return load_draft_model(*ops_, *target_, options);
+  }
+
+  std::string fault(const DraftOptions& options, const std::string& target = "llama") {
+    try {
+      load(options, target);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return {};
+  }
+
+  static DraftOptions with(const std::string& algorithm, const std::string& head) {
+    DraftOptions options;
+    options.algorithm = algorithm;
+    if (!head.empty()) options.folder = kGolden + head;
+    return options;
+  }
+
+  ThreadPool pool_;
+  std::unique_ptr<Ops> ops_;
+  std::unique_ptr<Decoder> target_;
+};
+
+TEST_F(MakeDrafter, nothing_is_loaded_where_nothing_is_drafted) { EXPECT_FALSE(load({})); }
+
+TEST_F(MakeDrafter, each_algorithm_reads_what_it_needs_of_the_target) {
+  EXPECT_EQ(load(with("STANDALONE", "targets/llama"))->feature_width(), 0);
+  EXPECT_TRUE(load(with("EAGLE", "heads/eagle"))->taps().last_hidden);
+  EXPECT_EQ(load(with("EAGLE3", "heads/eagle3"))->taps().layer_inputs.size(), 3U);
+  EXPECT_TRUE(load(with("EAGLE", ""), "mimo")->taps().last_hidden);
+  EXPECT_TRUE(load(with("EAGLE", "targets/nextn"), "nextn")->taps().last_hidden);
+}
+
+TEST_F(MakeDrafter, made_up_weights_need_no_files_but_the_config) {
+  for (const char* algorithm : {"EAGLE", "EAGLE3"}) {
+    DraftOptions options =
+        with(algorithm, std::string(algorithm) == "EAGLE" ? "heads/eagle" : "heads/eagle3");
+    options.load.load_format = "dummy";
+    const auto model = load(options);
+    for (Token draft = 0; draft < 24; ++draft) EXPECT_LT(model->target_token(draft), 64);
+  }
+}
+
+TEST_F(MakeDrafter, a_page_costs_the_drafts_kv_and_a_feature) {
+  const auto head = load(with("EAGLE", "heads/eagle"));
+  EXPECT_EQ(draft_bytes_per_page(*head),
+            KvStore::bytes_per_page(head->kv_shape()) + 32 * sizeof(float));
+}
+
+TEST_F(MakeDrafter, heads_of_the_other_kind_are_refused_by_name) {
+  EXPECT_THAT(fault(with("EAGLE", "heads/eagle3")), HasSubstr("under EAGLE"));
+  EXPECT_THAT(fault(with("EAGLE3", "heads/eagle")), HasSubstr("under EAGLE3"));
+}
+
+TEST_F(MakeDrafter, what_is_no_head_is_refused) {
+  EXPECT_THAT(fault(with("EAGLE", "targets/qwen3")),
+              HasSubstr("a language model, not a draft head"));
+  EXPECT_THAT(fault(with("EAGLE", "")), HasSubstr("carries no draft head"));
+  EXPECT_THAT(fault(with("EAGLE", "targets/llama")), HasSubstr("carries no draft head"));
+  EXPECT_THAT(fault(with("EAGLE3", "")), HasSubstr("EAGLE3 needs a draft model"));
+  EXPECT_THAT(fault(with("STANDALONE", "")), HasSubstr("STANDALONE needs a draft model"));
+}
+
+TEST_F(MakeDrafter, a_window_is_for_eagle3_and_a_token_map_for_the_others) {
+  const auto log_of = [&](const DraftOptions& options) {
+    testing::internal::CaptureStderr();
+    load(options);
+    return testing::internal::GetCapturedStderr();
+  };
+  DraftOptions options = with("EAGLE", "heads/eagle");
+  options.window = 8;
+  EXPECT_THAT(log_of(options), HasSubstr("--speculative-draft-window-size has no effect"));
+  options = with("EAGLE3", "heads/eagle3");
+  options.window = 8;
+  options.token_map = kGolden + "heads/eagle_frspec/freq.pt";
+  const std::string log = log_of(options);
+  EXPECT_THAT(log, HasSubstr("--speculative-token-map has no effect"));
+  EXPECT_THAT(log, Not(HasSubstr("window")));
+}
+
+}  // namespace
+}  // namespace foretoken
