@@ -1,13 +1,16 @@
 // foretoken-bench: how near to the machine's roofs a step runs. Takes a model's shape (made-up
 // weights), repeats rounds of {roof, plain decode step, verify steps of several tree sizes,
-// prefill} and prints medians.
+// prefill} and prints medians. `foretoken-bench accept` compares methods of drafting instead.
 
 #include <cstdio>
+#include <cstring>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "backend/backend.h"
+#include "bench/accept_command.h"
 #include "bench/report.h"
 #include "bench/shapes.h"
 #include "bench/step_rig.h"
@@ -33,6 +36,7 @@ constexpr std::size_t kRoofBytes = std::size_t{1} << 30;
 BenchOptions parse(int argc, char** argv) {
   BenchOptions options;
   CLI::App app("Times steps of a model of made-up weights against the machine's roofs.");
+  app.footer("foretoken-bench accept --help: accept lengths and speeds of drafting methods.");
   app.add_option("--shape", options.shape, fmt::format("{}", fmt::join(shape_names(), " | ")))
       ->capture_default_str();
   app.add_option("--dtype", options.dtype, "bfloat16 | float16 | float32")->capture_default_str();
@@ -71,7 +75,7 @@ int run(const BenchOptions& options) {
   StepRig rig(*ops, runner, options.context);
   Buffer memory(kRoofBytes);
   const Tensor roof_memory = memory.view(DType::kU8, {static_cast<std::int64_t>(kRoofBytes)});
-  (void)ops->measure_roof(roof_memory);  // touches the pages
+  std::memset(memory.data(), 1, kRoofBytes);  // pages never written are all one page of zeros
 
   const auto weight_bytes = static_cast<double>(decoder.weight_bytes());
   const double flops_per_row =
@@ -112,6 +116,8 @@ int run(const BenchOptions& options) {
 
 int main(int argc, char** argv) {
   try {
+    if (argc > 1 && std::string_view(argv[1]) == "accept")
+      return foretoken::accept_command(argc - 1, argv + 1);
     return foretoken::run(foretoken::parse(argc, argv));
   } catch (const foretoken::Error& error) {
     std::fprintf(stderr, "foretoken-bench: %s\n", error.what());

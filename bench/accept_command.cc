@@ -1,0 +1,174 @@
+#include "bench/accept_command.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "base/log.h"
+#include "bench/accept_report.h"
+#include "bench/contender.h"
+#include "bench/draft_methods.h"
+#include "bench/prompt_file.h"
+
+namespace foretoken {
+namespace {
+
+struct AcceptOptions {
+  std::string checkpoints = "models";
+  std::string model;
+  std::vector<std::string> methods;
+  std::string prompts = "bench/prompts/demo.jsonl";
+  int max_new_tokens = 128;
+  int max_turns = 1;
+  int limit = 0;
+  int repeats = 3;
+  int threads = 0;
+  bool is_verbose = false;
+};
+
+std::optional<int> parse(int argc, char** argv, AcceptOptions& options) {
+  CLI::App app("Accept lengths and speeds of drafting methods at batch size 1, temperature 0.",
+               "foretoken-bench accept");
+  app.add_option("--checkpoints", options.checkpoints,
+                 "folder with the demo checkpoints, which the documented settings run on")
+      ->capture_default_str();
+  app.add_option("--model", options.model, "compare on this model instead, with --method");
+  app.add_option("--method", options.methods,
+                 "NAME=FLAGS, as `foretoken serve` takes them; may be repeated")
+      ->needs("--model")
+      ->allow_extra_args(false);
+  app.add_option("--prompts", options.prompts, "JSONL in MT-bench's layout: {\"turns\": [...]}")
+      ->capture_default_str();
+  app.add_option("--max-new-tokens", options.max_new_tokens)
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--turns", options.max_turns, "of each conversation, at most")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--limit", options.limit, "only so many prompts; 0: all");
+  app.add_option("--repeats", options.repeats)->capture_default_str()->check(CLI::PositiveNumber);
+  app.add_option("--threads", options.threads, "0: all usable cores");
+  app.add_flag("--verbose", options.is_verbose, "print the answers, and what differs");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  }
+  return std::nullopt;
+}
+
+struct Lane {  // a method that runs
+  std::unique_ptr<Contender> contender;
+  MethodResult* result;
+  std::size_t plain;  // the lane whose texts are right
+};
+
+// All lanes answer a prompt before any sees the next, so that a machine whose speed drifts is the
+// same machine for all of them.
+class Race {
+ public:
+  Race(const AcceptOptions& options, std::vector<Lane> lanes)
+      : options_(options), lanes_(std::move(lanes)) {}
+
+  void run(const std::vector<BenchPrompt>& prompts) {
+    for (int repeat = 0; repeat < options_.repeats; ++repeat) {
+      for (const Lane& lane : lanes_) lane.result->seconds.push_back(0.0);
+      for (const BenchPrompt& prompt : prompts) run_conversation(prompt, repeat == 0);
+    }
+  }
+
+ private:
+  // Every target goes on with its own plain answers.
+  void run_conversation(const BenchPrompt& prompt, bool is_first) {
+    std::vector<std::vector<std::string>> messages(lanes_.size());
+    const std::size_t turns =
+        std::min(prompt.turns.size(), static_cast<std::size_t>(options_.max_turns));
+    for (std::size_t turn = 0; turn < turns; ++turn) {
+      std::vector<Answer> answers;
+      for (std::size_t i = 0; i < lanes_.size(); ++i) {
+        auto& said = messages[lanes_[i].plain];
+        if (i == lanes_[i].plain) said.push_back(prompt.turns[turn]);
+        Contender& contender = *lanes_[i].contender;
+        answers.push_back(contender.answer(contender.encode(said), options_.max_new_tokens));
+        count(lanes_[i], answers.back(), answers[lanes_[i].plain], is_first);
+      }
+      for (std::size_t i = 0; i < lanes_.size(); ++i)
+        if (i == lanes_[i].plain) {
+          messages[i].push_back(lanes_[i].contender->text_of(answers[i].tokens));
+          if (options_.is_verbose && is_first)
+            fmt::print("> {}\n{}\n\n", prompt.turns[turn], messages[i].back());
+        }
+    }
+  }
+
+  void count(const Lane& lane, const Answer& answer, const Answer& plain, bool is_first) {
+    MethodResult& result = *lane.result;
+    result.seconds.back() += answer.seconds;
+    const bool differs = answer.tokens != plain.tokens;
+    if (differs && options_.is_verbose)
+      fmt::print("{} DIFFERS: {}\n", result.name, lane.contender->text_of(answer.tokens));
+    if (!is_first) {
+      result.different_answers += differs ? 1 : 0;
+      return;
+    }
+    ++result.answers;
+    result.different_answers += differs ? 1 : 0;
+    result.tokens += static_cast<long>(answer.tokens.size());
+    result.verify_steps += answer.verify_steps;
+    result.accepted_drafts += answer.accepted_drafts;
+    result.proposed_drafts += answer.proposed_drafts;
+  }
+
+  const AcceptOptions& options_;
+  std::vector<Lane> lanes_;
+};
+
+// Opens what can run; says of the others why not. `results` has one element per method.
+std::vector<Lane> open_lanes(const std::vector<DraftMethod>& methods, const AcceptOptions& options,
+                             std::vector<MethodResult>& results) {
+  std::vector<std::string> flags;
+  if (options.threads > 0) flags = {"--threads", std::to_string(options.threads)};
+  std::vector<Lane> lanes;
+  std::map<std::string, std::size_t> plain_lanes;  // by target
+  for (std::size_t i = 0; i < methods.size(); ++i) {
+    const DraftMethod& method = methods[i];
+    results[i].name = method.name;
+    results[i].model = method.model;
+    results[i].is_plain = !method.drafts();
+    if (const std::string missing = missing_for(method); !missing.empty()) {
+      results[i].skipped = "there is no " + missing;
+      continue;
+    }
+    std::fprintf(stderr, "Loading %s\n", method.name.c_str());
+    if (!method.drafts()) plain_lanes[method.model] = lanes.size();
+    lanes.push_back(
+        {std::make_unique<Contender>(method, flags), &results[i], plain_lanes.at(method.model)});
+  }
+  return lanes;
+}
+
+}  // namespace
+
+int accept_command(int argc, char** argv) {
+  AcceptOptions options;
+  if (const auto exit_code = parse(argc, argv, options)) return *exit_code;
+  set_log_level(LogLevel::kWarning);
+  auto prompts = read_prompts(options.prompts);
+  if (options.limit > 0 && prompts.size() > static_cast<std::size_t>(options.limit))
+    prompts.resize(static_cast<std::size_t>(options.limit));
+  const auto methods = options.model.empty() ? demo_methods(options.checkpoints)
+                                             : methods_of(options.model, options.methods);
+  std::vector<MethodResult> results(methods.size());
+  Race(options, open_lanes(methods, options, results)).run(prompts);
+  fmt::print("{}", format_results(results));
+  return std::ranges::any_of(results, [](const auto& r) { return r.different_answers > 0; }) ? 1
+                                                                                             : 0;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,54 @@
+#include "bench/accept_report.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bench/report.h"
+
+namespace foretoken {
+namespace {
+
+std::string format_row(const MethodResult& result, const std::vector<MethodResult>& all) {
+  if (!result.skipped.empty())
+    return fmt::format("{:<20} skipped: {}\n", result.name, result.skipped);
+  const auto plain = std::ranges::find_if(
+      all, [&](const MethodResult& r) { return r.is_plain && r.model == result.model; });
+  const double proposed = static_cast<double>(std::max(result.proposed_drafts, 1L));
+  return fmt::format(
+      "{:<20} {:>8.2f} {:>8.2f} {:>10.1f} {:>8.2f}  {}\n", result.name, accept_length(result),
+      static_cast<double>(result.accepted_drafts) / proposed, tokens_per_second(result),
+      plain == all.end() ? 0.0 : speed_up(result, *plain),
+      result.is_plain
+          ? fmt::format("{} answers, {} tokens, {}", result.answers, result.tokens, result.model)
+      : result.different_answers == 0
+          ? "identical"
+          : fmt::format("{} of {} DIFFER", result.different_answers, result.answers));
+}
+
+}  // namespace
+
+double accept_length(const MethodResult& result) {
+  const auto steps = static_cast<double>(std::max(result.verify_steps, 1L));
+  return (steps + static_cast<double>(result.accepted_drafts)) / steps;
+}
+
+double tokens_per_second(const MethodResult& result) {
+  return static_cast<double>(result.tokens) / median(result.seconds);
+}
+
+double speed_up(const MethodResult& result, const MethodResult& plain) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < result.seconds.size(); ++i)
+    ratios.push_back(plain.seconds.at(i) / result.seconds[i]);
+  return median(std::move(ratios));
+}
+
+std::string format_results(const std::vector<MethodResult>& results) {
+  std::string text = fmt::format("{:<20} {:>8} {:>8} {:>10} {:>8}  {}\n", "method", "accept",
+                                 "rate", "tokens/s", "x plain", "texts against plain");
+  for (const MethodResult& result : results) text += format_row(result, results);
+  return text;
+}
+
+}  // namespace foretoken

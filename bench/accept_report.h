@@ -1,0 +1,33 @@
+#pragma once
+// What `foretoken-bench accept` measured, and its table: for each method accept length and rate,
+// tokens per second of the median repeat, and the ratio to plain decoding of the same model in the
+// same repeat.
+
+#include <string>
+#include <vector>
+
+namespace foretoken {
+
+struct MethodResult {
+  std::string name = {};
+  std::string model = {};    // folder of the target: ratios are to plain decoding of the same
+  std::string skipped = {};  // why the method did not run; empty: it did
+  bool is_plain = false;
+  std::vector<double> seconds = {};  // one per repeat, of all answers
+  long tokens = 0;                   // of all answers of a repeat, the same in each
+  long verify_steps = 0;
+  long accepted_drafts = 0;
+  long proposed_drafts = 0;
+  int answers = 0;
+  int different_answers = 0;  // from those of plain decoding
+};
+
+// Tokens that a step yields on average, the bonus included.
+double accept_length(const MethodResult& result);
+double tokens_per_second(const MethodResult& result);  // of the median repeat
+// The median over repeats of plain's seconds over this method's.
+double speed_up(const MethodResult& result, const MethodResult& plain);
+
+std::string format_results(const std::vector<MethodResult>& results);
+
+}  // namespace foretoken

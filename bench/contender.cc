@@ -1,0 +1,93 @@
+#include "bench/contender.h"
+
+#include <chrono>
+
+#include <boost/json.hpp>
+
+#include "app/draft_vocabulary.h"
+#include "app/environment.h"
+#include "base/error.h"
+#include "text/text_stream.h"
+
+namespace foretoken {
+namespace {
+
+// One request at a time, each computed whole: prompts come again in every repeat, and a prefix
+// cache would make the first method pay for the others.
+Options options_of(const DraftMethod& method, std::span<const std::string> extra_flags) {
+  std::vector<std::string> args{"--model-path", method.model, "--max-running-requests", "1",
+                                "--disable-radix-cache"};
+  args.insert(args.end(), method.flags.begin(), method.flags.end());
+  args.insert(args.end(), extra_flags.begin(), extra_flags.end());
+  return resolve_options(parse_flags(args, generate_flags()), Environment::from_process());
+}
+
+}  // namespace
+
+Contender::Contender(const DraftMethod& method, std::span<const std::string> extra_flags)
+    : Contender(options_of(method, extra_flags)) {}
+
+Contender::Contender(const Options& options)
+    : text_(options.load), host_((check_draft_vocabulary(text_.tokenizer, options), options)) {
+  host_.engine().start();
+  host_.warm_up();
+}
+
+Contender::~Contender() = default;
+
+Answer Contender::answer(const std::vector<Token>& prompt, int max_new_tokens) {
+  Request request;
+  request.id = "bench";
+  request.prompt = prompt;
+  request.sampling.temperature = 0.0F;
+  request.sampling.top_logprobs = -1;
+  request.sampling.stop_tokens = text_.tokenizer.stop_tokens();
+  request.max_new_tokens = max_new_tokens;
+  request.stream = std::make_shared<TokenStream>();
+  const auto stream = request.stream;
+  const auto start = std::chrono::steady_clock::now();
+  if (const auto refusal = host_.engine().submit(std::move(request))) throw Error(refusal->message);
+  Answer answer;
+  for (bool is_finished = false; !is_finished;) {
+    const TokenDelta delta = stream->wait();
+    for (const auto& sampled : delta.tokens) answer.tokens.push_back(sampled.token);
+    if (!delta.finish) continue;
+    is_finished = true;
+    answer.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    answer.verify_steps = delta.verify_steps;
+    answer.accepted_drafts = delta.accepted_drafts;
+    answer.proposed_drafts = delta.proposed_drafts;
+    if (delta.finish->reason != FinishReason::kStop &&
+        delta.finish->reason != FinishReason::kLength)
+      throw Error(delta.finish->message);
+  }
+  return answer;
+}
+
+std::vector<Token> Contender::encode(const std::vector<std::string>& messages) const {
+  std::string text = messages.back();
+  if (text_.chat_template) {
+    boost::json::array list;
+    for (std::size_t i = 0; i < messages.size(); ++i)
+      list.push_back({{"role", i % 2 == 0 ? "user" : "assistant"}, {"content", messages[i]}});
+    const boost::json::object request{{"messages", list}, {"add_generation_prompt", true}};
+    const auto rendered =
+        text_.chat_template->render(boost::json::serialize(request), MessageForm::kOpenAi);
+    if (!rendered) throw Error(rendered.refusal().message);
+    text = *rendered;
+  }
+  const auto tokens =
+      text_.tokenizer.encode(text, text_.chat_template ? AddSpecial::kNo : AddSpecial::kYes);
+  if (!tokens) throw Error(tokens.refusal().message);
+  return *tokens;
+}
+
+std::string Contender::text_of(const std::vector<Token>& tokens) const {
+  TextStream stream(text_.tokenizer, {});
+  std::string text;
+  for (const Token token : tokens) text += stream.push(token).text;
+  return text + stream.finish().text;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,43 @@
+#pragma once
+// Contender: a model behind an engine, as one method of drafting configures it, that answers one
+// prompt at a time and says what it took. In-process, so that HTTP is not part of what is timed;
+// otherwise the objects that `foretoken serve` runs.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/model_host.h"
+#include "app/text_host.h"
+#include "bench/draft_methods.h"
+
+namespace foretoken {
+
+struct Answer {
+  std::vector<Token> tokens;
+  double seconds = 0;  // from the request to its last token
+  int verify_steps = 0;
+  int accepted_drafts = 0;
+  int proposed_drafts = 0;
+};
+
+class Contender {
+ public:
+  // extra_flags: for every method alike, such as --threads. Throws Error and UsageError.
+  Contender(const DraftMethod& method, std::span<const std::string> extra_flags);
+  ~Contender();
+
+  // Greedily; throws Error when the engine gives up.
+  Answer answer(const std::vector<Token>& prompt, int max_new_tokens);
+
+  // The conversation as token ids, the answer yet to come. messages: user, assistant, user, ...
+  std::vector<Token> encode(const std::vector<std::string>& messages) const;
+  std::string text_of(const std::vector<Token>& tokens) const;
+
+ private:
+  Contender(const Options& options);
+  TextHost text_;
+  ModelHost host_;
+};
+
+}  // namespace foretoken
