@@ -29,7 +29,7 @@ struct EngineStats {
   std::uint64_t aborted_requests = 0;
   std::uint64_t retractions = 0;
   double cache_hit_rate = 0;       // cached / all tokens of the texts admitted last
-  std::uint64_t verify_steps = 0;  // sequence-steps that sampled
+  std::uint64_t verify_steps = 0;  // decode steps, one per sequence; not the ends of prompts
   std::uint64_t accepted_drafts = 0;
   std::uint64_t proposed_drafts = 0;
 };

@@ -43,7 +43,7 @@ struct TokenDelta {
                             // prompt token has no logprob: token set, logprob NaN)
   int cached_tokens = 0;    // prompt tokens served from the prefix cache (set with the first token)
   int retractions = 0;      // preemptions so far
-  int verify_steps = 0;     // steps that sampled this sequence so far
+  int verify_steps = 0;     // decode steps so far; the one that ends the prompt is none
   int accepted_drafts = 0;  // drafts accepted so far
   int proposed_drafts = 0;  // drafts offered so far
   std::vector<int> accept_histogram;  // [k] = steps that accepted k drafts; filled with the finish

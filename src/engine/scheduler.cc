@@ -206,10 +206,11 @@ void Scheduler::retire(StepHandle& step) {
     const StepEntry& entry = step.plan().entries[i];
     Sequence& s = *by_slot_[static_cast<std::size_t>(entry.slot)];
     const int generated = s.generated(), accepted = s.accepted_drafts();
+    const int verified = s.verify_steps();
     std::optional<Finish> end = s.commit(entry, walk.seqs[i]);
     stats_.generated_tokens += static_cast<std::uint64_t>(s.generated() - generated);
     stats_.accepted_drafts += static_cast<std::uint64_t>(s.accepted_drafts() - accepted);
-    stats_.verify_steps += entry.has_tree ? 1 : 0;
+    stats_.verify_steps += static_cast<std::uint64_t>(s.verify_steps() - verified);
     has_decoded = has_decoded || (entry.has_tree && entry.chain.empty());
     if (end) {
       finish(s, std::move(*end));

@@ -60,12 +60,15 @@ std::optional<Finish> Sequence::commit(const StepEntry& entry, WalkSeq& walk) {
   }
   stored = std::min(stored, size());
 
-  const auto accepted =
-      std::min<std::size_t>(walk.path.size() - 1, static_cast<std::size_t>(generated() - before));
-  ++delta_.verify_steps;
-  delta_.accepted_drafts += static_cast<int>(accepted);
-  if (accept_histogram_.size() <= accepted) accept_histogram_.resize(accepted + 1, 0);
-  ++accept_histogram_[accepted];
+  // The step that ends a prompt had nothing to verify; counting it would understate what drafts do.
+  if (before > 0 && entry.chain.empty()) {
+    const auto accepted =
+        std::min<std::size_t>(walk.path.size() - 1, static_cast<std::size_t>(generated() - before));
+    ++delta_.verify_steps;
+    delta_.accepted_drafts += static_cast<int>(accepted);
+    if (accept_histogram_.size() <= accepted) accept_histogram_.resize(accepted + 1, 0);
+    ++accept_histogram_[accepted];
+  }
   return finish;
 }
 

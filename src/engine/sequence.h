@@ -39,6 +39,7 @@ class Sequence {
   int tokens_left() const { return request.max_new_tokens - generated(); }
   int retractions() const { return delta_.retractions; }
   int accepted_drafts() const { return delta_.accepted_drafts; }
+  int verify_steps() const { return delta_.verify_steps; }
   bool has_news() const { return !delta_.tokens.empty() || !delta_.prompt_scores.empty(); }
   bool is_running() const { return slot >= 0; }
   bool samples() const { return request.max_new_tokens > 0; }

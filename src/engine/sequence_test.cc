@@ -90,6 +90,9 @@ TEST(Sequence, a_stop_token_at_the_limit_is_a_stop) {
 
 TEST(Sequence, counts_drafts_and_their_acceptance) {
   Sequence s(request_of({1}, 100), 0);
+  WalkSeq first = walk_of({2});  // the end of the prompt, where nothing was drafted
+  s.commit(s.make_entry(1), first);
+  EXPECT_EQ(s.verify_steps(), 0);
   s.offered(3);
   WalkSeq two = walk_of({3, 4, 5});
   s.commit(s.make_entry(1), two);
