@@ -38,7 +38,7 @@ std::string note_on(std::string_view name) {
   static constexpr std::pair<std::string_view, std::string_view> kReasons[] = {
       {"SGLANG_ENABLE_SPEC_V2", "drafts have one scheduler here, with every tree shape"},
       {"SGLANG_NGRAM_FORCE_GREEDY_VERIFY", "sampled requests are always verified by sampling"},
-      {"SGLANG_SIMULATE_ACC_LEN", "acceptance is never made up"},
+      {"SGLANG_SIMULATE_ACC_TOKEN_MODE", "simulated texts are made of the drafts themselves"},
       {"SGLANG_RETURN_ORIGINAL_LOGPROB", "logprobs are those after temperature"},
   };
   const auto* known = std::ranges::find(kReasons, name, [](const auto& row) { return row.first; });
@@ -69,6 +69,10 @@ Environment read_environment(const std::vector<std::string>& variables) {
       environment.check_integrity = is_on(value) || std::atoi(value.c_str()) > 0;
     } else if (name == "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN") {
       environment.allow_longer_context = is_on(value);
+    } else if (name == "SGLANG_SIMULATE_ACC_LEN") {
+      environment.simulate_acc_len = value;
+    } else if (name == "SGLANG_SIMULATE_ACC_METHOD") {
+      environment.simulate_acc_method = value;
     } else if (name != "SGLANG_TEST_RETRACT_INTERVAL") {
       environment.notes.push_back(note_on(name));
     }

@@ -12,6 +12,8 @@ struct Environment {
   int force_preempt_every = 0;        // SGLANG_TEST_RETRACT, SGLANG_TEST_RETRACT_INTERVAL
   bool allow_longer_context = false;  // SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN
   bool check_integrity = false;       // SGLANG_ENABLE_STRICT_MEM_CHECK_DURING_BUSY
+  std::string simulate_acc_len;       // SGLANG_SIMULATE_ACC_LEN; empty: not set
+  std::string simulate_acc_method;    // SGLANG_SIMULATE_ACC_METHOD
   std::vector<std::string> notes;     // one line per SGLANG_ variable without effect here
 
   static Environment from_process();

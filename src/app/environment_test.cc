@@ -24,6 +24,18 @@ TEST(Environment, test_hooks_are_read) {
       read_environment({"SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1"}).allow_longer_context);
 }
 
+TEST(Environment, simulated_acceptance_is_read) {
+  const auto environment =
+      read_environment({"SGLANG_SIMULATE_ACC_LEN=3.5", "SGLANG_SIMULATE_ACC_METHOD=multinomial",
+                        "SGLANG_SIMULATE_ACC_TOKEN_MODE=fixed"});
+  EXPECT_EQ(environment.simulate_acc_len, "3.5");
+  EXPECT_EQ(environment.simulate_acc_method, "multinomial");
+  ASSERT_EQ(environment.notes.size(), 1U);
+  EXPECT_EQ(environment.notes[0],
+            "environment variable SGLANG_SIMULATE_ACC_TOKEN_MODE has no effect here: simulated "
+            "texts are made of the drafts themselves");
+}
+
 TEST(Environment, other_variables_of_sglang_give_a_note_each) {
   const auto notes =
       read_environment({"SGLANG_ENABLE_SPEC_V2=True", "SGLANG_NEW=1", "PATH=/bin", "broken"}).notes;

@@ -46,7 +46,17 @@ ModelHost::ModelHost(const Options& options) : pool_(options.threads) {
   runner_ = std::make_unique<Runner>(*ops_, *decoder_, config.total_tokens / kPageTokens);
   drafter_ =
       make_drafter(*ops_, std::move(draft_model_), tree_shape_, config.total_tokens / kPageTokens);
-  engine_ = std::make_unique<Engine>(config, *ops_, *runner_, *drafter_);
+  TargetModel* target = runner_.get();
+  if (options.simulation.length > 0) {
+    log_warning(
+        "Acceptance is simulated: {} tokens per step, whatever the model says. ALL ANSWERS ARE "
+        "WRONG, only their speed means something. To serve, leave out --simulate-acc-len and "
+        "SGLANG_SIMULATE_ACC_LEN.",
+        options.simulation.length);
+    simulated_ = std::make_unique<SimulatedAcceptance>(*runner_, options.simulation);
+    target = simulated_.get();
+  }
+  engine_ = std::make_unique<Engine>(config, *ops_, *target, *drafter_);
 
   const double half = gigabytes(kv_bytes()) / 2;
   log_info("KV Cache is allocated. #tokens: {}, K size: {:.2f} GB, V size: {:.2f} GB",

@@ -54,6 +54,7 @@ class ModelHost {
   TreeShape tree_shape_;
   bool drafts_ = false;
   std::unique_ptr<Runner> runner_;
+  std::unique_ptr<TargetModel> simulated_;  // stands before the runner where there is one
   std::unique_ptr<Drafter> drafter_;
   std::unique_ptr<Engine> engine_;
 };

@@ -1,5 +1,7 @@
 #include "app/options.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <random>
@@ -165,6 +167,34 @@ DraftOptions draft_options(const FlagValues& values, const LoadOptions& target,
   return draft;
 }
 
+// The flags, else SGLang's variables, of which lengths of 0 and below mean "off".
+AcceptanceSimulation acceptance_simulation(const FlagValues& values,
+                                           const Environment& environment) {
+  AcceptanceSimulation simulation;
+  std::string method = values.text("--simulate-acc-method");
+  if (const auto length = values.number("--simulate-acc-len")) {
+    if (*length < 1)
+      throw UsageError("--simulate-acc-len: expected at least 1, found " +
+                       values.text("--simulate-acc-len"));
+    simulation.length = *length;
+  } else if (!environment.simulate_acc_len.empty()) {
+    char* end = nullptr;
+    simulation.length = std::max(0.0, std::strtod(environment.simulate_acc_len.c_str(), &end));
+    if (*end != '\0')
+      throw UsageError({.what = "SGLANG_SIMULATE_ACC_LEN",
+                        .expected = "a number",
+                        .found = "'" + environment.simulate_acc_len + "'"});
+    if (!environment.simulate_acc_method.empty()) method = environment.simulate_acc_method;
+  }
+  if (method != "match-expected" && method != "multinomial")
+    throw UsageError({.what = "SGLANG_SIMULATE_ACC_METHOD",
+                      .expected = "match-expected or multinomial",
+                      .found = "'" + method + "'"});
+  simulation.method = method == "multinomial" ? AcceptanceSimulation::Method::kMultinomial
+                                              : AcceptanceSimulation::Method::kMatchExpected;
+  return simulation;
+}
+
 bool has_flag(const FlagTable& table, std::string_view name) {
   for (const auto& group : table)
     for (const auto& flag : group.flags)
@@ -222,6 +252,7 @@ Options resolve_options(const FlagValues& values, const Environment& environment
         "Max running requests is reset to 48 for speculative decoding. You can override this by "
         "explicitly setting --max-running-requests.");
   }
+  options.simulation = acceptance_simulation(values, environment);
   options.server = server_config(values, options.load);
   if (has_flag(values.table(), "--port")) {
     fill_http(values, options.server);

@@ -14,6 +14,7 @@
 #include "backend/backend.h"
 #include "base/log.h"
 #include "engine/engine.h"
+#include "engine/simulated_acceptance.h"
 #include "server/server_config.h"
 #include "spec/draft_options.h"
 
@@ -43,6 +44,7 @@ struct Options {
   BackendConfig backend;
   int threads = 0;      // 0: usable cores
   DraftOptions draft;   // folder resolved
+  AcceptanceSimulation simulation;
   EngineConfig engine;  // total_tokens and context_length still open
   ServerConfig server;  // what depends on the checkpoint still open
   LogLevel log_level = LogLevel::kInfo;

@@ -111,6 +111,9 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
       {{"--speculative-draft-window-size", "512"}, [](auto& o) { return o.draft.window == 512; }},
       {{"--speculative-token-map", "/etc/hostname", "--speculative-algo", "EAGLE"},
        [](auto& o) { return o.draft.token_map == "/etc/hostname"; }},
+      {{"--simulate-acc-len", "3.5"}, [](auto& o) { return o.simulation.length == 3.5; }},
+      {{"--simulate-acc-method", "multinomial"},
+       [](auto& o) { return o.simulation.method == AcceptanceSimulation::Method::kMultinomial; }},
   };
   const auto plain = resolve({});
   std::size_t supported = 0;
@@ -256,6 +259,23 @@ TEST(Options, a_head_that_comes_with_the_target_needs_no_folder) {
   EXPECT_EQ(options.draft.algorithm, "EAGLE");
   EXPECT_EQ(options.draft.folder, "");
   EXPECT_EQ(options.draft.target_folder, options.load.model_folder);
+}
+
+TEST(Options, acceptance_is_simulated_by_sglangs_variables_too) {
+  Environment environment;
+  environment.simulate_acc_len = "-1";
+  EXPECT_EQ(resolve({}, environment).simulation.length, 0.0);
+  environment.simulate_acc_len = "2.5";
+  environment.simulate_acc_method = "multinomial";
+  EXPECT_EQ(resolve({}, environment).simulation.length, 2.5);
+  EXPECT_EQ(resolve({}, environment).simulation.method, AcceptanceSimulation::Method::kMultinomial);
+  EXPECT_EQ(resolve({"--simulate-acc-len", "4"}, environment).simulation.length, 4.0);
+  environment.simulate_acc_method = "poisson";
+  EXPECT_THROW(resolve({}, environment), UsageError);
+  environment.simulate_acc_len = "2,5";
+  EXPECT_THROW(resolve({}, environment), UsageError);
+  EXPECT_NE(usage_error({"--simulate-acc-len", "0.5"}).find("expected at least 1, found 0.5"),
+            std::string::npos);
 }
 
 }  // namespace
