@@ -25,7 +25,7 @@ struct MethodResult {
 // Tokens that a step yields on average, the bonus included.
 double accept_length(const MethodResult& result);
 double tokens_per_second(const MethodResult& result);  // of the median repeat
-// The median over repeats of plain's seconds over this method's.
+// The median over repeats of this method's tokens per second over plain's.
 double speed_up(const MethodResult& result, const MethodResult& plain);
 
 std::string format_results(const std::vector<MethodResult>& results);

@@ -42,6 +42,8 @@ ServerConfig complete(const Options& options, const ModelHost& host, const Token
   server.kv_bytes = host.kv_bytes();
   set_server_arg(server.server_args, "context_length", std::to_string(server.context_length));
   if (const auto shape = host.tree_shape()) {
+    server.draft_steps = shape->steps;
+    server.draft_nodes = shape->nodes;
     set_server_arg(server.server_args, "speculative_num_steps", std::to_string(shape->steps));
     set_server_arg(server.server_args, "speculative_eagle_topk", std::to_string(shape->topk));
     set_server_arg(server.server_args, "speculative_num_draft_tokens",

@@ -78,6 +78,9 @@ struct Metrics::State {
   Gauge& accept_length = gauge("spec_accept_length",
                                "Tokens that a verification yields on average, the bonus included.");
   Gauge& accept_rate = gauge("spec_accept_rate", "Accepted drafts as a share of proposed ones.");
+  Gauge& draft_steps = gauge("spec_num_steps", "Levels of the draft trees.");
+  Gauge& draft_nodes =
+      gauge("spec_num_draft_tokens", "Nodes of a draft tree, the last token of the text included.");
 
   Counter& prompt_tokens = counter("prompt_tokens_total", "Number of prefill tokens processed.");
   Counter& generation_tokens =
@@ -102,7 +105,12 @@ struct Metrics::State {
       histogram("generation_tokens_histogram", "Histogram of generation token length.", kTokens);
 };
 
-Metrics::Metrics(const std::string& model_name) : state_(std::make_unique<State>(model_name)) {}
+Metrics::Metrics(const ServerConfig& config)
+    : state_(std::make_unique<State>(config.served_model_name)) {
+  state_->draft_steps.Set(config.draft_steps);
+  state_->draft_nodes.Set(config.draft_nodes);
+}
+
 Metrics::~Metrics() = default;
 
 void Metrics::observe_first_token(double seconds) { state_->first_token.Observe(seconds); }

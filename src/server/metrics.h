@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/engine_port.h"
+#include "server/server_config.h"
 
 namespace foretoken {
 
@@ -21,7 +22,7 @@ struct FinishedChoice {
 
 class Metrics {
  public:
-  explicit Metrics(const std::string& model_name);
+  explicit Metrics(const ServerConfig& config);
   ~Metrics();
 
   void observe_first_token(double seconds);

@@ -40,6 +40,8 @@ struct ServerConfig {
   bool log_requests = false;
   int log_requests_level = 2;
   bool enable_metrics = false;
+  int draft_steps = 0;  // levels of the draft trees; 0: nothing is drafted
+  int draft_nodes = 0;  // of a draft tree, root included
   bool enable_cache_report = false;
   bool incremental_streaming_output = false;
   bool stream_include_usage = false;  // --stream-response-default-include-usage

@@ -44,7 +44,7 @@ struct ServerContext {
         engine(engine_port),
         tokenizer(text_tokenizer),
         chat_template(text_template),
-        metrics(server_config.served_model_name) {}
+        metrics(server_config) {}
 
   // The seed of a request that names none.
   std::uint64_t next_seed() { return mix_seed(config.random_seed, seeds_.fetch_add(1)); }

@@ -176,6 +176,53 @@ class CliTest(unittest.TestCase):
         self.assertEqual(len(answers[0]), 8)
         self.assertEqual(answers, [answers[0]] * len(answers))
 
+    DRAFTS = ["--speculative-algorithm", "STANDALONE", "--speculative-num-steps", "4",
+              "--speculative-eagle-topk", "1", "--speculative-num-draft-tokens", "5"]
+
+    def test_acceptance_is_reported_everywhere(self):
+        params = {"max_new_tokens": 31, "temperature": 0, "ignore_eos": True}
+        flags = [*self.DRAFTS, "--speculative-draft-model-path", self.model, "--simulate-acc-len", "3",
+                 "--enable-metrics", "--decode-log-interval", "5"]
+        with self.server(*flags) as (url, process):
+            meta = self.generate(url, sampling_params=params)["meta_info"]
+            info = json.load(urllib.request.urlopen(url + "/get_server_info"))
+            metrics = urllib.request.urlopen(url + "/metrics").read().decode()
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(30), 0)
+            log = process.log()
+        # One token ends the prompt, then 10 steps yield 3 each; the last may draft 2 tokens only.
+        self.assertEqual(meta["spec_verify_ct"], 10)
+        self.assertEqual(meta["spec_accept_length"], 3.1)
+        for name in ["spec_num_correct_drafts", "spec_accepted_drafts", "spec_accept_token_num"]:
+            self.assertEqual(meta[name], 20)
+        for name in ["spec_num_proposed_drafts", "spec_proposed_drafts", "spec_draft_token_num"]:
+            self.assertEqual(meta[name], 38)
+        for name in ["spec_correct_drafts_histogram", "spec_accept_histogram"]:
+            self.assertEqual(meta[name], [0, 0, 10])
+        self.assertAlmostEqual(meta["spec_accept_rate"], 20 / 38)
+        self.assertEqual(info["internal_states"][0]["avg_spec_accept_length"], 3.0)
+        self.assertRegex(metrics, r"sglang:spec_accept_length\{.*\} 3\n")
+        self.assertRegex(metrics, r"sglang:spec_num_steps\{.*\} 4\n")
+        self.assertRegex(metrics, r"sglang:spec_num_draft_tokens\{.*\} 5\n")
+        self.assertRegex(log, r"Decode batch, .*, accept len: 3\.00, accept rate: 0\.5\d, gen throughput")
+        self.assertEqual(len(re.findall("WARNING: Acceptance is simulated: 3 tokens", log)), 1)
+
+    def test_what_is_drafted_shows_in_the_counters_only(self):
+        params = {"max_new_tokens": 30, "temperature": 0, "ignore_eos": True}
+        with self.server() as (url, _):
+            plain = self.generate(url, sampling_params=params)
+        with self.server(*self.DRAFTS, "--speculative-draft-model-path", self.model) as (url, _):
+            drafted = self.generate(url, sampling_params=params)
+            short = self.generate(url, sampling_params={**params, "max_new_tokens": 1})["meta_info"]
+        self.assertEqual(drafted["output_ids"], plain["output_ids"])
+        meta = drafted["meta_info"]
+        self.assertEqual(meta["completion_tokens"], 1 + meta["spec_verify_ct"] + meta["spec_accepted_drafts"])
+        histogram = meta["spec_accept_histogram"]
+        self.assertEqual(sum(histogram), meta["spec_verify_ct"])
+        self.assertEqual(sum(k * n for k, n in enumerate(histogram)), meta["spec_accepted_drafts"])
+        for without in [plain["meta_info"], short]:
+            self.assertEqual([name for name in without if name.startswith("spec_")], [])
+
     def test_a_hub_id_is_found_in_the_cache_of_the_environment(self):
         with tempfile.TemporaryDirectory() as home:
             repository = pathlib.Path(home, "hub", "models--owner--name")
