@@ -349,7 +349,7 @@ TEST_F(ChatTest, a_failure_before_the_first_token_is_an_error_status) {
 TEST_F(ChatTest, a_failure_in_a_stream_is_an_error_event) {
   engine.failure = Finish{FinishReason::kDeadline, kNoToken, "too late"};
   // Late enough for the first token to be under way, else the failure is an error status.
-  engine.failure_after = 50;
+  engine.failure_after = 10;
   engine.pace = std::chrono::milliseconds(10);
   start();
   const auto chunks = stream("");
