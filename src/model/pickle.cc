@@ -19,7 +19,54 @@ constexpr std::size_t kMaxIntegerBytes = 64;
 constexpr PickleId kMark = ~PickleId{0};  // on the stack: where a group begins
 constexpr std::string_view kOrderedDict = "collections OrderedDict";
 
-// The stack machine of the pickle format. Names of opcodes are those of Python's pickletools.
+// The opcodes of the format that torch.save uses, by the names of Python's pickletools.
+enum Opcode : std::uint8_t {
+  kOpNone = 'N',
+  kOpNewTrue = 0x88,
+  kOpNewFalse = 0x89,
+  kOpBinInt = 'J',
+  kOpBinInt1 = 'K',
+  kOpBinInt2 = 'M',
+  kOpLong1 = 0x8a,
+  kOpLong4 = 0x8b,
+  kOpBinFloat = 'G',
+  kOpShortBinString = 'U',
+  kOpShortBinUnicode = 0x8c,
+  kOpBinString = 'T',
+  kOpBinUnicode = 'X',
+  kOpBinUnicode8 = 0x8d,
+  kOpGlobal = 'c',
+  kOpEmptyTuple = ')',
+  kOpEmptyList = ']',
+  kOpEmptyDict = '}',
+  kOpTuple = 't',
+  kOpList = 'l',
+  kOpTuple1 = 0x85,
+  kOpTuple2 = 0x86,
+  kOpTuple3 = 0x87,
+  kOpAppend = 'a',
+  kOpAppends = 'e',
+  kOpSetItem = 's',
+  kOpSetItems = 'u',
+  kOpProto = 0x80,
+  kOpFrame = 0x95,
+  kOpMark = '(',
+  kOpPop = '0',
+  kOpPopMark = '1',
+  kOpDup = '2',
+  kOpBinPut = 'q',
+  kOpLongBinPut = 'r',
+  kOpMemoize = 0x94,
+  kOpBinGet = 'h',
+  kOpLongBinGet = 'j',
+  kOpBinPersId = 'Q',
+  kOpStackGlobal = 0x93,
+  kOpReduce = 'R',
+  kOpBuild = 'b',
+  kOpStop = '.',
+};
+
+// The stack machine of the pickle format.
 class PickleMachine {
  public:
   PickleMachine(std::span<const std::byte> bytes, std::span<const std::string_view> callables,
@@ -45,148 +92,151 @@ class PickleMachine {
   // Opcodes that push one value read from the bytes.
   bool step_value(std::uint8_t opcode) {
     switch (opcode) {
-      case 'N':
+      case kOpNone:
         push({});
-        return true;  // NONE
-      case 0x88:
+        break;
+      case kOpNewTrue:
         push({.kind = Kind::kBool, .integer = 1});
-        return true;  // NEWTRUE
-      case 0x89:
+        break;
+      case kOpNewFalse:
         push({.kind = Kind::kBool});
-        return true;  // NEWFALSE
-      case 'J':
+        break;
+      case kOpBinInt:
         push_integer(static_cast<std::int32_t>(take_little_endian(4)));
-        return true;  // BININT
-      case 'K':
+        break;
+      case kOpBinInt1:
         push_integer(static_cast<std::int64_t>(take_little_endian(1)));
-        return true;  // BININT1
-      case 'M':
+        break;
+      case kOpBinInt2:
         push_integer(static_cast<std::int64_t>(take_little_endian(2)));
-        return true;  // BININT2
-      case 0x8a:
+        break;
+      case kOpLong1:
         push_long(take_little_endian(1));
-        return true;  // LONG1
-      case 0x8b:
+        break;
+      case kOpLong4:
         push_long(take_little_endian(4));
-        return true;  // LONG4
-      case 'G':
+        break;
+      case kOpBinFloat:
         push_float();
-        return true;  // BINFLOAT
-      case 'U':       // SHORT_BINSTRING
-      case 0x8c:
+        break;
+      case kOpShortBinString:
+      case kOpShortBinUnicode:
         push_text(take_little_endian(1));
-        return true;  // SHORT_BINUNICODE
-      case 'T':       // BINSTRING
-      case 'X':
+        break;
+      case kOpBinString:
+      case kOpBinUnicode:
         push_text(take_little_endian(4));
-        return true;  // BINUNICODE
-      case 0x8d:
+        break;
+      case kOpBinUnicode8:
         push_text(take_little_endian(8));
-        return true;  // BINUNICODE8
-      case 'c': {     // GLOBAL
+        break;
+      case kOpGlobal: {
         const std::string module = take_line();
         push_global(module, take_line());
-        return true;
+        break;
       }
       default:
         return false;
     }
+    return true;
   }
 
   // Opcodes that make or fill containers.
   bool step_container(std::uint8_t opcode) {
     switch (opcode) {
-      case ')':
+      case kOpEmptyTuple:
         push({.kind = Kind::kTuple});
-        return true;  // EMPTY_TUPLE
-      case ']':
+        break;
+      case kOpEmptyList:
         push({.kind = Kind::kList});
-        return true;  // EMPTY_LIST
-      case '}':
+        break;
+      case kOpEmptyDict:
         push({.kind = Kind::kDict});
-        return true;  // EMPTY_DICT
-      case 't':
+        break;
+      case kOpTuple:
         push({.kind = Kind::kTuple, .items = pop_to_mark()});
-        return true;  // TUPLE
-      case 'l':
+        break;
+      case kOpList:
         push({.kind = Kind::kList, .items = pop_to_mark()});
-        return true;  // LIST
-      case 0x85:      // TUPLE1
-      case 0x86:      // TUPLE2
-      case 0x87:
+        break;
+      case kOpTuple1:
+      case kOpTuple2:
+      case kOpTuple3:
         push({.kind = Kind::kTuple, .items = pop_many(opcode - 0x84U)});
-        return true;
-      case 'a':
+        break;
+      case kOpAppend:
         extend(Kind::kList, pop_many(1));
-        return true;  // APPEND
-      case 'e':
+        break;
+      case kOpAppends:
         extend(Kind::kList, pop_to_mark());
-        return true;  // APPENDS
-      case 's':
+        break;
+      case kOpSetItem:
         extend(Kind::kDict, pop_many(2));
-        return true;  // SETITEM
-      case 'u':
+        break;
+      case kOpSetItems:
         extend(Kind::kDict, pop_to_mark());
-        return true;  // SETITEMS
+        break;
       default:
         return false;
     }
+    return true;
   }
 
   // Opcodes of calls, the memo and the stack itself.
   bool step_stack(std::uint8_t opcode) {
     switch (opcode) {
-      case 0x80:
+      case kOpProto:
         check_protocol(take_little_endian(1));
-        return true;  // PROTO
-      case 0x95:
+        break;
+      case kOpFrame:
         take_little_endian(8);
-        return true;  // FRAME: a hint for reads
-      case '(':
+        break;  // a hint for reads
+      case kOpMark:
         stack_.push_back(kMark);
-        return true;  // MARK
-      case '0':
+        break;
+      case kOpPop:
         pop();
-        return true;  // POP
-      case '1':
+        break;
+      case kOpPopMark:
         pop_to_mark();
-        return true;  // POP_MARK
-      case '2':
+        break;
+      case kOpDup:
         stack_.push_back(top());
-        return true;  // DUP
-      case 'q':
+        break;
+      case kOpBinPut:
         memo_[take_little_endian(1)] = top();
-        return true;  // BINPUT
-      case 'r':
+        break;
+      case kOpLongBinPut:
         memo_[take_little_endian(4)] = top();
-        return true;  // LONG_BINPUT
-      case 0x94:
+        break;
+      case kOpMemoize:
         memo_[memo_.size()] = top();
-        return true;  // MEMOIZE
-      case 'h':
+        break;
+      case kOpBinGet:
         push_memo(take_little_endian(1));
-        return true;  // BINGET
-      case 'j':
+        break;
+      case kOpLongBinGet:
         push_memo(take_little_endian(4));
-        return true;  // LONG_BINGET
-      case 'Q':
+        break;
+      case kOpBinPersId:
         push({.kind = Kind::kPersistentId, .items = pop_many(1)});
-        return true;  // BINPERSID
-      case 0x93:
+        break;
+      case kOpStackGlobal:
         stack_global();
-        return true;  // STACK_GLOBAL
-      case 'R':
+        break;
+      case kOpReduce:
         call();
-        return true;  // REDUCE
-      case 'b':
+        break;
+      case kOpBuild:
         build();
-        return true;  // BUILD
-      case '.':
+        break;
+      case kOpStop:
         finish();
-        return true;  // STOP
+        break;
       default:
         return false;
     }
+    return true;
   }
 
   [[noreturn]] void fail(std::string what, std::string expected = {},
