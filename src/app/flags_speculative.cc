@@ -61,6 +61,11 @@ FlagGroup speculative_flags() {
            .kind = kInteger,
            .text = "nodes verified in one step, the last token of the text included",
            .default_note = "computed"},
+          {.names = {"--draft-budget"},
+           .text =
+               "auto: trees of as many nodes as pay, by measured cost; full: of all nodes, always",
+           .default_value = "auto",
+           .choices = {"auto", "full"}},
           {.names = {"--simulate-acc-len"},
            .kind = kNumber,
            .text = "benchmarks only, answers become wrong: accept so many tokens per step",

@@ -140,6 +140,8 @@ DraftOptions draft_options(const FlagValues& values, const LoadOptions& target,
   draft.steps = bounded(values, "--speculative-num-steps", 1);
   draft.topk = bounded(values, "--speculative-eagle-topk", 1);
   draft.nodes = bounded(values, "--speculative-num-draft-tokens", 2);
+  draft.budget =
+      values.text("--draft-budget") == "full" ? TreeBudget::kFull : TreeBudget::kMeasured;
   if (const auto window = values.integer("--speculative-draft-window-size")) {
     if (*window <= 0)
       throw UsageError(

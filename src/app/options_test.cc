@@ -108,6 +108,7 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
       {{"--speculative-num-steps", "3"}, [](auto& o) { return o.draft.steps == 3; }},
       {{"--speculative-eagle-topk", "4"}, [](auto& o) { return o.draft.topk == 4; }},
       {{"--speculative-num-draft-tokens", "5"}, [](auto& o) { return o.draft.nodes == 5; }},
+      {{"--draft-budget", "full"}, [](auto& o) { return o.draft.budget == TreeBudget::kFull; }},
       {{"--speculative-draft-window-size", "512"}, [](auto& o) { return o.draft.window == 512; }},
       {{"--speculative-token-map", "/etc/hostname", "--speculative-algo", "EAGLE"},
        [](auto& o) { return o.draft.token_map == "/etc/hostname"; }},

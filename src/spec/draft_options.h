@@ -11,6 +11,9 @@
 
 namespace foretoken {
 
+// How many nodes a tree gets: as many as pay on this machine and this text, or all of its shape.
+enum class TreeBudget { kMeasured, kFull };
+
 struct DraftOptions {
   std::string algorithm;                  // canonical, see algorithm_named; empty: no drafts
   std::string folder;                     // of the draft model; empty: none was given
@@ -18,7 +21,8 @@ struct DraftOptions {
   ModelOptions load;                      // of the draft model
   std::optional<int> steps, topk, nodes;  // absent: chosen
   std::optional<int> window;              // positions that the draft model sees; absent: all
-  std::string token_map;                  // file of the tokens that are drafted; empty: all are
+  TreeBudget budget = TreeBudget::kMeasured;
+  std::string token_map;  // file of the tokens that are drafted; empty: all are
 };
 
 // The canonical name of an algorithm, empty for none: NEXTN is EAGLE with a head that comes with

@@ -11,6 +11,7 @@
 #include "model/head_weights.h"
 #include "model/standalone_draft.h"
 #include "model/token_map.h"
+#include "spec/controller.h"
 #include "spec/model_drafter.h"
 
 namespace foretoken {
@@ -132,10 +133,12 @@ std::size_t draft_bytes_per_page(const DraftModel& model) {
 }
 
 std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> model,
-                                      const TreeShape& shape, int num_pages) {
+                                      const TreeShape& shape, int num_pages, TreeBudget budget) {
   if (!model) return make_null_drafter();
   model->allocate_kv(num_pages);
-  return std::make_unique<ModelDrafter>(ops, std::move(model), shape, num_pages);
+  auto drafter = std::make_unique<ModelDrafter>(ops, std::move(model), shape, num_pages);
+  if (budget == TreeBudget::kFull) return drafter;
+  return std::make_unique<Controller>(std::move(drafter));
 }
 
 }  // namespace foretoken

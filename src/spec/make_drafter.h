@@ -21,6 +21,6 @@ std::size_t draft_bytes_per_page(const DraftModel& model);
 
 // model: what load_draft_model gave.
 std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> model,
-                                      const TreeShape& shape, int num_pages);
+                                      const TreeShape& shape, int num_pages, TreeBudget budget);
 
 }  // namespace foretoken

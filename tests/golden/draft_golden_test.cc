@@ -84,7 +84,8 @@ class Proposing {
     auto model =
         std::make_unique<Recorded>(load_draft_model(*ops_, *decoder_, options_), result.logits);
     const TreeShape shape{.steps = 2, .topk = kTopk, .nodes = 1 + kTopk + kTopk * kTopk};
-    const auto drafter = make_drafter(*ops_, std::move(model), shape, 2 * kPages);
+    const auto drafter =
+        make_drafter(*ops_, std::move(model), shape, 2 * kPages, TreeBudget::kFull);
     slot_ = 0;
     drafter->open(slot_, draft_.tokens);
     Runner runner(*ops_, *decoder_, 2 * kPages);
