@@ -23,6 +23,7 @@ struct AcceptOptions {
   std::string checkpoints = "models";
   std::string model;
   std::vector<std::string> methods;
+  std::vector<std::string> budgets = {"full", "auto"};
   std::string prompts = "bench/prompts/demo.jsonl";
   int max_new_tokens = 128;
   int max_turns = 1;
@@ -43,6 +44,11 @@ std::optional<int> parse(int argc, char** argv, AcceptOptions& options) {
                  "NAME=FLAGS, as `foretoken serve` takes them; may be repeated")
       ->needs("--model")
       ->allow_extra_args(false);
+  app.add_option("--draft-budget", options.budgets,
+                 "full: trees of all nodes; auto: of as many as pay; each method runs with each")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"full", "auto"}))
+      ->capture_default_str();
   app.add_option("--prompts", options.prompts, "JSONL in MT-bench's layout: {\"turns\": [...]}")
       ->capture_default_str();
   app.add_option("--max-new-tokens", options.max_new_tokens)
@@ -162,8 +168,10 @@ int accept_command(int argc, char** argv) {
   auto prompts = read_prompts(options.prompts);
   if (options.limit > 0 && prompts.size() > static_cast<std::size_t>(options.limit))
     prompts.resize(static_cast<std::size_t>(options.limit));
-  const auto methods = options.model.empty() ? demo_methods(options.checkpoints)
-                                             : methods_of(options.model, options.methods);
+  const auto methods =
+      with_budgets(options.model.empty() ? demo_methods(options.checkpoints)
+                                         : methods_of(options.model, options.methods),
+                   options.budgets);
   std::vector<MethodResult> results(methods.size());
   Race(options, open_lanes(methods, options, results)).run(prompts);
   fmt::print("{}", format_results(results));

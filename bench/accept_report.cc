@@ -11,12 +11,12 @@ namespace {
 
 std::string format_row(const MethodResult& result, const std::vector<MethodResult>& all) {
   if (!result.skipped.empty())
-    return fmt::format("{:<20} skipped: {}\n", result.name, result.skipped);
+    return fmt::format("{:<24} skipped: {}\n", result.name, result.skipped);
   const auto plain = std::ranges::find_if(
       all, [&](const MethodResult& r) { return r.is_plain && r.model == result.model; });
   const double proposed = static_cast<double>(std::max(result.proposed_drafts, 1L));
   return fmt::format(
-      "{:<20} {:>8.2f} {:>8.2f} {:>10.1f} {:>8.2f}  {}\n", result.name, accept_length(result),
+      "{:<24} {:>8.2f} {:>8.2f} {:>10.1f} {:>8.2f}  {}\n", result.name, accept_length(result),
       static_cast<double>(result.accepted_drafts) / proposed, tokens_per_second(result),
       plain == all.end() ? 0.0 : speed_up(result, *plain),
       result.is_plain
@@ -47,7 +47,7 @@ double speed_up(const MethodResult& result, const MethodResult& plain) {
 }
 
 std::string format_results(const std::vector<MethodResult>& results) {
-  std::string text = fmt::format("{:<20} {:>8} {:>8} {:>10} {:>8}  {}\n", "method", "accept",
+  std::string text = fmt::format("{:<24} {:>8} {:>8} {:>10} {:>8}  {}\n", "method", "accept",
                                  "rate", "tokens/s", "x plain", "texts against plain");
   for (const MethodResult& result : results) text += format_row(result, results);
   return text;

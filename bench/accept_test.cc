@@ -55,6 +55,13 @@ TEST(DraftMethods, a_method_is_a_name_and_flags) {
   EXPECT_THROW(methods_of("folder", {"--a"}), Error);
 }
 
+TEST(DraftMethods, each_that_drafts_runs_with_each_budget) {
+  const auto methods = with_budgets(methods_of("folder", {"mine=--a"}), {"full", "auto"});
+  ASSERT_EQ(methods.size(), 3U);
+  EXPECT_EQ(methods[1].name, "mine, full");
+  EXPECT_THAT(methods[2].flags, ElementsAre("--a", "--draft-budget", "auto"));
+}
+
 TEST(DraftMethods, what_is_missing_is_named) {
   for (const DraftMethod& method : demo_methods("/none"))
     EXPECT_THAT(missing_for(method), HasSubstr("/none/demo"));
@@ -75,8 +82,9 @@ TEST(AcceptReport, ratios_are_to_plain_decoding_of_the_same_model_and_repeat) {
   eagle.answers = 9;
   const MethodResult skipped{.name = "lost", .model = "m", .skipped = "there is no m"};
   const std::string text = format_results({plain, eagle, skipped});
-  EXPECT_THAT(text, HasSubstr("eagle                    2.50     0.50      100.0     4.00  3 of 9 "
-                              "DIFFER"));
+  EXPECT_THAT(text,
+              HasSubstr("eagle                        2.50     0.50      100.0     4.00  3 of 9 "
+                        "DIFFER"));
   EXPECT_THAT(text, HasSubstr("skipped: there is no m"));
 }
 

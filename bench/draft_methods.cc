@@ -76,6 +76,21 @@ std::vector<DraftMethod> methods_of(const std::string& model,
   return methods;
 }
 
+std::vector<DraftMethod> with_budgets(const std::vector<DraftMethod>& methods,
+                                      const std::vector<std::string>& budgets) {
+  std::vector<DraftMethod> all;
+  for (const DraftMethod& method : methods) {
+    if (!method.drafts()) all.push_back(method);
+    for (const std::string& budget : budgets) {
+      if (!method.drafts()) break;
+      DraftMethod& variant = all.emplace_back(method);
+      variant.name += ", " + budget;
+      variant.flags.insert(variant.flags.end(), {"--draft-budget", budget});
+    }
+  }
+  return all;
+}
+
 std::string missing_for(const DraftMethod& method) {
   std::error_code ignored;
   for (const std::string& path : method.needs)
