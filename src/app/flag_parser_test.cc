@@ -111,10 +111,11 @@ TEST(FlagParser, choices_are_checked) {
 }
 
 TEST(FlagParser, refused_flags_are_gathered_under_their_reason) {
-  EXPECT_EQ(usage_error({"--speculative-adaptive", "--tp", "2", "--speculative-adaptive-config", "3"}),
-            "--speculative-adaptive, --speculative-adaptive-config 3: not supported yet: drafts by this "
-            "method (the answers would be the same without these flags); "
-            "--tp-size 2: not supported yet: the model runs on one device");
+  EXPECT_EQ(
+      usage_error({"--speculative-adaptive", "--tp", "2", "--speculative-adaptive-config", "3"}),
+      "--speculative-adaptive, --speculative-adaptive-config 3: not supported yet: drafts by this "
+      "method (the answers would be the same without these flags); "
+      "--tp-size 2: not supported yet: the model runs on one device");
 }
 
 TEST(FlagParser, flags_without_effect_give_one_note_each) {

@@ -42,8 +42,8 @@ struct Options {
   LoadOptions load;
   MemoryOptions memory;
   BackendConfig backend;
-  int threads = 0;      // 0: usable cores
-  DraftOptions draft;   // folder resolved
+  int threads = 0;     // 0: usable cores
+  DraftOptions draft;  // folder resolved
   AcceptanceSimulation simulation;
   EngineConfig engine;  // total_tokens and context_length still open
   ServerConfig server;  // what depends on the checkpoint still open

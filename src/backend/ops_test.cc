@@ -118,7 +118,8 @@ TEST(Rows, copy_rows) {
           back.push_back(static_cast<std::int32_t>(a.dim(0) - 1 - r));
         }
         ops.copy_rows(a, forth, out, back);
-        ops.copy_rows(b, {back.data(), 1}, out, {forth.data(), 1});
+        const Tensor narrow(b.f32(), DType::kF32, {a.dim(0), a.dim(1)});
+        ops.copy_rows(narrow, {back.data(), 1}, out, {forth.data(), 1});
       },
       0.0);
 }
