@@ -106,7 +106,7 @@ void read_eagle(const JsonFields& fields, HeadConfig& head) {
 
 // The architecture of the decoder that the head's layers belong to.
 std::string layer_architecture(const std::string& architecture) {
-  for (const char* name : {"Qwen2", "Qwen3", "Mistral"})
+  for (const char* name : {"Qwen2", "Qwen3", "Mistral", "MiMo"})
     if (contains(architecture, name)) return std::string(name) + "ForCausalLM";
   return "LlamaForCausalLM";
 }
@@ -205,19 +205,19 @@ HeadConfig read_head_config(const std::string& folder, HeadFamily family,
 }
 
 std::optional<HeadConfig> find_mtp_head(const std::vector<std::string>& names,
-                                        const ModelConfig& target) {
-  const std::array known{mimo_head(), nextn_head(target.layers), qwen_mtp_head()};
+                                        const ModelConfig& config) {
+  const std::array known{mimo_head(), nextn_head(config.layers), qwen_mtp_head()};
   auto found = std::find_if(known.begin(), known.end(), [&](const HeadConfig& head) {
     return std::ranges::count(names, head.join_name + ".weight") > 0;
   });
-  if (names.empty() && target.mtp_layers > 0)
-    found = known.begin() + (target.architecture == "MiMoForCausalLM" ? 0 : 1);
+  if (names.empty() && config.mtp_layers > 0)
+    found = known.begin() + (config.architecture == "MiMoForCausalLM" ? 0 : 1);
   if (found == known.end()) return std::nullopt;
   HeadConfig head = *found;
-  head.layer = target;
+  head.layer = config;
   head.layer.layers = 1;
   head.layer.layer_window.clear();
-  head.target_hidden = target.hidden;
+  head.target_hidden = config.hidden;
   head.taps.last_hidden = true;
   head.input_norm = head.layer_prefix(0) + "input_layernorm";
   return head;

@@ -47,16 +47,16 @@ std::unique_ptr<DraftModel> load_standalone(Ops& ops, const Decoder& target,
                                            target.config().vocab);
 }
 
-// An MTP head among the tensors of a checkpoint; null: there is none.
+// An MTP head among the tensors of a checkpoint of a model with this config; null: there is none.
 std::unique_ptr<DraftModel> make_mtp_head(Ops& ops, const Decoder& target,
-                                          const DraftOptions& options,
+                                          const DraftOptions& options, const ModelConfig& config,
                                           const WeightSource& weights) {
-  const auto config = find_mtp_head(weights.names(), target.config());
-  if (!config) return nullptr;
-  if (target.config().mtp_layers > 1)
+  const auto head = find_mtp_head(weights.names(), config);
+  if (!head) return nullptr;
+  if (config.mtp_layers > 1)
     log_warning("The checkpoint has {} draft heads; the first drafts at every depth.",
-                target.config().mtp_layers);
-  return std::make_unique<HeadDraft>(ops, *config, weights, target, hot_tokens(target, options));
+                config.mtp_layers);
+  return std::make_unique<HeadDraft>(ops, *head, weights, target, hot_tokens(target, options));
 }
 
 // The head that came with the target. Its tensors lie among others that are no business of ours.
@@ -64,7 +64,8 @@ std::unique_ptr<DraftModel> load_own_head(Ops& ops, const Decoder& target,
                                           const DraftOptions& options) {
   ModelOptions load = options.load;
   load.show_progress = false;
-  auto head = make_mtp_head(ops, target, options, *open_weights(options.target_folder, load));
+  auto head = make_mtp_head(ops, target, options, target.config(),
+                            *open_weights(options.target_folder, load));
   if (head) return head;
   throw Error({.what = "the target's checkpoint carries no draft head",
                .where = "--speculative-draft-model-path",
@@ -82,7 +83,7 @@ std::unique_ptr<DraftModel> load_head(Ops& ops, const Decoder& target, const Dra
   auto weights = open_weights(options.folder, options.load);
   const auto names = weights->names();
   if (!is_eagle3 && !names.empty())
-    if (auto head = make_mtp_head(ops, target, options, *weights)) return head;
+    if (auto head = make_mtp_head(ops, target, options, config.layer, *weights)) return head;
   weights = head_weights(std::move(weights));
   if (!names.empty() && std::ranges::count(weights->names(), "norm.weight") > 0 &&
       std::ranges::count(weights->names(), "fc.weight") == 0 && !is_eagle3)

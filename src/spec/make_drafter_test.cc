@@ -65,6 +65,7 @@ TEST_F(MakeDrafter, each_algorithm_reads_what_it_needs_of_the_target) {
   EXPECT_EQ(load(with("EAGLE3", "heads/eagle3"))->taps().layer_inputs.size(), 3U);
   EXPECT_TRUE(load(with("EAGLE", ""), "mimo")->taps().last_hidden);
   EXPECT_TRUE(load(with("EAGLE", "targets/nextn"), "nextn")->taps().last_hidden);
+  EXPECT_TRUE(load(with("EAGLE", "targets/mimo"), "llama")->taps().last_hidden);
 }
 
 TEST_F(MakeDrafter, made_up_weights_need_no_files_but_the_config) {

@@ -20,6 +20,7 @@
 #include "invariance/tiny_models.h"
 #include "invariance/wrong_ops.h"
 #include "model/load.h"
+#include "spec/make_drafter.h"
 
 namespace foretoken {
 namespace {
@@ -32,7 +33,8 @@ struct Selection {
 };
 Selection selection;  // set by main before any test runs
 
-// Large models get the usual cell under each ISA and two random cells, with fewer requests.
+// Large models get the usual cell under each ISA and with each model that drafts, and two random
+// cells, with fewer requests.
 enum class Amount { kSweep, kFew };
 
 std::vector<std::uint64_t> selected_cells(const Matrix& matrix, Amount amount) {
@@ -43,6 +45,8 @@ std::vector<std::uint64_t> selected_cells(const Matrix& matrix, Amount amount) {
   } else {
     const auto sweep = amount == Amount::kSweep ? matrix.sweep() : matrix.isa_sweep();
     cells.insert(sweep.begin(), sweep.end());
+    const auto models = matrix.model_sweep();
+    if (amount == Amount::kFew) cells.insert(models.begin(), models.end());
     std::mt19937_64 random(selection.seed);
     const int num_random = amount == Amount::kSweep ? selection.random : 2;
     for (int i = 0; i < num_random; ++i) cells.insert(random() % matrix.num_cells());
@@ -102,13 +106,36 @@ INSTANTIATE_TEST_SUITE_P(Tiny, Invariance,
                            return std::get<0>(param.param).name + "_" + std::get<1>(param.param);
                          });
 
+// The demo model's own draft models, where they are there.
+std::unique_ptr<DraftModel> demo_head(Ops& ops, const Decoder& target, Proposer proposer) {
+  const std::string models = FORETOKEN_SOURCE_DIR "/models/";
+  DraftOptions options;
+  options.target_folder = models + "demo";
+  options.load.show_progress = false;
+  if (proposer == Proposer::kEagle || proposer == Proposer::kFrSpec) {
+    options.algorithm = "EAGLE";
+    options.folder = models + "demo-eagle";
+    if (proposer == Proposer::kFrSpec) options.token_map = models + "demo-frspec/freq.pt";
+  } else if (proposer == Proposer::kEagle3) {
+    options.algorithm = "EAGLE3";
+    options.folder = models + "demo-eagle3";
+  } else if (proposer == Proposer::kMimo) {
+    options.algorithm = "EAGLE";
+    options.folder = models + "demo-mimo";
+  }
+  const bool is_there = !options.folder.empty() && std::filesystem::exists(options.folder) &&
+                        (options.token_map.empty() || std::filesystem::exists(options.token_map));
+  return is_there ? load_draft_model(ops, target, options) : nullptr;
+}
+
 TEST(DemoInvariance, tokens_and_logprobs_are_the_same_in_every_cell) {
   const std::string folder = FORETOKEN_SOURCE_DIR "/models/demo";
   if (!std::filesystem::exists(folder + "/model.safetensors"))
     GTEST_SKIP() << "no demo model in " << folder;
   ModelOptions options;
   options.show_progress = false;
-  Laboratory laboratory("auto", [&](Ops& ops) { return load_model(ops, folder, options); });
+  Laboratory laboratory(
+      "auto", [&](Ops& ops) { return load_model(ops, folder, options); }, {}, demo_head);
   expect_invariance(laboratory, Amount::kFew);
 }
 

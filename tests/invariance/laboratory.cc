@@ -99,8 +99,9 @@ DraftModel& Laboratory::draft_of(Bench& bench, Proposer proposer) {
     made = std::make_unique<StandaloneDraft>(
         ops, proposer == Proposer::kItself ? load_(ops) : random_draft(ops, bench.runner.vocab()),
         bench.runner.vocab());
-  else
-    made = random_head(ops, *bench.decoder, head_of(proposer));
+  else if (load_head_)
+    made = load_head_(ops, *bench.decoder, proposer);
+  if (!made) made = random_head(ops, *bench.decoder, head_of(proposer));
   made->allocate_kv(kManyPages);
   return *made;
 }
@@ -121,8 +122,11 @@ std::unique_ptr<Drafter> Laboratory::make_drafter(Bench& bench, const Trees& tre
       truth);
 }
 
-Laboratory::Laboratory(std::string gemm_order, Loader load, Wrapper wrap)
-    : gemm_order_(std::move(gemm_order)), load_(std::move(load)), wrap_(std::move(wrap)) {}
+Laboratory::Laboratory(std::string gemm_order, Loader load, Wrapper wrap, HeadLoader load_head)
+    : gemm_order_(std::move(gemm_order)),
+      load_(std::move(load)),
+      wrap_(std::move(wrap)),
+      load_head_(std::move(load_head)) {}
 Laboratory::~Laboratory() = default;
 
 Laboratory::Bench& Laboratory::bench(const std::string& isa, int threads) {

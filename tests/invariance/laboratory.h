@@ -24,10 +24,13 @@ namespace foretoken {
 class Laboratory {
  public:
   using Loader = std::function<std::unique_ptr<Decoder>(Ops&)>;
+  // The head that this proposer means; null: one of made-up weights will do.
+  using HeadLoader =
+      std::function<std::unique_ptr<DraftModel>(Ops&, const Decoder& target, Proposer)>;
   // Puts something between the model and its backend (negative controls).
   using Wrapper = std::function<std::unique_ptr<Ops>(std::unique_ptr<Ops>)>;
 
-  Laboratory(std::string gemm_order, Loader load, Wrapper wrap = {});
+  Laboratory(std::string gemm_order, Loader load, Wrapper wrap = {}, HeadLoader load_head = {});
   ~Laboratory();
 
   // What all cells must give: each request alone in plain scalar code on one thread, whole prompts,
@@ -58,6 +61,7 @@ class Laboratory {
   std::string gemm_order_;
   Loader load_;
   Wrapper wrap_;
+  HeadLoader load_head_;
   std::map<std::pair<std::string, int>, std::unique_ptr<Bench>> benches_;
   Occurrences occurrences_;
 };

@@ -31,6 +31,7 @@ struct Shape {
 constexpr std::array kShapes{Shape{1, 1, 2},  Shape{4, 1, 5},  Shape{8, 1, 9},
                              Shape{1, 8, 9},  Shape{2, 2, 4},  Shape{3, 2, 8},
                              Shape{5, 4, 16}, Shape{6, 3, 32}, Shape{8, 8, 64}};
+constexpr std::size_t kUsualShape = 6;   // five levels, topk 4, 16 nodes
 constexpr std::size_t kSweptShapes = 3;  // of each model, in the sweep
 
 constexpr auto kTrees = [] {
@@ -136,10 +137,24 @@ std::uint64_t Matrix::number_of(const std::array<std::size_t, kAxes>& coordinate
 std::vector<std::uint64_t> Matrix::sweep() const { return sweep_axes(kAxes); }
 std::vector<std::uint64_t> Matrix::isa_sweep() const { return sweep_axes(1); }
 
+std::vector<std::uint64_t> Matrix::model_sweep() const {
+  std::vector<std::uint64_t> cells;
+  auto varied = usual();
+  for (std::size_t model = 0; model < kModels.size(); ++model) {
+    varied.back() = kGuesses.size() + model * kShapes.size() + kUsualShape;
+    cells.push_back(number_of(varied));
+  }
+  return cells;
+}
+
+// The best ISA, two threads, together, chunks of 64, cache on, trees of 8 nodes.
+std::array<std::size_t, Matrix::kAxes> Matrix::usual() const {
+  return {isas_.size() - 1, 1, 1, 3, 1, 0, 0, 3};
+}
+
 // Of the first `count` axes; the first is the ISA.
 std::vector<std::uint64_t> Matrix::sweep_axes(std::size_t count) const {
-  // The best ISA, two threads, together, chunks of 64, cache on, trees of 8 nodes.
-  const std::array<std::size_t, kAxes> usual{isas_.size() - 1, 1, 1, 3, 1, 0, 0, 3};
+  const auto usual = this->usual();
   std::vector<std::uint64_t> cells{number_of(usual)};
   for (std::size_t axis = 0; axis < count; ++axis)
     for (std::size_t value = 0; value < sizes_[axis]; ++value) {

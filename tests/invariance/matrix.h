@@ -46,10 +46,12 @@ class Matrix {
   // The usual cell, and for each value of each axis the usual cell with that value; of trees by
   // models, a few shapes for each.
   std::vector<std::uint64_t> sweep() const;
-  std::vector<std::uint64_t> isa_sweep() const;  // the usual cell under each ISA
+  std::vector<std::uint64_t> isa_sweep() const;    // the usual cell under each ISA
+  std::vector<std::uint64_t> model_sweep() const;  // and with trees of each model that drafts
 
  private:
   static constexpr std::size_t kAxes = 8;
+  std::array<std::size_t, kAxes> usual() const;
   std::vector<std::uint64_t> sweep_axes(std::size_t count) const;
   std::uint64_t number_of(const std::array<std::size_t, kAxes>& coordinates) const;
   std::vector<std::string> isas_;
