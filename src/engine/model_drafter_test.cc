@@ -85,7 +85,7 @@ class ModelDrafterTest : public testing::Test {
 
   std::vector<TokenDelta> run(std::unique_ptr<DraftModel> model, const TreeShape& shape,
                               std::vector<Request> requests, const EngineConfig& config) {
-    ModelDrafter drafter(*ops_, std::move(model), shape, kPages);
+    ModelDrafter drafter(*ops_, std::move(model), shape, kPages, TreeBudget::kFull);
     Engine engine(config, *ops_, runner_, drafter);
     engine.start();
     auto answers = run_requests(engine, std::move(requests));
@@ -135,7 +135,8 @@ TEST_F(ModelDrafterTest, branches_see_their_own_ancestors_only) {
 }
 
 TEST_F(ModelDrafterTest, cached_pages_hold_valid_draft_kv) {
-  ModelDrafter drafter(*ops_, draft_model(1), {.steps = 4, .topk = 1, .nodes = 5}, kPages);
+  ModelDrafter drafter(*ops_, draft_model(1), {.steps = 4, .topk = 1, .nodes = 5}, kPages,
+                       TreeBudget::kFull);
   Engine engine(config(), *ops_, runner_, drafter);
   engine.start();
   run_requests(engine, {make_request(3, 100, 21)});
@@ -183,7 +184,9 @@ INSTANTIATE_TEST_SUITE_P(Heads, HeadDrafterTest,
                                          RandomHead::kNextn));
 
 TEST_F(ModelDrafterTest, refuses_impossible_shapes) {
-  const auto make = [&](TreeShape shape) { ModelDrafter(*ops_, draft_model(1), shape, kPages); };
+  const auto make = [&](TreeShape shape) {
+    ModelDrafter(*ops_, draft_model(1), shape, kPages, TreeBudget::kFull);
+  };
   EXPECT_THROW(make({.steps = 0, .topk = 1, .nodes = 2}), Error);
   EXPECT_THROW(make({.steps = 1, .topk = 0, .nodes = 2}), Error);
   EXPECT_THROW(make({.steps = 1, .topk = 1, .nodes = 1}), Error);

@@ -11,9 +11,6 @@
 
 namespace foretoken {
 
-// How many nodes a tree gets: as many as pay on this machine and this text, or all of its shape.
-enum class TreeBudget { kMeasured, kFull };
-
 struct DraftOptions {
   std::string algorithm;                  // canonical, see algorithm_named; empty: no drafts
   std::string folder;                     // of the draft model; empty: none was given

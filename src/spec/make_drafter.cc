@@ -137,7 +137,7 @@ std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> mode
                                       const TreeShape& shape, int num_pages, TreeBudget budget) {
   if (!model) return make_null_drafter();
   model->allocate_kv(num_pages);
-  auto drafter = std::make_unique<ModelDrafter>(ops, std::move(model), shape, num_pages);
+  auto drafter = std::make_unique<ModelDrafter>(ops, std::move(model), shape, num_pages, budget);
   if (budget == TreeBudget::kFull) return drafter;
   return std::make_unique<Controller>(std::move(drafter));
 }

@@ -63,13 +63,14 @@ std::int32_t row_at(const BatchSeq& seq, const WalkSeq& found, std::int32_t slot
 }  // namespace
 
 ModelDrafter::ModelDrafter(Ops& ops, std::unique_ptr<DraftModel> model, const TreeShape& shape,
-                           int num_pages)
+                           int num_pages, TreeBudget budget)
     : ops_(ops),
       model_(std::move(model)),
       shape_(shape),
       vocab_(static_cast<Token>(model_->vocab())),
       shift_(model_->feature_width() > 0 ? 1 : 0) {
   check_shape(shape);
+  if (budget == TreeBudget::kMeasured) timing_.emplace();
   if (reads_features())
     page_feature_ = ops_.alloc(DType::kF32, {num_pages, model_->feature_width()});
 }
@@ -171,6 +172,7 @@ Tensor ModelDrafter::committed_features(const Features& target) {
 }
 
 void ModelDrafter::observe(const CommittedRows& rows) {
+  if (timing_) timing_->observe(rows);
   layout_committed(rows);
   const Tensor features = committed_features(rows.features);
   if (committed_.rows > 0) found_ = model_->forward(committed_, features);
@@ -190,7 +192,7 @@ void ModelDrafter::start_growing(std::span<const SeqSlot> slots, std::span<const
     growing.length = facts.base + facts.rows - 1;
     growing.stored = 0;
     growing.is_following = true;
-    growing.growth.start(shape_, budget[i]);
+    growing.growth.start(shape_, budget[i], timing_ ? timing_->worth().least_score() : 0.0F);
     growing.mask.clear();
     growing.row.clear();
     growing.root_row = facts.first_row + facts.rows - 1;
@@ -198,9 +200,23 @@ void ModelDrafter::start_growing(std::span<const SeqSlot> slots, std::span<const
   }
 }
 
+// The children of rows, topk each. Of chains, too, it must be known how probable they are where
+// that decides on their length; of one token alone top_tokens does not say it.
+void ModelDrafter::find_candidates(Tensor hidden) {
+  const std::size_t width = at(timing_ ? std::max(shape_.topk, 2) : shape_.topk),
+                    kept = at(shape_.topk), rows = at(hidden.dim(0));
+  ops_.top_tokens(model_->logits(hidden), static_cast<int>(width), top_);
+  for (std::size_t row = 0; row < rows && width > kept; ++row) {
+    top_.token[row] = top_.token[row * width];
+    top_.probability[row] = top_.probability[row * width];
+  }
+  top_.token.resize(rows * kept);
+  top_.probability.resize(rows * kept);
+}
+
 // hidden: the rows that were followed, of one sequence after the other.
 void ModelDrafter::add_candidates(Tensor hidden) {
-  ops_.top_tokens(model_->logits(hidden), shape_.topk, top_);
+  find_candidates(hidden);
   for (Token& token : top_.token)
     if (token >= 0) token = model_->target_token(token);
   std::size_t first = 0;
@@ -246,10 +262,20 @@ void ModelDrafter::add_level_rows(Growing& growing) {
   }
 }
 
+bool ModelDrafter::is_level_worth() const {
+  if (!timing_) return true;
+  double promised = 0;
+  for (std::size_t i = 0; i < num_growing_; ++i)
+    for (const int candidate : growing_[i].growth.followed())
+      promised += static_cast<double>(growing_[i].growth.score(candidate));
+  return timing_->worth().is_level_worth(promised);
+}
+
 // The rows of the next level; false when there are none.
 bool ModelDrafter::layout_level() {
   clear(level_);
   rows_.clear();
+  if (!is_level_worth()) return false;
   for (std::size_t i = 0; i < num_growing_; ++i) {
     Growing& growing = growing_[i];
     const TreeGrowth& growth = growing.growth;
@@ -270,6 +296,7 @@ Tensor ModelDrafter::level_features(const DraftRows& above) {
 
 void ModelDrafter::plant_tree(Growing& growing, DraftTrees& trees) {
   growing.node.clear();
+  double promised = 0;
   for (const int candidate : growing.growth.chosen()) {
     const int parent = growing.growth.parent(candidate);
     // Equal scores may leave a parent out; its children then have no place.
@@ -279,22 +306,30 @@ void ModelDrafter::plant_tree(Growing& growing, DraftTrees& trees) {
     if (node < 0) continue;
     growing.node.resize(at(candidate) + 1, -1);
     growing.node[at(candidate)] = trees.grow(growing.slot, node, growing.growth.token(candidate));
+    promised += static_cast<double>(growing.growth.score(candidate));
   }
+  if (timing_) timing_->plant(growing.slot, promised);
 }
 
 void ModelDrafter::propose(std::span<const SeqSlot> slots, std::span<const int> budget,
                            DraftTrees& trees) {
   start_growing(slots, budget);
-  if (num_growing_ == 0) return;
+  if (num_growing_ > 0) grow_levels();
+  for (std::size_t i = 0; i < num_growing_; ++i) plant_tree(growing_[i], trees);
+  if (timing_) timing_->end_growth();
+}
+
+void ModelDrafter::grow_levels() {
   const Tensor roots =
       ops_.temp(DType::kF32, {static_cast<std::int64_t>(rows_.size()), found_.hidden.dim(1)});
   ops_.gather_rows(found_.hidden, rows_, roots);
   add_candidates(roots);
   for (DraftRows above = found_; layout_level();) {
+    if (timing_) timing_->begin_level();
     above = model_->forward(level_, level_features(above));
     add_candidates(above.hidden);
+    if (timing_) timing_->end_level();
   }
-  for (std::size_t i = 0; i < num_growing_; ++i) plant_tree(growing_[i], trees);
 }
 
 }  // namespace foretoken

@@ -12,11 +12,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "backend/ops.h"
 #include "model/draft_model.h"
+#include "spec/draft_timing.h"
 #include "spec/drafter.h"
 #include "spec/tree_growth.h"
 
@@ -24,9 +26,10 @@ namespace foretoken {
 
 class ModelDrafter final : public Drafter {
  public:
-  // Throws Error when the shape is impossible. ops outlive the drafter.
-  // The model has its KV already; num_pages: of it.
-  ModelDrafter(Ops& ops, std::unique_ptr<DraftModel> model, const TreeShape& shape, int num_pages);
+  // The model has its KV already, of num_pages pages. Throws Error when the shape is impossible.
+  // ops outlive the drafter.
+  ModelDrafter(Ops& ops, std::unique_ptr<DraftModel> model, const TreeShape& shape, int num_pages,
+               TreeBudget budget);
 
   DraftNeeds needs() const override;
   void open(SeqSlot slot, std::span<const Token> tokens) override;
@@ -68,7 +71,10 @@ class ModelDrafter final : public Drafter {
   void list_features(const CommittedRows& rows, std::size_t i, std::int32_t first_slot);
   Tensor committed_features(const Features& target);
   void start_growing(std::span<const SeqSlot> slots, std::span<const int> budget);
+  void grow_levels();
+  void find_candidates(Tensor hidden);
   void add_candidates(Tensor hidden);
+  bool is_level_worth() const;
   bool layout_level();
   Tensor level_features(const DraftRows& above);
   void add_level_rows(Growing& growing);
@@ -96,6 +102,7 @@ class ModelDrafter final : public Drafter {
   std::vector<Growing> growing_;  // the first num_growing_ are in use
   std::size_t num_growing_ = 0;
   TopTokens top_;
+  std::optional<DraftTiming> timing_;  // where trees are to be as large as pays
 };
 
 }  // namespace foretoken

@@ -1,7 +1,6 @@
 #include "spec/tree_growth.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.h"
 
@@ -9,10 +8,10 @@ namespace foretoken {
 
 int most_candidates(int steps, int topk) { return topk + (steps - 1) * topk * topk; }
 
-void best_scores(std::span<const float> scores, int count, std::vector<int>& out) {
+void best_scores(std::span<const float> scores, int count, float least, std::vector<int>& out) {
   out.clear();
   for (std::size_t i = 0; i < scores.size(); ++i)
-    if (!std::isnan(scores[i])) out.push_back(static_cast<int>(i));
+    if (scores[i] >= least) out.push_back(static_cast<int>(i));
   const auto better = [&](int a, int b) {
     const float x = scores[static_cast<std::size_t>(a)], y = scores[static_cast<std::size_t>(b)];
     return x != y ? x > y : a < b;
@@ -24,8 +23,9 @@ void best_scores(std::span<const float> scores, int count, std::vector<int>& out
   std::sort(out.begin(), out.end());
 }
 
-void TreeGrowth::start(const TreeShape& shape, int nodes) {
+void TreeGrowth::start(const TreeShape& shape, int nodes, float least) {
   shape_ = shape;
+  least_score_ = least;
   most_chosen_ = std::min(nodes, shape.nodes) - 1;
   most_levels_ = std::min(shape.steps, most_chosen_);
   levels_ = 0;
@@ -54,7 +54,7 @@ void TreeGrowth::add_level(std::span<const Token> tokens, std::span<const float>
 
 // No path gains by going on, so a candidate below the best most_chosen_ of what there is stays out.
 void TreeGrowth::follow_best(int first) {
-  best_scores(score_, most_chosen_, chosen_);
+  best_scores(score_, most_chosen_, least_score_, chosen_);
   followed_.assign(std::lower_bound(chosen_.begin(), chosen_.end(), first), chosen_.end());
   std::stable_sort(followed_.begin(), followed_.end(),
                    [&](int a, int b) { return score(a) > score(b); });
@@ -63,7 +63,7 @@ void TreeGrowth::follow_best(int first) {
 }
 
 std::span<const int> TreeGrowth::chosen() {
-  best_scores(score_, most_chosen_, chosen_);
+  best_scores(score_, most_chosen_, least_score_, chosen_);
   return chosen_;
 }
 

@@ -18,17 +18,20 @@ struct TreeShape {
   int nodes = 2;  // of the tree that is verified, root included
 };
 
+// How many nodes a tree gets: as many as pay on this machine and this text, or all of its shape.
+enum class TreeBudget { kMeasured, kFull };
+
 // Candidates that a tree of these levels can have, root excluded.
 int most_candidates(int steps, int topk);
 
-// Sets `out` to the indices of the best `count` scores, ascending; equal scores: the lower index
-// first; what is not a number is never chosen.
-void best_scores(std::span<const float> scores, int count, std::vector<int>& out);
+// Sets `out` to the indices of the best `count` scores of at least `least`, ascending; equal
+// scores: the lower index first; what is not a number is never chosen.
+void best_scores(std::span<const float> scores, int count, float least, std::vector<int>& out);
 
 class TreeGrowth {
  public:
-  // Starts a tree of at most `nodes` nodes, root included.
-  void start(const TreeShape& shape, int nodes);
+  // Starts a tree of at most `nodes` nodes, root included, none of a score below `least`.
+  void start(const TreeShape& shape, int nodes, float least = 0.0F);
 
   // The children of the rows that were followed last (of the root, at first): topk per row, most
   // probable first. Tokens below 0 are no candidates.
@@ -52,6 +55,7 @@ class TreeGrowth {
   void follow_best(int first);
 
   TreeShape shape_;
+  float least_score_ = 0.0F;
   int most_chosen_ = 0;  // nodes of the tree without the root
   int most_levels_ = 0;
   int levels_ = 0;

@@ -111,7 +111,8 @@ std::unique_ptr<Drafter> Laboratory::make_drafter(Bench& bench, const Trees& tre
   if (trees.proposer != Proposer::kGuess)
     return std::make_unique<ModelDrafter>(
         *bench.ops, std::make_unique<Borrowed>(draft_of(bench, trees.proposer)),
-        TreeShape{.steps = trees.depth, .topk = trees.topk, .nodes = trees.nodes}, kManyPages);
+        TreeShape{.steps = trees.depth, .topk = trees.topk, .nodes = trees.nodes}, kManyPages,
+        TreeBudget::kFull);
   return std::make_unique<GuessDrafter>(
       GuessDrafter::Options{.max_nodes = trees.nodes,
                             .depth = trees.depth,
