@@ -2,8 +2,10 @@
 // reference backend, and their promise of equal bits; the factory of backends.
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -122,6 +124,28 @@ TEST(Rows, copy_rows) {
         ops.copy_rows(narrow, {back.data(), 1}, out, {forth.data(), 1});
       },
       0.0);
+}
+
+TEST(Rows, top_tokens) {
+  for (const std::int64_t vocab : {3, 64, 100, 1000})
+    for (const int k : {1, 4, 20}) {
+      std::vector<float> logits(at(2 * vocab));
+      for (std::int64_t i = 0; i < vocab; ++i) {
+        logits[at(i)] = std::round(value_of(5, 0, i) * 4);  // many equal ones
+        logits[at(vocab + i)] = 3 * value_of(6, 1, i);
+      }
+      logits[1] = std::numeric_limits<float>::quiet_NaN();
+      const Tensor rows(logits.data(), DType::kF32, {2, vocab});
+      TopTokens expected, found;
+      machine("reference", 1).ops->top_tokens(rows, k, expected);
+      for (const std::string& isa : cpu_isas()) {
+        machine(isa, 2).ops->top_tokens(rows, k, found);
+        EXPECT_EQ(found.token, expected.token) << isa << ", " << k << " of " << vocab;
+        // The first row's sum is no number.
+        for (std::size_t i = at(k); i < expected.probability.size(); ++i)
+          EXPECT_NEAR(found.probability[i], expected.probability[i], 1e-6) << isa;
+      }
+    }
 }
 
 // Weights [out, in] of a dtype, packed by a machine.

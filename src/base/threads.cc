@@ -22,7 +22,7 @@ constexpr unsigned kFlushBits = _MM_FLUSH_ZERO_MASK | _MM_DENORMALS_ZERO_MASK;
 
 // How long a wait watches before it sleeps: longer than the serial stretches inside a step, shorter
 // than what another process would miss.
-constexpr std::chrono::microseconds kSpin{50};
+constexpr std::chrono::microseconds kSpin{200};
 
 // Watches `done` for at most kSpin; false when it did not come true.
 template <class Done>

@@ -180,7 +180,14 @@ class CpuOps final : public Ops {
   }
 
   void top_tokens(Tensor logits, int k, TopTokens& out) override {
-    list_top_tokens(pool_, logits, k, out);
+    expect(logits, {-1, -1}, DType::kF32);
+    out.token.resize(at(logits.dim(0) * k));
+    out.probability.resize(at(logits.dim(0) * k));
+    each_row(logits.dim(0), 4 * logits.dim(1), [&](int r, int) {
+      const std::size_t first = at(std::int64_t{r} * k);
+      table_.ops.top_tokens(logits.row_f32(r), logits.dim(1), k, out.token.data() + first,
+                            out.probability.data() + first);
+    });
   }
 
   Walk verify(const StepPlan& plan, const DraftTrees& trees, const Batch& batch,

@@ -71,6 +71,10 @@ struct OpKernels {
   // Merges `spans` partials of one query, `stride` floats apart, in order, and writes out
   // [head_dim]. The first partial is overwritten.
   void (*merge_spans)(float* partial, std::int64_t stride, int spans, int head_dim, float* out);
+  // The k largest logits of a row in order, the lower token first where they are equal, and their
+  // probabilities; -1 where there are none.
+  void (*top_tokens)(const float* row, std::int64_t vocab, int k, std::int32_t* tokens,
+                     float* probabilities);
 };
 
 }  // namespace foretoken

@@ -5,6 +5,7 @@
 #include "backend/cpu/attention_kernel.h"
 #include "backend/cpu/op_kernels.h"
 #include "backend/cpu/row_kernels.h"
+#include "backend/cpu/top_tokens_kernel.h"
 
 namespace foretoken {
 namespace {
@@ -15,7 +16,8 @@ OpKernels op_kernels() {
           .gated_act = gated_act_row,
           .rope_store = {rope_store_row<KvBf16>, rope_store_row<KvF16>, rope_store_row<KvF32>},
           .attention = {attention_item<KvBf16>, attention_item<KvF16>, attention_item<KvF32>},
-          .merge_spans = merge_span_partials};
+          .merge_spans = merge_span_partials,
+          .top_tokens = top_tokens_row};
 }
 
 }  // namespace
