@@ -72,6 +72,7 @@ def main():
     parser.add_argument("--max-length", type=int, default=768, help="longer conversations are cut")
     parser.add_argument("--step-tokens", type=int, default=4096)
     parser.add_argument("--micro-tokens", type=int, default=512)
+    parser.add_argument("--adam-rate", type=float, default=0.001, help="learning rate of embeddings, output matrices and norms")
     parallel.add_arguments(parser)
     args = parser.parse_args()
     torch.manual_seed(1)
@@ -83,7 +84,7 @@ def main():
           sum(len(a.tokens) for a in answers), "tokens,", len(greedy), "held out", flush=True)
     micros, rows, held_out = args.step_tokens // args.micro_tokens, Rows(answers, args.micro_tokens), Rows(greedy, args.micro_tokens)
     parallel.run(heads, lambda model: HeadTask(model, target, rows, held_out, micros),
-                 parallel.settings_from(args, muon_rate=0.02, adam_rate=0.001, decay_from=0.4))
+                 parallel.settings_from(args, muon_rate=0.02, adam_rate=args.adam_rate, decay_from=0.4))
 
 
 if __name__ == "__main__":
