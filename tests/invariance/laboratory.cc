@@ -10,6 +10,7 @@
 #include "engine/testing/guess_drafter.h"
 #include "engine/testing/random_heads.h"
 #include "model/standalone_draft.h"
+#include "spec/controller.h"
 #include "spec/model_drafter.h"
 
 namespace foretoken {
@@ -108,11 +109,14 @@ DraftModel& Laboratory::draft_of(Bench& bench, Proposer proposer) {
 
 std::unique_ptr<Drafter> Laboratory::make_drafter(Bench& bench, const Trees& trees,
                                                   const std::vector<std::vector<Token>>& truth) {
-  if (trees.proposer != Proposer::kGuess)
-    return std::make_unique<ModelDrafter>(
+  if (trees.proposer != Proposer::kGuess) {
+    auto drafter = std::make_unique<ModelDrafter>(
         *bench.ops, std::make_unique<Borrowed>(draft_of(bench, trees.proposer)),
         TreeShape{.steps = trees.depth, .topk = trees.topk, .nodes = trees.nodes}, kManyPages,
-        TreeBudget::kFull);
+        trees.budget);
+    if (trees.budget == TreeBudget::kFull) return drafter;
+    return std::make_unique<Controller>(std::move(drafter));
+  }
   return std::make_unique<GuessDrafter>(
       GuessDrafter::Options{.max_nodes = trees.nodes,
                             .depth = trees.depth,

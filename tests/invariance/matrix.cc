@@ -27,10 +27,13 @@ constexpr std::array kModels{Proposer::kItself, Proposer::kStranger, Proposer::k
                              Proposer::kNextn};
 struct Shape {
   int steps, topk, nodes;
+  TreeBudget budget = TreeBudget::kFull;
 };
-constexpr std::array kShapes{Shape{1, 1, 2},  Shape{4, 1, 5},  Shape{8, 1, 9},
-                             Shape{1, 8, 9},  Shape{2, 2, 4},  Shape{3, 2, 8},
-                             Shape{5, 4, 16}, Shape{6, 3, 32}, Shape{8, 8, 64}};
+constexpr std::array kShapes{Shape{1, 1, 2},  Shape{4, 1, 5},
+                             Shape{8, 1, 9},  Shape{1, 8, 9},
+                             Shape{2, 2, 4},  Shape{3, 2, 8},
+                             Shape{5, 4, 16}, Shape{6, 3, 32},
+                             Shape{8, 8, 64}, Shape{5, 4, 32, TreeBudget::kMeasured}};
 constexpr std::size_t kUsualShape = 6;   // five levels, topk 4, 16 nodes
 constexpr std::size_t kSweptShapes = 3;  // of each model, in the sweep
 
@@ -44,7 +47,8 @@ constexpr auto kTrees = [] {
                      .depth = shape.steps,
                      .topk = shape.topk,
                      .truth = 0.0,
-                     .proposer = model};
+                     .proposer = model,
+                     .budget = shape.budget};
   return all;
 }();
 
@@ -95,10 +99,10 @@ const char* name_of(Proposer proposer) {
 std::string Cell::str() const {
   return fmt::format(
       "{}, {} threads, {}, chunk {}, cache {}, preempt every {}, {}, trees of {} nodes (depth {}, "
-      "topk {}, truth {}) by {}",
+      "topk {}, truth {}{}) by {}",
       isa, threads, name_of(company), chunk, cache ? "on" : "off", preempt_every,
       pressure ? "few pages" : "many pages", trees.nodes, trees.depth, trees.topk, trees.truth,
-      name_of(trees.proposer));
+      trees.budget == TreeBudget::kMeasured ? ", measured" : "", name_of(trees.proposer));
 }
 
 Matrix::Matrix(std::vector<std::string> isas)

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "spec/tree_growth.h"
+
 namespace foretoken {
 
 // Who proposes: guesses that know the outputs, or a model: the target's own weights, which are
@@ -19,6 +21,7 @@ struct Trees {
   int topk = 0;
   double truth = 0.0;  // how often guesses are right
   Proposer proposer = Proposer::kGuess;
+  TreeBudget budget = TreeBudget::kFull;  // measured: sizes follow the clock, tokens must not
 };
 
 enum class Company { kAlone, kTogether, kReversed };  // who else is in the batch
