@@ -177,12 +177,13 @@ class CliTest(unittest.TestCase):
         self.assertEqual(answers, [answers[0]] * len(answers))
 
     DRAFTS = ["--speculative-algorithm", "STANDALONE", "--speculative-num-steps", "4",
-              "--speculative-eagle-topk", "1", "--speculative-num-draft-tokens", "5"]
+              "--speculative-eagle-topk", "1", "--speculative-num-draft-tokens", "5",
+              "--draft-budget", "full"]
 
     def test_acceptance_is_reported_everywhere(self):
         params = {"max_new_tokens": 31, "temperature": 0, "ignore_eos": True}
         flags = [*self.DRAFTS, "--speculative-draft-model-path", self.model, "--simulate-acc-len", "3",
-                 "--draft-budget", "full", "--enable-metrics", "--decode-log-interval", "5"]
+                 "--enable-metrics", "--decode-log-interval", "5"]
         with self.server(*flags) as (url, process):
             meta = self.generate(url, sampling_params=params)["meta_info"]
             info = json.load(urllib.request.urlopen(url + "/get_server_info"))
