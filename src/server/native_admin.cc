@@ -43,7 +43,7 @@ void write_internal_state(JsonWriter& json, const ServerConfig& config, const En
   json.field("token_capacity", stats.total_tokens).field("graph", 0);
   json.end_object();
   json.field("effective_max_running_requests_per_dp", config.max_running_requests);
-  if (stats.proposed_drafts > 0 && stats.verify_steps > 0)
+  if (config.draft_nodes > 0 && stats.verify_steps > 0)
     json.field("avg_spec_accept_length",
                static_cast<double>(stats.accepted_drafts + stats.verify_steps) /
                    static_cast<double>(stats.verify_steps));

@@ -1,5 +1,6 @@
 #include "server/native_format.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "text/utf8.h"
@@ -111,15 +112,16 @@ void NativeFormat::write_finish(JsonWriter& json, const RunningChoice& choice) c
   json.end_object();
 }
 
-// Only in the final object, and only where drafts were proposed. New and older names.
+// Only in the final object of a server that drafts, even where no draft was worth its cost. New and
+// older names.
 void NativeFormat::write_spec(JsonWriter& json, const RunningChoice& choice) const {
   const TokenDelta& counters = choice.choice.counters();
-  if (counters.verify_steps == 0 || counters.proposed_drafts == 0) return;
+  if (counters.verify_steps == 0 || context_.config.draft_nodes == 0) return;
   const double rounds = counters.verify_steps;
   json.field("spec_verify_ct", counters.verify_steps);
   json.field("spec_accept_length", static_cast<double>(choice.choice.tokens().size()) / rounds);
   json.field("spec_accept_rate", static_cast<double>(counters.accepted_drafts) /
-                                     static_cast<double>(counters.proposed_drafts));
+                                     std::max(1.0, static_cast<double>(counters.proposed_drafts)));
   for (const char* name :
        {"spec_num_correct_drafts", "spec_accepted_drafts", "spec_accept_token_num"})
     json.field(name, counters.accepted_drafts);

@@ -140,8 +140,17 @@ TEST_F(GenerateTest, logprobs_are_triples) {
   EXPECT_TRUE(plain.at("meta_info").at("output_token_logprobs").at(0).at(2).is_null());
 }
 
+TEST_F(GenerateTest, a_drafting_server_reports_steps_without_proposals) {
+  config.draft_nodes = 8;
+  start();
+  const auto meta = json_of(generate(R"("text":"Hi")").body).at("meta_info");
+  EXPECT_EQ(meta.at("spec_draft_token_num"), 0);
+  EXPECT_EQ(meta.at("spec_accept_rate").to_number<double>(), 0.0);
+}
+
 TEST_F(GenerateTest, speculation_is_reported_in_the_final_object_only) {
   engine.with_drafts = true;
+  config.draft_nodes = 8;
   start();
   auto events = sse_events(generate(R"("text":"Hi","stream":true)").body);
   const auto first = json_of(events.front()).at("meta_info").as_object();

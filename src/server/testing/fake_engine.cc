@@ -121,8 +121,8 @@ bool FakeEngine::step(Running& running) {
     else if (static_cast<int>(running.done) >= request.max_new_tokens)
       end(FinishReason::kLength);
   }
+  delta.verify_steps = static_cast<int>(running.done + 1) / 2;
   if (with_drafts) {
-    delta.verify_steps = static_cast<int>(running.done + 1) / 2;
     delta.proposed_drafts = 3 * delta.verify_steps;
     delta.accepted_drafts = delta.verify_steps;
     delta.accept_histogram = {0, delta.verify_steps};
