@@ -3,6 +3,8 @@
     pip install torch transformers safetensors
     python tools/golden/make_draft_golden.py [folder]
 
+The cases named demo_* are the trained heads of the folder models.
+
 The targets run in transformers. The heads are computed here in plain PyTorch from the description of
 their formats: without caches, every candidate with all rows before it anew. cases.json lists
     name, algorithm    as on the command line
@@ -23,7 +25,8 @@ import sys
 import torch
 import torch.nn.functional as F
 import transformers
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
 
 VOCAB, TOPK, LENGTH = 64, 3, 37
 SIZES = dict(vocab_size=VOCAB, hidden_size=32, intermediate_size=48, num_attention_heads=4,
@@ -42,6 +45,13 @@ TARGETS = {
 EAGLE3_FLAGS = dict(norm_before_residual=True, norm_output=True, norm_before_fc=True, fc_norm=True,
                     bias=True, num_hidden_layers=2, num_aux_hidden_states=2, draft_vocab_size=None,
                     eagle_config=dict(eagle_aux_hidden_state_layer_ids=[0, 4]))
+
+# (name, target, algorithm, head), folders of models/; a text that the demo model goes on with.
+DEMO_CASES = [("demo_eagle", "demo", "EAGLE", "demo-eagle"),
+              ("demo_eagle3", "demo", "EAGLE3", "demo-eagle3"),
+              ("demo_mimo", "demo-mimo", "NEXTN", None)]
+DEMO_TEXT = ("<|bos|><|user|>Tell me a short story about a dog.<|end|><|assistant|>Once upon a time there was "
+             "a small dog named Rex who lived in a green forest. One morning")
 
 # (name, target, algorithm, settings of the head's config, options)
 CASES = [
@@ -121,7 +131,7 @@ class Head:
                        for i in range(config["num_hidden_layers"])]
         self.embedding = target["embedding"]
         self.output = target["output"]
-        self.target_ids = torch.arange(VOCAB)
+        self.target_ids = torch.arange(len(self.output))
 
     def norm(self, x, name):
         return rms_norm(x, self.w[f"{name}.weight"], self.eps)
@@ -343,6 +353,36 @@ def make_head(folder, algorithm, plain, settings, options, target):
     return (Eagle3 if algorithm == "EAGLE3" else Eagle)(config, weights, target, "layers.{}.")
 
 
+def demo_case(models, name, target_name, algorithm, head_name):
+    """(head, what the target finds, tokens, the target's own next token)"""
+    folder = models / target_name
+    plain = json.loads((folder / "config.json").read_text())
+    weights = {n: t.float() for n, t in load_file(folder / "model.safetensors").items()}
+    kind = "Qwen2Config" if algorithm == "NEXTN" else "LlamaConfig"
+    config = getattr(transformers, kind)(**{k: v for k, v in plain.items()
+                                            if k not in ("architectures", "model_type", "torch_dtype", "dtype")})
+    model = transformers.AutoModelForCausalLM.from_config(
+        config, dtype=torch.float32, attn_implementation="eager").eval()
+    trunk = {n: t for n, t in weights.items() if "mtp" not in n}
+    assert not model.load_state_dict(trunk, strict=False).unexpected_keys
+    model.tie_weights()
+    shared = {"embedding": model.get_input_embeddings().weight.detach(),
+              "output": model.get_output_embeddings().weight.detach()}
+    if head_name is None:
+        head = Mtp("mimo", plain, weights, shared)
+    else:
+        config = json.loads((models / head_name / "config.json").read_text())
+        file = next((models / head_name).glob("*.bin"), None)
+        stored = torch.load(file) if file else load_file(models / head_name / "model.safetensors")
+        own = {n.removeprefix("model.").replace("midlayer.", "layers.0."): t if t.dtype == torch.int64 else t.float()
+               for n, t in stored.items()}
+        head = (Eagle3 if algorithm == "EAGLE3" else Eagle)(config, own, shared, "layers.{}.")
+    ids = Tokenizer.from_file(str(folder / "tokenizer.json")).encode(DEMO_TEXT, add_special_tokens=False).ids
+    tokens = torch.tensor(ids)
+    found = run_target(model, tokens)
+    return head, found, tokens, int((shared["output"] @ found["last_hidden"][-1]).argmax())
+
+
 def two_levels(head, found, tokens, root):
     """Row t reads token t + 1 and feature t."""
     features = head.features(found)
@@ -392,6 +432,17 @@ def main():
         listed.append({**case, "tokens": tokens.tolist(), "root": last, "level_1": level_1,
                        "level_2": level_2})
         print(f"{name:30} logits std {first.std():.2f}, level 1 {level_1}, level 2 {level_2}")
+    models = pathlib.Path(__file__).parents[2] / "models"
+    for name, target, algorithm, head_name in DEMO_CASES:
+        head, found, tokens, last = demo_case(models, name, target, algorithm, head_name)
+        with torch.no_grad():
+            first, second, level_1, level_2 = two_levels(head, found, tokens, last)
+        save_file({"first": first.contiguous(), "second": second}, root / f"{name}.safetensors")
+        case = dict(name=name, algorithm=algorithm, target=f"../../../../models/{target}")
+        if head_name:
+            case["head"] = f"../../../../models/{head_name}"
+        listed.append({**case, "tokens": tokens.tolist(), "root": last, "level_1": level_1, "level_2": level_2})
+        print(f"{name:30} level 1 {level_1}, level 2 {level_2}")
     lines = ",\n".join(json.dumps(case) for case in listed)
     (root / "cases.json").write_text(f"[\n{lines}\n]\n")
 
