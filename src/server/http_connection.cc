@@ -127,6 +127,11 @@ void Connection::start() {
   parse();
 }
 
+void Connection::abandon() {
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+}
+
 void Connection::read() {
   if (reading_ || phase_ == Phase::kClosed) return;
   if (phase_ == Phase::kAnswering && input_.size() >= kPipelineBytes) return;

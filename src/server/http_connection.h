@@ -56,6 +56,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   Strand strand() { return socket_.get_executor(); }
   void start();
+  // Once no thread runs handlers any more: the client sees an end instead of silence.
+  void abandon();
 
   // ---- for the Exchange with this serial, on the strand
   bool is_answering(std::uint64_t serial) const {

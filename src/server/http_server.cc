@@ -171,6 +171,8 @@ void HttpServer::run(Handler handler) {
     threads.emplace_back([this] { run_io(state_->io); });
   run_io(state_->io);
   for (auto& thread : threads) thread.join();
+  const std::lock_guard lock(state_->hub->mutex);
+  for (const auto& connection : state_->hub->connections) connection->abandon();
 }
 
 void HttpServer::stop() {
