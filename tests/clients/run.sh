@@ -29,7 +29,7 @@ if ! python3 -c 'import openai, requests' 2>/dev/null; then
   python=$venv/bin/python
   if ! "$python" -c 'import openai, requests' 2>/dev/null; then
     python3 -m venv "$venv" >/dev/null 2>&1 || skip "python3 cannot make a virtual environment"
-    "$venv/bin/pip" install -q -r "$here/requirements.txt" >/dev/null 2>&1 ||
+    "$venv/bin/pip" install -q --retries 1 --timeout 15 -r "$here/requirements.txt" >/dev/null 2>&1 ||
       skip "pip cannot install the packages of requirements.txt"
   fi
 fi
