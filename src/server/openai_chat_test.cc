@@ -196,10 +196,10 @@ TEST_F(ChatTest, logprobs_carry_bytes_and_alternatives) {
   const auto& content = body.at("choices").at(0).at("logprobs").at("content").as_array();
   ASSERT_EQ(content.size(), 3U);
   EXPECT_EQ(content[0].at("token"), "\xEF\xBF\xBD");
-  EXPECT_EQ(content[0].at("bytes"), json::value({0xC3}));
+  EXPECT_EQ(content[0].at("bytes"), json::value(json::array{0xC3}));
   EXPECT_DOUBLE_EQ(content[0].at("logprob").as_double(), -0.25);
   ASSERT_EQ(content[0].at("top_logprobs").as_array().size(), 2U);
-  EXPECT_EQ(content[0].at("top_logprobs").at(1).at("bytes"), json::value({0xC4}));
+  EXPECT_EQ(content[0].at("top_logprobs").at(1).at("bytes"), json::value(json::array{0xC4}));
   std::size_t streamed = 0;
   for (const auto& chunk : stream(R"("logprobs":true)"))
     if (const auto& logprobs = chunk.at("choices").at(0).at("logprobs"); logprobs.is_object())
