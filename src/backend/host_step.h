@@ -29,8 +29,11 @@ ScoredRows scored_rows(const StepEntry& entry);
 Walk verify_trees(ThreadPool& pool, const StepPlan& plan, const DraftTrees& trees,
                   const Batch& batch, Tensor logits);
 
-// Ops::top_tokens.
-void list_top_tokens(ThreadPool& pool, Tensor logits, int k, TopTokens& out);
+// Ops::gather_rows, copy_rows and join_columns, where memory is the host's.
+void gather_host_rows(const Tensor& x, std::span<const std::int32_t> rows, const Tensor& out);
+void copy_host_rows(const Tensor& x, std::span<const std::int32_t> from, const Tensor& out,
+                    std::span<const std::int32_t> to);
+void join_host_columns(const Tensor& a, const Tensor& b, const Tensor& out);
 
 // Ops::kv_keep: the accepted node at depth d moves to where node d was stored.
 void keep_kv(ThreadPool& pool, const Walk& walk, const Batch& batch,

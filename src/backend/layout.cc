@@ -15,18 +15,6 @@ bool is_path(std::span<const std::int32_t> parents) {
   return true;
 }
 
-void clear(Batch& batch) {
-  batch.rows = 0;
-  batch.seqs.clear();
-  batch.pages.clear();
-  batch.token.clear();
-  batch.position.clear();
-  batch.seq.clear();
-  batch.kv_slot.clear();
-  batch.mask.clear();
-  batch.logit_rows.clear();
-}
-
 void add_tree_rows(std::span<const Token> tokens, std::span<const std::int32_t> parents,
                    std::int32_t root_position, Batch& batch) {
   std::array<std::int32_t, kMaxTreeNodes> depths;
@@ -52,7 +40,7 @@ ScoredRows scored_rows(const StepEntry& entry) {
 
 void layout_rows(const StepPlan& plan, const DraftTrees& trees, const SeqTable& table,
                  Batch& batch) {
-  clear(batch);
+  batch.clear();
   for (const StepEntry& entry : plan.entries) {
     const auto tokens = entry.has_tree ? trees.tokens(entry.slot) : std::span<const Token>{};
     const auto parents =

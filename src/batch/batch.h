@@ -74,6 +74,19 @@ struct Batch {
   std::vector<std::uint64_t> mask;     // tree rows: ancestors-and-self by node; chain rows: 0
   // rows whose logits somebody wants, ascending
   std::vector<std::int32_t> logit_rows;
+
+  // Empty, the vectors keep their capacity.
+  void clear() {
+    rows = 0;
+    seqs.clear();
+    pages.clear();
+    token.clear();
+    position.clear();
+    seq.clear();
+    kv_slot.clear();
+    mask.clear();
+    logit_rows.clear();
+  }
 };
 
 // What one sequence got out of a step.

@@ -66,15 +66,7 @@ std::string ChatFormat::chunk(const RunningChoice& choice, const Delta& delta) c
   else
     json.field_null("finish_reason").field_null("matched_stop");
   json.end_object().end_array();
-  json.key("usage");
-  if (common_.continuous_usage) {
-    Usage usage;
-    usage.add(choice);
-    usage.prompt_tokens = static_cast<std::int64_t>(choice.prompt.size());
-    write_usage(json, usage, context_.config);
-  } else {
-    json.null();
-  }
+  write_chunk_usage(json, common_, choice, context_.config);
   json.end_object();
   return json.take();
 }

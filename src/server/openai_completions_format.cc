@@ -118,15 +118,8 @@ void CompletionFormat::write_event(const RunningChoice& choice, std::string& out
     write_opening(json, common_, "text_completion");
     json.key("choices").begin_array();
     write_choice(json, choice, finished && !failed);
-    json.end_array().key("usage");
-    if (common_.continuous_usage) {
-      Usage usage;
-      usage.add(choice);
-      usage.prompt_tokens = static_cast<std::int64_t>(choice.prompt.size());
-      write_usage(json, usage, context_.config);
-    } else {
-      json.null();
-    }
+    json.end_array();
+    write_chunk_usage(json, common_, choice, context_.config);
     json.end_object();
     append_event(out, json.text());
   }

@@ -62,6 +62,19 @@ void write_usage(JsonWriter& json, const Usage& usage, const ServerConfig& confi
   json.end_object();
 }
 
+void write_chunk_usage(JsonWriter& json, const OpenAiCommon& common, const RunningChoice& choice,
+                       const ServerConfig& config) {
+  json.key("usage");
+  if (!common.continuous_usage) {
+    json.null();
+    return;
+  }
+  Usage usage;
+  usage.add(choice);
+  usage.prompt_tokens = static_cast<std::int64_t>(choice.prompt.size());
+  write_usage(json, usage, config);
+}
+
 void write_finish(JsonWriter& json, const Choice& choice) {
   const auto& end = choice.end();
   if (!end) {

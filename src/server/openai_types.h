@@ -38,6 +38,10 @@ struct Usage {
 Usage usage_of(const std::vector<RunningChoice>& choices);
 void write_usage(JsonWriter& json, const Usage& usage, const ServerConfig& config);
 
+// "usage": of the choice so far where the request wants it in every chunk, else null.
+void write_chunk_usage(JsonWriter& json, const OpenAiCommon& common, const RunningChoice& choice,
+                       const ServerConfig& config);
+
 // "finish_reason": ..., "matched_stop": ...; both null while it runs.
 void write_finish(JsonWriter& json, const Choice& choice);
 

@@ -35,6 +35,7 @@ BudgetChoice::BudgetChoice(int max_nodes) {
     if (size < max_nodes) sizes_.push_back(size);
   sizes_.push_back(max_nodes);
   tokens_.resize(sizes_.size());
+  rate_.resize(sizes_.size());
 }
 
 std::size_t BudgetChoice::size_index(int nodes) const {
@@ -50,26 +51,25 @@ BudgetChoice::Costs& BudgetChoice::costs(int sequences) {
   return costs_[batch];
 }
 
-std::vector<double> BudgetChoice::rates(const Costs& costs) const {
-  std::vector<double> rates(sizes_.size());
+double BudgetChoice::rate_sizes(const Costs& costs) {
   double tokens = 1;  // a larger tree holds the smaller one, so it brings no less
   for (std::size_t i = 0; i < sizes_.size(); ++i) {
+    rate_[i] = 0;
     if (!tokens_[i].is_known()) continue;
     tokens = std::max(tokens, tokens_[i].value());
-    if (costs[i].is_known()) rates[i] = tokens / costs[i].seconds();
+    if (costs[i].is_known()) rate_[i] = tokens / costs[i].seconds();
   }
-  return rates;
+  return *std::max_element(rate_.begin(), rate_.end());
 }
 
 // The ones never tried come first, the largest before the others; then those unseen for long, the
 // sooner the less they would waste.
-std::size_t BudgetChoice::next_to_try(const Costs& costs, const std::vector<double>& rate,
-                                      std::size_t best) const {
+std::size_t BudgetChoice::next_to_try(const Costs& costs, std::size_t best) const {
   std::size_t next = best;
   double most = 0;
   for (std::size_t i = sizes_.size(); i-- > 0;) {
     if (!costs[i].is_known() || !tokens_[i].is_known()) return i;
-    const double share = rate[i] / rate[best];
+    const double share = rate_[i] / rate_[best];
     const double worth = (now_ - tokens_[i].sampled_at()) * share * share;
     if (i != best && worth > most) {
       most = worth;
@@ -82,14 +82,13 @@ std::size_t BudgetChoice::next_to_try(const Costs& costs, const std::vector<doub
 int BudgetChoice::choose(int sequences) {
   if (sizes_.size() == 1) return sizes_.front();
   const Costs& known = costs(sequences);
-  const std::vector<double> rate = rates(known);
-  const double highest = *std::max_element(rate.begin(), rate.end());
+  const double highest = rate_sizes(known);
   if (highest == 0) return sizes_.back();
   std::size_t best = sizes_.size() - 1;
-  while (rate[best] < kAsGood * highest) --best;
+  while (rate_[best] < kAsGood * highest) --best;
 
   if (trials_left_ == 0 && credit_ > 0) {
-    tried_ = next_to_try(known, rate, best);
+    tried_ = next_to_try(known, best);
     trials_left_ = kTrialSteps;
   }
   if (trials_left_ == 0) return sizes_[best];
@@ -102,9 +101,8 @@ void BudgetChoice::account(const Costs& costs, std::size_t size, double seconds)
   if (!has_started_) credit_ = kFirstCredit * seconds;
   has_started_ = true;
   credit_ = std::min(credit_ + kTrialShare * seconds, kFirstCredit * seconds);
-  const std::vector<double> rate = rates(costs);
-  const double highest = *std::max_element(rate.begin(), rate.end());
-  const double share = highest > 0 && rate[size] > 0 ? rate[size] / highest : 1;
+  const double highest = rate_sizes(costs);
+  const double share = highest > 0 && rate_[size] > 0 ? rate_[size] / highest : 1;
   credit_ -= seconds * (1 - share);
 }
 

@@ -49,15 +49,15 @@ class BudgetChoice {
 
   std::size_t size_index(int nodes) const;
   Costs& costs(int sequences);
-  // Tokens per second of each sequence; 0 while unknown.
-  std::vector<double> rates(const Costs& costs) const;
-  std::size_t next_to_try(const Costs& costs, const std::vector<double>& rate,
-                          std::size_t best) const;
+  // Fills rate_ and returns the highest of it.
+  double rate_sizes(const Costs& costs);
+  std::size_t next_to_try(const Costs& costs, std::size_t best) const;
   void account(const Costs& costs, std::size_t size, double seconds);
 
   std::vector<int> sizes_;    // ascending, the first is 1, the last the largest allowed
   std::vector<Mean> tokens_;  // by size
   std::vector<Costs> costs_;  // by class of batch sizes
+  std::vector<double> rate_;  // by size: tokens per second of each sequence, 0 while unknown
   double now_ = 0;            // steps so far
   std::size_t tried_ = 0;     // size tried last
   int trials_left_ = 0;       // of that size

@@ -29,17 +29,6 @@ void check_shape(const TreeShape& shape) {
                  std::to_string(stored)});
 }
 
-void clear(Batch& batch) {
-  batch.rows = 0;
-  batch.seqs.clear();
-  batch.pages.clear();
-  batch.token.clear();
-  batch.position.clear();
-  batch.seq.clear();
-  batch.kv_slot.clear();
-  batch.mask.clear();
-}
-
 // A row of the newest sequence, stored at index `slot` of its pages.
 void add_row(Batch& batch, Token token, std::int32_t position, std::int32_t slot,
              std::uint64_t mask) {
@@ -91,7 +80,7 @@ void ModelDrafter::close(SeqSlot) {}
 
 // The rows that the walk committed and, where a tree may grow, the root behind them, as chains.
 void ModelDrafter::layout_committed(const CommittedRows& rows) {
-  clear(committed_);
+  committed_.clear();
   rows_.clear();
   from_pages_.clear();
   from_target_.clear();
@@ -273,7 +262,7 @@ bool ModelDrafter::is_level_worth() const {
 
 // The rows of the next level; false when there are none.
 bool ModelDrafter::layout_level() {
-  clear(level_);
+  level_.clear();
   rows_.clear();
   if (!is_level_worth()) return false;
   for (std::size_t i = 0; i < num_growing_; ++i) {

@@ -159,25 +159,13 @@ class CpuOps final : public Ops {
   }
 
   void gather_rows(Tensor x, std::span<const std::int32_t> rows, Tensor out) override {
-    expect(out, {static_cast<std::int64_t>(rows.size()), x.dim(1)}, DType::kF32);
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      std::copy_n(x.row_f32(rows[i]), x.dim(1), out.row_f32(static_cast<std::int64_t>(i)));
+    gather_host_rows(x, rows, out);
   }
-
   void copy_rows(Tensor x, std::span<const std::int32_t> from, Tensor out,
                  std::span<const std::int32_t> to) override {
-    expect(x, {-1, out.dim(1)}, DType::kF32);
-    CHECK(from.size() == to.size());
-    for (std::size_t i = 0; i < from.size(); ++i)
-      std::copy_n(x.row_f32(from[i]), x.dim(1), out.row_f32(to[i]));
+    copy_host_rows(x, from, out, to);
   }
-
-  void join_columns(Tensor a, Tensor b, Tensor out) override {
-    expect(a, {out.dim(0), out.dim(1) - b.dim(1)}, DType::kF32);
-    expect(b, {out.dim(0), -1}, DType::kF32);
-    for (std::int64_t r = 0; r < out.dim(0); ++r)
-      std::copy_n(b.row_f32(r), b.dim(1), std::copy_n(a.row_f32(r), a.dim(1), out.row_f32(r)));
-  }
+  void join_columns(Tensor a, Tensor b, Tensor out) override { join_host_columns(a, b, out); }
 
   void top_tokens(Tensor logits, int k, TopTokens& out) override {
     expect(logits, {-1, -1}, DType::kF32);
