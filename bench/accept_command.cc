@@ -1,8 +1,11 @@
 #include "bench/accept_command.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,8 +28,9 @@ struct AcceptOptions {
   std::vector<std::string> methods;
   std::vector<std::string> budgets = {"full", "auto"};
   std::string prompts = "bench/prompts/demo.jsonl";
-  int max_new_tokens = 128;
+  AnswerLength length;
   int max_turns = 1;
+  int at_once = 1;
   int limit = 0;
   int repeats = 3;
   int threads = 0;
@@ -34,7 +38,7 @@ struct AcceptOptions {
 };
 
 std::optional<int> parse(int argc, char** argv, AcceptOptions& options) {
-  CLI::App app("Accept lengths and speeds of drafting methods at batch size 1, temperature 0.",
+  CLI::App app("Accept lengths and speeds of drafting methods at temperature 0.",
                "foretoken-bench accept");
   app.add_option("--checkpoints", options.checkpoints,
                  "folder with the demo checkpoints, which the documented settings run on")
@@ -51,10 +55,15 @@ std::optional<int> parse(int argc, char** argv, AcceptOptions& options) {
       ->capture_default_str();
   app.add_option("--prompts", options.prompts, "JSONL in MT-bench's layout: {\"turns\": [...]}")
       ->capture_default_str();
-  app.add_option("--max-new-tokens", options.max_new_tokens)
+  app.add_option("--max-new-tokens", options.length.max_new_tokens)
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
+  app.add_flag("--ignore-eos", options.length.ignores_end,
+               "answers of --max-new-tokens, no shorter");
   app.add_option("--turns", options.max_turns, "of each conversation, at most")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--at-once", options.at_once, "requests; above 1 each conversation has one turn")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   app.add_option("--limit", options.limit, "only so many prompts; 0: all");
@@ -75,8 +84,9 @@ struct Lane {  // a method that runs
   std::size_t plain;  // the lane whose texts are right
 };
 
-// All lanes answer a prompt before any sees the next, so that a machine whose speed drifts is the
-// same machine for all of them.
+// One request at a time, all lanes answer a prompt before any sees the next, so that a machine
+// whose speed drifts is the same machine for all of them. Several at a time, a lane answers all
+// prompts and hands over to the next.
 class Race {
  public:
   Race(const AcceptOptions& options, std::vector<Lane> lanes)
@@ -85,11 +95,43 @@ class Race {
   void run(const std::vector<BenchPrompt>& prompts) {
     for (int repeat = 0; repeat < options_.repeats; ++repeat) {
       for (const Lane& lane : lanes_) lane.result->seconds.push_back(0.0);
-      for (const BenchPrompt& prompt : prompts) run_conversation(prompt, repeat == 0);
+      const bool is_first = repeat == 0;
+      if (options_.at_once > 1)
+        run_together(prompts, is_first);
+      else
+        for (const BenchPrompt& prompt : prompts) run_conversation(prompt, is_first);
     }
   }
 
  private:
+  void run_together(const std::vector<BenchPrompt>& prompts, bool is_first) {
+    std::vector<std::vector<Answer>> answers;
+    for (const Lane& lane : lanes_) {
+      const auto start = std::chrono::steady_clock::now();
+      answers.push_back(answer_together(*lane.contender, prompts));
+      lane.result->seconds.back() =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      for (std::size_t i = 0; i < prompts.size(); ++i)
+        count(lane, answers.back()[i], answers[lane.plain][i], is_first);
+    }
+  }
+
+  // Whenever a request is answered, the next one is sent.
+  std::vector<Answer> answer_together(Contender& contender,
+                                      const std::vector<BenchPrompt>& prompts) {
+    std::vector<Answer> answers(prompts.size());
+    std::atomic<std::size_t> next = 0;
+    std::vector<std::future<void>> clients;
+    for (int i = 0; i < options_.at_once; ++i)
+      clients.push_back(std::async(std::launch::async, [&] {
+        for (std::size_t n; (n = next++) < prompts.size();)
+          answers[n] =
+              contender.answer(contender.encode({prompts[n].turns.front()}), options_.length);
+      }));
+    for (auto& client : clients) client.get();
+    return answers;
+  }
+
   // Every target goes on with its own plain answers.
   void run_conversation(const BenchPrompt& prompt, bool is_first) {
     std::vector<std::vector<std::string>> messages(lanes_.size());
@@ -101,7 +143,8 @@ class Race {
         auto& said = messages[lanes_[i].plain];
         if (i == lanes_[i].plain) said.push_back(prompt.turns[turn]);
         Contender& contender = *lanes_[i].contender;
-        answers.push_back(contender.answer(contender.encode(said), options_.max_new_tokens));
+        answers.push_back(contender.answer(contender.encode(said), options_.length));
+        lanes_[i].result->seconds.back() += answers.back().seconds;
         count(lanes_[i], answers.back(), answers[lanes_[i].plain], is_first);
       }
       for (std::size_t i = 0; i < lanes_.size(); ++i)
@@ -115,7 +158,6 @@ class Race {
 
   void count(const Lane& lane, const Answer& answer, const Answer& plain, bool is_first) {
     MethodResult& result = *lane.result;
-    result.seconds.back() += answer.seconds;
     const bool differs = answer.tokens != plain.tokens;
     if (differs && options_.is_verbose)
       fmt::print("{} DIFFERS: {}\n", result.name, lane.contender->text_of(answer.tokens));
@@ -138,8 +180,9 @@ class Race {
 // Opens what can run; says of the others why not. `results` has one element per method.
 std::vector<Lane> open_lanes(const std::vector<DraftMethod>& methods, const AcceptOptions& options,
                              std::vector<MethodResult>& results) {
-  std::vector<std::string> flags;
-  if (options.threads > 0) flags = {"--threads", std::to_string(options.threads)};
+  std::vector<std::string> flags{"--max-running-requests", std::to_string(options.at_once)};
+  if (options.threads > 0)
+    flags.insert(flags.end(), {"--threads", std::to_string(options.threads)});
   std::vector<Lane> lanes;
   std::map<std::string, std::size_t> plain_lanes;  // by target
   for (std::size_t i = 0; i < methods.size(); ++i) {

@@ -12,11 +12,10 @@
 namespace foretoken {
 namespace {
 
-// One request at a time, each computed whole: prompts come again in every repeat, and a prefix
-// cache would make the first method pay for the others.
+// Each request is computed whole: prompts come again in every repeat, and a prefix cache would make
+// the first method pay for the others.
 Options options_of(const DraftMethod& method, std::span<const std::string> extra_flags) {
-  std::vector<std::string> args{"--model-path", method.model, "--max-running-requests", "1",
-                                "--disable-radix-cache"};
+  std::vector<std::string> args{"--model-path", method.model, "--disable-radix-cache"};
   args.insert(args.end(), method.flags.begin(), method.flags.end());
   args.insert(args.end(), extra_flags.begin(), extra_flags.end());
   return resolve_options(parse_flags(args, generate_flags()), Environment::from_process());
@@ -35,14 +34,14 @@ Contender::Contender(const Options& options)
 
 Contender::~Contender() = default;
 
-Answer Contender::answer(const std::vector<Token>& prompt, int max_new_tokens) {
+Answer Contender::answer(const std::vector<Token>& prompt, const AnswerLength& length) {
   Request request;
   request.id = "bench";
   request.prompt = prompt;
   request.sampling.temperature = 0.0F;
   request.sampling.top_logprobs = -1;
-  request.sampling.stop_tokens = text_.tokenizer.stop_tokens();
-  request.max_new_tokens = max_new_tokens;
+  if (!length.ignores_end) request.sampling.stop_tokens = text_.tokenizer.stop_tokens();
+  request.max_new_tokens = length.max_new_tokens;
   request.stream = std::make_shared<TokenStream>();
   const auto stream = request.stream;
   const auto start = std::chrono::steady_clock::now();

@@ -1,7 +1,7 @@
 #pragma once
-// Contender: a model behind an engine, as one method of drafting configures it, that answers one
-// prompt at a time and says what it took. In-process, so that HTTP is not part of what is timed;
-// otherwise the objects that `foretoken serve` runs.
+// Contender: a model behind an engine, as one method of drafting configures it, that answers
+// prompts and says what they took. In-process, so that HTTP is not part of what is timed; otherwise
+// the objects that `foretoken serve` runs. Any thread may ask.
 
 #include <span>
 #include <string>
@@ -21,6 +21,11 @@ struct Answer {
   int proposed_drafts = 0;
 };
 
+struct AnswerLength {
+  int max_new_tokens = 128;
+  bool ignores_end = false;  // goes on beyond the model's end of an answer
+};
+
 class Contender {
  public:
   // extra_flags: for every method alike, such as --threads. Throws Error and UsageError.
@@ -28,7 +33,7 @@ class Contender {
   ~Contender();
 
   // Greedily; throws Error when the engine gives up.
-  Answer answer(const std::vector<Token>& prompt, int max_new_tokens);
+  Answer answer(const std::vector<Token>& prompt, const AnswerLength& length);
 
   // The conversation as token ids, the answer yet to come. messages: user, assistant, user, ...
   std::vector<Token> encode(const std::vector<std::string>& messages) const;

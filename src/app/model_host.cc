@@ -44,8 +44,9 @@ ModelHost::ModelHost(const Options& options) : pool_(options.threads) {
   load_drafts(options);
   const EngineConfig config = size_engine(options, memory);
   runner_ = std::make_unique<Runner>(*ops_, *decoder_, config.total_tokens / kPageTokens);
-  drafter_ = make_drafter(*ops_, std::move(draft_model_), tree_shape_,
-                          config.total_tokens / kPageTokens, options.draft.budget);
+  drafter_ =
+      make_drafter(*ops_, std::move(draft_model_), tree_shape_, config.total_tokens / kPageTokens,
+                   config.max_running_requests, options.draft.budget);
   TargetModel* target = runner_.get();
   if (options.simulation.length > 0) {
     log_warning(

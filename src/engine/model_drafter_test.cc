@@ -17,7 +17,7 @@
 namespace foretoken {
 namespace {
 
-constexpr int kPages = 64;
+constexpr int kPages = 64, kSlots = 4;
 
 ModelConfig tiny_config() {
   ModelConfig config;
@@ -47,6 +47,19 @@ Request make_request(int first, int length, int output) {
   return request;
 }
 
+// All sequences rest for so many decode steps after the prompt, then are drafted for some.
+class TurnsPace final : public DraftPace {
+ public:
+  TurnsPace(int rest, int work) : rest_(rest), period_(rest + work) {}
+  void observe(const CommittedRows& rows) override {
+    if (rows.plan.entries[0].chain.empty()) ++steps_;
+  }
+  bool rests(SeqSlot) const override { return steps_ % period_ < rest_; }
+
+ private:
+  int rest_, period_, steps_ = -1;
+};
+
 class ModelDrafterTest : public testing::Test {
  protected:
   ModelDrafterTest()
@@ -57,7 +70,7 @@ class ModelDrafterTest : public testing::Test {
 
   EngineConfig config(int pages = kPages) const {
     EngineConfig config;
-    config.max_running_requests = 4;
+    config.max_running_requests = kSlots;
     config.total_tokens = pages * kPageTokens;
     config.context_length = 400;
     config.chunked_prefill_size = 24;
@@ -77,6 +90,10 @@ class ModelDrafterTest : public testing::Test {
     return model;
   }
 
+  static std::unique_ptr<DraftPace> turns(int rest, int work) {
+    return std::make_unique<TurnsPace>(rest, work);
+  }
+
   // Answers with a draft model of these weights.
   std::vector<TokenDelta> run(std::uint64_t draft_seed, const TreeShape& shape,
                               std::vector<Request> requests, const EngineConfig& config) {
@@ -84,8 +101,9 @@ class ModelDrafterTest : public testing::Test {
   }
 
   std::vector<TokenDelta> run(std::unique_ptr<DraftModel> model, const TreeShape& shape,
-                              std::vector<Request> requests, const EngineConfig& config) {
-    ModelDrafter drafter(*ops_, std::move(model), shape, kPages, TreeBudget::kFull);
+                              std::vector<Request> requests, const EngineConfig& config,
+                              std::unique_ptr<DraftPace> pace = std::make_unique<DraftPace>()) {
+    ModelDrafter drafter(*ops_, std::move(model), shape, kPages, kSlots, std::move(pace));
     Engine engine(config, *ops_, runner_, drafter);
     engine.start();
     auto answers = run_requests(engine, std::move(requests));
@@ -134,9 +152,45 @@ TEST_F(ModelDrafterTest, branches_see_their_own_ancestors_only) {
   EXPECT_EQ(answers[0].verify_steps, 21);
 }
 
+TEST_F(ModelDrafterTest, who_wakes_has_caught_up_with_what_went_by) {
+  for (const int rest : {1, 3, 16, 31}) {
+    // Of the prompt, of so many steps and the one that wakes, and of two trees of five.
+    const int output = 1 + rest + 1 + 10;
+    const auto answers = run(draft_model(1), {.steps = 4, .topk = 1, .nodes = 5},
+                             {make_request(3, 50, output)}, config(), turns(rest, 1000));
+    EXPECT_EQ(tokens_of(answers[0]), plain(make_request(3, 50, output))) << rest;
+    EXPECT_EQ(answers[0].verify_steps, rest + 1 + 2) << rest;
+    EXPECT_EQ(answers[0].accepted_drafts, 8) << rest;
+  }
+}
+
+TEST_F(ModelDrafterTest, after_a_long_rest_it_knows_the_beginning_and_the_end) {
+  for (const std::uint64_t seed : {1U, 9U}) {
+    const auto answers =
+        run(draft_model(seed), {.steps = 4, .topk = 2, .nodes = 8},
+            {make_request(3, 50, 200), make_request(90, 7, 200)}, config(), turns(60, 5));
+    EXPECT_EQ(tokens_of(answers[0]), plain(make_request(3, 50, 200)));
+    EXPECT_EQ(tokens_of(answers[1]), plain(make_request(90, 7, 200)));
+    EXPECT_GT(stats_.proposed_drafts, 0U);
+  }
+}
+
+TEST_F(ModelDrafterTest, cached_pages_that_went_by_unread_are_left_out) {
+  ModelDrafter drafter(*ops_, draft_model(1), {.steps = 4, .topk = 1, .nodes = 5}, kPages, kSlots,
+                       turns(90, 1000));
+  Engine engine(config(), *ops_, runner_, drafter);
+  engine.start();
+  const auto first = run_requests(engine, {make_request(3, 20, 81)});
+  Request again = make_request(3, 20, 61);
+  for (const Token token : tokens_of(first[0])) again.prompt.push_back(token);
+  const auto second = run_requests(engine, {again});
+  EXPECT_EQ(second[0].cached_tokens, 96);
+  EXPECT_GT(second[0].proposed_drafts, 0);
+  EXPECT_EQ(tokens_of(second[0]), plain(again));
+}
+
 TEST_F(ModelDrafterTest, cached_pages_hold_valid_draft_kv) {
-  ModelDrafter drafter(*ops_, draft_model(1), {.steps = 4, .topk = 1, .nodes = 5}, kPages,
-                       TreeBudget::kFull);
+  ModelDrafter drafter(*ops_, draft_model(1), {.steps = 4, .topk = 1, .nodes = 5}, kPages, kSlots);
   Engine engine(config(), *ops_, runner_, drafter);
   engine.start();
   run_requests(engine, {make_request(3, 100, 21)});
@@ -178,6 +232,14 @@ TEST_P(HeadDrafterTest, is_invisible_and_survives_short_pages_and_preemption) {
   }
 }
 
+TEST_P(HeadDrafterTest, rests_are_invisible) {
+  const TreeShape shape{.steps = 3, .topk = 2, .nodes = 8};
+  for (const int rest : {5, 31, 70})
+    EXPECT_EQ(tokens_of(run(head(GetParam()), shape, {make_request(3, 50, 200)}, config(),
+                            turns(rest, 3))[0]),
+              plain(make_request(3, 50, 200)));
+}
+
 INSTANTIATE_TEST_SUITE_P(Heads, HeadDrafterTest,
                          testing::Values(RandomHead::kEagle, RandomHead::kFrSpec,
                                          RandomHead::kEagle3, RandomHead::kMimo,
@@ -185,7 +247,7 @@ INSTANTIATE_TEST_SUITE_P(Heads, HeadDrafterTest,
 
 TEST_F(ModelDrafterTest, refuses_impossible_shapes) {
   const auto make = [&](TreeShape shape) {
-    ModelDrafter(*ops_, draft_model(1), shape, kPages, TreeBudget::kFull);
+    ModelDrafter(*ops_, draft_model(1), shape, kPages, kSlots);
   };
   EXPECT_THROW(make({.steps = 0, .topk = 1, .nodes = 2}), Error);
   EXPECT_THROW(make({.steps = 1, .topk = 0, .nodes = 2}), Error);

@@ -25,6 +25,7 @@ class DraftModel {
   virtual ~DraftModel() = default;
 
   virtual FeatureTaps taps() const { return {}; }  // of the target, for features()
+  virtual std::int64_t tap_width() const { return 0; }
   virtual int feature_width() const { return 0; }  // 0: reads tokens only
 
   // The features of some rows of the target, [rows.size(), feature_width].

@@ -26,6 +26,7 @@ class HeadDraft final : public DraftModel {
   ~HeadDraft() override;
 
   FeatureTaps taps() const override { return config_.taps; }
+  std::int64_t tap_width() const override { return target_.config().hidden; }
   int feature_width() const override { return config_.layer.hidden; }
   Tensor features(const Features& target, std::span<const std::int32_t> rows) override;
   void allocate_kv(int num_pages) override;

@@ -11,7 +11,7 @@
 #include "model/head_weights.h"
 #include "model/standalone_draft.h"
 #include "model/token_map.h"
-#include "spec/controller.h"
+#include "spec/measured_pace.h"
 #include "spec/model_drafter.h"
 
 namespace foretoken {
@@ -134,12 +134,14 @@ std::size_t draft_bytes_per_page(const DraftModel& model) {
 }
 
 std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> model,
-                                      const TreeShape& shape, int num_pages, TreeBudget budget) {
+                                      const TreeShape& shape, int num_pages, int num_slots,
+                                      TreeBudget budget) {
   if (!model) return make_null_drafter();
   model->allocate_kv(num_pages);
-  auto drafter = std::make_unique<ModelDrafter>(ops, std::move(model), shape, num_pages, budget);
-  if (budget == TreeBudget::kFull) return drafter;
-  return std::make_unique<Controller>(std::move(drafter));
+  auto pace = budget == TreeBudget::kFull ? std::make_unique<DraftPace>()
+                                          : std::make_unique<MeasuredPace>();
+  return std::make_unique<ModelDrafter>(ops, std::move(model), shape, num_pages, num_slots,
+                                        std::move(pace));
 }
 
 }  // namespace foretoken

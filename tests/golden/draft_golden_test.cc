@@ -29,6 +29,7 @@ class Recorded final : public DraftModel {
   Recorded(std::unique_ptr<DraftModel> model, std::vector<std::vector<float>>& rows)
       : model_(std::move(model)), rows_(rows) {}
   FeatureTaps taps() const override { return model_->taps(); }
+  std::int64_t tap_width() const override { return model_->tap_width(); }
   int feature_width() const override { return model_->feature_width(); }
   Tensor features(const Features& target, std::span<const std::int32_t> rows) override {
     return model_->features(target, rows);
@@ -59,6 +60,16 @@ struct Proposal {
   std::vector<std::vector<float>> logits;  // of the root, then of its children
 };
 
+// Rests while it is told to.
+class SwitchedPace final : public DraftPace {
+ public:
+  explicit SwitchedPace(const bool& rests) : rests_(rests) {}
+  bool rests(SeqSlot) const override { return rests_; }
+
+ private:
+  const bool& rests_;
+};
+
 // Commits the tokens in chunks and lets the drafter propose two whole levels below the root.
 class Proposing {
  public:
@@ -78,24 +89,32 @@ class Proposing {
   }
 
   // hand_over: after how many tokens, whole pages, another sequence goes on with the pages, as
-  // after a prefix hit; 0: never.
-  Proposal run(int chunk, int hand_over = 0) {
+  // after a prefix hit; 0: never. decoded: so many of the last tokens come one by one, as answers
+  // do; all but the last while the drafter rests.
+  Proposal run(int chunk, int hand_over = 0, int decoded = 0) {
     Proposal result;
     auto model =
         std::make_unique<Recorded>(load_draft_model(*ops_, *decoder_, options_), result.logits);
     const TreeShape shape{.steps = 2, .topk = kTopk, .nodes = 1 + kTopk + kTopk * kTopk};
-    const auto drafter =
-        make_drafter(*ops_, std::move(model), shape, 2 * kPages, TreeBudget::kFull);
+    model->allocate_kv(2 * kPages);
+    const auto drafter = std::make_unique<ModelDrafter>(*ops_, std::move(model), shape, 2 * kPages,
+                                                        2, std::make_unique<SwitchedPace>(rests_));
+    rests_ = false;
     slot_ = 0;
     drafter->open(slot_, draft_.tokens);
     Runner runner(*ops_, *decoder_, 2 * kPages);
     SeqTable table(2);
     for (int page = 0; page < kPages; ++page) table.pages[0].push_back(kPages - 1 - page);
     DraftTrees trees(2, shape.nodes);
-    const auto length = static_cast<int>(draft_.tokens.size());
-    for (int begin = 0; begin < length; begin += chunk) {
+    const auto length = static_cast<int>(draft_.tokens.size()), prompt = length - decoded;
+    for (int begin = 0; begin < prompt; begin += chunk) {
       if (begin == hand_over && begin > 0) take_over(*drafter, table);
-      commit(*drafter, runner, table, trees, {begin, std::min(begin + chunk, length)});
+      const int end = std::min(begin + chunk, prompt);
+      commit(*drafter, runner, table, trees, {begin, end}, end == prompt);
+    }
+    for (int at = prompt; at < length; ++at) {
+      rests_ = at < length - 1;
+      commit(*drafter, runner, table, trees, {at, at + 1}, true);
     }
     trees.plant(slot_, draft_.root);
     drafter->propose({&slot_, 1}, {&shape.nodes, 1}, trees);
@@ -118,27 +137,28 @@ class Proposing {
 
   // As the step does, with the sampler's choice made for it.
   void commit(Drafter& drafter, Runner& runner, SeqTable& table, DraftTrees& trees,
-              std::pair<int, int> range) {
+              std::pair<int, int> range, bool samples) {
     const auto [begin, end] = range;
-    const bool is_last = end == static_cast<int>(draft_.tokens.size());
     const std::span<const Token> rows =
         std::span(draft_.tokens)
             .subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
     StepPlan plan;
     plan.entries.push_back({.slot = slot_,
-                            .chain = is_last ? rows.first(rows.size() - 1) : rows,
-                            .has_tree = is_last,
+                            .chain = samples ? rows.first(rows.size() - 1) : rows,
+                            .has_tree = samples,
                             .params = &params_});
-    if (is_last) trees.plant(slot_, rows.back());
+    if (samples) trees.plant(slot_, rows.back());
     Batch batch;
     ops_->layout(plan, trees, table, batch);
     const Features features = runner.forward(batch, drafter.needs().taps);
     Walk walk;
     walk.seqs.push_back({.slot = slot_, .path = {}, .emitted = {}, .scored = {}});
-    if (is_last) {
+    if (samples) {
       walk.seqs[0].path = {0};
       walk.seqs[0].emitted.push_back({});
-      walk.seqs[0].emitted[0].token = draft_.root;
+      const auto next = static_cast<std::size_t>(end);
+      walk.seqs[0].emitted[0].token =
+          next < draft_.tokens.size() ? draft_.tokens[next] : draft_.root;
     }
     table.length[static_cast<std::size_t>(slot_)] = end;
     drafter.observe(
@@ -147,6 +167,7 @@ class Proposing {
 
   const DraftCase& draft_;
   SeqSlot slot_ = 0;
+  bool rests_ = false;
   SamplingParams params_;
   ThreadPool pool_;
   std::unique_ptr<Ops> ops_;
@@ -233,6 +254,17 @@ TEST_P(DraftGolden, after_a_prefix_hit_the_bits_are_the_same) {
   for (const int shared : {kPageTokens, 2 * kPageTokens}) {
     const Proposal found = Proposing(draft, "cpu", DType::kBF16).run(kPageTokens, shared);
     EXPECT_EQ(found.logits, whole.logits) << shared;
+  }
+}
+
+TEST_P(DraftGolden, after_a_rest_the_bits_are_the_same) {
+  const DraftCase& draft = GetParam();
+  const auto length = static_cast<int>(draft.tokens.size());
+  const Proposal whole = Proposing(draft, "cpu", DType::kBF16).run(1 << 20);
+  for (const int decoded : {2, 9, 20, 32}) {
+    if (decoded >= length) continue;
+    const Proposal found = Proposing(draft, "cpu", DType::kBF16).run(1 << 20, 0, decoded);
+    EXPECT_EQ(found.logits, whole.logits) << decoded;
   }
 }
 

@@ -7,17 +7,17 @@
 
 #include "backend/backend.h"
 #include "engine/testing/answers.h"
+#include "engine/testing/erratic_pace.h"
 #include "engine/testing/guess_drafter.h"
 #include "engine/testing/random_heads.h"
 #include "model/standalone_draft.h"
-#include "spec/controller.h"
 #include "spec/model_drafter.h"
 
 namespace foretoken {
 namespace {
 
 constexpr int kContext = 352;
-constexpr int kManyPages = 160;
+constexpr int kManyPages = 160, kMaxRunning = 8;
 constexpr int kFewPages = kContext / kPageTokens + 6;
 
 // A draft model that outlives its drafter.
@@ -25,6 +25,7 @@ class Borrowed final : public DraftModel {
  public:
   explicit Borrowed(DraftModel& model) : model_(model) {}
   FeatureTaps taps() const override { return model_.taps(); }
+  std::int64_t tap_width() const override { return model_.tap_width(); }
   int feature_width() const override { return model_.feature_width(); }
   Tensor features(const Features& target, std::span<const std::int32_t> rows) override {
     return model_.features(target, rows);
@@ -110,12 +111,11 @@ DraftModel& Laboratory::draft_of(Bench& bench, Proposer proposer) {
 std::unique_ptr<Drafter> Laboratory::make_drafter(Bench& bench, const Trees& trees,
                                                   const std::vector<std::vector<Token>>& truth) {
   if (trees.proposer != Proposer::kGuess) {
-    auto drafter = std::make_unique<ModelDrafter>(
+    auto pace = trees.is_erratic ? std::make_unique<ErraticPace>(5) : std::make_unique<DraftPace>();
+    return std::make_unique<ModelDrafter>(
         *bench.ops, std::make_unique<Borrowed>(draft_of(bench, trees.proposer)),
         TreeShape{.steps = trees.depth, .topk = trees.topk, .nodes = trees.nodes}, kManyPages,
-        trees.budget);
-    if (trees.budget == TreeBudget::kFull) return drafter;
-    return std::make_unique<Controller>(std::move(drafter));
+        kMaxRunning, std::move(pace));
   }
   return std::make_unique<GuessDrafter>(
       GuessDrafter::Options{.max_nodes = trees.nodes,
@@ -162,7 +162,7 @@ std::vector<TokenDelta> Laboratory::run(const Cell& cell, const std::vector<Requ
                                         const std::vector<std::vector<Token>>& truth) {
   Bench& on = bench(cell.isa, cell.threads);
   EngineConfig config;
-  config.max_running_requests = 8;
+  config.max_running_requests = kMaxRunning;
   config.total_tokens = (cell.pressure ? kFewPages : kManyPages) * kPageTokens;
   config.context_length = kContext;
   config.chunked_prefill_size = cell.chunk;

@@ -27,13 +27,11 @@ constexpr std::array kModels{Proposer::kItself, Proposer::kStranger, Proposer::k
                              Proposer::kNextn};
 struct Shape {
   int steps, topk, nodes;
-  TreeBudget budget = TreeBudget::kFull;
+  bool is_erratic = false;
 };
-constexpr std::array kShapes{Shape{1, 1, 2},  Shape{4, 1, 5},
-                             Shape{8, 1, 9},  Shape{1, 8, 9},
-                             Shape{2, 2, 4},  Shape{3, 2, 8},
-                             Shape{5, 4, 16}, Shape{6, 3, 32},
-                             Shape{8, 8, 64}, Shape{5, 4, 32, TreeBudget::kMeasured}};
+constexpr std::array kShapes{
+    Shape{1, 1, 2}, Shape{4, 1, 5},  Shape{8, 1, 9},  Shape{1, 8, 9},  Shape{2, 2, 4},
+    Shape{3, 2, 8}, Shape{5, 4, 16}, Shape{6, 3, 32}, Shape{8, 8, 64}, Shape{5, 4, 32, true}};
 constexpr std::size_t kUsualShape = 6;   // five levels, topk 4, 16 nodes
 constexpr std::size_t kSweptShapes = 3;  // of each model, in the sweep
 
@@ -48,7 +46,7 @@ constexpr auto kTrees = [] {
                      .topk = shape.topk,
                      .truth = 0.0,
                      .proposer = model,
-                     .budget = shape.budget};
+                     .is_erratic = shape.is_erratic};
   return all;
 }();
 
@@ -102,7 +100,7 @@ std::string Cell::str() const {
       "topk {}, truth {}{}) by {}",
       isa, threads, name_of(company), chunk, cache ? "on" : "off", preempt_every,
       pressure ? "few pages" : "many pages", trees.nodes, trees.depth, trees.topk, trees.truth,
-      trees.budget == TreeBudget::kMeasured ? ", measured" : "", name_of(trees.proposer));
+      trees.is_erratic ? ", erratic" : "", name_of(trees.proposer));
 }
 
 Matrix::Matrix(std::vector<std::string> isas)

@@ -21,7 +21,7 @@ struct Trees {
   int topk = 0;
   double truth = 0.0;  // how often guesses are right
   Proposer proposer = Proposer::kGuess;
-  TreeBudget budget = TreeBudget::kFull;  // measured: sizes follow the clock, tokens must not
+  bool is_erratic = false;  // trees are cut and sequences rest at random
 };
 
 enum class Company { kAlone, kTogether, kReversed };  // who else is in the batch

@@ -1,0 +1,40 @@
+#pragma once
+// DraftPace: how much a drafter does: which sequences it drafts for, which drafts are worth a row,
+// how many levels it grows. This one does all it may; MeasuredPace does what pays. What it answers
+// changes speed only. Engine thread only.
+
+#include "spec/drafter.h"
+
+namespace foretoken {
+
+class DraftPace {
+ public:
+  virtual ~DraftPace() = default;
+
+  // A sequence enters the slot.
+  virtual void open(SeqSlot) {}
+  // The facts of a step, before the drafter does anything with them.
+  virtual void observe(const CommittedRows&) {}
+  // Whether, until the next facts, nothing is drafted for the slot.
+  virtual bool rests(SeqSlot) const { return false; }
+
+  // The draft model computes a batch of so many rows, candidates included.
+  virtual void begin_forward() {}
+  virtual void end_forward(int rows) { (void)rows; }
+
+  // Drafts of lower scores are left out.
+  virtual float least_score() const { return 0.0F; }
+  // Whether to grow a level of so many rows below nodes with this sum of scores.
+  virtual bool is_level_worth(int rows, double promised) const {
+    (void)rows, (void)promised;
+    return true;
+  }
+  // A tree of this sum of scores took so many rows of levels below the root's.
+  virtual void plant(SeqSlot slot, double promised, int level_rows) {
+    (void)slot, (void)promised, (void)level_rows;
+  }
+  // All trees are planted.
+  virtual void end_growth() {}
+};
+
+}  // namespace foretoken

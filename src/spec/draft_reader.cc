@@ -1,0 +1,254 @@
+#include "spec/draft_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace foretoken {
+namespace {
+
+// Tokens that a sequence which has rested catches up with: enough to guess as well as before, few
+// enough that waking a whole batch is no pause. At least a page, so that whole pages are read.
+constexpr std::int32_t kKept = 32;
+static_assert(kKept >= 2 * kPageTokens);
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+constexpr std::int32_t pages_of(std::int32_t tokens) {
+  return (tokens + kPageTokens - 1) / kPageTokens;
+}
+
+// The row of the batch that was committed to a slot of the sequence.
+std::int32_t row_at(const BatchSeq& seq, const WalkSeq& found, std::int32_t slot) {
+  const std::int32_t n = slot - seq.base;
+  return seq.first_row + (n < seq.chain ? n : seq.chain + found.path[at(n - seq.chain)]);
+}
+
+std::int32_t committed_length(const CommittedRows& rows, std::size_t i) {
+  const BatchSeq& seq = rows.batch.seqs[i];
+  return seq.base + seq.chain + static_cast<std::int32_t>(rows.walk.seqs[i].path.size());
+}
+
+}  // namespace
+
+void add_draft_row(Batch& batch, Token token, std::int32_t position, std::int32_t slot,
+                   std::uint64_t mask) {
+  BatchSeq& seq = batch.seqs.back();
+  const PageId page = batch.pages[at(seq.first_page + slot / kPageTokens)];
+  batch.token.push_back(token);
+  batch.position.push_back(position);
+  batch.seq.push_back(static_cast<std::int32_t>(batch.seqs.size()) - 1);
+  batch.kv_slot.push_back(page * kPageTokens + slot % kPageTokens);
+  batch.mask.push_back(mask);
+  ++seq.rows;
+  ++batch.rows;
+}
+
+DraftReader::DraftReader(Ops& ops, DraftModel& model, int num_pages, int num_slots,
+                         int scratch_slots)
+    : ops_(ops),
+      model_(model),
+      vocab_(static_cast<Token>(model.vocab())),
+      shift_(model.feature_width() > 0 ? 1 : 0),
+      scratch_slots_(scratch_slots),
+      slots_(at(num_slots)),
+      is_read_(at(num_pages), 0) {
+  if (!reads_features()) return;
+  page_feature_ = ops_.alloc(DType::kF32, {num_pages, model.feature_width()});
+  const Shape kept{std::int64_t{num_slots} * kKept, model.tap_width()};
+  const FeatureTaps taps = model.taps();
+  if (taps.last_hidden) kept_.last_hidden = ops_.alloc(DType::kF32, kept);
+  for (std::size_t i = 0; i < taps.layer_inputs.size(); ++i)
+    kept_.taps.push_back(ops_.alloc(DType::kF32, kept));
+}
+
+void DraftReader::open(SeqSlot slot, std::span<const Token> tokens) {
+  Slot& s = slots_[at(slot)];
+  s.root = s.missed = s.seq = -1;
+  s.text.assign(tokens.begin(), tokens.end());
+}
+
+void DraftReader::read(const CommittedRows& rows, DraftPace& pace) {
+  layout(rows, pace);
+  pace.begin_forward();
+  const Tensor features = features_of_batch(rows.features);
+  if (batch_.rows > 0) {
+    found_ = model_.forward(batch_, features);
+    pace.end_forward(batch_.rows);
+  }
+  keep(rows.features);
+}
+
+void DraftReader::layout(const CommittedRows& rows, const DraftPace& pace) {
+  batch_.clear();
+  from_target_.clear();
+  from_kept_.clear();
+  from_pages_.clear();
+  to_kept_.clear();
+  for (Slot& slot : slots_) slot.seq = -1;
+  for (std::size_t i = 0; i < rows.walk.seqs.size(); ++i) {
+    const BatchSeq& seq = rows.batch.seqs[i];
+    const std::int32_t length = committed_length(rows, i);
+    std::vector<Token>& text = slots_[at(seq.slot)].text;
+    text.resize(std::max(text.size(), at(length)));
+    for (std::int32_t slot = seq.base; slot < length; ++slot)
+      text[at(slot)] = rows.batch.token[at(row_at(seq, rows.walk.seqs[i], slot))];
+    const bool rests = pace.rests(seq.slot);
+    if (rests && seq.chain == 0)
+      rest(rows, i);
+    else
+      add_sequence(rows, i, choose_reading(rows, i, rests));
+  }
+}
+
+void DraftReader::rest(const CommittedRows& rows, std::size_t i) {
+  const BatchSeq& seq = rows.batch.seqs[i];
+  const std::int32_t length = committed_length(rows, i);
+  Slot& s = slots_[at(seq.slot)];
+  s.root = -1;
+  if (s.missed < 0) s.missed = seq.base;
+  mark(rows.table.pages[at(seq.slot)], seq.base, length, false);
+  if (!reads_features()) return;
+  for (std::int32_t slot = seq.base; slot < length; ++slot)
+    to_kept_.add(row_at(seq, rows.walk.seqs[i], slot), kept_row(seq.slot, slot));
+}
+
+// Prompts are read even by those who rest: that costs little beside what the target pays for them,
+// and a draft model that knows the prompt can wake at any time.
+DraftReader::Reading DraftReader::choose_reading(const CommittedRows& rows, std::size_t i,
+                                                 bool rests) {
+  const BatchSeq& seq = rows.batch.seqs[i];
+  const std::vector<PageId>& pages = rows.table.pages[at(seq.slot)];
+  const std::int32_t length = committed_length(rows, i);
+  const Slot& s = slots_[at(seq.slot)];
+  return {.first = s.missed < 0 ? seq.base : first_after_rest(s, seq.base),
+          .length = length,
+          .has_root = !rests && !rows.walk.seqs[i].emitted.empty() &&
+                      static_cast<std::int32_t>(pages.size()) >= pages_of(length + scratch_slots_)};
+}
+
+// All that was missed if it is little, else the last whole pages.
+std::int32_t DraftReader::first_after_rest(const Slot& slot, std::int32_t base) const {
+  if (base - slot.missed < kKept) return slot.missed;
+  return (base - kKept + kPageTokens) / kPageTokens * kPageTokens;
+}
+
+void DraftReader::mark(std::span<const PageId> pages, std::int32_t from, std::int32_t to,
+                       bool is_read) {
+  for (std::int32_t page = from / kPageTokens; page < pages_of(to); ++page)
+    is_read_[at(pages[at(page)])] = is_read ? 1 : 0;
+}
+
+// The KV slots of pages left out before `first`; so many less is an index into the pages listed.
+std::int32_t DraftReader::list_pages(std::span<const PageId> pages, std::int32_t first,
+                                     std::int32_t end) {
+  std::int32_t left_out = 0;
+  for (std::int32_t page = 0; page < pages_of(end); ++page) {
+    if (page >= first / kPageTokens || is_read_[at(pages[at(page)])] != 0)
+      batch_.pages.push_back(pages[at(page)]);
+    else
+      left_out += kPageTokens;
+  }
+  return left_out;
+}
+
+void DraftReader::add_sequence(const CommittedRows& rows, std::size_t i, const Reading& reading) {
+  const BatchSeq& seq = rows.batch.seqs[i];
+  const std::vector<PageId>& pages = rows.table.pages[at(seq.slot)];
+  const auto [first_slot, length, has_root] = reading;
+  Slot& s = slots_[at(seq.slot)];
+  // The root of the last step is stored already, and is the first row of this one.
+  const bool has_first = s.root == seq.base;
+  const std::int32_t first = std::max(first_slot + (has_first ? 1 : 0), shift_);
+  if (reads_features()) list_features(rows, i, {first, length, has_root});
+  mark(pages, first_slot, length, true);
+  s.missed = -1;
+  s.root = has_root ? length : -1;
+  const std::int32_t end = length + (has_root ? 1 : 0);
+  if (first == end) return;
+
+  const auto first_page = static_cast<std::int32_t>(batch_.pages.size());
+  const std::int32_t left_out =
+      list_pages(pages, first_slot, has_root ? length + scratch_slots_ : length);
+  const bool has_page_0 = left_out == 0 || batch_.pages[at(first_page)] == pages[0];
+  batch_.seqs.push_back({.slot = seq.slot,
+                         .first_row = batch_.rows,
+                         .rows = 0,
+                         .base = first - left_out,
+                         .chain = end - first,
+                         .first_page = first_page,
+                         .num_pages = static_cast<std::int32_t>(batch_.pages.size()) - first_page,
+                         .is_chain = true,
+                         .first_slot = has_page_0 ? shift_ : 0});
+  for (std::int32_t slot = first; slot < end; ++slot) {
+    const Token token = slot < length ? s.text[at(slot)] : rows.walk.seqs[i].emitted.back().token;
+    add_draft_row(batch_, readable(token), slot - shift_, slot - left_out, 0);
+  }
+  if (has_root) s.seq = static_cast<std::int32_t>(batch_.seqs.size()) - 1;
+}
+
+// Where the features come from that the sequence's rows read, and where those of its committed
+// tokens are kept. Its rows are about to be added to the batch, and its pages marked.
+void DraftReader::list_features(const CommittedRows& rows, std::size_t i, const Reading& reading) {
+  const BatchSeq& seq = rows.batch.seqs[i];
+  const std::vector<PageId>& pages = rows.table.pages[at(seq.slot)];
+  const std::int32_t missed = slots_[at(seq.slot)].missed;
+  const std::int32_t length = reading.length;
+  // Features [kept_from, base) are kept ones, [base, length) the target's.
+  const std::int32_t kept_from = missed < 0 ? seq.base : std::max(missed, reading.first - 1);
+  const auto first_kept = static_cast<std::int32_t>(from_kept_.source.size());
+  const auto first_found = static_cast<std::int32_t>(from_target_.source.size());
+  const auto add = [&](FeatureRows& from, std::int32_t row, std::int32_t slot) {
+    if (slot % kPageTokens == kPageTokens - 1 || slot == length - 1)
+      from.to_pages.add(static_cast<std::int32_t>(from.source.size()),
+                        pages[at(slot / kPageTokens)]);
+    from.source.push_back(row);
+  };
+  for (std::int32_t slot = kept_from; slot < seq.base; ++slot)
+    add(from_kept_, kept_row(seq.slot, slot), slot);
+  for (std::int32_t slot = seq.base; slot < length; ++slot)
+    add(from_target_, row_at(seq, rows.walk.seqs[i], slot), slot);
+
+  const std::int32_t end = length + (reading.has_root ? 1 : 0);
+  for (std::int32_t slot = reading.first; slot < end; ++slot) {
+    const std::int32_t row = batch_.rows + slot - reading.first, before = slot - 1;
+    const PageId page = pages[at(before / kPageTokens)];
+    if (before >= seq.base)
+      from_target_.to_batch.add(first_found + before - seq.base, row);
+    else if (before >= kept_from)
+      from_kept_.to_batch.add(first_kept + before - kept_from, row);
+    else if (slot == missed || is_read_[at(page)] != 0)
+      from_pages_.add(page, row);
+    else  // It went by unread, in another sequence. The one after it stands in.
+      from_target_.to_batch.add(first_found, row);
+  }
+}
+
+// [batch rows, feature width]
+Tensor DraftReader::features_of_batch(const Features& target) {
+  if (!reads_features()) return {};
+  const Tensor out = ops_.temp(DType::kF32, {batch_.rows, std::int64_t{model_.feature_width()}});
+  ops_.copy_rows(page_feature_, from_pages_.from, out, from_pages_.to);
+  deliver(target, from_target_, out);
+  deliver(kept_, from_kept_, out);
+  return out;
+}
+
+void DraftReader::deliver(const Features& source, const FeatureRows& rows, Tensor out) {
+  if (rows.source.empty()) return;
+  const Tensor found = model_.features(source, rows.source);
+  ops_.copy_rows(found, rows.to_batch.from, out, rows.to_batch.to);
+  ops_.copy_rows(found, rows.to_pages.from, page_feature_, rows.to_pages.to);
+}
+
+void DraftReader::keep(const Features& target) {
+  if (to_kept_.from.empty()) return;
+  if (!kept_.last_hidden.empty())
+    ops_.copy_rows(target.last_hidden, to_kept_.from, kept_.last_hidden, to_kept_.to);
+  for (std::size_t i = 0; i < kept_.taps.size(); ++i)
+    ops_.copy_rows(target.taps[i], to_kept_.from, kept_.taps[i], to_kept_.to);
+}
+
+std::int32_t DraftReader::kept_row(SeqSlot slot, std::int32_t position) const {
+  return slot * kKept + position % kKept;
+}
+
+}  // namespace foretoken

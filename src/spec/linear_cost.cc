@@ -1,0 +1,50 @@
+#include "spec/linear_cost.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace foretoken {
+namespace {
+
+constexpr double kNews = 0.1;     // share of a new sample in a mean
+constexpr double kOutlier = 1.3;  // a sample counts as at most so many times the mean
+
+// 0 to 16 rows each by itself, larger numbers in quarters of octaves.
+std::size_t cell_of(int rows) {
+  const auto n = static_cast<unsigned>(std::max(rows, 0));
+  if (n <= 16) return n;
+  const auto octave = static_cast<unsigned>(std::bit_width(n)) - 1;
+  return 16 + (octave - 4) * 4 + ((n >> (octave - 2)) & 3U) + 1;
+}
+
+}  // namespace
+
+void LinearCost::add(int rows, double seconds) {
+  const std::size_t at = cell_of(rows);
+  if (cells_.size() <= at) cells_.resize(at + 1);
+  Cell& cell = cells_[at];
+  cell.rows = rows;
+  cell.seconds += cell.seconds == 0
+                      ? seconds
+                      : kNews * (std::min(seconds, kOutlier * cell.seconds) - cell.seconds);
+  fit();
+}
+
+// Least squares in relative errors. Of one cell alone all is fixed.
+void LinearCost::fit() {
+  double w = 0, x = 0, y = 0, xx = 0, xy = 0;
+  for (const Cell& cell : cells_) {
+    if (cell.seconds == 0) continue;
+    const double weight = 1 / (cell.seconds * cell.seconds);
+    w += weight;
+    x += weight * cell.rows;
+    y += weight * cell.seconds;
+    xx += weight * cell.rows * cell.rows;
+    xy += weight * cell.rows * cell.seconds;
+  }
+  const double spread = w * xx - x * x;
+  per_row_ = spread > 1e-6 * w * xx ? std::max(0.0, (w * xy - x * y) / spread) : 0;
+  fixed_ = std::max(0.0, (y - per_row_ * x) / w);
+}
+
+}  // namespace foretoken

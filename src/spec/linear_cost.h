@@ -1,0 +1,27 @@
+#pragma once
+// LinearCost: what work costs that takes some seconds whatever its size and some more for each row:
+// a line through what was seen. Shared machines have slow moments, so a sample far above the mean
+// of its like counts as little above it. Not a clock: it is told seconds.
+
+#include <vector>
+
+namespace foretoken {
+
+class LinearCost {
+ public:
+  void add(int rows, double seconds);
+
+  double per_row() const { return per_row_; }  // 0 while unknown
+  double fixed() const { return fixed_; }      // of no rows; 0 while unknown
+
+ private:
+  struct Cell {  // of about so many rows
+    double rows = 0, seconds = 0;
+  };
+  void fit();
+
+  std::vector<Cell> cells_;
+  double per_row_ = 0, fixed_ = 0;
+};
+
+}  // namespace foretoken

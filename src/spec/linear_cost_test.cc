@@ -1,0 +1,36 @@
+#include "spec/linear_cost.h"
+
+#include <gtest/gtest.h>
+
+namespace foretoken {
+namespace {
+
+TEST(LinearCost, knows_nothing_at_first) {
+  EXPECT_EQ(LinearCost().per_row(), 0.0);
+  EXPECT_EQ(LinearCost().fixed(), 0.0);
+}
+
+TEST(LinearCost, one_size_alone_tells_nothing_of_rows) {
+  LinearCost cost;
+  for (int i = 0; i < 5; ++i) cost.add(3, 2.0);
+  EXPECT_EQ(cost.per_row(), 0.0);
+  EXPECT_NEAR(cost.fixed(), 2.0, 1e-9);
+}
+
+TEST(LinearCost, finds_the_line) {
+  LinearCost cost;
+  for (int rows = 1; rows < 5000; rows += 37) cost.add(rows, 4 + rows * 0.5);
+  EXPECT_NEAR(cost.per_row(), 0.5, 0.05);
+  EXPECT_NEAR(cost.fixed(), 4.0, 1.0);
+}
+
+TEST(LinearCost, a_slow_moment_changes_little) {
+  LinearCost cost;
+  for (int i = 0; i < 50; ++i)
+    for (const int rows : {1, 2, 8, 16}) cost.add(rows, 4 + rows * 0.5);
+  cost.add(16, 1000);
+  EXPECT_NEAR(cost.per_row(), 0.5, 0.05);
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,91 @@
+#include "spec/measured_pace.h"
+
+#include <gtest/gtest.h>
+
+namespace foretoken {
+namespace {
+
+// A machine on which a step takes a second and so much per row, drafting so much, for one sequence.
+class Machine {
+ public:
+  Machine(double per_row, double per_forward) : per_row_(per_row), per_forward_(per_forward) {
+    pace_.open(0);
+    plan_.entries.push_back({.slot = 0, .has_tree = true});
+    batch_.seqs.push_back({.slot = 0,
+                           .first_row = 0,
+                           .rows = 1,
+                           .base = 0,
+                           .chain = 0,
+                           .first_page = 0,
+                           .num_pages = 0,
+                           .is_chain = false});
+    walk_.seqs.push_back({.slot = 0, .path = {}, .emitted = {}, .scored = {}});
+  }
+
+  // A step of which so many proposals are accepted at most, then a tree of as many sure nodes as
+  // the pace allows, up to 8 rows.
+  void step(int accepted) {
+    seconds_ += 1 + per_row_ * nodes_;
+    batch_.rows = batch_.seqs[0].rows = nodes_;
+    walk_.seqs[0].path.assign(static_cast<std::size_t>(1 + std::min(accepted, nodes_ - 1)), 0);
+    walk_.seqs[0].emitted.resize(walk_.seqs[0].path.size());
+    pace_.observe({.plan = plan_, .table = table_, .batch = batch_, .walk = walk_, .features = {}});
+    nodes_ = 1;
+    if (!pace_.rests(0)) {
+      pace_.begin_forward();
+      seconds_ += per_forward_;
+      pace_.end_forward(2);
+      nodes_ = pace_.least_score() < 0.9F ? 8 : 1;
+      pace_.plant(0, 0.9 * (nodes_ - 1), 0);
+    }
+    pace_.end_growth();
+  }
+
+  int nodes() const { return nodes_; }
+
+ private:
+  const double per_row_, per_forward_;
+  double seconds_ = 1;
+  int nodes_ = 1;
+  MeasuredPace pace_{[this] { return seconds_; }};
+  StepPlan plan_;
+  SeqTable table_{1};
+  Batch batch_;
+  Walk walk_;
+};
+
+int full_trees(Machine& machine, int accepted, int steps) {
+  int full = 0;
+  for (int i = 0; i < steps; ++i) {
+    machine.step(accepted);
+    full += machine.nodes() == 8;
+  }
+  return full;
+}
+
+TEST(MeasuredPace, drafts_that_cost_little_and_come_true_go_on) {
+  Machine machine(0.001, 0.01);
+  EXPECT_EQ(full_trees(machine, 7, 500), 500);
+}
+
+TEST(MeasuredPace, drafts_that_never_come_true_end) {
+  Machine machine(0.1, 0.3);
+  full_trees(machine, 0, 200);
+  EXPECT_LT(full_trees(machine, 0, 1000), 30);
+}
+
+TEST(MeasuredPace, drafts_that_come_true_but_cost_more_than_they_save_end) {
+  Machine machine(0.01, 3);
+  full_trees(machine, 1, 200);
+  EXPECT_LT(full_trees(machine, 1, 1000), 30);
+}
+
+TEST(MeasuredPace, a_better_text_is_noticed) {
+  Machine machine(0.1, 0.3);
+  full_trees(machine, 0, 300);
+  full_trees(machine, 7, 300);
+  EXPECT_EQ(full_trees(machine, 7, 100), 100);
+}
+
+}  // namespace
+}  // namespace foretoken
