@@ -133,6 +133,12 @@ class Ops {
                              const AttentionShape& shape, const Batch& batch, const KvLayer& kv,
                              Tensor q) = 0;
 
+  // The same after their linear: of x [rows, in] with the weights of q|k|v. Backends may keep what
+  // lies between to themselves.
+  virtual void project_qkv(const PackedLinear& w, Tensor x, const RopeTable& rope,
+                           const QkNorm& qk_norm, const AttentionShape& shape, const Batch& batch,
+                           const KvLayer& kv, Tensor q);
+
   // out [rows, heads * head_dim]: each row attends its sequence's committed KV, the chain rows
   // before it and its own ancestors in the tree, all already stored, in logical position order:
   // two-pass softmax in blocks of 128 positions, blocks merged in order into spans of 512, spans
@@ -140,8 +146,18 @@ class Ops {
   virtual void attention(Tensor q, const KvLayer& kv, const AttentionShape& shape,
                          const Batch& batch, Tensor out) = 0;
 
+  // The same before its linear: out [rows, o.out_width] = attention * o^T. Backends may keep what
+  // lies between to themselves.
+  virtual void attend(Tensor q, const KvLayer& kv, const AttentionShape& shape, const Batch& batch,
+                      const PackedLinear& o, Tensor out);
+
   // out [rows, width] = silu(gate) * up, gate_up [rows, 2 * width] = gate | up.
   virtual void gated_act(Tensor gate_up, Tensor out) = 0;
+
+  // The same between its two linears: out [rows, down.out_width] = act(x * gate_up^T) * down^T.
+  // Backends may keep what lies between to themselves.
+  virtual void gated_mlp(const PackedLinear& gate_up, const PackedLinear& down, Tensor x,
+                         Tensor out);
 
   // out[i] = x[rows[i]].
   virtual void gather_rows(Tensor x, std::span<const std::int32_t> rows, Tensor out) = 0;

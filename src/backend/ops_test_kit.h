@@ -30,12 +30,12 @@ struct Machine {
   std::unique_ptr<Ops> ops;
 };
 
-inline Machine machine(const std::string& isa, int threads) {
+inline Machine machine(const std::string& isa, int threads, const std::string& order = "pair") {
   Machine m{isa + "/" + std::to_string(threads), std::make_unique<ThreadPool>(threads, false), {}};
   const bool is_reference = isa == "reference";
   m.ops = make_backend({.device = is_reference ? "reference" : "cpu",
                         .cpu_isa = is_reference ? "auto" : isa,
-                        .gemm_order = "pair"},
+                        .gemm_order = order},
                        *m.pool);
   return m;
 }

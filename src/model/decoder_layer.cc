@@ -11,16 +11,11 @@ Bias bias_if(bool is_present) { return is_present ? Bias::kRequired : Bias::kNon
 
 LayerScratch::LayerScratch(Ops& ops, const ModelConfig& config, std::int64_t rows) {
   const std::int64_t q_width = std::int64_t{config.heads} * config.head_dim;
-  const std::int64_t kv_width = std::int64_t{config.kv_heads} * config.head_dim;
   auto temp = [&](std::int64_t width) { return ops.temp(DType::kF32, {rows, width}); };
   residual = temp(config.hidden);
   normed = temp(config.hidden);
   delta = temp(config.hidden);
-  qkv = temp(q_width + 2 * kv_width);
   q = temp(q_width);
-  attended = temp(q_width);
-  gate_up = temp(2 * std::int64_t{config.intermediate});
-  gated = temp(config.intermediate);
 }
 
 DecoderLayer::DecoderLayer(WeightReader& read, const ModelConfig& config, const std::string& prefix,
@@ -53,14 +48,10 @@ DecoderLayer::DecoderLayer(WeightReader& read, const ModelConfig& config, const 
 
 void DecoderLayer::forward(Ops& ops, Tensor in, const RopeTable& rope, const Batch& batch,
                            const KvLayer& kv, LayerScratch& s) const {
-  ops.linear(*qkv_, in, s.qkv);
-  ops.rope_store_kv(s.qkv, rope, qk_norm_, attention_, batch, kv, s.q);
-  ops.attention(s.q, kv, attention_, batch, s.attended);
-  ops.linear(*o_, s.attended, s.delta);
+  ops.project_qkv(*qkv_, in, rope, qk_norm_, attention_, batch, kv, s.q);
+  ops.attend(s.q, kv, attention_, batch, *o_, s.delta);
   ops.add_norm(s.residual, s.delta, post_attention_norm_, eps_, s.normed);
-  ops.linear(*gate_up_, s.normed, s.gate_up);
-  ops.gated_act(s.gate_up, s.gated);
-  ops.linear(*down_, s.gated, s.delta);
+  ops.gated_mlp(*gate_up_, *down_, s.normed, s.delta);
 }
 
 }  // namespace foretoken

@@ -21,7 +21,7 @@ struct LayerScratch {
   Tensor residual;  // [rows, hidden], the stream between layers without the pending `delta`
   Tensor normed;    // [rows, hidden]
   Tensor delta;     // [rows, hidden], what a block adds to the residual
-  Tensor qkv, q, attended, gate_up, gated;
+  Tensor q;         // [rows, heads * head_dim]
 };
 
 class DecoderLayer {

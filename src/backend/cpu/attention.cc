@@ -148,8 +148,7 @@ void CpuAttention::reserve(int head_dim) {
   if (partials_.bytes() < partial_bytes) partials_ = Buffer(partial_bytes * 3 / 2);
 }
 
-void CpuAttention::merge_spans(int merge) {
-  const Merge& m = merges_[at(merge)];
+void CpuAttention::merge_spans(const Merge& m) {
   const AttnItem& item = items_[at(m.item)];
   const std::size_t query_floats = padded(item.head_dim) + 2;
   float* partial = static_cast<float*>(partials_.data()) + m.partial;
@@ -162,8 +161,20 @@ void CpuAttention::merge_spans(int merge) {
   }
 }
 
+void CpuAttention::report(const AttnItem& item, Tensor out, const Done& done) const {
+  if (!done) return;
+  for (int i = 0; i < item.count;) {
+    const int query = item.first + i, head = query % item.group;
+    const int heads = std::min(item.group - head, item.count - i);
+    const float* values = item.rows[query / item.group].out + head * item.head_dim;
+    const std::int64_t offset = values - out.f32();
+    done(static_cast<int>(offset / out.dim(1)), offset % out.dim(1), heads * item.head_dim, values);
+    i += heads;
+  }
+}
+
 void CpuAttention::run(Tensor q, const KvLayer& kv, const AttentionShape& shape, const Batch& batch,
-                       Tensor out) {
+                       Tensor out, const Done& done) {
   list_rows(q, shape, batch, out);
   list_items(kv, shape, batch, choose_cut(shape, batch));
   reserve(shape.head_dim);
@@ -175,8 +186,13 @@ void CpuAttention::run(Tensor q, const KvLayer& kv, const AttentionShape& shape,
     if (partial_of_[at(i)] != kNone)
       item.partial = static_cast<float*>(partials_.data()) + partial_of_[at(i)];
     kernel(item);
+    if (item.partial == nullptr) report(item, out, done);
   };
-  const auto run_merge = [&](int merge, int) { merge_spans(merge); };
+  const auto run_merge = [&](int merge, int) {
+    const Merge& m = merges_[at(merge)];
+    merge_spans(m);
+    report(items_[at(m.item)], out, done);
+  };
   if (work_ <= kAlone) {
     const FlushDenormals flush;
     for (std::size_t i = 0; i < items_.size(); ++i) run_item(static_cast<int>(i), 0);

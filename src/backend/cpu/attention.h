@@ -3,6 +3,7 @@
 // spans of positions) for the pool, and merges the spans. How it divides never shows in the bits:
 // the kernel's blocks and spans are fixed by logical positions. One caller at a time.
 
+#include <functional>
 #include <vector>
 
 #include "backend/cpu/kernels.h"
@@ -16,9 +17,13 @@ class CpuAttention {
  public:
   CpuAttention(const OpKernels& kernels, ThreadPool& pool) : kernels_(kernels), pool_(pool) {}
 
-  // Ops::attention.
-  void run(Tensor q, const KvLayer& kv, const AttentionShape& shape, const Batch& batch,
-           Tensor out);
+  // Is told columns [col, col + cols) of a row of the result by the worker that has just written
+  // them: whole heads.
+  using Done = std::function<void(int row, std::int64_t col, int cols, const float* values)>;
+
+  // Ops::attention. done: may be empty.
+  void run(Tensor q, const KvLayer& kv, const AttentionShape& shape, const Batch& batch, Tensor out,
+           const Done& done);
 
  private:
   // Spans of one group of queries that several items compute.
@@ -37,7 +42,8 @@ class CpuAttention {
   void list_items(const KvLayer& kv, const AttentionShape& shape, const Batch& batch, Cut cut);
   void add_items(const AttnItem& whole, int parts);
   void reserve(int head_dim);
-  void merge_spans(int item);
+  void merge_spans(const Merge& merge);
+  void report(const AttnItem& item, Tensor out, const Done& done) const;
 
   const OpKernels& kernels_;
   ThreadPool& pool_;

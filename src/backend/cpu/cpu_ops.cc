@@ -1,6 +1,7 @@
 #include "backend/cpu/cpu_ops.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <functional>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/packed_linear.h"
 #include "backend/cpu/roof.h"
+#include "backend/cpu/rope_call.h"
 #include "backend/host_step.h"
 #include "tensor/arena.h"
 #include "tensor/buffer.h"
@@ -115,38 +117,58 @@ class CpuOps final : public Ops {
     expect(q, {batch.rows, shape.heads * dim}, DType::kF32);
     expect(kv.k, {-1, shape.kv_heads, dim, kPageTokens}, kv.k.dtype());
     expect(kv.v, {-1, shape.kv_heads, kPageTokens, dim}, kv.k.dtype());
-    const auto kernel = table_.ops.rope_store[kv_format(kv.k.dtype())];
-    const auto element = static_cast<std::int64_t>(dtype_bytes(kv.k.dtype()));
-    const std::size_t temp_floats = at(dim + 31) / 16 * 16;
-    heads_.resize(temp_floats * at(pool_.size()));
-    each_row(batch.rows, 4 * width, [&](int r, int worker) {
-      const std::int32_t slot = batch.kv_slot[at(r)];
-      const std::int64_t page = slot / kPageTokens * shape.kv_heads * dim * kPageTokens;
-      const std::int64_t offset = slot % kPageTokens;
-      char* k = static_cast<char*>(kv.k.data()) + (page + offset) * element;
-      char* v = static_cast<char*>(kv.v.data()) + (page + offset * dim) * element;
-      kernel({.qkv = qkv.row_f32(r),
-              .cos = rope.cos.row_f32(batch.position[at(r)]),
-              .sin = rope.sin.row_f32(batch.position[at(r)]),
-              .q_weight = qk_norm.q_weight.empty() ? nullptr : qk_norm.q_weight.f32(),
-              .k_weight = qk_norm.k_weight.empty() ? nullptr : qk_norm.k_weight.f32(),
-              .eps = qk_norm.eps,
-              .heads = shape.heads,
-              .kv_heads = shape.kv_heads,
-              .head_dim = shape.head_dim,
-              .rotary_dim = rope.rotary_dim,
-              .q = q.row_f32(r),
-              .k = slot < 0 ? nullptr : k,
-              .v = slot < 0 ? nullptr : v,
-              .temp = heads_.data() + at(worker) * temp_floats});
-    });
+    const RopeCall call = rope_call(rope, qk_norm, shape, batch, kv, q);
+    each_row(batch.rows, 4 * width,
+             [&](int r, int worker) { call.store(r, worker, qkv.row_f32(r)); });
+  }
+
+  void project_qkv(const PackedLinear& w, Tensor x, const RopeTable& rope, const QkNorm& qk_norm,
+                   const AttentionShape& shape, const Batch& batch, const KvLayer& kv,
+                   Tensor q) override {
+    expect(x, {batch.rows, w.in_width()}, DType::kF32);
+    expect(q, {batch.rows, shape.heads * shape.head_dim}, DType::kF32);
+    if (batch.rows == 0) return;
+    const RopeCall call = rope_call(rope, qk_norm, shape, batch, kv, q);
+    const auto store = [&](const Gemm::Tile& tile, int worker) {
+      for (int r = 0; r < tile.rows; ++r)
+        call.store_head(tile.first_row + r, worker, tile.index,
+                        tile.y + std::int64_t{r} * shape.head_dim);
+    };
+    // Heads are coarse items: for one or two rows the weights are all that counts, and smaller
+    // items share them out more evenly.
+    constexpr int kFewestRows = 3;
+    if (batch.rows >= kFewestRows &&
+        gemm_.run_tiles(packed(w), x.f32(), batch.rows, shape.head_dim, store))
+      return;
+    const Tensor qkv = between(0, batch.rows, w.out_width());
+    linear(w, x, qkv);
+    rope_store_kv(qkv, rope, qk_norm, shape, batch, kv, q);
   }
 
   void attention(Tensor q, const KvLayer& kv, const AttentionShape& shape, const Batch& batch,
                  Tensor out) override {
     expect(q, {batch.rows, shape.heads * shape.head_dim}, DType::kF32);
     expect(out, {batch.rows, shape.heads * shape.head_dim}, DType::kF32);
-    attention_.run(q, kv, shape, batch, out);
+    attention_.run(q, kv, shape, batch, out, {});
+  }
+
+  void attend(Tensor q, const KvLayer& kv, const AttentionShape& shape, const Batch& batch,
+              const PackedLinear& o, Tensor out) override {
+    expect(q, {batch.rows, shape.heads * shape.head_dim}, DType::kF32);
+    expect(out, {batch.rows, o.out_width()}, DType::kF32);
+    if (batch.rows == 0) return;
+    const Tensor attended = between(0, batch.rows, q.dim(1));
+    const auto input = gemm_.open_input(packed(o), batch.rows, shape.head_dim);
+    if (!input) {
+      attention(q, kv, shape, batch, attended);
+      linear(o, attended, out);
+      return;
+    }
+    attention_.run(q, kv, shape, batch, attended,
+                   [&](int row, std::int64_t col, int cols, const float* values) {
+                     input->write(row, 1, col, cols, values);
+                   });
+    gemm_.run(packed(o), *input, batch.rows, out.f32());
   }
 
   void gated_act(Tensor gate_up, Tensor out) override {
@@ -156,6 +178,20 @@ class CpuOps final : public Ops {
       const float* gate = gate_up.row_f32(r);
       table_.ops.gated_act(gate, gate + width, width, out.row_f32(r));
     });
+  }
+
+  void gated_mlp(const PackedLinear& gate_up, const PackedLinear& down, Tensor x,
+                 Tensor out) override {
+    expect(x, {-1, gate_up.in_width()}, DType::kF32);
+    expect(out, {x.dim(0), down.out_width()}, DType::kF32);
+    const auto rows = static_cast<int>(x.dim(0));
+    if (rows == 0) return;
+    if (gemm_.run_gated(packed(gate_up), packed(down), x.f32(), rows, out.f32())) return;
+    const Tensor both = between(0, rows, gate_up.out_width());
+    const Tensor gated = between(1, rows, down.in_width());
+    linear(gate_up, x, both);
+    gated_act(both, gated);
+    linear(down, gated, out);
   }
 
   void gather_rows(Tensor x, std::span<const std::int32_t> rows, Tensor out) override {
@@ -199,6 +235,26 @@ class CpuOps final : public Ops {
     });
   }
 
+  RopeCall rope_call(const RopeTable& rope, const QkNorm& qk_norm, const AttentionShape& shape,
+                     const Batch& batch, const KvLayer& kv, Tensor q) {
+    heads_.resize(RopeCall::temp_floats(shape) * at(pool_.size()));
+    return {table_.ops.rope_store[kv_format(kv.k.dtype())],
+            rope,
+            qk_norm,
+            shape,
+            batch,
+            kv,
+            q,
+            heads_.data()};
+  }
+
+  // Memory for what lies between two parts of one operation, float32.
+  Tensor between(std::size_t part, std::int64_t rows, std::int64_t width) {
+    const std::size_t bytes = at(rows * width) * sizeof(float);
+    if (between_[part].bytes() < bytes) between_[part] = Buffer(bytes);
+    return between_[part].view(DType::kF32, {rows, width});
+  }
+
   // body(row, worker) for all rows; on this thread where that is done before workers wake up.
   // row_work: elements a row reads and computes with, roughly.
   template <typename Body>
@@ -221,6 +277,7 @@ class CpuOps final : public Ops {
   std::vector<Buffer> owned_;
   std::size_t touched_bytes_ = 0;
   Arena scratch_;
+  std::array<Buffer, 2> between_;
   std::vector<float> heads_;  // one head per worker, on its way to the KV store
 };
 

@@ -1,6 +1,7 @@
 #include "backend/cpu/gemm.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "backend/cpu/kernel_check.h"
 #include "base/error.h"
@@ -18,11 +19,12 @@ struct Cut {
   int col_items, row_items;
 };
 
-Cut cut_output(const GemmKernels& kernels, std::int64_t out, int rows, int workers) {
-  constexpr int kStreamRows = 16;     // up to here the weights' stream is the cost: smallest items
-  constexpr int kItemsPerWorker = 6;  // enough to even out cores of unequal speed
-  constexpr int kFewestRows = 48;     // of an item; with fewer, reading weights dominates
+constexpr int kStreamRows = 16;     // up to here the weights' stream is the cost: smallest items
+constexpr int kItemsPerWorker = 6;  // enough to even out cores of unequal speed
+constexpr int kFewestRows = 48;     // of an item; with fewer, reading weights dominates
+constexpr int kTileRows = 128;      // of an item whose output stays in the worker's cache
 
+Cut cut_output(const GemmKernels& kernels, std::int64_t out, int rows, int workers) {
   Cut cut;
   cut.cols = rows <= kStreamRows ? kBlockCols : kMaxCallCols;
   cut.col_items = ceil_div(out, cut.cols);
@@ -30,6 +32,18 @@ Cut cut_output(const GemmKernels& kernels, std::int64_t out, int rows, int worke
   const int most = std::max(1, rows / kFewestRows);
   const int row_items = std::max(std::min(wanted, most), ceil_div(rows, kernels.max_rows));
   cut.rows = ceil_div(ceil_div(rows, row_items), kernels.row_step) * kernels.row_step;
+  cut.row_items = ceil_div(rows, cut.rows);
+  return cut;
+}
+
+// The rows of items for so many tiles of columns.
+Cut cut_tiles(const GemmKernels& kernels, int tiles, int rows, int workers) {
+  const int wanted = ceil_div(std::int64_t{kItemsPerWorker} * workers, tiles);
+  const int most = std::max(1, rows / kFewestRows);
+  const int fewest = ceil_div(rows, std::min(kernels.max_rows, kTileRows));
+  Cut cut{.cols = 0, .rows = 0, .col_items = tiles, .row_items = 0};
+  cut.rows = ceil_div(ceil_div(rows, std::max(std::min(wanted, most), fewest)), kernels.row_step) *
+             kernels.row_step;
   cut.row_items = ceil_div(rows, cut.rows);
   return cut;
 }
@@ -95,8 +109,11 @@ Gemm::PackedX Gemm::pack_x(const GemmKernels& kernels, const CpuLinear& w, const
 
 void Gemm::run(const CpuLinear& w, const float* x, int rows, float* y) {
   CHECK(rows > 0);
+  run_packed(w, pack_x(kernels_for(w.dtype()), w, x, rows), rows, y);
+}
+
+void Gemm::run_packed(const CpuLinear& w, const PackedX& x, int rows, float* y) {
   const GemmKernels& kernels = kernels_for(w.dtype());
-  const PackedX packed = pack_x(kernels, w, x, rows);
   const std::int64_t out = w.out_width();
   const Cut cut = cut_output(kernels, out, rows, pool_.size());
 
@@ -104,16 +121,103 @@ void Gemm::run(const CpuLinear& w, const float* x, int rows, float* y) {
     const int col = item / cut.row_items * cut.cols;
     const int row = item % cut.row_items * cut.rows;
     kernels.run({.weights = w.block(col / w.block_cols()),
-                 .block_bytes = w.block_bytes(),
+                 .block_bytes = w.block_stride(),
                  .k = w.packed_k(),
-                 .x = packed.data + row * packed.stride * kernels.x_bytes,
-                 .x_stride = packed.stride,
+                 .x = x.data + row * x.stride * kernels.x_bytes,
+                 .x_stride = x.stride,
                  .y = y + row * out + col,
                  .y_stride = out,
                  .bias = w.bias() == nullptr ? nullptr : w.bias() + col,
                  .rows = std::min(cut.rows, rows - row),
                  .cols = static_cast<int>(std::min<std::int64_t>(cut.cols, out - col))});
   });
+}
+
+std::optional<Gemm::Input> Gemm::open_input(const CpuLinear& w, int rows, int cols) {
+  const GemmKernels& kernels = kernels_for(w.dtype());
+  const bool packs = kernels.pack_x != nullptr;
+  // Rows that are packed in groups cannot be packed by columns.
+  if (kernels.row_step > 1 || (packs && (cols % kBlockK != 0 || w.in_width() % kBlockK != 0)))
+    return std::nullopt;
+  Input input;
+  input.kernels_ = &kernels;
+  input.stride_ = w.in_width() + (packs ? kernels.x_row_extra : 0);
+  const auto bytes = static_cast<std::size_t>(rows * input.stride_ * kernels.x_bytes);
+  if (input_.bytes() < bytes) input_ = Buffer(bytes);
+  input.data_ = static_cast<char*>(input_.data());
+  return input;
+}
+
+void Gemm::Input::write(int first_row, int rows, std::int64_t col, int cols, const float* x) const {
+  const std::int64_t row_bytes = stride_ * kernels_->x_bytes;
+  char* const to = data_ + first_row * row_bytes + col * kernels_->x_bytes;
+  if (kernels_->pack_x != nullptr) {
+    kernels_->pack_x({.x = x, .k = cols, .packed = to, .x_stride = stride_, .rows = rows});
+    return;
+  }
+  for (int r = 0; r < rows; ++r)
+    std::memcpy(to + r * row_bytes, x + std::int64_t{r} * cols,
+                static_cast<std::size_t>(cols) * sizeof(float));
+}
+
+void Gemm::run(const CpuLinear& w, const Input& x, int rows, float* y) {
+  run_packed(w, {x.data_, x.stride_}, rows, y);
+}
+
+bool Gemm::run_parts(const CpuLinear& w, const float* x, int rows, int cols, int parts,
+                     const UseTile& use) {
+  const GemmKernels& kernels = kernels_for(w.dtype());
+  const std::int64_t part_cols = w.out_width() / parts;
+  if (cols % w.block_cols() != 0 || part_cols % cols != 0) return false;
+  const PackedX packed = pack_x(kernels, w, x, rows);
+  const int tiles = static_cast<int>(part_cols / cols);
+  const Cut cut = cut_tiles(kernels, tiles, rows, pool_.size());
+  const std::int64_t tile_floats = std::int64_t{cut.rows} * cols * parts;
+  const std::size_t bytes = static_cast<std::size_t>(tile_floats * pool_.size()) * sizeof(float);
+  if (tiles_.bytes() < bytes) tiles_ = Buffer(bytes);
+
+  pool_.parallel_for(tiles * cut.row_items, [&](int item, int worker) {
+    const int row = item % cut.row_items * cut.rows;
+    const Tile tile{.first_row = row,
+                    .rows = std::min(cut.rows, rows - row),
+                    .index = item / cut.row_items,
+                    .y = static_cast<float*>(tiles_.data()) + worker * tile_floats};
+    for (int part = 0; part < parts; ++part)
+      for (int at = 0; at < cols; at += kMaxCallCols) {
+        const std::int64_t col = part * part_cols + std::int64_t{tile.index} * cols + at;
+        kernels.run({.weights = w.block(col / w.block_cols()),
+                     .block_bytes = w.block_stride(),
+                     .k = w.packed_k(),
+                     .x = packed.data + row * packed.stride * kernels.x_bytes,
+                     .x_stride = packed.stride,
+                     .y = tile.y + std::int64_t{part} * tile.rows * cols + at,
+                     .y_stride = cols,
+                     .bias = w.bias() == nullptr ? nullptr : w.bias() + col,
+                     .rows = tile.rows,
+                     .cols = std::min(kMaxCallCols, cols - at)});
+      }
+    use(tile, worker);
+  });
+  return true;
+}
+
+bool Gemm::run_tiles(const CpuLinear& w, const float* x, int rows, int cols, const UseTile& use) {
+  return run_parts(w, x, rows, cols, 1, use);
+}
+
+bool Gemm::run_gated(const CpuLinear& gate_up, const CpuLinear& down, const float* x, int rows,
+                     float* y) {
+  const int cols = rows <= kStreamRows ? kBlockCols : kMaxCallCols;
+  const std::optional<Input> gated = open_input(down, rows, cols);
+  if (!gated) return false;
+  const auto activate = [&](const Tile& tile, int) {
+    const std::int64_t elements = std::int64_t{tile.rows} * cols;
+    kernels_.ops.gated_act(tile.y, tile.y + elements, elements, tile.y);
+    gated->write(tile.first_row, tile.rows, std::int64_t{tile.index} * cols, cols, tile.y);
+  };
+  if (!run_parts(gate_up, x, rows, cols, 2, activate)) return false;
+  run(down, *gated, rows, y);
+  return true;
 }
 
 }  // namespace foretoken

@@ -2,7 +2,13 @@
 // Gemm: y = x * W^T + bias on the thread pool, with the kernels of one instruction set in one order
 // of addition. Bits of a row depend on that row and the weights only: work is divided over columns
 // and rows, never over K.
+// What follows a product element by element can be done by the worker that computed it, while it is
+// in its cache: run_tiles and run_gated. Rows that go from core to core cost small models more than
+// their arithmetic.
 // One caller at a time (the engine thread).
+
+#include <functional>
+#include <optional>
 
 #include "backend/cpu/isa.h"
 #include "backend/cpu/kernels.h"
@@ -24,6 +30,40 @@ class Gemm {
   // rounded to bf16 first.
   void run(const CpuLinear& w, const float* x, int rows, float* y);
 
+  // The input of a product, written in pieces by whoever has them at hand; any thread.
+  class Input {
+   public:
+    // Some rows, side by side in x [rows, cols], from a column on.
+    void write(int first_row, int rows, std::int64_t col, int cols, const float* x) const;
+
+   private:
+    friend class Gemm;
+    const GemmKernels* kernels_ = nullptr;
+    char* data_ = nullptr;
+    std::int64_t stride_ = 0;  // elements
+  };
+  // For pieces that begin and end at multiples of so many columns; valid until the next call.
+  // Nothing where the kernels read their input in another form.
+  std::optional<Input> open_input(const CpuLinear& w, int rows, int cols);
+  void run(const CpuLinear& w, const Input& x, int rows, float* y);
+
+  // Some rows of `cols` neighbouring columns of a product.
+  struct Tile {
+    int first_row, rows;
+    int index;  // of its columns
+    float* y;   // [rows, cols]
+  };
+  using UseTile = std::function<void(const Tile&, int worker)>;
+
+  // The product of run() in tiles of so many columns, handed to `use` on the worker that computed
+  // them. False, and nothing done, where the weights are not packed for such tiles.
+  bool run_tiles(const CpuLinear& w, const float* x, int rows, int cols, const UseTile& use);
+
+  // y = (act(x * gate^T) * (x * up^T)) * down^T, with act the kernel's; gate_up holds the two
+  // one after the other. False, and nothing done, where the weights are not packed for that.
+  bool run_gated(const CpuLinear& gate_up, const CpuLinear& down, const float* x, int rows,
+                 float* y);
+
  private:
   // Where the kernel reads x: `x` itself or its packed copy.
   struct PackedX {
@@ -32,11 +72,17 @@ class Gemm {
   };
   const GemmKernels& kernels_for(DType dtype) const;
   PackedX pack_x(const GemmKernels& kernels, const CpuLinear& w, const float* x, int rows);
+  void run_packed(const CpuLinear& w, const PackedX& x, int rows, float* y);
+  // Tiles of `cols` columns from each of `parts` equal parts of the output, [part, rows, cols].
+  bool run_parts(const CpuLinear& w, const float* x, int rows, int cols, int parts,
+                 const UseTile& use);
 
   KernelTable kernels_;
   GemmOrder order_;
   ThreadPool& pool_;
   Buffer packed_x_;
+  Buffer input_;
+  Buffer tiles_;  // of each worker
 };
 
 }  // namespace foretoken

@@ -15,18 +15,20 @@ inline constexpr int kAttnSpan = 512;
 inline constexpr int kAttnMaxQueries = 64;  // of one item
 inline constexpr int kAttnSlots = 16;       // keys that lie side by side: one page
 
-// Rotates and stores the heads of one row.
+// Rotates and stores some heads of one row.
 struct RopeRow {
-  const float* qkv;  // [(heads + 2 * kv_heads) * head_dim]
-  const float* cos;  // [rotary_dim / 2] of the row's position
+  const float* q_in;  // [heads * head_dim]
+  const float* k_in;  // [kv_heads * head_dim]
+  const float* v_in;  // [kv_heads * head_dim]
+  const float* cos;   // [rotary_dim / 2] of the row's position
   const float* sin;
   const float* q_weight;  // [head_dim], or null: no norm
   const float* k_weight;
   float eps;
   int heads, kv_heads, head_dim, rotary_dim;
-  float* q;  // [heads * head_dim]
-  void* k;   // the row's page and slot: head 0, dim 0; null: do not store
-  void* v;
+  float* q;     // [heads * head_dim]
+  void* k;      // the row's page and slot: the first head, dim 0; null: do not store
+  void* v;      // the same
   float* temp;  // [head_dim rounded up to 16]
 };
 

@@ -74,6 +74,10 @@ CpuLinear::CpuLinear(const LinearParts& parts, ThreadPool& pool) : dtype_(parts.
   const StackedRows rows(parts.weights);
   out_ = rows.rows();
 
+  // A kernel's call never reaches from one matrix into the other.
+  are_pairs_ = parts.weights.size() == 2 && parts.weights[0].dim(0) == parts.weights[1].dim(0) &&
+               out_ / 2 % kMaxCallCols == 0;
+
   const bool tiles = dtype_ == DType::kBF16;
   const auto element = static_cast<std::int64_t>(dtype_bytes(dtype_));
   block_cols_ = tiles ? kBlockCols : kChainBlockCols;
@@ -85,7 +89,7 @@ CpuLinear::CpuLinear(const LinearParts& parts, ThreadPool& pool) : dtype_(parts.
 
   pool.parallel_for(static_cast<int>(blocks), [&](int b, int) {
     alignas(64) char values[kChunk * 4];
-    char* block_data = static_cast<char*>(weights_.data()) + b * block_bytes_;
+    char* block_data = static_cast<char*>(weights_.data()) + place_of(b) * block_bytes_;
     for (std::int64_t k = 0; k < in_; k += kChunk) {
       const int count = static_cast<int>(std::min<std::int64_t>(kChunk, in_ - k));
       if (count < kChunk) std::memset(values, 0, sizeof values);

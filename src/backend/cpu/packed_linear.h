@@ -1,6 +1,8 @@
 #pragma once
 // Weights of a linear layer as the CPU kernels read them (layouts in kernels.h), with their bias.
-// The one copy of a matrix: an embedding tied to the head reads its rows from here too.
+// The one copy of a matrix: an embedding tied to the head reads its rows from here too. Two stacked
+// matrices of one size (gate|up) lie side by side, a block of one and a block of the other, because
+// they are read together.
 // Immutable once packed, hence readable from any thread.
 
 #include "backend/ops.h"
@@ -21,9 +23,10 @@ class CpuLinear final : public PackedLinear {
   DType dtype() const { return dtype_; }  // kBF16, kF16 or kF32
   std::int64_t packed_k() const { return packed_k_; }
   int block_cols() const { return block_cols_; }  // outputs per block
-  std::int64_t block_bytes() const { return block_bytes_; }
+  std::int64_t block_stride() const { return are_pairs_ ? 2 * block_bytes_ : block_bytes_; }
+  // Further blocks follow at block_stride(), within one matrix of a pair.
   const char* block(std::int64_t index) const {
-    return static_cast<const char*>(weights_.data()) + index * block_bytes_;
+    return static_cast<const char*>(weights_.data()) + place_of(index) * block_bytes_;
   }
   // [out_width padded to kBlockCols] or null.
   const float* bias() const { return static_cast<const float*>(bias_.data()); }
@@ -32,8 +35,15 @@ class CpuLinear final : public PackedLinear {
   void gather_row(std::int64_t row, float* out) const;
 
  private:
+  std::int64_t place_of(std::int64_t block) const {
+    const std::int64_t half = out_ / 2 / block_cols_;
+    if (!are_pairs_) return block;
+    return block < half ? 2 * block : 2 * (block - half) + 1;
+  }
+
   std::int64_t in_ = 0, out_ = 0, packed_k_ = 0, block_bytes_ = 0;
   int block_cols_ = 0;
+  bool are_pairs_ = false;
   DType dtype_ = DType::kBF16;
   Buffer weights_;
   Buffer bias_;

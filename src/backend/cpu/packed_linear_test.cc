@@ -48,6 +48,22 @@ TEST_P(PackedLinearTest, gather_row_returns_every_row_of_stacked_matrices) {
   }
 }
 
+TEST_P(PackedLinearTest, matrices_of_one_size_are_found_side_by_side) {
+  ThreadPool pool(3, false);
+  constexpr std::int64_t kRows = 192, kIn = 33;
+  std::vector<float> values = numbers(2 * kRows * kIn, -3.0F);
+  const std::vector<Tensor> parts{Tensor(values.data(), DType::kF32, {kRows, kIn}),
+                                  Tensor(&values[at(kRows * kIn)], DType::kF32, {kRows, kIn})};
+  const CpuLinear w({.weights = parts, .biases = {}, .dtype = GetParam()}, pool);
+  EXPECT_EQ(w.block(kRows / w.block_cols()) - w.block(0), w.block_stride() / 2);
+  std::vector<float> row(at(kIn));
+  for (std::int64_t n = 0; n < 2 * kRows; ++n) {
+    w.gather_row(n, row.data());
+    for (std::int64_t k = 0; k < kIn; ++k)
+      ASSERT_EQ(row[at(k)], through(GetParam(), values[at(n * kIn + k)])) << n;
+  }
+}
+
 TEST_P(PackedLinearTest, a_missing_bias_beside_others_is_zero) {
   ThreadPool pool(2, false);
   std::vector<float> weights = numbers(30 * 8, 0.0F), bias = numbers(20, 1.0F);

@@ -93,20 +93,18 @@ template <typename Kv>
 void rope_store_row(const RopeRow& row) {
   using Element = typename Kv::Element;
   const int dim = row.head_dim;
-  const float* from = row.qkv;
-  for (int h = 0; h < row.heads; ++h, from += dim)
-    turn_head(row, from, row.q_weight, row.q + h * dim);
-  if (row.k == nullptr) return;
-  const float* values = from + row.kv_heads * dim;
+  for (int h = 0; h < row.heads; ++h)
+    turn_head(row, row.q_in + h * dim, row.q_weight, row.q + h * dim);
   auto* k = static_cast<Element*>(row.k);
   auto* v = static_cast<Element*>(row.v);
   for (int h = 0; h < row.kv_heads; ++h) {
-    turn_head(row, from + h * dim, row.k_weight, row.temp);
+    const std::int64_t at = static_cast<std::int64_t>(h) * dim * kAttnSlots;
+    if (k != nullptr) turn_head(row, row.k_in + h * dim, row.k_weight, row.temp);
     for (int d = 0; d < dim; d += 16) {
       const int n = lanes_from(d, dim);
-      const std::int64_t at = static_cast<std::int64_t>(h) * dim * kAttnSlots;
-      Kv::scatter(k + at + d * kAttnSlots, kAttnSlots, load_some(row.temp + d, n), n);
-      Kv::scatter(v + at + d, 1, load_some(values + h * dim + d, n), n);
+      if (k != nullptr)
+        Kv::scatter(k + at + d * kAttnSlots, kAttnSlots, load_some(row.temp + d, n), n);
+      if (v != nullptr) Kv::scatter(v + at + d, 1, load_some(row.v_in + h * dim + d, n), n);
     }
   }
 }

@@ -1,0 +1,85 @@
+#pragma once
+// RopeCall: rotation and store of keys and values for the rows of one batch in one layer: where
+// each row's position and KV slot are. Built per call, read by all workers.
+
+#include "backend/cpu/attention.h"
+#include "backend/cpu/op_kernels.h"
+#include "backend/ops.h"
+
+namespace foretoken {
+
+struct RopeCall {
+  void (*kernel)(const RopeRow& row);
+  const RopeTable& rope;
+  const QkNorm& qk_norm;
+  const AttentionShape& shape;
+  const Batch& batch;
+  const KvLayer& kv;
+  Tensor q;
+  float* temp;  // of each worker temp_floats(shape)
+
+  static std::size_t temp_floats(const AttentionShape& shape) {
+    return static_cast<std::size_t>((shape.head_dim + 31) / 16 * 16);
+  }
+
+  // All heads of a row, side by side: q | k | v.
+  void store(int r, int worker, const float* qkv) const {
+    RopeRow row = row_of(r, worker);
+    row.heads = shape.heads;
+    row.kv_heads = shape.kv_heads;
+    row.q_in = qkv;
+    row.k_in = qkv + shape.heads * shape.head_dim;
+    row.v_in = row.k_in + shape.kv_heads * shape.head_dim;
+    kernel(row);
+  }
+
+  // One head of them, counted through q, k and v.
+  void store_head(int r, int worker, int head, const float* values) const {
+    RopeRow row = row_of(r, worker);
+    if (head < shape.heads) {
+      row.heads = 1;
+      row.q_in = values;
+      row.q += head * shape.head_dim;
+    } else {
+      const bool is_key = head < shape.heads + shape.kv_heads;
+      row.kv_heads = 1;
+      row.k_in = row.v_in = values;
+      const int kv_head = (head - shape.heads) % shape.kv_heads;
+      const std::int64_t offset = std::int64_t{kv_head} * shape.head_dim * kPageTokens *
+                                  static_cast<std::int64_t>(dtype_bytes(kv.k.dtype()));
+      row.k = is_key && row.k != nullptr ? static_cast<char*>(row.k) + offset : nullptr;
+      row.v = !is_key && row.v != nullptr ? static_cast<char*>(row.v) + offset : nullptr;
+    }
+    kernel(row);
+  }
+
+ private:
+  RopeRow row_of(int r, int worker) const {
+    const auto at = static_cast<std::size_t>(r);
+    const std::int64_t dim = shape.head_dim;
+    const auto element = static_cast<std::int64_t>(dtype_bytes(kv.k.dtype()));
+    const std::int32_t slot = batch.kv_slot[at];
+    const std::int64_t page = slot / kPageTokens * shape.kv_heads * dim * kPageTokens;
+    const std::int64_t offset = slot % kPageTokens;
+    char* k = static_cast<char*>(kv.k.data()) + (page + offset) * element;
+    char* v = static_cast<char*>(kv.v.data()) + (page + offset * dim) * element;
+    return {.q_in = nullptr,
+            .k_in = nullptr,
+            .v_in = nullptr,
+            .cos = rope.cos.row_f32(batch.position[at]),
+            .sin = rope.sin.row_f32(batch.position[at]),
+            .q_weight = qk_norm.q_weight.empty() ? nullptr : qk_norm.q_weight.f32(),
+            .k_weight = qk_norm.k_weight.empty() ? nullptr : qk_norm.k_weight.f32(),
+            .eps = qk_norm.eps,
+            .heads = 0,
+            .kv_heads = 0,
+            .head_dim = shape.head_dim,
+            .rotary_dim = rope.rotary_dim,
+            .q = q.row_f32(r),
+            .k = slot < 0 ? nullptr : k,
+            .v = slot < 0 ? nullptr : v,
+            .temp = temp + static_cast<std::size_t>(worker) * temp_floats(shape)};
+  }
+};
+
+}  // namespace foretoken
