@@ -168,7 +168,8 @@ bool Gemm::run_parts(const CpuLinear& w, const float* x, int rows, int cols, int
                      const UseTile& use) {
   const GemmKernels& kernels = kernels_for(w.dtype());
   const std::int64_t part_cols = w.out_width() / parts;
-  if (cols % w.block_cols() != 0 || part_cols % cols != 0) return false;
+  // Kernels read kBlockCols columns at a time, whether they exist or not.
+  if (cols % kBlockCols != 0 || part_cols % cols != 0) return false;
   const PackedX packed = pack_x(kernels, w, x, rows);
   const int tiles = static_cast<int>(part_cols / cols);
   const Cut cut = cut_tiles(kernels, tiles, rows, pool_.size());
