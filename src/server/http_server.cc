@@ -114,9 +114,10 @@ void HttpServer::State::wait_for_signal() {
 
 void HttpServer::State::begin_drain() {
   if (hub->draining.exchange(true)) return;
+  // First, so that whoever finds the port closed knows that nothing is accepted any more.
+  if (drain_started) drain_started();
   boost::system::error_code ignored;
   acceptor.close(ignored);
-  if (drain_started) drain_started();
   drain_end = std::chrono::steady_clock::now() + hub->config.drain_timeout;
   drain_tick();
 }
