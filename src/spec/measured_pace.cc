@@ -30,7 +30,7 @@ void MeasuredPace::open(SeqSlot slot) {
 // been idle.
 void MeasuredPace::observe(const CommittedRows& rows) {
   const auto continues = [](const StepEntry& entry) {
-    return entry.has_tree && entry.chain.empty();
+    return entry.has_tree && entry.chain.empty() && entry.generated > 0;
   };
   const auto sequences = static_cast<int>(std::ranges::count_if(rows.plan.entries, continues));
   if (grown_ > 0 && sequences == static_cast<int>(rows.plan.entries.size()))
@@ -40,7 +40,7 @@ void MeasuredPace::observe(const CommittedRows& rows) {
   rest_.add_step();
   const int next = std::max(1, static_cast<int>(rows.plan.entries.size()));
   worth_.set_costs(step_.per_row(), (plain_seconds(next) + usual_cost_) / (1 + usual_accepted_));
-  levels_ = 0;
+  forwards_ = 0;
   grown_ = 0;
 }
 
@@ -66,12 +66,15 @@ void MeasuredPace::count(const CommittedRows& rows, std::size_t i, int sequences
 // Seconds that drafting for one sequence added to the step, if it was done for all of them.
 double MeasuredPace::cost(const Drafted& drafted, int nodes, int read_rows, int sequences) const {
   return step_.per_row() * (nodes - 1) + forward_.per_row() * (read_rows + drafted.level_rows) +
-         forward_.fixed() * (1 + levels_) / sequences;
+         forward_.fixed() * forwards_ / sequences;
 }
 
 void MeasuredPace::begin_forward() { forward_begin_ = clock_(); }
 
-void MeasuredPace::end_forward(int rows) { forward_.add(rows, clock_() - forward_begin_); }
+void MeasuredPace::end_forward(int rows) {
+  forward_.add(rows, clock_() - forward_begin_);
+  ++forwards_;
+}
 
 bool MeasuredPace::is_level_worth(int rows, double promised) const {
   return worth_.is_level_worth(promised, forward_.fixed() + forward_.per_row() * rows);

@@ -48,7 +48,7 @@ class MeasuredPace final : public DraftPace {
   LinearCost step_;               // of the target, by rows of trees
   LinearCost forward_;            // of the draft model, by its rows
   std::vector<Drafted> drafted_;  // by slot
-  int levels_ = 0;                // grown for the trees that are being verified
+  int forwards_ = 0;              // of the draft model, for the trees that are being verified
   // What became of trees, as means per tree.
   double usual_cost_ = 0;      // seconds
   double usual_accepted_ = 0;  // tokens

@@ -8,9 +8,10 @@ namespace {
 // A machine on which a step takes a second and so much per row, drafting so much, for one sequence.
 class Machine {
  public:
-  Machine(double per_row, double per_forward) : per_row_(per_row), per_forward_(per_forward) {
+  Machine(double per_row, double per_forward, int forwards = 1)
+      : per_row_(per_row), per_forward_(per_forward), forwards_(forwards) {
     pace_.open(0);
-    plan_.entries.push_back({.slot = 0, .has_tree = true});
+    plan_.entries.push_back({.slot = 0, .has_tree = true, .generated = 1});
     batch_.seqs.push_back({.slot = 0,
                            .first_row = 0,
                            .rows = 1,
@@ -32,9 +33,11 @@ class Machine {
     pace_.observe({.plan = plan_, .table = table_, .batch = batch_, .walk = walk_, .features = {}});
     nodes_ = 1;
     if (!pace_.rests(0)) {
-      pace_.begin_forward();
-      seconds_ += per_forward_;
-      pace_.end_forward(2);
+      for (int i = 0; i < forwards_; ++i) {
+        pace_.begin_forward();
+        seconds_ += per_forward_;
+        pace_.end_forward(2);
+      }
       nodes_ = pace_.least_score() < 0.9F ? 8 : 1;
       pace_.plant(0, 0.9 * (nodes_ - 1), 0);
     }
@@ -45,6 +48,7 @@ class Machine {
 
  private:
   const double per_row_, per_forward_;
+  const int forwards_;
   double seconds_ = 1;
   int nodes_ = 1;
   MeasuredPace pace_{[this] { return seconds_; }};
@@ -78,6 +82,12 @@ TEST(MeasuredPace, drafts_that_come_true_but_cost_more_than_they_save_end) {
   Machine machine(0.01, 3);
   full_trees(machine, 1, 200);
   EXPECT_LT(full_trees(machine, 1, 1000), 30);
+}
+
+TEST(MeasuredPace, each_level_is_a_cost) {
+  Machine machine(0.01, 0.5, 6);  // three seconds for a tree that saves less than two
+  full_trees(machine, 2, 200);
+  EXPECT_LT(full_trees(machine, 2, 1000), 30);
 }
 
 TEST(MeasuredPace, a_better_text_is_noticed) {
