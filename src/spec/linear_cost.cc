@@ -8,6 +8,8 @@ namespace {
 
 constexpr double kNews = 0.1;     // share of a new sample in a mean
 constexpr double kOutlier = 1.3;  // a sample counts as at most so many times the mean
+// What is taken as fixed while all samples are of one size, in rows. Large batches begin careful.
+constexpr double kUsualFixed = 16;
 
 // 0 to 16 rows each by itself, larger numbers in quarters of octaves.
 std::size_t cell_of(int rows) {
@@ -30,7 +32,7 @@ void LinearCost::add(int rows, double seconds) {
   fit();
 }
 
-// Least squares in relative errors. Of one cell alone all is fixed.
+// Least squares in relative errors. Of one cell alone nothing can be said but by prejudice.
 void LinearCost::fit() {
   double w = 0, x = 0, y = 0, xx = 0, xy = 0;
   for (const Cell& cell : cells_) {
@@ -43,7 +45,8 @@ void LinearCost::fit() {
     xy += weight * cell.rows * cell.seconds;
   }
   const double spread = w * xx - x * x;
-  per_row_ = spread > 1e-6 * w * xx ? std::max(0.0, (w * xy - x * y) / spread) : 0;
+  per_row_ =
+      spread > 1e-6 * w * xx ? std::max(0.0, (w * xy - x * y) / spread) : y / (x + kUsualFixed * w);
   fixed_ = std::max(0.0, (y - per_row_ * x) / w);
 }
 

@@ -10,11 +10,12 @@ TEST(LinearCost, knows_nothing_at_first) {
   EXPECT_EQ(LinearCost().fixed(), 0.0);
 }
 
-TEST(LinearCost, one_size_alone_tells_nothing_of_rows) {
-  LinearCost cost;
-  for (int i = 0; i < 5; ++i) cost.add(3, 2.0);
-  EXPECT_EQ(cost.per_row(), 0.0);
-  EXPECT_NEAR(cost.fixed(), 2.0, 1e-9);
+TEST(LinearCost, of_one_size_alone_the_rows_of_a_large_batch_are_what_costs) {
+  LinearCost few, many;
+  for (int i = 0; i < 5; ++i) few.add(4, 2.0), many.add(624, 64.0);
+  EXPECT_NEAR(few.fixed(), 1.6, 1e-9);
+  EXPECT_NEAR(few.per_row(), 0.1, 1e-9);
+  EXPECT_NEAR(many.per_row(), 0.1, 1e-9);
 }
 
 TEST(LinearCost, finds_the_line) {
