@@ -45,7 +45,7 @@ TEST(RestChoice, rests_grow_longer_the_more_often_waking_was_in_vain) {
   choice.open(0);
   std::vector<int> rests;
   for (int i = 0; i < 8; ++i) {
-    EXPECT_EQ(steps_until_rest(choice, 0, -0.3), 8);
+    EXPECT_EQ(steps_until_rest(choice, 0, -1), 8);
     rests.push_back(sleep(choice, 0));
   }
   EXPECT_THAT(rests, testing::ElementsAre(56, 120, 248, 504, 1016, 1016, 1016, 1016));
@@ -75,12 +75,25 @@ TEST(RestChoice, a_text_that_drafts_well_again_starts_with_short_rests_again) {
 TEST(RestChoice, where_drafting_does_not_pay_new_sequences_rest_until_the_next_trial) {
   RestChoice choice;
   choice.open(0);
+  for (int i = 0; i < 3; ++i) {
+    steps_until_rest(choice, 0, -0.3);
+    sleep(choice, 0);
+  }
   steps_until_rest(choice, 0, -0.3);
   choice.open(1);
   EXPECT_TRUE(choice.rests(1));
   sleep(choice, 1);
   choice.open(2);
   EXPECT_FALSE(choice.rests(2));
+}
+
+TEST(RestChoice, one_tree_that_was_far_too_dear_puts_nothing_to_rest) {
+  RestChoice choice;
+  choice.open(0);
+  choice.add_gain(0, -50);
+  EXPECT_EQ(steps_until_rest(choice, 0, 0.5), -1);
+  choice.open(1);
+  EXPECT_FALSE(choice.rests(1));
 }
 
 TEST(RestChoice, a_slot_forgets_the_sequence_before) {
