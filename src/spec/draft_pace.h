@@ -18,7 +18,7 @@ class DraftPace {
   // Whether, until the next facts, nothing is drafted for the slot.
   virtual bool rests(SeqSlot) const { return false; }
 
-  // The draft model computes a batch of so many rows, candidates included.
+  // The draft model computes something for so many rows: hidden states, candidates, or both.
   virtual void begin_forward() {}
   virtual void end_forward(int rows) { (void)rows; }
 

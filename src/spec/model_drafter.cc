@@ -200,11 +200,13 @@ void ModelDrafter::propose(std::span<const SeqSlot> slots, std::span<const int> 
 }
 
 void ModelDrafter::grow_levels() {
+  pace_->begin_forward();
   DraftRows above = reader_.found();
   const Tensor roots =
       ops_.temp(DType::kF32, {static_cast<std::int64_t>(rows_.size()), above.hidden.dim(1)});
   ops_.gather_rows(above.hidden, rows_, roots);
   add_candidates(roots);
+  pace_->end_forward(static_cast<int>(num_growing_));
   while (layout_level()) {
     pace_->begin_forward();
     above = model_->forward(level_, level_features(above));
