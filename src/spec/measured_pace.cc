@@ -60,7 +60,10 @@ void MeasuredPace::count(const CommittedRows& rows, std::size_t i, int sequences
   const double seconds = cost(drafted, rows.batch.seqs[i].rows, committed, sequences);
   usual_cost_ += kNews * (seconds - usual_cost_);
   usual_accepted_ += kNews * (accepted - usual_accepted_);
-  rest_.add_gain(seq.slot, accepted - seconds / plain);
+  // A step that computes prompts is needed anyway: a token saves its row there, not the step.
+  const bool has_prompts = sequences < static_cast<int>(rows.plan.entries.size());
+  const double saved = has_prompts ? step_.per_row() : plain;
+  rest_.add_gain(seq.slot, (accepted * saved - seconds) / plain);
 }
 
 // Seconds that drafting for one sequence added to the step, if it was done for all of them.

@@ -25,7 +25,11 @@ class Machine {
 
   // A step of which so many proposals are accepted at most, then a tree of as many sure nodes as
   // the pace allows, up to 8 rows.
-  void step(int accepted) {
+  void step(int accepted, bool has_prompt = false) {
+    plan_.entries.resize(has_prompt ? 2 : 1);
+    walk_.seqs.resize(plan_.entries.size());
+    batch_.seqs.resize(plan_.entries.size());
+    if (has_prompt) plan_.entries[1].chain = prompt_;
     seconds_ += 1 + per_row_ * nodes_;
     batch_.rows = batch_.seqs[0].rows = nodes_;
     walk_.seqs[0].path.assign(static_cast<std::size_t>(1 + std::min(accepted, nodes_ - 1)), 0);
@@ -52,6 +56,7 @@ class Machine {
   double seconds_ = 1;
   int nodes_ = 1;
   MeasuredPace pace_{[this] { return seconds_; }};
+  const std::vector<Token> prompt_{1, 2, 3};
   StepPlan plan_;
   SeqTable table_{1};
   Batch batch_;
@@ -88,6 +93,20 @@ TEST(MeasuredPace, each_level_is_a_cost) {
   Machine machine(0.01, 0.5, 6);  // three seconds for a tree that saves less than two
   full_trees(machine, 2, 200);
   EXPECT_LT(full_trees(machine, 2, 1000), 30);
+}
+
+TEST(MeasuredPace, a_step_that_prompts_need_anyway_is_not_saved) {
+  Machine alone(0.05, 0.5), beside_prompts(0.05, 0.5);
+  full_trees(alone, 2, 200);
+  full_trees(beside_prompts, 2, 20);
+  for (int i = 0; i < 200; ++i) beside_prompts.step(2, true);
+  int full = 0;
+  for (int i = 0; i < 1000; ++i) {
+    beside_prompts.step(2, true);
+    full += beside_prompts.nodes() == 8;
+  }
+  EXPECT_EQ(full_trees(alone, 2, 1000), 1000);
+  EXPECT_LT(full, 100);
 }
 
 TEST(MeasuredPace, a_better_text_is_noticed) {
