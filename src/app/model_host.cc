@@ -86,7 +86,9 @@ void ModelHost::load_drafts(const Options& options) {
       "speculative_num_draft_tokens={}.",
       tree_shape_.steps, tree_shape_.topk, tree_shape_.nodes);
   if (!draft_model_) return;
-  weight_bytes_ += draft_model_->weight_bytes();
+  weight_bytes_ += draft_model_->weight_bytes() +
+                   draft_bytes_per_slot(*draft_model_) *
+                       static_cast<std::size_t>(options.engine.max_running_requests);
   page_bytes_ += draft_bytes_per_page(*draft_model_);
 }
 

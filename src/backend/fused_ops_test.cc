@@ -18,10 +18,10 @@ struct Shape3 {
 constexpr Shape3 kShapes[] = {
     {6, 2, 64, 96, 192}, {2, 1, 128, 64, 224}, {3, 3, 32, 48, 96}, {4, 2, 16, 40, 72}};
 
-std::vector<float> values(std::int64_t count, int seed, double scale = 1.0) {
+std::vector<float> values(std::int64_t count, int seed) {
   std::vector<float> out(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < out.size(); ++i)
-    out[i] = static_cast<float>(scale * std::sin(static_cast<double>(i) * 0.7 + seed * 1.3));
+    out[i] = static_cast<float>(std::sin(static_cast<double>(i) * 0.7 + seed * 1.3));
   return out;
 }
 

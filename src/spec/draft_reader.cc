@@ -1,15 +1,9 @@
 #include "spec/draft_reader.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace foretoken {
 namespace {
-
-// Tokens that a sequence which has rested catches up with: enough to guess as well as before, few
-// enough that waking a whole batch is no pause. At least a page, so that whole pages are read.
-constexpr std::int32_t kKept = 32;
-static_assert(kKept >= 2 * kPageTokens);
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr std::int32_t pages_of(std::int32_t tokens) {
@@ -60,11 +54,13 @@ DraftReader::DraftReader(Ops& ops, DraftModel& model, int num_pages, int num_slo
     kept_.taps.push_back(ops_.alloc(DType::kF32, kept));
 }
 
-void DraftReader::open(SeqSlot slot, std::span<const Token> tokens) {
-  Slot& s = slots_[at(slot)];
-  s.root = s.missed = s.seq = -1;
-  s.text.assign(tokens.begin(), tokens.end());
+std::size_t DraftReader::bytes_per_slot(const DraftModel& model) {
+  const FeatureTaps taps = model.taps();
+  const std::size_t tensors = taps.layer_inputs.size() + (taps.last_hidden ? 1 : 0);
+  return tensors * at(kKept * model.tap_width()) * sizeof(float);
 }
+
+void DraftReader::open(SeqSlot slot) { slots_[at(slot)] = {}; }
 
 void DraftReader::read(const CommittedRows& rows, DraftPace& pace) {
   layout(rows, pace);
@@ -86,11 +82,6 @@ void DraftReader::layout(const CommittedRows& rows, const DraftPace& pace) {
   for (Slot& slot : slots_) slot.seq = -1;
   for (std::size_t i = 0; i < rows.walk.seqs.size(); ++i) {
     const BatchSeq& seq = rows.batch.seqs[i];
-    const std::int32_t length = committed_length(rows, i);
-    std::vector<Token>& text = slots_[at(seq.slot)].text;
-    text.resize(std::max(text.size(), at(length)));
-    for (std::int32_t slot = seq.base; slot < length; ++slot)
-      text[at(slot)] = rows.batch.token[at(row_at(seq, rows.walk.seqs[i], slot))];
     const bool rests = pace.rests(seq.slot);
     if (rests && seq.chain == 0)
       rest(rows, i);
@@ -106,9 +97,11 @@ void DraftReader::rest(const CommittedRows& rows, std::size_t i) {
   s.root = -1;
   if (s.missed < 0) s.missed = seq.base;
   mark(rows.table.pages[at(seq.slot)], seq.base, length, false);
-  if (!reads_features()) return;
-  for (std::int32_t slot = seq.base; slot < length; ++slot)
-    to_kept_.add(row_at(seq, rows.walk.seqs[i], slot), kept_row(seq.slot, slot));
+  for (std::int32_t slot = seq.base; slot < length; ++slot) {
+    const std::int32_t row = row_at(seq, rows.walk.seqs[i], slot);
+    s.token[at(slot % kKept)] = rows.batch.token[at(row)];
+    if (reads_features()) to_kept_.add(row, seq.slot * kKept + slot % kKept);
+  }
 }
 
 // Prompts are read even by those who rest: that costs little beside what the target pays for them,
@@ -179,7 +172,10 @@ void DraftReader::add_sequence(const CommittedRows& rows, std::size_t i, const R
                          .is_chain = true,
                          .first_slot = has_page_0 ? shift_ : 0});
   for (std::int32_t slot = first; slot < end; ++slot) {
-    const Token token = slot < length ? s.text[at(slot)] : rows.walk.seqs[i].emitted.back().token;
+    const WalkSeq& found = rows.walk.seqs[i];
+    const Token token = slot < seq.base ? s.token[at(slot % kKept)]
+                        : slot < length ? rows.batch.token[at(row_at(seq, found, slot))]
+                                        : found.emitted.back().token;
     add_draft_row(batch_, readable(token), slot - shift_, slot - left_out, 0);
   }
   if (has_root) s.seq = static_cast<std::int32_t>(batch_.seqs.size()) - 1;
@@ -203,7 +199,7 @@ void DraftReader::list_features(const CommittedRows& rows, std::size_t i, const 
     from.source.push_back(row);
   };
   for (std::int32_t slot = kept_from; slot < seq.base; ++slot)
-    add(from_kept_, kept_row(seq.slot, slot), slot);
+    add(from_kept_, seq.slot * kKept + slot % kKept, slot);
   for (std::int32_t slot = seq.base; slot < length; ++slot)
     add(from_target_, row_at(seq, rows.walk.seqs[i], slot), slot);
 
@@ -245,10 +241,6 @@ void DraftReader::keep(const Features& target) {
     ops_.copy_rows(target.last_hidden, to_kept_.from, kept_.last_hidden, to_kept_.to);
   for (std::size_t i = 0; i < kept_.taps.size(); ++i)
     ops_.copy_rows(target.taps[i], to_kept_.from, kept_.taps[i], to_kept_.to);
-}
-
-std::int32_t DraftReader::kept_row(SeqSlot slot, std::int32_t position) const {
-  return slot * kKept + position % kKept;
 }
 
 }  // namespace foretoken

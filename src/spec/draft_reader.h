@@ -5,12 +5,13 @@
 // token read in each page is kept beside the page, so that whoever goes on from there, with the
 // next step or after a prefix hit, finds it.
 // The committed tokens of a sequence that rests go by unread, prompts excepted. When it wakes, the
-// model catches up with the last of them, at most kKept, whose features are kept that long. Pages
+// model catches up with the last of them: so many tokens and features are kept of each slot. Pages
 // with unread slots in them are left out of what the model sees, positions staying as they are.
 // Allocates nothing once its vectors have grown. Engine thread only.
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,7 +27,10 @@ class DraftReader {
   // root. References outlive the reader.
   DraftReader(Ops& ops, DraftModel& model, int num_pages, int num_slots, int scratch_slots);
 
-  void open(SeqSlot slot, std::span<const Token> tokens);
+  // Bytes beside the KV for each sequence at once.
+  static std::size_t bytes_per_slot(const DraftModel& model);
+
+  void open(SeqSlot slot);
   void read(const CommittedRows& rows, DraftPace& pace);
 
   // Of the last read: the rows, as chains, and what the model made of them.
@@ -39,11 +43,16 @@ class DraftReader {
   Token readable(Token token) const { return token < vocab_ ? token : 0; }
 
  private:
+  // Tokens that a sequence which has rested catches up with: enough to guess as well as before, few
+  // enough that waking a whole batch is no pause. At least a page, so that whole pages are read.
+  static constexpr std::int32_t kKept = 32;
+  static_assert(kKept >= 2 * kPageTokens);
+
   struct Slot {
     std::int32_t root = -1;    // KV slot of the root stored last, or -1
     std::int32_t missed = -1;  // first KV slot that went by unread since it was awake, or -1
     std::int32_t seq = -1;
-    std::vector<Token> text;
+    std::array<Token, kKept> token{};  // that went by unread, at its position modulo kKept
   };
   // Of a sequence its slots [first, length), then the root in slot `length`.
   struct Reading {
@@ -85,7 +94,6 @@ class DraftReader {
   Tensor features_of_batch(const Features& target);
   void deliver(const Features& source, const FeatureRows& rows, Tensor out);
   void keep(const Features& target);
-  std::int32_t kept_row(SeqSlot slot, std::int32_t position) const;
 
   Ops& ops_;
   DraftModel& model_;

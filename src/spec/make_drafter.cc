@@ -133,6 +133,10 @@ std::size_t draft_bytes_per_page(const DraftModel& model) {
          static_cast<std::size_t>(model.feature_width()) * sizeof(float);
 }
 
+std::size_t draft_bytes_per_slot(const DraftModel& model) {
+  return DraftReader::bytes_per_slot(model);
+}
+
 std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> model,
                                       const TreeShape& shape, int num_pages, int num_slots,
                                       TreeBudget budget) {

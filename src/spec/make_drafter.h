@@ -19,6 +19,9 @@ std::unique_ptr<DraftModel> load_draft_model(Ops& ops, const Decoder& target,
 // What each page of the cache costs on top of the target's KV.
 std::size_t draft_bytes_per_page(const DraftModel& model);
 
+// And each sequence that may run at once.
+std::size_t draft_bytes_per_slot(const DraftModel& model);
+
 // model: what load_draft_model gave. num_slots: sequences at once.
 std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> model,
                                       const TreeShape& shape, int num_pages, int num_slots,

@@ -41,9 +41,9 @@ DraftNeeds ModelDrafter::needs() const {
   return {.taps = model_->taps(), .max_nodes = shape_.nodes, .scratch_slots = scratch_slots()};
 }
 
-void ModelDrafter::open(SeqSlot slot, std::span<const Token> tokens) {
+void ModelDrafter::open(SeqSlot slot, std::span<const Token>) {
   pace_->open(slot);
-  reader_.open(slot, tokens);
+  reader_.open(slot);
 }
 
 void ModelDrafter::close(SeqSlot) {}

@@ -138,7 +138,7 @@ class CpuOps final : public Ops {
     // items share them out more evenly.
     constexpr int kFewestRows = 3;
     if (batch.rows >= kFewestRows &&
-        gemm_.run_tiles(packed(w), x.f32(), batch.rows, shape.head_dim, store))
+        gemm_.run_tiles(packed(w), x.f32(), batch.rows, shape.head_dim, 1, store))
       return;
     const Tensor qkv = between(0, batch.rows, w.out_width());
     linear(w, x, qkv);

@@ -24,28 +24,21 @@ constexpr int kItemsPerWorker = 6;  // enough to even out cores of unequal speed
 constexpr int kFewestRows = 48;     // of an item; with fewer, reading weights dominates
 constexpr int kTileRows = 128;      // of an item whose output stays in the worker's cache
 
-Cut cut_output(const GemmKernels& kernels, std::int64_t out, int rows, int workers) {
-  Cut cut;
-  cut.cols = rows <= kStreamRows ? kBlockCols : kMaxCallCols;
-  cut.col_items = ceil_div(out, cut.cols);
-  const int wanted = ceil_div(std::int64_t{kItemsPerWorker} * workers, cut.col_items);
+// The rows of items for so many items of columns.
+Cut cut_rows(const GemmKernels& kernels, int cols, int col_items, int rows, int most_rows,
+             int workers) {
+  const int wanted = ceil_div(std::int64_t{kItemsPerWorker} * workers, col_items);
   const int most = std::max(1, rows / kFewestRows);
-  const int row_items = std::max(std::min(wanted, most), ceil_div(rows, kernels.max_rows));
+  const int row_items = std::max(std::min(wanted, most), ceil_div(rows, most_rows));
+  Cut cut{.cols = cols, .rows = 0, .col_items = col_items, .row_items = 0};
   cut.rows = ceil_div(ceil_div(rows, row_items), kernels.row_step) * kernels.row_step;
   cut.row_items = ceil_div(rows, cut.rows);
   return cut;
 }
 
-// The rows of items for so many tiles of columns.
-Cut cut_tiles(const GemmKernels& kernels, int tiles, int rows, int workers) {
-  const int wanted = ceil_div(std::int64_t{kItemsPerWorker} * workers, tiles);
-  const int most = std::max(1, rows / kFewestRows);
-  const int fewest = ceil_div(rows, std::min(kernels.max_rows, kTileRows));
-  Cut cut{.cols = 0, .rows = 0, .col_items = tiles, .row_items = 0};
-  cut.rows = ceil_div(ceil_div(rows, std::max(std::min(wanted, most), fewest)), kernels.row_step) *
-             kernels.row_step;
-  cut.row_items = ceil_div(rows, cut.rows);
-  return cut;
+Cut cut_output(const GemmKernels& kernels, std::int64_t out, int rows, int workers) {
+  const int cols = rows <= kStreamRows ? kBlockCols : kMaxCallCols;
+  return cut_rows(kernels, cols, ceil_div(out, cols), rows, kernels.max_rows, workers);
 }
 
 }  // namespace
@@ -164,7 +157,7 @@ void Gemm::run(const CpuLinear& w, const Input& x, int rows, float* y) {
   run_packed(w, {x.data_, x.stride_}, rows, y);
 }
 
-bool Gemm::run_parts(const CpuLinear& w, const float* x, int rows, int cols, int parts,
+bool Gemm::run_tiles(const CpuLinear& w, const float* x, int rows, int cols, int parts,
                      const UseTile& use) {
   const GemmKernels& kernels = kernels_for(w.dtype());
   const std::int64_t part_cols = w.out_width() / parts;
@@ -172,7 +165,8 @@ bool Gemm::run_parts(const CpuLinear& w, const float* x, int rows, int cols, int
   if (cols % kBlockCols != 0 || part_cols % cols != 0) return false;
   const PackedX packed = pack_x(kernels, w, x, rows);
   const int tiles = static_cast<int>(part_cols / cols);
-  const Cut cut = cut_tiles(kernels, tiles, rows, pool_.size());
+  const Cut cut =
+      cut_rows(kernels, cols, tiles, rows, std::min(kernels.max_rows, kTileRows), pool_.size());
   const std::int64_t tile_floats = std::int64_t{cut.rows} * cols * parts;
   const std::size_t bytes = static_cast<std::size_t>(tile_floats * pool_.size()) * sizeof(float);
   if (tiles_.bytes() < bytes) tiles_ = Buffer(bytes);
@@ -202,10 +196,6 @@ bool Gemm::run_parts(const CpuLinear& w, const float* x, int rows, int cols, int
   return true;
 }
 
-bool Gemm::run_tiles(const CpuLinear& w, const float* x, int rows, int cols, const UseTile& use) {
-  return run_parts(w, x, rows, cols, 1, use);
-}
-
 bool Gemm::run_gated(const CpuLinear& gate_up, const CpuLinear& down, const float* x, int rows,
                      float* y) {
   const int cols = rows <= kStreamRows ? kBlockCols : kMaxCallCols;
@@ -216,7 +206,7 @@ bool Gemm::run_gated(const CpuLinear& gate_up, const CpuLinear& down, const floa
     kernels_.ops.gated_act(tile.y, tile.y + elements, elements, tile.y);
     gated->write(tile.first_row, tile.rows, std::int64_t{tile.index} * cols, cols, tile.y);
   };
-  if (!run_parts(gate_up, x, rows, cols, 2, activate)) return false;
+  if (!run_tiles(gate_up, x, rows, cols, 2, activate)) return false;
   run(down, *gated, rows, y);
   return true;
 }

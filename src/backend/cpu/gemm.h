@@ -47,17 +47,18 @@ class Gemm {
   std::optional<Input> open_input(const CpuLinear& w, int rows, int cols);
   void run(const CpuLinear& w, const Input& x, int rows, float* y);
 
-  // Some rows of `cols` neighbouring columns of a product.
+  // Some rows of a product, of `cols` neighbouring columns in each of its equal parts.
   struct Tile {
     int first_row, rows;
-    int index;  // of its columns
-    float* y;   // [rows, cols]
+    int index;  // of its columns in a part
+    float* y;   // [parts, rows, cols]
   };
   using UseTile = std::function<void(const Tile&, int worker)>;
 
-  // The product of run() in tiles of so many columns, handed to `use` on the worker that computed
-  // them. False, and nothing done, where the weights are not packed for such tiles.
-  bool run_tiles(const CpuLinear& w, const float* x, int rows, int cols, const UseTile& use);
+  // The product of run() in tiles, handed to `use` on the worker that computed them. False, and
+  // nothing done, where the weights are not packed for such tiles.
+  bool run_tiles(const CpuLinear& w, const float* x, int rows, int cols, int parts,
+                 const UseTile& use);
 
   // y = (act(x * gate^T) * (x * up^T)) * down^T, with act the kernel's; gate_up holds the two
   // one after the other. False, and nothing done, where the weights are not packed for that.
@@ -73,9 +74,6 @@ class Gemm {
   const GemmKernels& kernels_for(DType dtype) const;
   PackedX pack_x(const GemmKernels& kernels, const CpuLinear& w, const float* x, int rows);
   void run_packed(const CpuLinear& w, const PackedX& x, int rows, float* y);
-  // Tiles of `cols` columns from each of `parts` equal parts of the output, [part, rows, cols].
-  bool run_parts(const CpuLinear& w, const float* x, int rows, int cols, int parts,
-                 const UseTile& use);
 
   KernelTable kernels_;
   GemmOrder order_;
