@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-tools/build.sh release foretoken
+tools/build.sh release foretoken foretoken-bench  # the bench, for who wants to see what drafts bring
 
 port=30000
 previous=
