@@ -8,10 +8,8 @@
 #include <future>
 #include <map>
 #include <memory>
-#include <optional>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include "base/log.h"
 #include "bench/accept_report.h"
@@ -21,62 +19,6 @@
 
 namespace foretoken {
 namespace {
-
-struct AcceptOptions {
-  std::string checkpoints = "models";
-  std::string model;
-  std::vector<std::string> methods;
-  std::vector<std::string> budgets = {"full", "auto"};
-  std::string prompts = "bench/prompts/demo.jsonl";
-  AnswerLength length;
-  int max_turns = 1;
-  int at_once = 1;
-  int limit = 0;
-  int repeats = 3;
-  int threads = 0;
-  bool is_verbose = false;
-};
-
-std::optional<int> parse(int argc, char** argv, AcceptOptions& options) {
-  CLI::App app("Accept lengths and speeds of drafting methods at temperature 0.",
-               "foretoken-bench accept");
-  app.add_option("--checkpoints", options.checkpoints,
-                 "folder with the demo checkpoints, which the documented settings run on")
-      ->capture_default_str();
-  app.add_option("--model", options.model, "compare on this model instead, with --method");
-  app.add_option("--method", options.methods,
-                 "NAME=FLAGS, as `foretoken serve` takes them; may be repeated")
-      ->needs("--model")
-      ->allow_extra_args(false);
-  app.add_option("--draft-budget", options.budgets,
-                 "full: trees of all nodes; auto: of as many as pay; each method runs with each")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"full", "auto"}))
-      ->capture_default_str();
-  app.add_option("--prompts", options.prompts, "JSONL in MT-bench's layout: {\"turns\": [...]}")
-      ->capture_default_str();
-  app.add_option("--max-new-tokens", options.length.max_new_tokens)
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  app.add_flag("--ignore-eos", options.length.ignores_end,
-               "answers of --max-new-tokens, no shorter");
-  app.add_option("--turns", options.max_turns, "of each conversation, at most")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  app.add_option("--at-once", options.at_once, "requests; above 1 each conversation has one turn")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  app.add_option("--limit", options.limit, "only so many prompts; 0: all");
-  app.add_option("--repeats", options.repeats)->capture_default_str()->check(CLI::PositiveNumber);
-  app.add_option("--threads", options.threads, "0: all usable cores");
-  app.add_flag("--verbose", options.is_verbose, "print the answers, and what differs");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error);
-  }
-  return std::nullopt;
-}
 
 struct Lane {  // a method that runs
   std::unique_ptr<Contender> contender;
@@ -204,9 +146,7 @@ std::vector<Lane> open_lanes(const std::vector<DraftMethod>& methods, const Acce
 
 }  // namespace
 
-int accept_command(int argc, char** argv) {
-  AcceptOptions options;
-  if (const auto exit_code = parse(argc, argv, options)) return *exit_code;
+int accept_command(const AcceptOptions& options) {
   set_log_level(LogLevel::kWarning);
   auto prompts = read_prompts(options.prompts);
   if (options.limit > 0 && prompts.size() > static_cast<std::size_t>(options.limit))

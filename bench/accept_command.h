@@ -2,9 +2,11 @@
 // `foretoken-bench accept`: lets each method of drafting answer the same prompts, compares the
 // texts with those of plain decoding, and prints accept lengths and speeds.
 
+#include "bench/bench_flags.h"
+
 namespace foretoken {
 
-// argv[0] is the program's name for the help. The exit code: 1 where a text differs. Throws Error.
-int accept_command(int argc, char** argv);
+// The exit code: 1 where a text differs. Throws Error.
+int accept_command(const AcceptOptions& options);
 
 }  // namespace foretoken

@@ -7,6 +7,7 @@
 #include "app/draft_vocabulary.h"
 #include "app/environment.h"
 #include "base/error.h"
+#include "model/generation_config.h"
 #include "text/text_stream.h"
 
 namespace foretoken {
@@ -27,7 +28,10 @@ Contender::Contender(const DraftMethod& method, std::span<const std::string> ext
     : Contender(options_of(method, extra_flags)) {}
 
 Contender::Contender(const Options& options)
-    : text_(options.load), host_((check_draft_vocabulary(text_.tokenizer, options), options)) {
+    : text_(options.load),
+      host_((check_draft_vocabulary(text_.tokenizer, options), options)),
+      stop_tokens_(stop_tokens_of(options.load.model_folder, host_.decoder().config().eos,
+                                  text_.tokenizer.eos())) {
   host_.engine().start();
   host_.warm_up();
 }
@@ -40,7 +44,7 @@ Answer Contender::answer(const std::vector<Token>& prompt, const AnswerLength& l
   request.prompt = prompt;
   request.sampling.temperature = 0.0F;
   request.sampling.top_logprobs = -1;
-  if (!length.ignores_end) request.sampling.stop_tokens = text_.tokenizer.stop_tokens();
+  if (!length.ignores_end) request.sampling.stop_tokens = stop_tokens_;
   request.max_new_tokens = length.max_new_tokens;
   request.stream = std::make_shared<TokenStream>();
   const auto stream = request.stream;

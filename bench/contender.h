@@ -43,6 +43,7 @@ class Contender {
   Contender(const Options& options);
   TextHost text_;
   ModelHost host_;
+  std::vector<Token> stop_tokens_;
 };
 
 }  // namespace foretoken

@@ -56,6 +56,12 @@ std::vector<DraftMethod> demo_methods(const std::string& checkpoints) {
   add("EAGLE3 auto", "EAGLE3", "demo-eagle3", "");
   add("EAGLE3 5/4/16", "EAGLE3", "demo-eagle3", shape_flags("5", "4", "16"));
   add("EAGLE3 5/8/32", "EAGLE3", "demo-eagle3", shape_flags("5", "8", "32"));
+  // From the request's own text alone: answers of earlier repeats would be known by heart.
+  methods.push_back({"NGRAM 16",
+                     target,
+                     words_of("--speculative-algorithm NGRAM --speculative-num-draft-tokens 16 "
+                              "--speculative-ngram-isolation request"),
+                     {target}});
   methods.push_back({"plain", mimo, {}, {mimo}});
   methods.push_back({"NEXTN 1/1/2",
                      mimo,

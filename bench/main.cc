@@ -1,16 +1,23 @@
 // foretoken-bench: how near to the machine's roofs a step runs. Takes a model's shape (made-up
 // weights), repeats rounds of {roof, plain decode step, verify steps of several tree sizes,
-// prefill} and prints medians. `foretoken-bench accept` compares methods of drafting instead.
+// prefill} and prints medians. `foretoken-bench accept` compares methods of drafting instead,
+// `foretoken-bench ngram` times the trie of NGRAM.
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <string_view>
+#include <span>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
+#include "app/flag_help.h"
 #include "backend/backend.h"
 #include "bench/accept_command.h"
+#include "bench/bench_flags.h"
+#include "bench/ngram_command.h"
+#include "bench/queue_command.h"
 #include "bench/report.h"
 #include "bench/shapes.h"
 #include "bench/step_rig.h"
@@ -20,43 +27,7 @@
 namespace foretoken {
 namespace {
 
-struct BenchOptions {
-  std::string shape = "llama-3.2-1b";
-  std::string dtype = "bfloat16";
-  BackendConfig backend;
-  int threads = 0;
-  int context = 128;
-  int rounds = 9;
-  std::vector<int> nodes = {1, 2, 4, 8, 16, 32, 64};
-  std::vector<int> prefill = {128, 512};
-};
-
 constexpr std::size_t kRoofBytes = std::size_t{1} << 30;
-
-BenchOptions parse(int argc, char** argv) {
-  BenchOptions options;
-  CLI::App app("Times steps of a model of made-up weights against the machine's roofs.");
-  app.footer("foretoken-bench accept --help: accept lengths and speeds of drafting methods.");
-  app.add_option("--shape", options.shape, fmt::format("{}", fmt::join(shape_names(), " | ")))
-      ->capture_default_str();
-  app.add_option("--dtype", options.dtype, "bfloat16 | float16 | float32")->capture_default_str();
-  app.add_option("--threads", options.threads, "0: all usable cores")->capture_default_str();
-  app.add_option("--cpu-isa", options.backend.cpu_isa)->capture_default_str();
-  app.add_option("--gemm-order", options.backend.gemm_order)->capture_default_str();
-  app.add_option("--context", options.context, "committed tokens before a decode step")
-      ->capture_default_str();
-  app.add_option("--rounds", options.rounds)->capture_default_str();
-  app.add_option("--nodes", options.nodes,
-                 "tree sizes of decode steps; the first is the base of ratios")
-      ->delimiter(',');
-  app.add_option("--prefill", options.prefill, "prompt lengths")->delimiter(',');
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    std::exit(app.exit(error));
-  }
-  return options;
-}
 
 DType parse_dtype(const std::string& name) {
   if (name == "bfloat16") return DType::kBF16;
@@ -65,7 +36,7 @@ DType parse_dtype(const std::string& name) {
   throw Error({"unknown dtype", "--dtype", "bfloat16, float16 or float32", name});
 }
 
-int run(const BenchOptions& options) {
+int run(const StepOptions& options) {
   ThreadPool pool(options.threads);
   const auto ops = make_backend(options.backend, pool);
   const ModelConfig config = shape_config(options.shape);
@@ -111,14 +82,49 @@ int run(const BenchOptions& options) {
   return 0;
 }
 
+bool asks_for_help(std::span<const std::string> args) {
+  return std::ranges::any_of(args, [](const auto& arg) { return arg == "--help" || arg == "-h"; });
+}
+
+// What --help says of the subcommand, or of the program where it is none.
+std::string help_of(const std::string& subcommand) {
+  if (subcommand == "accept")
+    return "foretoken-bench accept [flags]\n"
+           "Accept lengths and speeds of drafting methods at temperature 0.\n" +
+           help_text(accept_flags());
+  if (subcommand == "queue")
+    return "foretoken-bench queue [flags]\n"
+           "What a long queue on one document and a full prefix cache add to a step.\n" +
+           help_text(queue_flags());
+  return "foretoken-bench [flags]\n"
+         "Times steps of a model of made-up weights against the machine's roofs; see also\n"
+         "`foretoken-bench accept --help` and `foretoken-bench queue --help`. `foretoken-bench "
+         "ngram`\ntimes the trie of NGRAM.\n" +
+         help_text(step_flags());
+}
+
+int run_command(std::span<const std::string> args) {
+  const std::string subcommand = args.empty() ? std::string{} : args.front();
+  if (asks_for_help(args)) {
+    fmt::print("{}", help_of(subcommand));
+    return 0;
+  }
+  if (subcommand == "ngram") return ngram_command();
+  if (subcommand == "accept") return accept_command(read_accept_options(args.subspan(1)));
+  if (subcommand == "queue") return queue_command(args.subspan(1));
+  return run(read_step_options(args));
+}
+
 }  // namespace
 }  // namespace foretoken
 
 int main(int argc, char** argv) {
   try {
-    if (argc > 1 && std::string_view(argv[1]) == "accept")
-      return foretoken::accept_command(argc - 1, argv + 1);
-    return foretoken::run(foretoken::parse(argc, argv));
+    const std::vector<std::string> args(argv + 1, argv + argc);
+    return foretoken::run_command(args);
+  } catch (const foretoken::UsageError& error) {
+    std::fprintf(stderr, "foretoken-bench: %s\n", error.what());
+    return 2;
   } catch (const foretoken::Error& error) {
     std::fprintf(stderr, "foretoken-bench: %s\n", error.what());
     return 1;

@@ -49,7 +49,7 @@ double StepRig::run(const StepPlan& plan, int base) {
   table_.length[0] = base;
   const auto start = std::chrono::steady_clock::now();
   ops_.layout(plan, trees_, table_, batch_);
-  const Features features = runner_.forward(batch_, {});
+  const Features features = runner_.forward(batch_, FeatureTaps{});
   const Tensor logits = runner_.logits(features, batch_);
   const Walk walk = ops_.verify(plan, trees_, batch_, logits);
   ops_.kv_keep(walk, batch_, runner_.kv_layers());

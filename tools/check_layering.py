@@ -3,7 +3,7 @@
 
 Rules: base < tensor < batch < backend < kv < model < spec < engine < server < app; text includes only
 base and is included only by server and app; backend/<machine> is included only by itself and by the
-factory backend/backend.cc; kv/page_pool and kv/radix_cache include only base.
+factory backend/backend.cc; of kv, page_pool, prefix_hashes and radix_cache include only base.
 With --self-test, checks that each rule fires on a made-up violation.
 """
 import pathlib
@@ -23,9 +23,9 @@ def fault(path, target):
     machine = MACHINE.match(target)
     if machine and not path.startswith(machine.group(0)) and path != "backend/backend.cc":
         return "belongs to one machine's backend"
-    if re.match(r"kv/(page_pool|radix_cache)", path) and other != "base":
-        if not re.match(r"kv/(page_pool|radix_cache)", target):
-            return "is not base: page_pool and radix_cache move integers only"
+    if re.match(r"kv/(page_pool|prefix_hashes|radix_cache)", path) and other != "base":
+        if not re.match(r"kv/(page_pool|prefix_hashes|radix_cache)", target):
+            return "is not base: pages and prefixes are integers only"
     if own == "text" or other == "text":
         allowed = {"text": ["text", "base"]}.get(own, [] if own not in ("server", "app") else ["text"])
         return None if other in allowed else "crosses the wall around text"

@@ -6,22 +6,40 @@ cd "$(dirname "$0")/.."
 
 tools/build.sh release foretoken foretoken-bench  # the bench, for who wants to see what drafts bring
 
-port=30000
+# Where the server will listen and what it will ask for, read from its own flags.
+host=127.0.0.1 port=30000 key=
 previous=
 for argument in "$@"; do
-  case "$argument" in --port=*) port=${argument#--port=} ;; esac
-  [ "$previous" = --port ] && port=$argument
+  case "$argument" in
+    --host=*) host=${argument#--host=} ;;
+    --port=*) port=${argument#--port=} ;;
+    --api-key=*) key=${argument#--api-key=} ;;
+  esac
+  case "$previous" in
+    --host) host=$argument ;;
+    --port) port=$argument ;;
+    --api-key) key=$argument ;;
+  esac
   previous=$argument
 done
+case "$host" in
+  0.0.0.0) host=127.0.0.1 ;;  # all addresses: ask at the nearest
+  ::) host='[::1]' ;;
+  *:*) host="[$host]" ;;
+esac
 
 ask() {
-  local url="http://127.0.0.1:$port"
+  local url="http://$host:$port" headers=(-H 'Content-Type: application/json') shown=
+  if [ -n "$key" ]; then
+    headers+=(-H "Authorization: Bearer $key")
+    shown=" -H 'Authorization: Bearer YOUR_KEY'"
+  fi
   for _ in $(seq 600); do
     kill -0 "$1" 2>/dev/null || return 0
-    if curl -sf -o /dev/null "$url/v1/models"; then
+    if curl -gsf -o /dev/null "${headers[@]}" "$url/v1/models"; then
       echo
-      echo "\$ curl $url/v1/chat/completions -H 'Content-Type: application/json' -d '$question'"
-      curl -s "$url/v1/chat/completions" -H 'Content-Type: application/json' -d "$question"
+      echo "\$ curl $url/v1/chat/completions -H 'Content-Type: application/json'$shown -d '$question'"
+      curl -gs "$url/v1/chat/completions" "${headers[@]}" -d "$question"
       echo
       return 0
     fi

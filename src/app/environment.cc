@@ -73,6 +73,12 @@ Environment read_environment(const std::vector<std::string>& variables) {
       environment.simulate_acc_len = value;
     } else if (name == "SGLANG_SIMULATE_ACC_METHOD") {
       environment.simulate_acc_method = value;
+    } else if (name == "SGLANG_REQ_WAITING_TIMEOUT") {
+      environment.req_waiting_timeout = value;
+    } else if (name == "SGLANG_REQ_RUNNING_TIMEOUT") {
+      environment.req_running_timeout = value;
+    } else if (name == "SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION") {
+      environment.clip_max_new_tokens = value;
     } else if (name != "SGLANG_TEST_RETRACT_INTERVAL") {
       environment.notes.push_back(note_on(name));
     }

@@ -14,6 +14,9 @@ struct Environment {
   bool check_integrity = false;       // SGLANG_ENABLE_STRICT_MEM_CHECK_DURING_BUSY
   std::string simulate_acc_len;       // SGLANG_SIMULATE_ACC_LEN; empty: not set
   std::string simulate_acc_method;    // SGLANG_SIMULATE_ACC_METHOD
+  std::string req_waiting_timeout;    // SGLANG_REQ_WAITING_TIMEOUT, seconds
+  std::string req_running_timeout;    // SGLANG_REQ_RUNNING_TIMEOUT, seconds
+  std::string clip_max_new_tokens;    // SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION
   std::vector<std::string> notes;     // one line per SGLANG_ variable without effect here
 
   static Environment from_process();

@@ -24,6 +24,16 @@ TEST(Environment, test_hooks_are_read) {
       read_environment({"SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1"}).allow_longer_context);
 }
 
+TEST(Environment, limits_of_requests_are_read) {
+  const auto environment =
+      read_environment({"SGLANG_REQ_WAITING_TIMEOUT=1.5", "SGLANG_REQ_RUNNING_TIMEOUT=20",
+                        "SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION=64"});
+  EXPECT_EQ(environment.req_waiting_timeout, "1.5");
+  EXPECT_EQ(environment.req_running_timeout, "20");
+  EXPECT_EQ(environment.clip_max_new_tokens, "64");
+  EXPECT_TRUE(environment.notes.empty());
+}
+
 TEST(Environment, simulated_acceptance_is_read) {
   const auto environment =
       read_environment({"SGLANG_SIMULATE_ACC_LEN=3.5", "SGLANG_SIMULATE_ACC_METHOD=multinomial",

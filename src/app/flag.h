@@ -40,12 +40,20 @@ struct FlagGroup {
 using FlagTable = std::vector<FlagGroup>;
 
 FlagGroup model_flags();
+FlagGroup loading_flags();
 FlagGroup compute_flags();
+FlagGroup kernel_flags();
+FlagGroup parallel_flags();
+FlagGroup expert_flags();
 FlagGroup scheduling_flags();
+FlagGroup cache_flags();
 FlagGroup http_flags();
+FlagGroup serving_flags();
 FlagGroup logging_flags();
+FlagGroup observe_flags();
 FlagGroup speculative_flags();
 FlagGroup feature_flags();
+FlagGroup multimodal_flags();
 
 // The flags of each subcommand.
 FlagTable serve_flags();

@@ -1,6 +1,7 @@
 #include "app/flag_match.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -30,9 +31,12 @@ std::vector<std::string_view> nearest_names(std::string_view word, const FlagTab
   std::vector<std::pair<int, std::string_view>> near;
   for (const auto& group : table)
     for (const auto& flag : group.flags)
-      for (const auto name : flag.names)
+      for (const auto name : flag.names) {
+        const int longer = static_cast<int>(name.size()) - static_cast<int>(word.size());
+        if (std::abs(longer) > tolerance) continue;  // so many letters differ at least
         if (const int distance = edit_distance(word, name); distance <= tolerance)
           near.emplace_back(distance, name);
+      }
   std::ranges::sort(near);
   std::vector<std::string_view> names;
   for (const auto& [distance, name] : near)

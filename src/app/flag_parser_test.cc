@@ -43,7 +43,7 @@ TEST(FlagParser, an_exact_name_wins_over_longer_names_that_begin_with_it) {
 }
 
 TEST(FlagParser, a_prefix_of_two_names_of_one_flag_is_not_ambiguous) {
-  EXPECT_TRUE(parse({"--cuda-graph-max", "8"}).given("--cuda-graph-max-bs"));
+  EXPECT_TRUE(parse({"--nsa-d", "fa3"}).given("--dsa-decode-backend"));
 }
 
 TEST(FlagParser, an_ambiguous_prefix_names_the_candidates) {
@@ -105,9 +105,9 @@ TEST(FlagParser, a_list_runs_to_the_next_flag) {
 
 TEST(FlagParser, choices_are_checked) {
   EXPECT_EQ(usage_error({"--schedule-policy", "best"}),
-            "--schedule-policy: expected one of fcfs or lpm, found 'best'");
-  EXPECT_EQ(usage_error({"--schedule-policy", "random"}),
-            "--schedule-policy random: not supported yet: the policies are fcfs and lpm");
+            "--schedule-policy: expected one of fcfs, lpm or random, found 'best'");
+  EXPECT_EQ(usage_error({"--schedule-policy", "lof"}),
+            "--schedule-policy lof: not supported yet: the policies are fcfs, lpm and random");
 }
 
 TEST(FlagParser, refused_flags_are_gathered_under_their_reason) {

@@ -7,8 +7,10 @@ namespace foretoken {
 using enum FlagKind;
 
 FlagTable serve_flags() {
-  return {model_flags(),   compute_flags(),     scheduling_flags(), http_flags(),
-          logging_flags(), speculative_flags(), feature_flags()};
+  return {model_flags(),       loading_flags(), compute_flags(),    kernel_flags(),
+          parallel_flags(),    expert_flags(),  scheduling_flags(), cache_flags(),
+          http_flags(),        serving_flags(), logging_flags(),    observe_flags(),
+          speculative_flags(), feature_flags(), multimodal_flags()};
 }
 
 FlagTable generate_flags() {
@@ -23,8 +25,9 @@ FlagTable generate_flags() {
            .default_value = "128"},
           {.names = {"--temperature"}, .kind = kNumber, .text = "0: greedy", .default_value = "0"},
       }};
-  return {prompt,          model_flags(),      compute_flags(), scheduling_flags(),
-          logging_flags(), speculative_flags()};
+  return {prompt,         model_flags(),    loading_flags(),    compute_flags(),
+          kernel_flags(), parallel_flags(), expert_flags(),     scheduling_flags(),
+          cache_flags(),  logging_flags(),  speculative_flags()};
 }
 
 FlagTable tokenize_flags() {

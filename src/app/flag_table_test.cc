@@ -1,6 +1,8 @@
 // Every row of the flag table, tried on the command line in the way its kind wants.
 #include <algorithm>
+#include <fstream>
 #include <set>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -27,7 +29,7 @@ std::string sample_value(const Flag& flag) {
     case FlagKind::kNumber:
       return "0.5";
     default:
-      return "text";
+      return "sample";
   }
 }
 
@@ -126,6 +128,19 @@ TEST(FlagTable, every_refused_value_is_refused_with_its_reason) {
                            std::string(flag.refused_reason));
     }
   }
+}
+
+// The names of the fields of SGLang's ServerArgs as of 2026, with aliases and those that it has
+// renamed or dropped since 2024. No name in the list may be "unknown".
+TEST(FlagTable, every_flag_of_sglang_is_known_by_name) {
+  std::set<std::string_view> known;
+  const auto flags = all_flags();
+  for (const auto& flag : flags) known.insert(flag.names.begin(), flag.names.end());
+  std::ifstream list(FORETOKEN_SOURCE_DIR "/src/app/sglang_flags.txt");
+  int names = 0;
+  for (std::string name; std::getline(list, name); ++names)
+    EXPECT_TRUE(known.contains(name)) << name;
+  EXPECT_GT(names, 400);
 }
 
 TEST(FlagTable, the_other_subcommands_share_the_rows_that_concern_them) {

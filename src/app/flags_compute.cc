@@ -7,11 +7,9 @@ using enum Support;
 
 namespace {
 
-constexpr std::string_view kOneDevice = "not supported yet: the model runs on one device";
 constexpr std::string_view kNoGraphs = "there are no CUDA graphs on a CPU";
 constexpr std::string_view kNoCompiler = "the kernels are compiled ahead of time";
 constexpr std::string_view kOwnKernels = "the program chooses its own kernels at start";
-constexpr std::string_view kNoGpu = "there is no GPU to address";
 
 std::vector<Flag> own_flags() {
   return {
@@ -75,78 +73,12 @@ std::vector<Flag> graph_flags() {
   };
 }
 
-std::vector<Flag> parallel_flags() {
-  return {
-      {.names = {"--tp-size", "--tp", "--tensor-parallel-size"},
-       .kind = kInteger,
-       .support = kRefused,
-       .text = kOneDevice,
-       .default_value = "1",
-       .choices = {"1"}},
-      {.names = {"--dp-size", "--dp", "--data-parallel-size"},
-       .kind = kInteger,
-       .support = kRefused,
-       .text = kOneDevice,
-       .default_value = "1",
-       .choices = {"1"}},
-      {.names = {"--pp-size", "--pp", "--pipeline-parallel-size"},
-       .kind = kInteger,
-       .support = kRefused,
-       .text = kOneDevice,
-       .default_value = "1",
-       .choices = {"1"}},
-      {.names = {"--ep-size", "--ep", "--expert-parallel-size"},
-       .kind = kInteger,
-       .support = kRefused,
-       .text = kOneDevice,
-       .default_value = "1",
-       .choices = {"1"}},
-      {.names = {"--nnodes"},
-       .kind = kInteger,
-       .support = kRefused,
-       .text = kOneDevice,
-       .default_value = "1",
-       .choices = {"1"}},
-      {.names = {"--node-rank"},
-       .kind = kInteger,
-       .support = kRefused,
-       .text = kOneDevice,
-       .default_value = "0",
-       .choices = {"0"}},
-      {.names = {"--dist-init-addr"}, .support = kRefused, .text = kOneDevice},
-      {.names = {"--enable-dp-attention"},
-       .kind = kSwitch,
-       .support = kRefused,
-       .text = kOneDevice},
-      {.names = {"--enable-dp-lm-head"}, .kind = kSwitch, .support = kRefused, .text = kOneDevice},
-      {.names = {"--enable-two-batch-overlap"},
-       .kind = kSwitch,
-       .support = kRefused,
-       .text = kOneDevice},
-      {.names = {"--enable-single-batch-overlap"},
-       .kind = kSwitch,
-       .support = kRefused,
-       .text = kOneDevice},
-      {.names = {"--base-gpu-id"},
-       .kind = kInteger,
-       .support = kNoEffect,
-       .text = kNoGpu,
-       .default_value = "0"},
-      {.names = {"--nccl-port"}, .kind = kInteger, .support = kNoEffect, .text = kNoGpu},
-      {.names = {"--disable-custom-all-reduce"},
-       .kind = kSwitch,
-       .support = kNoEffect,
-       .text = kNoGpu},
-      {.names = {"--enable-p2p-check"}, .kind = kSwitch, .support = kNoEffect, .text = kNoGpu},
-  };
-}
-
 }  // namespace
 
 FlagGroup compute_flags() {
   FlagGroup group{"Compute", own_flags()};
-  for (const auto& part : {graph_flags(), parallel_flags()})
-    group.flags.insert(group.flags.end(), part.begin(), part.end());
+  const auto more = graph_flags();
+  group.flags.insert(group.flags.end(), more.begin(), more.end());
   return group;
 }
 

@@ -1,4 +1,4 @@
-#include "app/flag.h"
+#include "app/flag_rows.h"
 
 namespace foretoken {
 
@@ -13,22 +13,20 @@ constexpr std::string_view kLossless =
     "no token is accepted that the model itself would not have chosen";
 constexpr std::string_view kOneBackend = "there is one backend for target and draft";
 
-Flag later(std::vector<std::string_view> names, FlagKind kind,
-           std::string_view default_value = {}) {
-  return {.names = std::move(names),
-          .kind = kind,
-          .support = kRefused,
-          .text = kNotYet,
-          .default_value = default_value};
+Flag ngram(std::string_view name, std::string_view default_value, std::string_view text) {
+  return {.names = {name}, .kind = kInteger, .text = text, .default_value = default_value};
 }
 
-Flag without_effect(std::string_view name, FlagKind kind, std::string_view reason,
-                    std::string_view default_value = {}) {
-  return {.names = {name},
-          .kind = kind,
-          .support = kNoEffect,
-          .text = reason,
-          .default_value = default_value};
+// Its default may be spelled out.
+Flag corpus(std::string_view name, FlagKind kind, std::string_view default_value) {
+  Flag flag{
+      .names = {name},
+      .kind = kind,
+      .support = kRefused,
+      .text = "not supported yet: drafts from corpora (NGRAM drafts from prompts and answers)",
+      .default_value = default_value};
+  if (!default_value.empty()) flag.choices = {default_value};
+  return flag;
 }
 
 }  // namespace
@@ -39,7 +37,7 @@ FlagGroup speculative_flags() {
       {
           {.names = {"--speculative-algorithm", "--speculative-algo"},
            .text = "EAGLE, EAGLE3: a draft head; NEXTN: the head in the target's checkpoint; "
-                   "STANDALONE: a small model of the same vocabulary"},
+                   "STANDALONE: a small model of the same vocabulary; NGRAM: earlier texts"},
           {.names = {"--speculative-draft-model-path", "--speculative-draft-model",
                      "--speculative-draft"},
            .text = "checkpoint folder or hub id of the draft model"},
@@ -74,14 +72,14 @@ FlagGroup speculative_flags() {
            .text = "how the tokens per step are drawn around --simulate-acc-len",
            .default_value = "match-expected",
            .choices = {"match-expected", "multinomial"}},
-          without_effect("--speculative-accept-threshold-single", kNumber, kLossless, "1.0"),
-          without_effect("--speculative-accept-threshold-acc", kNumber, kLossless, "1.0"),
-          without_effect("--speculative-use-rejection-sampling", kSwitch, kLossless),
+          idle({"--speculative-accept-threshold-single"}, kNumber, kLossless, "1.0"),
+          idle({"--speculative-accept-threshold-acc"}, kNumber, kLossless, "1.0"),
+          idle({"--speculative-use-rejection-sampling"}, kSwitch, kLossless),
           {.names = {"--speculative-token-map"},
            .text = "file of the tokens that an EAGLE head drafts (FR-Spec)",
            .default_note = "all"},
-          without_effect("--speculative-attention-mode", kText, kOneBackend, "prefill"),
-          without_effect("--speculative-draft-attention-backend", kText, kOneBackend),
+          idle({"--speculative-attention-mode"}, kText, kOneBackend, "prefill"),
+          idle({"--speculative-draft-attention-backend"}, kText, kOneBackend),
           {.names = {"--speculative-draft-kv-cache-dtype"},
            .support = kRefused,
            .text = "not supported yet: the KV cache has the type of the weights",
@@ -94,33 +92,50 @@ FlagGroup speculative_flags() {
            .support = kRefused,
            .text = "not supported yet: quantized weights",
            .choices = {"unquant"}},
-          without_effect("--speculative-moe-runner-backend", kText, kOneBackend),
-          without_effect("--speculative-moe-a2a-backend", kText, kOneBackend),
-          later({"--speculative-dflash-block-size"}, kInteger),
-          later({"--speculative-dspark-block-size"}, kInteger),
-          later({"--speculative-dspark-sps-table-path"}, kText),
-          later({"--speculative-dspark-confidence-sts-path"}, kText),
-          later({"--speculative-dspark-align-verify-tokens-to-graph-tier"}, kSwitch),
-          later({"--enable-multi-layer-eagle"}, kSwitch),
-          later({"--speculative-skip-dp-mlp-sync"}, kSwitch),
-          later({"--speculative-adaptive"}, kSwitch),
-          later({"--speculative-adaptive-config"}, kText),
-          later({"--decoupled-spec-bind-endpoint"}, kText),
-          later({"--decoupled-spec-connect-endpoints"}, kTextList),
-          later({"--decoupled-spec-rank"}, kInteger),
-          later({"--decoupled-spec-role"}, kText),
-          later({"--spec-trace-dir"}, kText),
-          later({"--speculative-ngram-min-bfs-breadth"}, kInteger, "1"),
-          later({"--speculative-ngram-max-bfs-breadth"}, kInteger, "10"),
-          later({"--speculative-ngram-match-type"}, kText, "BFS"),
-          later({"--speculative-ngram-max-trie-depth", "--speculative-ngram-branch-length"},
-                kInteger, "18"),
-          later({"--speculative-ngram-capacity"}, kInteger, "10000000"),
-          later({"--speculative-ngram-min-match-window-size"}, kInteger, "1"),
-          later({"--speculative-ngram-max-match-window-size"}, kInteger, "12"),
-          later({"--speculative-ngram-external-corpus-path"}, kText),
-          later({"--speculative-ngram-external-sam-budget"}, kInteger, "0"),
-          later({"--speculative-ngram-external-corpus-max-tokens"}, kInteger, "10000000"),
+          idle({"--speculative-dsa-topk-backend"}, kText, kOneBackend, "sgl-kernel"),
+          idle({"--speculative-moe-runner-backend"}, kText, kOneBackend),
+          idle({"--speculative-moe-a2a-backend"}, kText, kOneBackend),
+          refused({"--speculative-dflash-block-size"}, kInteger, kNotYet),
+          refused({"--speculative-dspark-block-size"}, kInteger, kNotYet),
+          refused({"--speculative-dspark-sps-table-path"}, kText, kNotYet),
+          refused({"--speculative-dspark-confidence-sts-path"}, kText, kNotYet),
+          refused({"--speculative-dspark-align-verify-tokens-to-graph-tier"}, kSwitch, kNotYet),
+          refused({"--enable-multi-layer-eagle"}, kSwitch, kNotYet),
+          refused({"--speculative-skip-dp-mlp-sync"}, kSwitch, kNotYet),
+          refused({"--speculative-adaptive"}, kSwitch, kNotYet),
+          refused({"--speculative-adaptive-config"}, kText, kNotYet),
+          refused({"--decoupled-spec-bind-endpoint"}, kText, kNotYet),
+          refused({"--decoupled-spec-connect-endpoints"}, kTextList, kNotYet),
+          refused({"--decoupled-spec-rank"}, kInteger, kNotYet),
+          refused({"--decoupled-spec-role"}, kText, kNotYet, "null"),
+          refused({"--spec-trace-dir"}, kText, kNotYet),
+          ngram("--speculative-ngram-min-match-window-size", "1",
+                "tokens that must agree with an earlier text before drafts are taken from it"),
+          ngram("--speculative-ngram-max-match-window-size", "12",
+                "tokens at the end of the text that are looked up; also the default of "
+                "--speculative-num-draft-tokens"),
+          ngram("--speculative-ngram-min-bfs-breadth", "1",
+                "children of a node where the longest end of the text was found"),
+          ngram("--speculative-ngram-max-bfs-breadth", "10",
+                "children of a node where only a short end was found"),
+          {.names = {"--speculative-ngram-match-type"},
+           .text = "BFS: what followed last first; PROB: what followed most often",
+           .default_value = "BFS",
+           .choices = {"BFS", "PROB"}},
+          {.names = {"--speculative-ngram-max-trie-depth", "--speculative-ngram-branch-length"},
+           .kind = kInteger,
+           .text = "tokens of the longest run that is remembered",
+           .default_value = "18"},
+          ngram("--speculative-ngram-capacity", "10000000",
+                "nodes of the memory of runs, some 50 bytes each"),
+          {.names = {"--speculative-ngram-isolation"},
+           .text = "whose texts drafts come from: of the request, of the same cache salt or API "
+                   "key, of all (timing can tell whether others had the same words)",
+           .default_value = "key",
+           .choices = {"request", "key", "shared"}},
+          corpus("--speculative-ngram-external-corpus-path", kText, {}),
+          corpus("--speculative-ngram-external-sam-budget", kInteger, "0"),
+          corpus("--speculative-ngram-external-corpus-max-tokens", kInteger, "10000000"),
       }};
 }
 

@@ -7,6 +7,7 @@
 #include "app/model_host.h"
 #include "app/text_host.h"
 #include "base/log.h"
+#include "model/generation_config.h"
 #include "text/text_stream.h"
 
 namespace foretoken {
@@ -75,13 +76,14 @@ int generate(std::span<const std::string> args) {
   request.sampling.temperature = static_cast<float>(*values.number("--temperature"));
   request.sampling.seed = options.server.random_seed;
   request.sampling.top_logprobs = -1;
-  request.sampling.stop_tokens = text.tokenizer.stop_tokens();
   request.max_new_tokens = static_cast<int>(*values.integer("--max-new-tokens"));
   request.stream = std::make_shared<TokenStream>();
   const auto stream = request.stream;
 
   check_draft_vocabulary(text.tokenizer, options);
   ModelHost host(options);
+  request.sampling.stop_tokens =
+      stop_tokens_of(options.load.model_folder, host.decoder().config().eos, text.tokenizer.eos());
   host.engine().start();
   if (const auto refusal = host.engine().submit(std::move(request))) throw Error(refusal->message);
   print_answer(*stream, text.tokenizer);

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <optional>
 
+#include <sys/resource.h>
+
 #include "base/error.h"
 
 namespace foretoken {
@@ -70,6 +72,14 @@ MachineMemory read_memory(const std::string& root) {
     narrow(memory, mount, version2);
   }
   return memory;
+}
+
+std::size_t raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  const rlimit wanted{limit.rlim_max, limit.rlim_max};
+  if (::setrlimit(RLIMIT_NOFILE, &wanted) == 0) limit = wanted;
+  return static_cast<std::size_t>(limit.rlim_cur);
 }
 
 std::string demo_model_folder() {

@@ -1,6 +1,6 @@
 #pragma once
 // What the program must know of the machine it runs on: its memory, within the limits of a
-// container, and where its own executable lies. Reads /proc and /sys only.
+// container, its limit of file descriptors, and where its own executable lies.
 
 #include <cstddef>
 #include <string>
@@ -14,6 +14,9 @@ struct MachineMemory {
 
 // root: "" for this machine; tests pass a folder with made-up proc and sys files.
 MachineMemory read_memory(const std::string& root = {});
+
+// As many as this process may have without asking anybody; the limit from now on.
+std::size_t raise_descriptor_limit();
 
 // The folder of the demo model: beside the build folder of the running executable, or where an
 // installation puts it. Throws Error when there is none.

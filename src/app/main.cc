@@ -9,6 +9,7 @@
 #include "app/commands.h"
 #include "app/flag_help.h"
 #include "app/flag_parser.h"
+#include "app/version.h"
 
 namespace foretoken {
 namespace {
@@ -33,7 +34,7 @@ constexpr Command kCommands[] = {
 };
 
 int print_help() {
-  std::printf("foretoken %s: a server for large language models\n\n", FORETOKEN_VERSION);
+  std::printf("foretoken %s: a server for large language models\n\n", version_text());
   for (const auto& command : kCommands)
     std::printf("  %s\n      %s\n", command.synopsis.data(), command.text.data());
   std::printf("\n`foretoken <command> --help` lists the flags of a command.\n");
@@ -42,8 +43,14 @@ int print_help() {
 
 bool asks_for_help(std::string_view word) { return word == "--help" || word == "-h"; }
 
+int print_version() {
+  std::printf("foretoken %s\n", version_text());
+  return 0;
+}
+
 int run_command(const Command& command, const std::vector<std::string>& args) {
   for (const auto& arg : args) {
+    if (arg == "--version") return print_version();
     if (!asks_for_help(arg)) continue;
     std::printf("%s\n%s\nAny unambiguous prefix of a flag works; --flag=value too.\n%s",
                 command.synopsis.data(), command.text.data(), help_text(command.flags()).c_str());
@@ -54,10 +61,7 @@ int run_command(const Command& command, const std::vector<std::string>& args) {
 
 int run(const std::vector<std::string>& words) {
   if (words.empty() || asks_for_help(words.front()) || words.front() == "help") return print_help();
-  if (words.front() == "--version") {
-    std::printf("foretoken %s\n", FORETOKEN_VERSION);
-    return 0;
-  }
+  if (words.front() == "--version") return print_version();
   for (const auto& command : kCommands)
     if (command.name == words.front())
       return run_command(command, {words.begin() + 1, words.end()});

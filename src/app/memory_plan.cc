@@ -24,6 +24,24 @@ std::size_t share(std::size_t bytes, double fraction) {
   return static_cast<std::size_t>(static_cast<double>(bytes) * fraction);
 }
 
+// Says which of weights and steps is too much, for they are made smaller in different ways.
+[[noreturn]] void throw_no_room(const MemoryNeeds& needs, std::size_t budget,
+                                const MachineMemory& memory) {
+  const bool weights_fit = budget > needs.weight_bytes + needs.page_bytes;
+  throw Error(
+      {.what = weights_fit ? "the largest step has no room in memory beside the weights: lower "
+                             "--max-running-requests, --chunked-prefill-size or "
+                             "--speculative-num-draft-tokens"
+                           : "no memory is left for the KV cache",
+       .where = "--mem-fraction-static",
+       .expected = fmt::format("more than {:.2f} GB ({:.2f} for weights, {:.2f} for the largest "
+                               "step, the rest for the KV cache)",
+                               gigabytes(needs.weight_bytes + needs.step_bytes + needs.page_bytes),
+                               gigabytes(needs.weight_bytes), gigabytes(needs.step_bytes)),
+       .found = fmt::format("{:.2f} GB of {:.2f} GB", gigabytes(budget),
+                            gigabytes(memory.total_bytes))});
+}
+
 }  // namespace
 
 int plan_kv_tokens(const MemoryOptions& options, const MachineMemory& memory,
@@ -36,15 +54,9 @@ int plan_kv_tokens(const MemoryOptions& options, const MachineMemory& memory,
         *options.fraction, gigabytes(budget), gigabytes(free_share));
   if (!options.fraction || budget > memory.available_bytes) budget = std::min(budget, free_share);
 
-  const std::size_t pages =
-      budget > needs.weight_bytes ? (budget - needs.weight_bytes) / needs.page_bytes : 0;
-  if (pages == 0)
-    throw Error({.what = "no memory is left for the KV cache",
-                 .where = "--mem-fraction-static",
-                 .expected = fmt::format("more than {:.2f} GB for weights and cache",
-                                         gigabytes(needs.weight_bytes + needs.page_bytes)),
-                 .found = fmt::format("{:.2f} GB of {:.2f} GB", gigabytes(budget),
-                                      gigabytes(memory.total_bytes))});
+  const std::size_t fixed = needs.weight_bytes + needs.step_bytes;
+  const std::size_t pages = budget > fixed ? (budget - fixed) / needs.page_bytes : 0;
+  if (pages == 0) throw_no_room(needs, budget, memory);
   std::size_t tokens = std::min(pages * kPageTokens, kMaxTokens);
   if (options.max_total_tokens) {
     const auto wanted = static_cast<std::size_t>(*options.max_total_tokens);
@@ -59,7 +71,7 @@ int plan_kv_tokens(const MemoryOptions& options, const MachineMemory& memory,
   } else if (!options.fraction) {
     tokens = std::min(tokens, static_cast<std::size_t>(needs.useful_tokens));
   }
-  return static_cast<int>(std::max<std::size_t>(tokens / kPageTokens, 1) * kPageTokens);
+  return static_cast<int>(std::max<std::size_t>(tokens, kPageTokens));
 }
 
 }  // namespace foretoken

@@ -1,5 +1,7 @@
 #include "app/memory_plan.h"
 
+#include <string>
+
 #include <gtest/gtest.h>
 
 namespace foretoken {
@@ -27,13 +29,28 @@ TEST(MemoryPlan, never_more_than_what_is_available) {
 TEST(MemoryPlan, by_default_no_more_than_requests_can_use) {
   MemoryNeeds needs = kNeeds;
   needs.useful_tokens = 1000;
-  EXPECT_EQ(plan_kv_tokens({}, kMachine, needs), 992);
+  EXPECT_EQ(plan_kv_tokens({}, kMachine, needs), 1000);
   EXPECT_GT(pages({}), 1024);
 }
 
-TEST(MemoryPlan, max_total_tokens_is_a_cap_in_whole_pages) {
-  EXPECT_EQ(plan_kv_tokens({.fraction = {}, .max_total_tokens = 100}, kMachine, kNeeds), 96);
+TEST(MemoryPlan, max_total_tokens_is_a_cap_to_the_token) {
+  EXPECT_EQ(plan_kv_tokens({.fraction = {}, .max_total_tokens = 100}, kMachine, kNeeds), 100);
   EXPECT_EQ(pages({.fraction = 0.5, .max_total_tokens = 1 << 30}), 6 * 1024);
+}
+
+TEST(MemoryPlan, the_largest_step_is_planned_for) {
+  MemoryNeeds needs = kNeeds;
+  needs.step_bytes = 3 * kGiB;
+  EXPECT_EQ(pages({.fraction = 0.5, .max_total_tokens = {}}, needs), 3 * 1024);
+  needs.step_bytes = 6 * kGiB;
+  std::string found;
+  try {
+    pages({.fraction = 0.5, .max_total_tokens = {}}, needs);
+  } catch (const Error& error) {
+    found = error.what();
+  }
+  EXPECT_NE(found.find("the largest step has no room"), std::string::npos) << found;
+  EXPECT_NE(found.find("2.00 for weights, 6.00 for the largest step"), std::string::npos) << found;
 }
 
 TEST(MemoryPlan, without_room_for_a_page_the_program_cannot_start) {

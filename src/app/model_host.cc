@@ -1,14 +1,20 @@
 #include "app/model_host.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "app/memory_plan.h"
+#include "base/index.h"
 #include "base/log.h"
-#include "model/generation_config.h"
+#include "engine/step_memory.h"
 #include "model/load.h"
 
 namespace foretoken {
 namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 double gigabytes(std::size_t bytes) {
   return static_cast<double>(bytes) / static_cast<double>(std::size_t{1} << 30);
@@ -37,16 +43,18 @@ int useful_tokens(const EngineConfig& engine) {
 }  // namespace
 
 ModelHost::ModelHost(const Options& options) : pool_(options.threads) {
+  const auto start = std::chrono::steady_clock::now();
   const MachineMemory memory = read_memory();
   ops_ = make_backend(options.backend, pool_);
   log_info("Backend: {}.", ops_->description());
   decoder_ = load_model(*ops_, options.load.model_folder, model_options(options));
   load_drafts(options);
+  phases_.emplace_back("load_weight", seconds_since(start));
+  const auto loaded = std::chrono::steady_clock::now();
   const EngineConfig config = size_engine(options, memory);
-  runner_ = std::make_unique<Runner>(*ops_, *decoder_, config.total_tokens / kPageTokens);
-  drafter_ =
-      make_drafter(*ops_, std::move(draft_model_), tree_shape_, config.total_tokens / kPageTokens,
-                   config.max_running_requests, options.draft.budget);
+  runner_ = std::make_unique<Runner>(*ops_, *decoder_, pages_for(config.total_tokens));
+  drafter_ = make_drafter(*ops_, std::move(draft_model_), options.draft, tree_shape_,
+                          pages_for(config.total_tokens), config.max_running_requests);
   TargetModel* target = runner_.get();
   if (options.simulation.length > 0) {
     log_warning(
@@ -58,6 +66,8 @@ ModelHost::ModelHost(const Options& options) : pool_(options.threads) {
     target = simulated_.get();
   }
   engine_ = std::make_unique<Engine>(config, *ops_, *target, *drafter_);
+  phases_.emplace_back("kv_cache_allocation", seconds_since(loaded));
+  phases_.emplace_back("scheduler_e2e", seconds_since(start));
 
   const double half = gigabytes(kv_bytes()) / 2;
   log_info("KV Cache is allocated. #tokens: {}, K size: {:.2f} GB, V size: {:.2f} GB",
@@ -81,10 +91,14 @@ void ModelHost::load_drafts(const Options& options) {
   tree_shape_ = choose_tree_shape(draft, decoder_->config().architecture);
   draft_model_ = load_draft_model(*ops_, *decoder_, draft);
   drafts_ = true;
+  has_draft_model_ = draft_model_ != nullptr;
   log_info(
       "Draft trees: speculative_num_steps={}, speculative_eagle_topk={}, "
       "speculative_num_draft_tokens={}.",
       tree_shape_.steps, tree_shape_.topk, tree_shape_.nodes);
+  drafter_bytes_ = draft_fixed_bytes(draft);
+  if (drafter_bytes_ > 0)
+    log_info("Memory of earlier texts for drafts: up to {:.2f} GB.", gigabytes(drafter_bytes_));
   if (!draft_model_) return;
   weight_bytes_ += draft_model_->weight_bytes() +
                    draft_bytes_per_slot(*draft_model_) *
@@ -95,15 +109,23 @@ void ModelHost::load_drafts(const Options& options) {
 EngineConfig ModelHost::size_engine(const Options& options, const MachineMemory& memory) const {
   EngineConfig config = options.engine;
   config.context_length = static_cast<int>(decoder_->config().context_length);
-  const MemoryNeeds needs{.weight_bytes = weight_bytes_,
+  StepModels models{.target = decoder_->config(), .draft = draft_model_.get()};
+  if (drafts_) models.shape = tree_shape_;
+  const MemoryNeeds needs{.weight_bytes = weight_bytes_ + drafter_bytes_,
                           .page_bytes = page_bytes_,
+                          .step_bytes = most_step_bytes(config, *ops_, models),
                           .useful_tokens = useful_tokens(config)};
   config.total_tokens = plan_kv_tokens(options.memory, memory, needs);
   return config;
 }
 
 std::size_t ModelHost::kv_bytes() const {
-  return static_cast<std::size_t>(config().total_tokens / kPageTokens) * page_bytes_;
+  return at(pages_for(config().total_tokens)) * page_bytes_;
+}
+
+std::size_t ModelHost::draft_kv_bytes() const {
+  const std::size_t draft_page_bytes = page_bytes_ - KvStore::bytes_per_page(decoder_->kv_shape());
+  return static_cast<std::size_t>(config().total_tokens / kPageTokens) * draft_page_bytes;
 }
 
 // Greedily, whatever the tokens; throws Error when the generation fails.
@@ -133,7 +155,7 @@ void ModelHost::warm_up() { answer(std::vector<Token>(8, Token{0}), 4); }
 void ModelHost::check_drafts(const std::vector<Token>& prompt) {
   constexpr int kNewTokens = 48;
   const int room = config().context_length - static_cast<int>(prompt.size());
-  if (!drafts_ || prompt.empty() || room < 2) return;
+  if (!has_draft_model_ || prompt.empty() || room < 2) return;
   const TokenDelta end = answer(prompt, std::min(kNewTokens, room));
   if (end.proposed_drafts == 0 || end.verify_steps == 0) return;
   const double length = 1.0 + static_cast<double>(end.accepted_drafts) / end.verify_steps;
@@ -145,11 +167,6 @@ void ModelHost::check_drafts(const std::vector<Token>& prompt) {
         "another model or vocabulary, it has random weights (load format dummy), or its "
         "checkpoint is damaged.",
         end.proposed_drafts);
-}
-
-std::vector<Token> stop_tokens_of(const std::string& model_folder, const ModelConfig& config) {
-  const auto generation = read_generation_config(model_folder);
-  return generation.eos.empty() ? config.eos : generation.eos;
 }
 
 }  // namespace foretoken

@@ -5,6 +5,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "app/machine.h"
@@ -27,6 +29,11 @@ class ModelHost {
   const EngineConfig& config() const { return engine_->config(); }
   std::size_t kv_bytes() const;
   std::size_t weight_bytes() const { return weight_bytes_; }
+  // Of the draft model alone, parts of the two above.
+  std::size_t draft_weight_bytes() const { return weight_bytes_ - decoder_->weight_bytes(); }
+  std::size_t draft_kv_bytes() const;
+  // Seconds that the parts of the construction took, by SGLang's names for them.
+  const std::vector<std::pair<std::string, double>>& phases() const { return phases_; }
   // Of the draft trees; nullopt: nothing is drafted.
   std::optional<TreeShape> tree_shape() const {
     return drafts_ ? std::optional(tree_shape_) : std::nullopt;
@@ -51,15 +58,15 @@ class ModelHost {
   std::unique_ptr<DraftModel> draft_model_;  // until the drafter owns it
   std::size_t weight_bytes_ = 0;             // of all models
   std::size_t page_bytes_ = 0;
+  std::vector<std::pair<std::string, double>> phases_;
+  std::size_t drafter_bytes_ = 0;  // beside models and pages
   TreeShape tree_shape_;
   bool drafts_ = false;
+  bool has_draft_model_ = false;
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<TargetModel> simulated_;  // stands before the runner where there is one
   std::unique_ptr<Drafter> drafter_;
   std::unique_ptr<Engine> engine_;
 };
-
-// Tokens that end an answer: generation_config.json's, else config.json's.
-std::vector<Token> stop_tokens_of(const std::string& model_folder, const ModelConfig& config);
 
 }  // namespace foretoken

@@ -1,17 +1,19 @@
 #include "app/options.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <random>
 
 #include <fmt/format.h>
-#include <boost/json.hpp>
 
 #include "app/hub_cache.h"
 #include "app/machine.h"
+#include "app/ngram_flags.h"
 #include "app/server_args.h"
+#include "base/json_text.h"
 
 namespace foretoken {
 namespace {
@@ -32,31 +34,28 @@ std::optional<int> bounded(const FlagValues& values, std::string_view name, std:
   return static_cast<int>(*value);
 }
 
+// A number of seconds; a week is as good as for ever, and fits into every clock.
+double seconds(const FlagValues& values, std::string_view name, double least) {
+  constexpr double kWeek = 7 * 24 * 3600;
+  const double value = *values.number(name);
+  if (!(value >= least && value <= kWeek))
+    throw UsageError({.what = std::string(name),
+                      .expected = fmt::format("{} to {} seconds", least, kWeek),
+                      .found = values.text(name)});
+  return value;
+}
+
 // A text flag that must hold a JSON object, or nothing.
 std::string json_object(const FlagValues& values, std::string_view name) {
   const std::string text = values.text(name);
   if (text.empty()) return text;
-  boost::json::error_code fault;
-  const auto value = boost::json::parse(text, fault);
-  if (fault || !value.is_object())
-    throw UsageError(
-        {.what = std::string(name),
-         .expected = "a JSON object",
-         .found = fault ? "'" + text + "' (" + fault.message() + ")" : "'" + text + "'"});
+  JsonFault fault;
+  const auto value = parse_json(text, fault);
+  if (!value || !value->is_object())
+    throw UsageError({.what = std::string(name),
+                      .expected = "a JSON object",
+                      .found = value ? "'" + text + "'" : "'" + text + "' (" + fault.reason + ")"});
   return text;
-}
-
-// A file, or Jinja text. SGLang also knows templates by name; a name would pass for a template that
-// prints itself.
-std::string chat_template_choice(const std::string& argument) {
-  std::error_code ignored;
-  const bool is_template = argument.find("{{") != std::string::npos ||
-                           argument.find("{%") != std::string::npos ||
-                           fs::is_regular_file(argument, ignored);
-  if (argument.empty() || is_template) return argument;
-  throw UsageError({.what = "--chat-template",
-                    .expected = "a file with Jinja text, or the text itself",
-                    .found = "'" + argument + "' (templates known by name are not supported)"});
 }
 
 LogLevel log_level_named(const std::string& name) {
@@ -71,6 +70,28 @@ std::uint64_t seed_of(const FlagValues& values) {
   return std::random_device{}() & 0x7fffffffU;
 }
 
+// Of an environment variable; `unset` where it is empty.
+double number_of(const std::string& name, const std::string& text, double unset) {
+  if (text.empty()) return unset;
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (*end != '\0' || !std::isfinite(number))
+    throw UsageError(name + ": expected a number, found '" + text + "'");
+  return number;
+}
+
+// As with SGLang, what is not above 0 is no limit. More than a year is none either.
+double timeout_of(const std::string& name, const std::string& text) {
+  constexpr double kYear = 366.0 * 24 * 3600;
+  const double seconds = number_of(name, text, 0);
+  return seconds > 0 && seconds < kYear ? seconds : 0;
+}
+
+SchedulePolicy policy_named(const std::string& name) {
+  if (name == "lpm") return SchedulePolicy::kLpm;
+  return name == "random" ? SchedulePolicy::kRandom : SchedulePolicy::kFcfs;
+}
+
 EngineConfig engine_config(const FlagValues& values, const Environment& environment) {
   EngineConfig engine;
   engine.max_running_requests = *bounded(values, "--max-running-requests", 1, 1 << 16);
@@ -80,12 +101,36 @@ EngineConfig engine_config(const FlagValues& values, const Environment& environm
     throw UsageError("--chunked-prefill-size: expected -1 or at least 1, found 0");
   engine.max_prefill_tokens = *bounded(values, "--max-prefill-tokens", 1);
   engine.decode_log_interval = *bounded(values, "--decode-log-interval", 1);
-  engine.policy =
-      values.text("--schedule-policy") == "lpm" ? SchedulePolicy::kLpm : SchedulePolicy::kFcfs;
+  engine.policy = policy_named(values.text("--schedule-policy"));
+  engine.waiting_timeout_seconds =
+      timeout_of("SGLANG_REQ_WAITING_TIMEOUT", environment.req_waiting_timeout);
+  engine.running_timeout_seconds =
+      timeout_of("SGLANG_REQ_RUNNING_TIMEOUT", environment.req_running_timeout);
+  engine.output_estimate_clip = static_cast<int>(
+      std::clamp(number_of("SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION", environment.clip_max_new_tokens,
+                           engine.output_estimate_clip),
+                 0.0, 1e9));
   engine.radix_cache = !values.on("--disable-radix-cache");
   engine.force_preempt_every = environment.force_preempt_every;
   engine.check_integrity = environment.check_integrity;
   return engine;
+}
+
+// What connections and bodies may take.
+void fill_limits(const FlagValues& values, ServerConfig& server) {
+  constexpr int kMostMb = 1 << 20;
+  const auto bytes = [](int mb) { return static_cast<std::size_t>(mb) << 20; };
+  const int body = *bounded(values, "--max-body-mb", 1, kMostMb / 4);
+  const int budget =
+      bounded(values, "--body-budget-mb", 2 * body, kMostMb).value_or(std::max(256, 4 * body));
+  server.max_body_bytes = bytes(body);
+  server.body_budget_bytes = bytes(budget);
+  server.max_connections =
+      static_cast<std::size_t>(*bounded(values, "--max-connections", 1, 1 << 20));
+  server.io_threads = *bounded(values, "--io-threads", 1, 256);
+  server.receive_timeout_seconds = seconds(values, "--receive-timeout", 0.1);
+  server.request_timeout_seconds = seconds(values, "--request-timeout", 0);
+  server.drain_seconds = seconds(values, "--drain-timeout", 0);
 }
 
 // The HTTP flags; only `serve` has them.
@@ -93,6 +138,7 @@ void fill_http(const FlagValues& values, ServerConfig& server) {
   server.host = values.text("--host");
   if (server.host.empty()) throw UsageError("--host: expected an address, found ''");
   server.port = *bounded(values, "--port", 0, 65535);
+  fill_limits(values, server);
   server.api_key = values.text("--api-key");
   server.admin_api_key = values.text("--admin-api-key");
   if (values.given("--served-model-name"))
@@ -148,6 +194,7 @@ DraftOptions draft_options(const FlagValues& values, const LoadOptions& target,
           fmt::format("--speculative-draft-window-size must be positive, got {}.", *window));
     draft.window = bounded(values, "--speculative-draft-window-size", 1);
   }
+  draft.ngram = read_ngram_flags(values);
   const std::string path = values.text("--speculative-draft-model-path");
   if (draft.algorithm.empty()) {
     if (!path.empty())
@@ -220,7 +267,7 @@ LoadOptions resolve_text_options(const FlagValues& values, const Environment& en
                               ? path
                               : find_checkpoint(path, {}, environment.hub_cache);
   }
-  load.chat_template = chat_template_choice(values.text("--chat-template"));
+  load.chat_template = values.text("--chat-template");
   return load;
 }
 
@@ -231,6 +278,7 @@ Options resolve_options(const FlagValues& values, const Environment& environment
   options.load.dtype = values.text("--dtype");
   options.load.config_overrides = json_object(values, "--json-model-override-args");
   options.load.context_length = bounded(values, "--context-length", 1);
+  options.server.given_context_length = options.load.context_length.value_or(0);
   options.load.allow_longer_context = environment.allow_longer_context;
   options.load.seed = seed_of(values);
 
@@ -247,13 +295,19 @@ Options resolve_options(const FlagValues& values, const Environment& environment
   options.threads = bounded(values, "--threads", 1, 4096).value_or(0);
   options.log_level = log_level_named(values.text("--log-level"));
   options.engine = engine_config(values, environment);
+  options.engine.policy_seed = options.load.seed;
   options.draft = draft_options(values, options.load, environment);
-  if (!options.draft.algorithm.empty() && !values.given("--max-running-requests")) {
+  const bool runs_draft_model =
+      !options.draft.algorithm.empty() && options.draft.algorithm != "NGRAM";
+  if (runs_draft_model && !values.given("--max-running-requests")) {
     options.engine.max_running_requests = 48;
     options.warnings.push_back(
         "Max running requests is reset to 48 for speculative decoding. You can override this by "
         "explicitly setting --max-running-requests.");
   }
+  if (options.draft.algorithm != "NGRAM" && has_ngram_flags(values))
+    options.warnings.push_back(
+        "--speculative-ngram-* flags have no effect without --speculative-algorithm NGRAM.");
   options.simulation = acceptance_simulation(values, environment);
   options.server = server_config(values, options.load);
   if (has_flag(values.table(), "--port")) {

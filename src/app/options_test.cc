@@ -54,6 +54,18 @@ struct Effect {
 TEST(Options, every_supported_flag_reaches_its_configuration) {
   const std::vector<Effect> effects = {
       {{"--tokenizer-path", "/usr"}, [](auto& o) { return o.load.tokenizer_path == "/usr"; }},
+      {{"--max-connections", "7"}, [](auto& o) { return o.server.max_connections == 7; }},
+      {{"--io-threads", "3"}, [](auto& o) { return o.server.io_threads == 3; }},
+      {{"--max-body-mb", "100"},
+       [](auto& o) {
+         return o.server.max_body_bytes == 100U << 20 && o.server.body_budget_bytes == 400U << 20;
+       }},
+      {{"--body-budget-mb", "128"},
+       [](auto& o) { return o.server.body_budget_bytes == 128U << 20; }},
+      {{"--receive-timeout", "7"}, [](auto& o) { return o.server.receive_timeout_seconds == 7; }},
+      {{"--request-timeout", "1.5"},
+       [](auto& o) { return o.server.request_timeout_seconds == 1.5; }},
+      {{"--drain-timeout", "0"}, [](auto& o) { return o.server.drain_seconds == 0; }},
       {{"--skip-tokenizer-init"}, [](auto& o) { return o.server.skip_tokenizer_init; }},
       {{"--chat-template", "{{ x }}"}, [](auto& o) { return o.load.chat_template == "{{ x }}"; }},
       {{"--load-format", "dummy"}, [](auto& o) { return o.load.load_format == "dummy"; }},
@@ -112,6 +124,22 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
       {{"--speculative-draft-window-size", "512"}, [](auto& o) { return o.draft.window == 512; }},
       {{"--speculative-token-map", "/etc/hostname", "--speculative-algo", "EAGLE"},
        [](auto& o) { return o.draft.token_map == "/etc/hostname"; }},
+      {{"--speculative-ngram-min-match-window-size", "2"},
+       [](auto& o) { return o.draft.ngram.shape.min_window == 2; }},
+      {{"--speculative-ngram-max-match-window-size", "9"},
+       [](auto& o) { return o.draft.ngram.shape.max_window == 9; }},
+      {{"--speculative-ngram-min-bfs-breadth", "3"},
+       [](auto& o) { return o.draft.ngram.shape.min_breadth == 3; }},
+      {{"--speculative-ngram-max-bfs-breadth", "4"},
+       [](auto& o) { return o.draft.ngram.shape.max_breadth == 4; }},
+      {{"--speculative-ngram-match-type", "PROB"},
+       [](auto& o) { return o.draft.ngram.shape.order == NgramShape::Order::kMostFrequent; }},
+      {{"--speculative-ngram-branch-length", "20"},
+       [](auto& o) { return o.draft.ngram.max_depth == 20; }},
+      {{"--speculative-ngram-capacity", "5000"},
+       [](auto& o) { return o.draft.ngram.capacity == 5000; }},
+      {{"--speculative-ngram-isolation", "request"},
+       [](auto& o) { return o.draft.ngram.isolation == DraftIsolation::kRequest; }},
       {{"--simulate-acc-len", "3.5"}, [](auto& o) { return o.simulation.length == 3.5; }},
       {{"--simulate-acc-method", "multinomial"},
        [](auto& o) { return o.simulation.method == AcceptanceSimulation::Method::kMultinomial; }},
@@ -155,6 +183,12 @@ TEST(Options, values_out_of_range_are_refused) {
             "--mem-fraction-static: expected a number between 0 and 1, found 1.5");
   EXPECT_EQ(usage_error({"--mem-fraction-static", "0"}),
             "--mem-fraction-static: expected a number between 0 and 1, found 0");
+  EXPECT_EQ(usage_error({"--body-budget-mb", "127"}),
+            "--body-budget-mb: expected 128 to 1048576, found 127");
+  EXPECT_EQ(usage_error({"--drain-timeout", "-1"}),
+            "--drain-timeout: expected 0 to 604800 seconds, found -1");
+  EXPECT_EQ(usage_error({"--receive-timeout", "1e300"}),
+            "--receive-timeout: expected 0.1 to 604800 seconds, found 1e300");
   EXPECT_EQ(usage_error({"--host", ""}), "--host: expected an address, found ''");
   EXPECT_EQ(usage_error({"--served-model-name", "a:b"}),
             "--served-model-name: expected a name without ':', found 'a:b'");
@@ -170,18 +204,32 @@ TEST(Options, json_flags_must_hold_objects) {
           .starts_with("--preferred-sampling-params: expected a JSON object, found '{x' ("));
 }
 
-TEST(Options, a_chat_template_is_a_file_or_jinja_text) {
-  const TestFolder folder;
-  const auto file = folder.write("chat.jinja", "{% for m in messages %}{% endfor %}");
-  EXPECT_EQ(resolve({"--chat-template", file}).load.chat_template, file);
-  EXPECT_EQ(resolve({"--chat-template", "{% if x %}"}).load.chat_template, "{% if x %}");
-  EXPECT_EQ(usage_error({"--chat-template", "llama-2"}),
-            "--chat-template: expected a file with Jinja text, or the text itself, found "
-            "'llama-2' (templates known by name are not supported)");
-}
-
 TEST(Options, a_seed_is_drawn_when_none_is_given) {
   EXPECT_NE(resolve({}).server.random_seed, resolve({}).server.random_seed);
+}
+
+TEST(Options, the_environment_limits_how_long_requests_wait_and_run) {
+  EXPECT_EQ(resolve({}).engine.waiting_timeout_seconds, 0);
+  EXPECT_EQ(resolve({}).engine.running_timeout_seconds, 0);
+  EXPECT_EQ(resolve({}).engine.output_estimate_clip, 4096);
+  Environment environment;
+  environment.req_waiting_timeout = "0.5";
+  environment.req_running_timeout = "-1";
+  environment.clip_max_new_tokens = "100";
+  const EngineConfig engine = resolve({}, environment).engine;
+  EXPECT_EQ(engine.waiting_timeout_seconds, 0.5);
+  EXPECT_EQ(engine.running_timeout_seconds, 0);
+  EXPECT_EQ(engine.output_estimate_clip, 100);
+  environment.req_waiting_timeout = "1e300";  // as good as none, and nothing overflows
+  EXPECT_EQ(resolve({}, environment).engine.waiting_timeout_seconds, 0);
+  environment.req_waiting_timeout = "soon";
+  EXPECT_THROW(resolve({}, environment), UsageError);
+}
+
+TEST(Options, the_random_policy_draws_from_the_seed) {
+  const auto options = resolve({"--schedule-policy", "random", "--random-seed", "7"});
+  EXPECT_EQ(options.engine.policy, SchedulePolicy::kRandom);
+  EXPECT_EQ(options.engine.policy_seed, 7U);
 }
 
 TEST(Options, the_environment_sets_test_hooks_and_notes) {
@@ -253,6 +301,40 @@ TEST(Options, drafts_are_refused_by_name) {
   EXPECT_NE(usage_error({"--speculative-num-steps", "0"}).find("at least 1"), std::string::npos);
   EXPECT_EQ(usage_error({"--speculative-draft-window-size", "-4"}),
             "--speculative-draft-window-size must be positive, got -4.");
+}
+
+TEST(Options, ngram_flags_are_checked_as_sglang_does) {
+  const auto fault = [](const std::string& flag, const std::string& value) {
+    return usage_error({"--speculative-algorithm", "ngram", "--speculative-ngram-" + flag, value});
+  };
+  EXPECT_NE(fault("max-trie-depth", "1").find("2 to 256"), std::string::npos);
+  EXPECT_NE(fault("min-bfs-breadth", "0").find("1 to"), std::string::npos);
+  EXPECT_NE(fault("min-bfs-breadth", "11").find("at most --speculative-ngram-max-bfs-breadth (10)"),
+            std::string::npos);
+  EXPECT_NE(fault("min-match-window-size", "13").find("max-match-window-size (12)"),
+            std::string::npos);
+  EXPECT_NE(fault("match-type", "LUCK").find("BFS"), std::string::npos);
+  EXPECT_NE(fault("capacity", "9").find("22 to"), std::string::npos);
+  EXPECT_NE(fault("external-corpus-path", "/etc/hostname").find("not supported yet"),
+            std::string::npos);
+  EXPECT_NE(fault("external-sam-budget", "3").find("not supported yet"), std::string::npos);
+}
+
+TEST(Options, the_documented_ngram_command_is_understood) {
+  const auto options = resolve(
+      {"--speculative-algorithm", "NGRAM", "--speculative-num-draft-tokens", "16",
+       "--speculative-ngram-max-match-window-size", "12", "--speculative-ngram-max-bfs-breadth",
+       "10", "--cuda-graph-max-bs", "8", "--mem-fraction-static", "0.8", "--log-level", "warning"});
+  EXPECT_EQ(options.draft.algorithm, "NGRAM");
+  EXPECT_EQ(options.draft.nodes, 16);
+  EXPECT_TRUE(options.warnings.empty()) << options.warnings.front();
+}
+
+TEST(Options, ngram_flags_without_ngram_are_named) {
+  const auto options = resolve({"--speculative-ngram-capacity", "5000"});
+  ASSERT_EQ(options.warnings.size(), 1U);
+  EXPECT_NE(options.warnings[0].find("no effect without --speculative-algorithm NGRAM"),
+            std::string::npos);
 }
 
 TEST(Options, a_head_that_comes_with_the_target_needs_no_folder) {

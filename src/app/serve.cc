@@ -1,8 +1,13 @@
 #include <chrono>
+#include <csignal>
 #include <optional>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "app/commands.h"
 #include "app/draft_vocabulary.h"
+#include "app/machine.h"
 #include "app/model_host.h"
 #include "app/server_args.h"
 #include "app/text_host.h"
@@ -14,6 +19,10 @@ namespace foretoken {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 SamplingDefaults defaults_of_model(const std::string& folder) {
   const auto generation = read_generation_config(folder);
@@ -34,14 +43,18 @@ ServerConfig complete(const Options& options, const ModelHost& host, const Token
   server.architectures = {model.architecture};
   server.vocab = model.vocab;
   server.context_length = host.config().context_length;
-  server.eos = tokenizer != nullptr ? tokenizer->stop_tokens()
-                                    : stop_tokens_of(options.load.model_folder, model);
+  server.eos = stop_tokens_of(options.load.model_folder, model.eos,
+                              tokenizer != nullptr ? tokenizer->eos() : std::nullopt);
   if (options.sampling_defaults_of_model)
     server.sampling_defaults = defaults_of_model(options.load.model_folder);
   server.weight_bytes = host.weight_bytes();
   server.kv_bytes = host.kv_bytes();
+  server.draft_weight_bytes = host.draft_weight_bytes();
+  server.draft_kv_bytes = host.draft_kv_bytes();
+  server.startup_phases = host.phases();
   set_server_arg(server.server_args, "context_length", std::to_string(server.context_length));
   if (const auto shape = host.tree_shape()) {
+    server.draft_method = options.draft.algorithm;
     server.draft_steps = shape->steps;
     server.draft_nodes = shape->nodes;
     set_server_arg(server.server_args, "speculative_num_steps", std::to_string(shape->steps));
@@ -65,10 +78,28 @@ std::vector<Token> self_check_prompt(const Tokenizer* tokenizer, std::int64_t vo
   return prompt;
 }
 
+// A descriptor per connection, and some for files, pipes and the connections that are turned away.
+ServerConfig limited_by_descriptors(ServerConfig server, std::size_t descriptors) {
+  constexpr std::size_t kOthers = 128;
+  const std::size_t most = descriptors > 2 * kOthers ? descriptors - kOthers : kOthers;
+  if (server.max_connections > most) {
+    log_warning("{} connections may be open at once, because the limit of file descriptors is {}",
+                most, descriptors);
+    server.max_connections = most;
+  }
+  return server;
+}
+
+std::string address_of(const std::string& host, int port) {
+  const bool is_v6 = host.find(':') != std::string::npos;
+  return fmt::format("http://{}{}{}:{}", is_v6 ? "[" : "", host, is_v6 ? "]" : "", port);
+}
+
 }  // namespace
 
 int serve(std::span<const std::string> args) {
   const auto start = Clock::now();
+  std::signal(SIGPIPE, SIG_IGN);  // whoever read the log may leave
   const Options options =
       resolve_options(parse_flags(args, serve_flags()), Environment::from_process());
   set_log_level(options.log_level);
@@ -76,22 +107,32 @@ int serve(std::span<const std::string> args) {
   for (const auto& warning : options.warnings) log_warning("{}", warning);
   for (const auto& note : options.notes) log_info("{}", note);
 
-  // Text first: it fails fast, weights may take minutes.
+  // The port first, then text: what is taken or missing is known at once, weights may take minutes.
+  HttpServer http(http_config(limited_by_descriptors(options.server, raise_descriptor_limit())));
+  http.start(loading_service());
+  log_info("Bound {}: requests are refused with 503 until the model is loaded.",
+           address_of(options.server.host, http.port()));
   std::optional<TextHost> text;
+  const auto text_start = Clock::now();
   if (!options.server.skip_tokenizer_init) text.emplace(options.load);
+  const double text_seconds = seconds_since(text_start);
   const Tokenizer* tokenizer = text ? &text->tokenizer : nullptr;
   if (tokenizer != nullptr) check_draft_vocabulary(*tokenizer, options);
   ModelHost host(options);
   host.engine().start();
+  const auto warmup_start = Clock::now();
   if (!options.skip_warmup) {
     host.warm_up();
     host.check_drafts(self_check_prompt(tokenizer, host.decoder().config().vocab));
   }
 
   ServerConfig config = complete(options, host, tokenizer);
-  config.startup_seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  Server server(config, host.engine(), tokenizer, text ? text->template_or_null() : nullptr);
-  log_info("Listening on http://{}:{}", config.host, server.port());
+  config.startup_phases.emplace_back("tokenizer_e2e", text_seconds);
+  config.startup_phases.emplace_back("warmup", seconds_since(warmup_start));
+  config.startup_phases.emplace_back("e2e", seconds_since(start));
+  Server server(http, config, host.engine(), tokenizer, text ? text->template_or_null() : nullptr);
+  server.open();
+  log_info("Listening on {}", address_of(config.host, http.port()));
   log_info("The server is fired up and ready to roll!");
   server.run();
   host.engine().stop(std::chrono::milliseconds(0));

@@ -190,8 +190,9 @@ TEST_P(FusedOps, attend) {
     }
     const Tensor q = joined.rows(rows, heads * dim, 5), found = joined.rows(rows, hidden, 6),
                  expected = joined.rows(rows, hidden, 7);
-    joined.ops().attend(q, kv, joined.attention(), batch, *o, found);
-    joined.ops().Ops::attend(q, kv, joined.attention(), batch, *o, expected);
+    const AttentionPlan& plan = joined.ops().plan_attention(joined.attention(), batch);
+    joined.ops().attend(q, kv, plan, *o, found);
+    joined.ops().Ops::attend(q, kv, plan, *o, expected);
     EXPECT_TRUE(same_bits(found, expected));
   });
 }

@@ -1,7 +1,8 @@
 #pragma once
 // The parts of a step that are bookkeeping rather than arithmetic, shared by the backends that run
-// on the host: rows from the plan, the walk over logits, the moves of accepted KV. Not an Ops: no
-// state. Called by the engine thread; verify and keep spread their work over the pool.
+// on the host: rows from the plan, the walk over logits, copies of rows, the moves of accepted KV.
+// Not an Ops: no state. Called by the engine thread; all but the layout spread their work over the
+// pool.
 
 #include <span>
 #include <vector>
@@ -29,11 +30,12 @@ ScoredRows scored_rows(const StepEntry& entry);
 Walk verify_trees(ThreadPool& pool, const StepPlan& plan, const DraftTrees& trees,
                   const Batch& batch, Tensor logits);
 
-// Ops::gather_rows, copy_rows and join_columns, where memory is the host's.
-void gather_host_rows(const Tensor& x, std::span<const std::int32_t> rows, const Tensor& out);
-void copy_host_rows(const Tensor& x, std::span<const std::int32_t> from, const Tensor& out,
-                    std::span<const std::int32_t> to);
-void join_host_columns(const Tensor& a, const Tensor& b, const Tensor& out);
+// Ops::gather_columns, copy_rows and join_columns, where memory is the host's.
+void gather_host_columns(ThreadPool& pool, const Tensor& x, std::span<const std::int32_t> rows,
+                         const Tensor& out, std::int64_t column);
+void copy_host_rows(ThreadPool& pool, const Tensor& x, std::span<const std::int32_t> from,
+                    const Tensor& out, std::span<const std::int32_t> to);
+void join_host_columns(ThreadPool& pool, const Tensor& a, const Tensor& b, const Tensor& out);
 
 // Ops::kv_keep: the accepted node at depth d moves to where node d was stored.
 void keep_kv(ThreadPool& pool, const Walk& walk, const Batch& batch,

@@ -1,11 +1,10 @@
 #include "backend/host_step.h"
 #include "base/error.h"
+#include "base/index.h"
 #include "batch/verify.h"
 
 namespace foretoken {
 namespace {
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // One item of work: the walk of an entry's tree, or the score of one of its chain rows.
 struct Job {

@@ -1,11 +1,10 @@
 #include <cstring>
 
 #include "backend/host_step.h"
+#include "base/index.h"
 
 namespace foretoken {
 namespace {
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 struct Move {
   std::int32_t from, to;  // KV slots

@@ -3,11 +3,10 @@
 
 #include "backend/host_step.h"
 #include "base/error.h"
+#include "base/index.h"
 
 namespace foretoken {
 namespace {
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 bool is_path(std::span<const std::int32_t> parents) {
   for (std::size_t n = 0; n < parents.size(); ++n)
@@ -52,9 +51,8 @@ void layout_rows(const StepPlan& plan, const DraftTrees& trees, const SeqTable& 
                        .base = table.length[at(entry.slot)],
                        .chain = chain,
                        .first_page = static_cast<std::int32_t>(batch.pages.size()),
-                       .num_pages = (table.length[at(entry.slot)] + chain +
-                                     static_cast<std::int32_t>(tokens.size()) + kPageTokens - 1) /
-                                    kPageTokens,
+                       .num_pages = pages_for(table.length[at(entry.slot)] + chain +
+                                              static_cast<std::int32_t>(tokens.size())),
                        .is_chain = is_path(parents)};
     const std::vector<PageId>& pages = table.pages[at(entry.slot)];
     CHECK(at(seq.num_pages) <= pages.size())

@@ -2,6 +2,11 @@
 
 namespace foretoken {
 
+void Ops::gather_rows(Tensor x, std::span<const std::int32_t> rows, Tensor out) {
+  expect(out, {-1, x.dim(1)}, DType::kF32);
+  gather_columns(x, rows, out, 0);
+}
+
 void Ops::project_qkv(const PackedLinear& w, Tensor x, const RopeTable& rope, const QkNorm& qk_norm,
                       const AttentionShape& shape, const Batch& batch, const KvLayer& kv,
                       Tensor q) {
@@ -10,10 +15,10 @@ void Ops::project_qkv(const PackedLinear& w, Tensor x, const RopeTable& rope, co
   rope_store_kv(qkv, rope, qk_norm, shape, batch, kv, q);
 }
 
-void Ops::attend(Tensor q, const KvLayer& kv, const AttentionShape& shape, const Batch& batch,
-                 const PackedLinear& o, Tensor out) {
+void Ops::attend(Tensor q, const KvLayer& kv, const AttentionPlan& plan, const PackedLinear& o,
+                 Tensor out) {
   const Tensor attended = temp(DType::kF32, q.shape());
-  attention(q, kv, shape, batch, attended);
+  attention(q, kv, plan, attended);
   linear(o, attended, out);
 }
 

@@ -5,7 +5,9 @@
 // (chosen at load). Where the weights are bf16, a linear rounds its input to bf16 once and
 // accumulates in the backend's order. Results of a row depend on that row's sequence only: bitwise
 // independent of batch mates, thread count, chunking and (within a numeric order) instruction set.
-// Called by the engine thread only; no call throws once weights are packed.
+// Called by the engine thread only. Once weights are packed a call throws only where the system has
+// no memory for it (Error, std::bad_alloc); what was computed in the step is then worth nothing,
+// the next layout() starts anew.
 
 #include <cstdint>
 #include <memory>
@@ -15,6 +17,7 @@
 
 #include "batch/batch.h"
 #include "batch/tree.h"
+#include "tensor/arena.h"
 #include "tensor/tensor.h"
 
 namespace foretoken {
@@ -51,6 +54,16 @@ struct AttentionShape {
   int head_dim = 0;
   float scale = 0.0F;  // of q.k
   int window = 0;      // > 0: a row at position p sees positions p - window + 1 .. p
+
+  bool operator==(const AttentionShape&) const = default;
+};
+
+// What a batch looks at in layers of one shape, worked out once for all of them. Backends add what
+// their kernels want to know. Made by Ops::plan_attention; the batch is the caller's.
+struct AttentionPlan {
+  virtual ~AttentionPlan() = default;
+  AttentionShape shape;
+  const Batch* batch = nullptr;
 };
 
 // Rotation tables, float32 [positions, rotary_dim / 2], attention scaling factor included.
@@ -66,6 +79,17 @@ struct QkNorm {
   Tensor q_weight;  // float32 [head_dim]
   Tensor k_weight;
   float eps = 0.0F;
+};
+
+// The size of a forward, for planning memory: nothing in it is larger.
+struct ForwardSize {
+  std::int64_t rows = 0;
+  std::int64_t layers = 0;
+  std::int64_t context = 0;       // positions that a row sees
+  std::int64_t widest_input = 0;  // of a product
+  std::int64_t intermediate = 0;  // of the gated MLP
+  std::int64_t vocab = 0;
+  AttentionShape attention;
 };
 
 // What the machine reaches at this moment, for benchmarks to set their figures against. 0: unknown.
@@ -92,6 +116,10 @@ class Ops {
   // Zeroed memory of the backend that lives as long as the backend (KV, tables, norms).
   virtual Tensor alloc(DType dtype, Shape shape) = 0;
 
+  // A matrix [n, width] of any float dtype as plain rows of `dtype` in memory of the backend, as
+  // alloc gives it: for what is only looked up. Rounds to nearest even.
+  virtual Tensor keep_rows(Tensor matrix, DType dtype) = 0;
+
   // Called once by the thread that will make all calls below, before the first: places it.
   virtual void adopt_thread() {}
 
@@ -107,13 +135,26 @@ class Ops {
   // Step-lifetime scratch, uninitialised, valid until the next layout().
   virtual Tensor temp(DType dtype, Shape shape) = 0;
 
+  // release() gives back what temp() gave since the mark. Inside a step.
+  virtual Arena::Mark mark() const = 0;
+  virtual void release(const Arena::Mark& mark) = 0;
+
+  // Bytes that a forward of such a size and what comes with it (logits, the walk) need at most, on
+  // top of what the model asks temp() for.
+  virtual std::size_t workspace_bytes(const ForwardSize& size) const = 0;
+  // Bytes that the largest step so far took: scratch and what the ops kept beside it.
+  virtual std::size_t most_step_bytes() const = 0;
+
   // Derives the rows of a step from the plan, the trees and the table, and starts a new scratch
   // lifetime.
   virtual void layout(const StepPlan& plan, const DraftTrees& trees, const SeqTable& table,
                       Batch& batch) = 0;
 
-  // out [rows, in_width] = rows of `table` (a packed [vocab, width] matrix), rows = tokens.size().
+  // out [tokens.size(), width] = rows of a packed matrix [vocab, width].
   virtual void embed(const PackedLinear& table, std::span<const Token> tokens, Tensor out) = 0;
+
+  // The same of plain rows (keep_rows), to the same bits.
+  virtual void look_up(Tensor table, std::span<const Token> tokens, Tensor out) = 0;
 
   // out = rms_norm(x) * weight. x, out [rows, width] f32, weight f32 [width].
   virtual void norm(Tensor x, Tensor weight, float eps, Tensor out) = 0;
@@ -139,17 +180,20 @@ class Ops {
                            const QkNorm& qk_norm, const AttentionShape& shape, const Batch& batch,
                            const KvLayer& kv, Tensor q);
 
+  // How the rows of a batch attend in layers of this shape, for attention() in each of them. Valid
+  // until the next layout(), and as long as the batch stays as it is.
+  virtual const AttentionPlan& plan_attention(const AttentionShape& shape, const Batch& batch) = 0;
+
   // out [rows, heads * head_dim]: each row attends its sequence's committed KV, the chain rows
   // before it and its own ancestors in the tree, all already stored, in logical position order:
   // two-pass softmax in blocks of 128 positions, blocks merged in order into spans of 512, spans
   // merged in order, by their maxima and sums.
-  virtual void attention(Tensor q, const KvLayer& kv, const AttentionShape& shape,
-                         const Batch& batch, Tensor out) = 0;
+  virtual void attention(Tensor q, const KvLayer& kv, const AttentionPlan& plan, Tensor out) = 0;
 
   // The same before its linear: out [rows, o.out_width] = attention * o^T. Backends may keep what
   // lies between to themselves.
-  virtual void attend(Tensor q, const KvLayer& kv, const AttentionShape& shape, const Batch& batch,
-                      const PackedLinear& o, Tensor out);
+  virtual void attend(Tensor q, const KvLayer& kv, const AttentionPlan& plan, const PackedLinear& o,
+                      Tensor out);
 
   // out [rows, width] = silu(gate) * up, gate_up [rows, 2 * width] = gate | up.
   virtual void gated_act(Tensor gate_up, Tensor out) = 0;
@@ -160,7 +204,11 @@ class Ops {
                          Tensor out);
 
   // out[i] = x[rows[i]].
-  virtual void gather_rows(Tensor x, std::span<const std::int32_t> rows, Tensor out) = 0;
+  void gather_rows(Tensor x, std::span<const std::int32_t> rows, Tensor out);
+
+  // The same into columns [column, column + width of x) of wider rows; all f32.
+  virtual void gather_columns(Tensor x, std::span<const std::int32_t> rows, Tensor out,
+                              std::int64_t column) = 0;
 
   // out[to[i]] = x[from[i]], in order; all f32 of one width.
   virtual void copy_rows(Tensor x, std::span<const std::int32_t> from, Tensor out,
@@ -181,6 +229,19 @@ class Ops {
   // Moves the KV of accepted nodes next to the prefix in every given layer. Does not touch the
   // table.
   virtual void kv_keep(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) = 0;
+};
+
+// Gives back at its end what temp() gave during its life.
+class ScratchScope {
+ public:
+  explicit ScratchScope(Ops& ops) : ops_(ops), mark_(ops.mark()) {}
+  ~ScratchScope() { ops_.release(mark_); }
+  ScratchScope(const ScratchScope&) = delete;
+  ScratchScope& operator=(const ScratchScope&) = delete;
+
+ private:
+  Ops& ops_;
+  const Arena::Mark mark_;
 };
 
 }  // namespace foretoken

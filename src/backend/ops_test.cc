@@ -174,6 +174,30 @@ TEST(Rows, embed_reads_rows_exactly) {
     }
 }
 
+TEST(Rows, kept_rows_are_the_rows_that_are_packed) {
+  for (const DType dtype : {DType::kBF16, DType::kF16, DType::kF32})
+    for (const std::int64_t width : {5, 33, 64}) {
+      std::vector<float> w(at(37 * width));
+      for (std::size_t i = 0; i < w.size(); ++i)
+        w[i] = value_of(4, 9, static_cast<std::int64_t>(i)) * (i % 7 == 0 ? 1e-39F : 1.0F);
+      const Tensor weight(w.data(), DType::kF32, {37, width});
+      const std::vector<Token> tokens{0, 36, 7, 7};
+      auto names = cpu_isas();
+      names.push_back("reference");
+      for (const std::string& name : names) {
+        const Machine m = machine(name, 2);
+        const auto packed =
+            m.ops->pack({.weights = std::span(&weight, 1), .biases = {}, .dtype = dtype});
+        const Tensor rows = m.ops->keep_rows(weight, dtype);
+        expect(rows, {37, width}, dtype);
+        Rows expected{std::vector<float>(tokens.size() * at(width))}, found = expected;
+        m.ops->embed(*packed, tokens, Tensor(expected[0].data(), DType::kF32, {4, width}));
+        m.ops->look_up(rows, tokens, Tensor(found[0].data(), DType::kF32, {4, width}));
+        expect_same_bytes(found, expected, name + ", " + std::string(dtype_name(dtype)));
+      }
+    }
+}
+
 TEST(Rows, linear_agrees_with_the_reference) {
   for (const DType dtype : {DType::kBF16, DType::kF16, DType::kF32})
     for (const std::int64_t in : {7, 64, 161})

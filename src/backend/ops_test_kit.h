@@ -10,11 +10,11 @@
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
+#include "base/index.h"
 #include "base/rng.h"
 
 namespace foretoken {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 using Rows = std::vector<std::vector<float>>;
 
 // A value within +-2 that depends on the three integers only.

@@ -1,7 +1,9 @@
 #pragma once
 // The program's log: one line per call to standard error, "[2026-01-31 12:00:00] text" as SGLang
 // prints it, warnings with "WARNING: ". A thin front over spdlog so that few files include it.
-// Thread-safe.
+// Thread-safe. Whatever the text holds, a call is one line: line breaks and control characters in
+// it are shown escaped (\n, \x1b), so that a client's words cannot pass for the program's.
+// A line that cannot be written (a full disk, a closed or stuck pipe) is lost, and nothing else is.
 
 #include <string_view>
 

@@ -5,7 +5,12 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <pmmintrin.h>
@@ -14,6 +19,9 @@
 #include <sys/resource.h>
 
 #include "base/cores.h"
+#include "base/cpu_time.h"
+#include "base/error.h"
+#include "base/item_shares.h"
 
 namespace foretoken {
 namespace {
@@ -40,26 +48,18 @@ bool spin_until(Done done, bool yields) {
   return false;
 }
 
-// A worker's share of a region's items: [end : 32 | next : 32] in one word, so that taking an item
-// and finding the share used up are one atomic operation. Whoever takes a valid item keeps its
-// region from ending until it reports, so the body it then calls is the right one however late it
-// was; who comes too late finds next >= end, in this region or in the next.
-struct alignas(64) Share {
-  std::atomic<std::uint64_t> word{0};
+// What idle workers sleep on: [number of the region : 31 | its kind : 1]. The kind lies in the same
+// word as the number, so that a worker knows what it was woken for however late it looks, and no
+// number means anything of its own when the count wraps. (Only a worker that slept through all 2^31
+// numbers would take a new region for the one it knows.)
+using RegionWord = std::uint32_t;
+enum class RegionKind : RegionWord { kItems = 0, kEachWorker = 1 };
 
-  static bool has_item(std::uint64_t w) { return (w & 0xffffffffU) < (w >> 32); }
+RegionKind kind_of(RegionWord word) { return static_cast<RegionKind>(word & 1U); }
 
-  void open(std::int64_t begin, std::int64_t end) {
-    word.store((static_cast<std::uint64_t>(end) << 32) | static_cast<std::uint64_t>(begin),
-               std::memory_order_release);
-  }
-  // The next item or -1.
-  int take() {
-    if (!has_item(word.load(std::memory_order_relaxed))) return -1;
-    const std::uint64_t w = word.fetch_add(1, std::memory_order_acq_rel);
-    return has_item(w) ? static_cast<int>(w & 0xffffffffU) : -1;
-  }
-};
+RegionWord following(RegionWord word, RegionKind kind) {
+  return ((word | 1U) + 1U) | static_cast<RegionWord>(kind);
+}
 
 // Keeps a thread on one core while it has that core for itself, and lets the system place it while
 // the core is shared: a bound thread would wait for its core beside others that are idle.
@@ -119,15 +119,19 @@ class Placement {
 }  // namespace
 
 struct ThreadPool::State {
-  explicit State(int threads) : shares(static_cast<std::size_t>(threads)) {}
+  State(int threads, std::uint32_t first_region)
+      : first(first_region << 1), size(threads), shares(threads) {}
 
-  std::vector<Share> shares;  // one per worker
+  const RegionWord first;  // of no region: what workers that have seen none compare with
+
+  const int size;
+  ItemShares shares;
+  // Read only by who has taken an item, which keeps its region open: the right ones, however late
+  // it was.
   const std::function<void(int, int)>* body = nullptr;
   const std::function<void(int)>* each_body = nullptr;
-  std::atomic<std::uint32_t> each_region{0};  // the last region that was one of on_each_worker
-  // Regions begun; idle workers sleep on it. Changed by read-modify-write only: notify relies on
-  // the full barrier.
-  alignas(64) std::atomic<std::uint32_t> region{0};
+  // Written by the caller, by read-modify-write only: notify relies on the full barrier.
+  alignas(64) std::atomic<RegionWord> region{first};
   alignas(64) std::atomic<std::uint32_t> left{0};  // items not finished; the caller sleeps on it
   std::atomic<bool> stopping{false};
   bool yields = false;           // more workers than cores: spinning would keep one from working
@@ -136,11 +140,12 @@ struct ThreadPool::State {
   Placement caller;  // in use once pin_caller() was called, by that thread
   std::thread::id pinned_caller;
   std::vector<std::thread> workers;
+  std::mutex failing;          // guards `failure` while a region is open
+  std::exception_ptr failure;  // the first of the region
 
-  int size() const { return static_cast<int>(shares.size()); }
-
-  void begin_region() {
-    region.fetch_add(1, std::memory_order_acq_rel);
+  void begin_region(RegionKind kind) {
+    region.exchange(following(region.load(std::memory_order_relaxed), kind),
+                    std::memory_order_acq_rel);
     region.notify_all();
   }
   void wait_for_the_rest() {
@@ -150,6 +155,20 @@ struct ThreadPool::State {
          n = left.load(std::memory_order_acquire))
       left.wait(n, std::memory_order_acquire);
   }
+  // What the region's body threw, on the caller's thread.
+  void end_region() {
+    wait_for_the_rest();
+    if (failure) std::rethrow_exception(std::exchange(failure, nullptr));
+  }
+  template <typename Run>
+  void guard(const Run& run) {
+    try {
+      run();
+    } catch (...) {
+      const std::lock_guard lock(failing);
+      if (!failure) failure = std::current_exception();
+    }
+  }
   void report(std::uint32_t finished) {
     if (left.fetch_sub(finished, std::memory_order_acq_rel) == finished) left.notify_one();
   }
@@ -158,27 +177,32 @@ struct ThreadPool::State {
   // items that are not reported keep the region open.
   void work(int worker) {
     std::uint32_t finished = 0;
-    for (int i = 0; i < size(); ++i) {
-      Share& share = shares[static_cast<std::size_t>((worker + i) % size())];
-      for (int item = share.take(); item >= 0; item = share.take(), ++finished)
-        (*body)(item, worker);
-    }
+    ItemShares::Taker taker(shares, worker);
+    for (int item = taker.next(); item >= 0; item = taker.next(), ++finished)
+      guard([&] { (*body)(item, worker); });
     if (finished > 0) report(finished);
   }
 
+  void stop() {
+    stopping.store(true, std::memory_order_relaxed);
+    begin_region(RegionKind::kItems);
+    for (std::thread& worker : workers) worker.join();
+  }
+
   void worker_loop(int worker) {
+    name_thread("compute");
     Placement placement;
     if (!cores.empty()) placement.start(cores[static_cast<std::size_t>(worker)], all_cores);
     _mm_setcsr(_mm_getcsr() | kFlushBits);
-    std::uint32_t seen = 0;
+    RegionWord seen = first;
     for (;;) {
       const auto begun = [&] { return region.load(std::memory_order_acquire) != seen; };
       if (!spin_until(begun, yields)) region.wait(seen, std::memory_order_acquire);
       seen = region.load(std::memory_order_acquire);
       if (stopping.load(std::memory_order_relaxed)) return;
       if (!cores.empty()) placement.review();
-      if (each_region.load(std::memory_order_relaxed) == seen) {
-        (*each_body)(worker);
+      if (kind_of(seen) == RegionKind::kEachWorker) {
+        guard([&] { (*each_body)(worker); });
         report(1);
       } else {
         work(worker);
@@ -187,53 +211,56 @@ struct ThreadPool::State {
   }
 };
 
-ThreadPool::ThreadPool(int threads, bool pin) {
+ThreadPool::ThreadPool(int threads, bool pin, std::uint32_t first_region) {
   const int cores = usable_cores();
   const int count = threads > 0 ? threads : cores;
-  state_ = std::make_unique<State>(count);
+  state_ = std::make_unique<State>(count, first_region);
   state_->yields = count > cores;
   std::vector<cpu_set_t> sets = usable_core_sets();
   for (const cpu_set_t& set : sets) CPU_OR(&state_->all_cores, &state_->all_cores, &set);
   if (pin && static_cast<int>(sets.size()) == count) state_->cores = std::move(sets);
-  for (int worker = 1; worker < count; ++worker)
-    state_->workers.emplace_back([state = state_.get(), worker] { state->worker_loop(worker); });
+  state_->workers.reserve(static_cast<std::size_t>(count));
+  try {
+    for (int worker = 1; worker < count; ++worker)
+      state_->workers.emplace_back([state = state_.get(), worker] { state->worker_loop(worker); });
+  } catch (const std::system_error& error) {
+    state_->stop();
+    throw Error({.what = "cannot start compute threads",
+                 .where = {},
+                 .expected = std::to_string(count),
+                 .found = std::to_string(state_->workers.size() + 1) + ", then " + error.what()});
+  }
 }
 
-ThreadPool::~ThreadPool() {
-  state_->stopping.store(true, std::memory_order_relaxed);
-  state_->begin_region();
-  for (std::thread& worker : state_->workers) worker.join();
-}
+ThreadPool::~ThreadPool() { state_->stop(); }
 
-int ThreadPool::size() const { return state_->size(); }
+int ThreadPool::size() const { return state_->size; }
 
 void ThreadPool::parallel_for(int items, const std::function<void(int, int)>& body) {
   const FlushDenormals flush;
   State& s = *state_;
-  if (s.size() == 1 || items <= 1) {
+  if (s.size == 1 || items <= 1) {
     for (int item = 0; item < items; ++item) body(item, 0);
     return;
   }
   if (std::this_thread::get_id() == s.pinned_caller) s.caller.review();
   s.body = &body;
   s.left.store(static_cast<std::uint32_t>(items), std::memory_order_relaxed);
-  for (std::int64_t i = 0; i < s.size(); ++i)
-    s.shares[static_cast<std::size_t>(i)].open(items * i / s.size(), items * (i + 1) / s.size());
-  s.begin_region();
+  s.shares.open(items);
+  s.begin_region(RegionKind::kItems);
   s.work(0);
-  s.wait_for_the_rest();
+  s.end_region();
 }
 
 void ThreadPool::on_each_worker(const std::function<void(int)>& body) {
   const FlushDenormals flush;
   State& s = *state_;
   s.each_body = &body;
-  s.each_region.store(s.region.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  s.left.store(static_cast<std::uint32_t>(s.size()), std::memory_order_relaxed);
-  s.begin_region();
-  body(0);
+  s.left.store(static_cast<std::uint32_t>(s.size), std::memory_order_relaxed);
+  s.begin_region(RegionKind::kEachWorker);
+  s.guard([&] { body(0); });
   s.report(1);
-  s.wait_for_the_rest();
+  s.end_region();
 }
 
 void ThreadPool::pin_caller() {

@@ -1,20 +1,25 @@
 #include "base/threads.h"
+#include "base/index.h"
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <latch>
 #include <limits>
+#include <new>
 #include <numeric>
 #include <set>
 #include <thread>
 #include <vector>
 
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+
 #include <gtest/gtest.h>
 
 namespace foretoken {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // True under flush-to-zero, whatever the compiler knows about constants.
 bool denormals_are_flushed() {
@@ -69,6 +74,83 @@ TEST(ThreadPool, others_take_the_items_of_a_worker_that_is_held_up) {
   EXPECT_EQ(finished.load(), kItems);
 }
 
+// A thread that another process has pushed off its core: it stops wherever it is, for as long as
+// the test likes.
+class HeldThread {
+ public:
+  explicit HeldThread(pthread_t thread) {
+    sem_init(&stopped_, 0, 0);
+    sem_init(&released_, 0, 0);
+    struct sigaction action{};
+    action.sa_handler = [](int) {
+      sem_post(&stopped_);
+      while (sem_wait(&released_) != 0) {
+      }
+      sem_post(&stopped_);
+    };
+    sigaction(SIGUSR1, &action, &before_);
+    pthread_kill(thread, SIGUSR1);
+    wait();
+  }
+  ~HeldThread() {
+    sem_post(&released_);
+    wait();
+    sigaction(SIGUSR1, &before_, nullptr);
+  }
+
+ private:
+  static void wait() {
+    while (sem_wait(&stopped_) != 0) {
+    }
+  }
+  static inline sem_t stopped_, released_;
+  struct sigaction before_{};
+};
+
+TEST(ThreadPool, nobody_waits_for_a_worker_that_has_no_core) {
+  ThreadPool pool(4, false);
+  std::vector<pthread_t> threads(4);
+  pool.on_each_worker([&](int worker) { threads[at(worker)] = pthread_self(); });
+  for (const int held : {1, 3}) {
+    {
+      const HeldThread preempted(threads[at(held)]);
+      for (int region = 0; region < 500; ++region) {
+        std::atomic<int> sum{0};
+        pool.parallel_for(3 + region % 40, [&](int, int worker) {
+          EXPECT_NE(worker, held);
+          sum.fetch_add(1);
+        });
+        ASSERT_EQ(sum.load(), 3 + region % 40);
+      }
+    }
+    // It takes part again.
+    std::latch together(4);
+    pool.parallel_for(4, [&](int, int) { together.arrive_and_wait(); });
+  }
+}
+
+TEST(ThreadPool, throws_what_an_item_threw_when_all_workers_are_done) {
+  ThreadPool pool(4, false);
+  for (int region = 0; region < 200; ++region) {
+    std::atomic<int> inside{0};
+    const auto body = [&](int item, int) {
+      inside.fetch_add(1);
+      const bool fails = item % 7 == region % 7;
+      inside.fetch_sub(1);
+      if (fails) throw std::bad_alloc();
+    };
+    EXPECT_THROW(pool.parallel_for(50, body), std::bad_alloc);
+    EXPECT_EQ(inside.load(), 0);
+    EXPECT_THROW(pool.on_each_worker([&](int worker) {
+      if (worker == region % 4) throw std::bad_alloc();
+    }),
+                 std::bad_alloc);
+    std::atomic<int> sum{0};
+    pool.parallel_for(10, [&](int item, int) { sum.fetch_add(item); });
+    EXPECT_EQ(sum.load(), 45);
+  }
+}
+
 TEST(ThreadPool, on_each_worker_runs_once_on_every_worker_concurrently) {
   ThreadPool pool(4, false);
   for (int region = 0; region < 200; ++region) {
@@ -84,6 +166,24 @@ TEST(ThreadPool, on_each_worker_runs_once_on_every_worker_concurrently) {
     EXPECT_EQ(std::set<std::thread::id>(ids.begin(), ids.end()).size(), 4U);
     EXPECT_EQ(ids[0], std::this_thread::get_id());
     pool.parallel_for(5, [](int, int) {});
+  }
+}
+
+// Both kinds of region on either side of the wrap, and at it.
+TEST(ThreadPool, goes_on_when_the_count_of_regions_wraps) {
+  constexpr std::uint32_t kRegions = std::uint32_t{1} << 31;
+  for (int kind_at_the_wrap = 0; kind_at_the_wrap < 3; ++kind_at_the_wrap) {
+    ThreadPool pool(3, false, kRegions - 20);
+    for (int region = 0; region < 40; ++region) {
+      std::atomic<int> sum{0};
+      if (region % 3 == kind_at_the_wrap) {
+        pool.on_each_worker([&](int) { sum.fetch_add(1); });
+        ASSERT_EQ(sum.load(), 3);
+      } else {
+        pool.parallel_for(50, [&](int item, int) { sum.fetch_add(item); });
+        ASSERT_EQ(sum.load(), 1225);
+      }
+    }
   }
 }
 

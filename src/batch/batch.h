@@ -77,9 +77,13 @@ struct Batch {
 
   // Empty, the vectors keep their capacity.
   void clear() {
+    clear_rows();
+    pages.clear();
+  }
+  // The same but for the page lists, which other rows may refer to.
+  void clear_rows() {
     rows = 0;
     seqs.clear();
-    pages.clear();
     token.clear();
     position.clear();
     seq.clear();

@@ -55,6 +55,25 @@ TEST(Walk, nothing_follows_a_stop_token) {
   const auto walk = greedy_walk({0, 1, 2}, {-1, 0, 1}, {1, 2, 3}, {1});
   EXPECT_EQ(walk.path, (std::vector<std::int32_t>{0}));
   EXPECT_EQ(tokens_of(walk), (std::vector<Token>{1}));
+  const auto other = greedy_walk({0, 1, 2}, {-1, 0, 1}, {1, 2, 3}, {9, 1});  // one of several
+  EXPECT_EQ(tokens_of(other), (std::vector<Token>{1}));
+}
+
+// The noise of a token is that of the position where the token will stand.
+TEST(Walk, tokens_are_drawn_with_the_noise_of_their_own_positions) {
+  constexpr std::int64_t kRoot = 41;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SamplingParams params;
+    params.seed = seed;
+    DraftTrees trees(1, 1);
+    trees.plant(0, 3);
+    std::vector<float> logits(50, 0.0F);
+    const auto walk = walk_tree({.slot = 0, .has_tree = true, .params = &params}, trees, kRoot,
+                                [&](int) { return std::span(logits); });
+    std::vector<float> same(50, 0.0F);
+    const SampledToken drawn = sample_row(same, {.params = &params, .position = kRoot + 1});
+    EXPECT_EQ(tokens_of(walk), std::vector<Token>{drawn.token});
+  }
 }
 
 // A toy language model: logits are a function of the last two tokens.

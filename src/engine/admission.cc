@@ -3,61 +3,73 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/index.h"
+#include "base/rng.h"
+
 namespace foretoken {
 namespace {
 
-// Matching prefixes of a long queue would cost more than the order gains; the rest keep their turn.
-constexpr std::size_t kMatchedWaiters = 128;
-constexpr int kPatience = 64;        // later arrivals that may pass a waiting one
-constexpr int kReserveClip = 4096;   // output tokens beyond these are not planned for
-constexpr int kTokensPerRetry = 20;  // a preempted batch should run at least this much further
+// How many of the queue are compared with each other in a step. More would cost more than their
+// order gains; the rest keep their turn.
+constexpr std::size_t kWindow = 128;
+constexpr std::uint64_t kPatience = 64;  // later arrivals that may pass a waiting one
+constexpr int kTokensPerRetry = 20;      // a preempted batch should run at least this much further
 
-bool must_go_first(const Sequence& s) { return s.times_passed >= kPatience || s.retractions() > 0; }
+struct Candidate {
+  Sequence* sequence;
+  bool goes_first;
+  std::uint64_t rank;  // the smaller the earlier
+};
+
+std::uint64_t rank_of(Sequence& s, const AdmissionPolicy& policy, const RadixCache& cache) {
+  if (policy.order == SchedulePolicy::kRandom) return mix_seed(policy.seed, s.arrival);
+  const int pages = s.reusable_tokens() / kPageTokens;
+  s.cached_pages_guess = cache.peek(s.hashes, pages, s.cached_pages_guess);
+  return ~std::uint64_t{0} - at(s.cached_pages_guess);
+}
 
 }  // namespace
 
-std::vector<Sequence*> admission_order(const WaitQueue& queue, SchedulePolicy policy,
-                                       const RadixCache& cache) {
+std::vector<Sequence*> admission_order(const WaitQueue& queue, const AdmissionPolicy& policy,
+                                       const RadixCache& cache, std::uint64_t arrivals) {
   std::vector<Sequence*> order;
-  order.reserve(queue.size());
-  for (const auto& waiting : queue) order.push_back(waiting.get());
-  if (policy == SchedulePolicy::kFcfs) return order;
+  order.reserve(std::min(queue.size(), kWindow));
+  for (auto it = queue.begin(); it != queue.end() && order.size() < kWindow; ++it)
+    order.push_back(it->second.get());
+  if (policy.order == SchedulePolicy::kFcfs) return order;
 
-  const auto last =
-      order.begin() + static_cast<std::ptrdiff_t>(std::min(order.size(), kMatchedWaiters));
-  const auto ordinary = std::stable_partition(order.begin(), last,
-                                              [](const Sequence* s) { return must_go_first(*s); });
-  std::vector<std::pair<int, Sequence*>> by_match;
-  for (auto it = ordinary; it != last; ++it) {
-    const auto usable = static_cast<std::size_t>((*it)->reusable_tokens());
-    by_match.emplace_back(
-        cache.peek(std::span((*it)->tokens).first(usable), (*it)->request.cache_salt), *it);
+  std::vector<Candidate> candidates;
+  candidates.reserve(order.size());
+  for (Sequence* s : order) {
+    // Of all that arrived later, those that wait no longer have passed it.
+    const std::uint64_t later = arrivals - s->arrival - 1;
+    const std::uint64_t waiting_later = queue.size() - candidates.size() - 1;
+    const bool goes_first = s->retractions() > 0 || later - waiting_later >= kPatience;
+    candidates.push_back({s, goes_first, goes_first ? s->arrival : rank_of(*s, policy, cache)});
   }
-  std::stable_sort(by_match.begin(), by_match.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::transform(by_match.begin(), by_match.end(), ordinary,
-                 [](const auto& item) { return item.second; });
+  std::ranges::stable_sort(candidates, [](const Candidate& a, const Candidate& b) {
+    return a.goes_first != b.goes_first ? a.goes_first : a.rank < b.rank;
+  });
+  std::ranges::transform(candidates, order.begin(), &Candidate::sequence);
   return order;
 }
 
-bool prefix_is_coming(const Sequence& waiting, std::span<const std::unique_ptr<Sequence>> running,
+bool prefix_is_coming(const Sequence& waiting, std::span<const Sequence* const> computing,
                       const RadixCache& cache) {
-  const auto usable =
-      std::span(waiting.tokens).first(static_cast<std::size_t>(waiting.reusable_tokens()));
+  const int usable = waiting.reusable_tokens() / kPageTokens;
   int longest = 0;
-  for (const auto& other : running) {
-    if (other->is_planted || other->request.cache_salt != waiting.request.cache_salt) continue;
+  for (const Sequence* other : computing) {
     // What the other will have stored, and so published, when its prompt is done.
-    const auto coming = std::span(other->tokens).first(other->tokens.size() - 1);
-    const auto common = std::mismatch(usable.begin(), usable.end(), coming.begin(), coming.end());
-    longest = std::max(longest, static_cast<int>(common.first - usable.begin()));
+    const int coming = std::min((other->size() - 1) / kPageTokens, other->hashes.pages());
+    const int limit = std::min(usable, coming);
+    if (limit > longest)
+      longest = std::max(longest, waiting.hashes.common_pages(other->hashes, limit));
   }
-  const int whole = longest / kPageTokens * kPageTokens;
-  return whole > 0 && whole > cache.peek(usable, waiting.request.cache_salt);
+  return longest > 0 && !cache.holds(waiting.hashes.of(longest));
 }
 
 int OutputReserve::tokens(const Sequence& s) const {
-  return static_cast<int>(std::min(s.tokens_left(), kReserveClip) * ratio_);
+  return static_cast<int>(std::min(s.tokens_left(), clip_) * ratio_);
 }
 
 void OutputReserve::relax() { ratio_ = std::max(kLowest, ratio_ - kStep); }

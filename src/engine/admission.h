@@ -1,8 +1,10 @@
 #pragma once
 // Who is admitted next, and how much memory is kept back for those who run already.
-// Not the admission itself (slots, pages): that is the scheduler. Engine thread only.
+// Not the admission itself (slots, pages): that is the scheduler. What is asked in every step costs
+// the same however many wait, and however long their texts are. Engine thread only.
 
-#include <deque>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -13,24 +15,36 @@
 
 namespace foretoken {
 
-using WaitQueue = std::deque<std::unique_ptr<Sequence>>;
+using WaitQueue = std::map<std::uint64_t, std::unique_ptr<Sequence>>;  // by arrival
 
-// The waiting sequences in the order in which they should be admitted.
-//   fcfs: as queued (preempted ones stand in front).
-//   lpm:  longest cached prefix first, equals as queued; preempted ones, and those that too many
-//         later arrivals have passed, before all others, so that nobody starves.
-std::vector<Sequence*> admission_order(const WaitQueue& queue, SchedulePolicy policy,
-                                       const RadixCache& cache);
+struct AdmissionPolicy {
+  SchedulePolicy order = SchedulePolicy::kFcfs;
+  std::uint64_t seed = 0;  // of kRandom, another for every step
+};
 
-// True when a running sequence is computing a prefix of this prompt that is longer, in whole pages,
-// than what the cache holds: waiting for it is cheaper than computing it twice.
-bool prefix_is_coming(const Sequence& waiting, std::span<const std::unique_ptr<Sequence>> running,
+// The sequences that waited longest, a bounded number, in the order in which they should be
+// admitted. `arrivals`: how many sequences have ever arrived.
+//   fcfs:   as queued (preempted ones stand in front).
+//   lpm:    longest cached prefix first, equals as queued.
+//   random: in an order drawn from the seed.
+// Under lpm and random, preempted ones and those that too many later arrivals have passed stand
+// before all others, so that nobody starves.
+std::vector<Sequence*> admission_order(const WaitQueue& queue, const AdmissionPolicy& policy,
+                                       const RadixCache& cache, std::uint64_t arrivals);
+
+// True when one of `computing`, running sequences whose prompts are not done, is computing a prefix
+// of this prompt that is longer, in whole pages, than what the cache holds: waiting for it is
+// cheaper than computing it twice.
+bool prefix_is_coming(const Sequence& waiting, std::span<const Sequence* const> computing,
                       const RadixCache& cache);
 
 // The share of the outputs still to come that admission keeps memory for. Starts careful, falls
 // while all goes well, jumps to the observed need when running requests had to be preempted.
 class OutputReserve {
  public:
+  // Output tokens beyond `clip` are not planned for.
+  explicit OutputReserve(int clip) : clip_(clip) {}
+
   double ratio() const { return ratio_; }
   // Tokens kept back for the rest of one request's output.
   int tokens(const Sequence& sequence) const;
@@ -38,10 +52,11 @@ class OutputReserve {
   void tighten(std::span<const std::unique_ptr<Sequence>> running);  // after a preemption
 
  private:
-  double ratio_ = kInitial;
   static constexpr double kInitial = 0.7;
   static constexpr double kLowest = 0.14 * kInitial;
   static constexpr double kStep = (kInitial - kLowest) / 600;
+  int clip_;
+  double ratio_ = kInitial;
 };
 
 }  // namespace foretoken

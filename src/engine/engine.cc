@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <deque>
+#include <exception>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 
+#include "base/cpu_time.h"
+#include "base/index.h"
 #include "base/log.h"
 #include "base/threads.h"
 #include "engine/inbox.h"
@@ -20,11 +24,10 @@ using Clock = std::chrono::steady_clock;
 // Steps that may be in flight before the oldest is retired. The scheduler plans from retired
 // lengths, so more than one needs plans from upper bounds.
 constexpr std::size_t kRingDepth = 1;
-constexpr auto kTokenCountInterval = std::chrono::milliseconds(100);
+constexpr auto kMemoryRetry = std::chrono::milliseconds(10);
 
 EngineConfig resolve(EngineConfig config, const TargetModel& target) {
-  config.total_tokens = config.total_tokens / kPageTokens * kPageTokens;
-  if (config.total_tokens <= 0)
+  if (config.total_tokens < kPageTokens)
     throw Error({.what = "the KV cache is too small",
                  .where = "max_total_tokens",
                  .expected = "at least " + std::to_string(kPageTokens) + " tokens",
@@ -35,7 +38,7 @@ EngineConfig resolve(EngineConfig config, const TargetModel& target) {
                  .expected = "at least 1",
                  .found = std::to_string(config.max_running_requests)});
   for (const KvLayer& layer : target.kv_layers())
-    CHECK(layer.k.dim(0) * kPageTokens >= config.total_tokens)
+    CHECK(layer.k.dim(0) >= pages_for(config.total_tokens))
         << "the model's KV store has " << layer.k.dim(0) << " pages for " << config.total_tokens
         << " tokens";
   if (config.context_length <= 0 || config.context_length > config.total_tokens) {
@@ -54,15 +57,16 @@ struct Engine::State {
       : config(resolve(wanted, target)),
         vocab(target.vocab()),
         ops(ops),
-        pool(config.total_tokens / kPageTokens),
-        cache(config.radix_cache),
-        step(ops, target, drafter, config.max_running_requests),
-        scheduler(config, {.pool = pool,
-                           .cache = cache,
-                           .table = step.table(),
-                           .trees = step.trees(),
-                           .drafter = drafter}),
-        stats(scheduler.stats()) {}
+        pool(pages_for(config.total_tokens)),
+        cache(pool, config.radix_cache),
+        step(ops, target, drafter, config.max_running_requests, config.logit_slice_bytes),
+        parts{.pool = pool,
+              .cache = cache,
+              .table = step.table(),
+              .trees = step.trees(),
+              .drafter = drafter},
+        scheduler(std::in_place, config, parts),
+        stats(scheduler->stats()) {}
 
   const EngineConfig config;
   const std::int64_t vocab;
@@ -72,9 +76,9 @@ struct Engine::State {
   PagePool pool;
   RadixCache cache;
   Step step;
-  Scheduler scheduler;
+  const Scheduler::Parts parts;
+  std::optional<Scheduler> scheduler;
   std::deque<StepHandle> ring;  // in flight, oldest first
-  Clock::time_point token_counts_refreshed;
 
   Inbox inbox;
 
@@ -88,27 +92,68 @@ struct Engine::State {
   std::thread thread;
 
   void run();
+  bool run_once();
+  void start_anew(const std::exception& failure);
+  template <typename Work>
+  void do_at_last(const Work& work);
   bool may_continue();
   void retire_oldest();
   void publish_stats();
   std::optional<Refusal> fault(const Request& request) const;
+  std::optional<Refusal> closed_door() const;  // with the mutex held
   template <typename Answer>
   std::future<Answer> ask(std::function<Answer()> question);
 };
 
 void Engine::State::run() {
+  name_thread("engine");
   const FlushDenormals flush;
   ops.adopt_thread();
-  while (may_continue()) {
-    std::optional<StepPlan> plan = scheduler.plan();
-    const bool has_plan = plan.has_value();
-    if (has_plan) ring.push_back(step.launch(std::move(*plan)));
-    if (ring.size() == kRingDepth || (!has_plan && !ring.empty())) retire_oldest();
+  for (bool goes_on = true; goes_on;) do_at_last([&] { goes_on = run_once(); });
+  do_at_last([&] {
+    while (!ring.empty()) retire_oldest();
+    scheduler->fail_all(FinishReason::kShutdown, "The server is shutting down.");
     publish_stats();
-  }
-  while (!ring.empty()) retire_oldest();
-  scheduler.fail_all(FinishReason::kShutdown, "The server is shutting down.");
+  });
+}
+
+// Takes in what was posted and makes a step. False when it is time to end.
+bool Engine::State::run_once() {
+  if (!may_continue()) return false;
+  std::optional<StepPlan> plan = scheduler->plan();
+  const bool has_plan = plan.has_value();
+  if (has_plan) ring.push_back(step.launch(std::move(*plan)));
+  if (ring.size() == kRingDepth || (!has_plan && !ring.empty())) retire_oldest();
   publish_stats();
+  return true;
+}
+
+// Does it again after a failure. Only the system refusing memory fails here; each time fewer
+// requests are left that need any.
+template <typename Work>
+void Engine::State::do_at_last(const Work& work) {
+  for (;;) try {
+      return work();
+    } catch (const std::exception& failure) {
+      start_anew(failure);
+    }
+}
+
+// Nothing is trusted that a step, or the plan of one, may have left half done: those that ran end
+// with a reason, the prefix cache is emptied, and a new scheduler takes over those that wait.
+void Engine::State::start_anew(const std::exception& failure) {
+  ring.clear();
+  WaitQueue waiting = scheduler->abandon();
+  const EngineStats before = scheduler->stats();
+  scheduler.reset();
+  while (!scheduler) try {
+      scheduler.emplace(config, parts, before);
+      log_error("A step failed: {}. The requests in it have ended, those that wait go on.",
+                failure.what());
+    } catch (const std::bad_alloc&) {
+      std::this_thread::sleep_for(kMemoryRetry);
+    }
+  for (auto& [arrival, sequence] : waiting) scheduler->add(std::move(sequence));
 }
 
 // Takes in what was posted; sleeps while there is nothing to do. False when it is time to end.
@@ -120,43 +165,38 @@ bool Engine::State::may_continue() {
     until = stop_at;
     stopping = is_stopping;
   }
-  const bool is_idle = scheduler.is_idle() && ring.empty();
+  const bool is_idle = scheduler->is_idle() && ring.empty();
   inbox.run_posted(is_idle && !stopping, until);
-  if (is_idle) scheduler.restart_clock();
+  if (is_idle) scheduler->restart_clock();
   const std::lock_guard lock(mutex);
   if (!is_stopping) return true;
-  return Clock::now() < stop_at && (submitted > 0 || !scheduler.is_idle() || !ring.empty());
+  return Clock::now() < stop_at && (submitted > 0 || !scheduler->is_idle() || !ring.empty());
 }
 
 void Engine::State::retire_oldest() {
-  scheduler.retire(ring.front());
+  scheduler->retire(ring.front());
   ring.pop_front();
   if (!config.check_integrity) return;
-  const std::string broken = scheduler.check_integrity();
+  const std::string broken = scheduler->check_integrity();
   CHECK(broken.empty()) << broken;
 }
 
-// The counters of tokens need a walk over the cache, so they are refreshed now and then, and when
-// the last request has left.
 void Engine::State::publish_stats() {
-  const auto now = Clock::now();
-  if (scheduler.is_idle() || now - token_counts_refreshed >= kTokenCountInterval) {
-    scheduler.refresh_token_counts();
-    token_counts_refreshed = now;
-  }
   const std::lock_guard lock(mutex);
-  stats = scheduler.stats();
+  stats = scheduler->stats();
 }
 
 std::optional<Refusal> Engine::State::fault(const Request& request) const {
   const auto input = static_cast<std::int64_t>(request.prompt.size());
   const std::int64_t output = request.max_new_tokens, context = config.context_length;
   if (input == 0) return Refusal{.message = "The input is empty: at least one token is needed."};
-  for (const Token token : request.prompt)
-    if (token < 0 || token >= vocab)
-      return Refusal{.message = fmt::format(
-                         "The input contains token id {}, which is not in the vocabulary [0, {}).",
-                         token, vocab)};
+  if (!request.prompt.all_in(vocab)) {
+    const auto strange = std::find_if(request.prompt.begin(), request.prompt.end(),
+                                      [&](Token token) { return token < 0 || token >= vocab; });
+    return Refusal{.message = fmt::format(
+                       "The input contains token id {}, which is not in the vocabulary [0, {}).",
+                       *strange, vocab)};
+  }
   if (output < 0)
     return Refusal{.message = fmt::format("max_new_tokens must be at least 0, got {}.", output)};
   if (input >= context)
@@ -174,11 +214,26 @@ std::optional<Refusal> Engine::State::fault(const Request& request) const {
   return std::nullopt;
 }
 
+std::optional<Refusal> Engine::State::closed_door() const {
+  if (is_stopping) return Refusal{.message = "The server is shutting down.", .status = 503};
+  const int limit = config.max_queued_requests;
+  if (limit > 0 && stats.queued + submitted >= limit)
+    return Refusal{.message = "The request queue is full.", .status = 503};
+  return std::nullopt;
+}
+
 template <typename Answer>
 std::future<Answer> Engine::State::ask(std::function<Answer()> question) {
   auto promise = std::make_shared<std::promise<Answer>>();
   std::future<Answer> answer = promise->get_future();
-  inbox.post([promise, question = std::move(question)] { promise->set_value(question()); });
+  inbox.post([promise, question = std::move(question)] {
+    try {
+      promise->set_value(question());
+    } catch (...) {
+      promise->set_exception(std::current_exception());
+      throw;
+    }
+  });
   return answer;
 }
 
@@ -202,46 +257,53 @@ void Engine::stop(std::chrono::milliseconds grace) {
   state_->inbox.wake();
   const std::lock_guard lifecycle(state_->lifecycle);
   if (state_->thread.joinable()) state_->thread.join();
-  state_->inbox.close();
-  // Requests that were submitted to an engine that was never started.
-  state_->scheduler.fail_all(FinishReason::kShutdown, "The server is shutting down.");
+  state_->do_at_last([&] {
+    state_->inbox.close();
+    // Requests that were submitted to an engine that was never started.
+    state_->scheduler->fail_all(FinishReason::kShutdown, "The server is shutting down.");
+  });
 }
 
 std::optional<Refusal> Engine::submit(Request request) {
   CHECK(request.stream != nullptr) << "a request without a stream";
   if (auto refusal = state_->fault(request)) return refusal;
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (auto refusal = state_->closed_door()) return refusal;
+  }
+  request.accepted = Clock::now();
+  // Commands can be copied, a sequence cannot. Made here, because that takes longer for a longer
+  // prompt, and without the lock.
+  const auto accepted =
+      std::make_shared<std::unique_ptr<Sequence>>(std::make_unique<Sequence>(std::move(request)));
   const std::lock_guard lock(state_->mutex);
-  if (state_->is_stopping) return Refusal{.message = "The server is shutting down.", .status = 503};
-  const int limit = state_->config.max_queued_requests;
-  if (limit > 0 && state_->stats.queued + state_->submitted >= limit)
-    return Refusal{.message = "The request queue is full.", .status = 503};
-  ++state_->submitted;
-  state_->inbox.post([state = state_.get(), accepted = std::move(request)]() mutable {
-    state->scheduler.add(std::move(accepted));
+  if (auto refusal = state_->closed_door()) return refusal;
+  // The command waits for the lock before it counts down.
+  state_->inbox.post([state = state_.get(), accepted] {
+    state->scheduler->add(std::move(*accepted));
     const std::lock_guard counted(state->mutex);
     --state->submitted;
     ++state->stats.queued;
   });
+  ++state_->submitted;
   return std::nullopt;
 }
 
 void Engine::abort(const std::string& id) {
-  state_->inbox.post([state = state_.get(), id] { state->scheduler.abort(id); });
+  state_->inbox.post([state = state_.get(), id] { state->scheduler->abort(id); });
 }
 
 void Engine::abort_all() {
-  state_->inbox.post([state = state_.get()] {
-    state->scheduler.fail_all(FinishReason::kCancelled, "The request was aborted.");
-  });
+  state_->inbox.post([state = state_.get()] { state->scheduler->cancel_all(); });
 }
 
 std::future<bool> Engine::flush_cache() {
-  return state_->ask<bool>([state = state_.get()] { return state->scheduler.flush_cache(); });
+  return state_->ask<bool>([state = state_.get()] { return state->scheduler->flush_cache(); });
 }
 
 std::future<std::string> Engine::check_integrity() {
   return state_->ask<std::string>(
-      [state = state_.get()] { return state->scheduler.check_integrity(); });
+      [state = state_.get()] { return state->scheduler->check_integrity(); });
 }
 
 EngineStats Engine::stats() const {

@@ -2,7 +2,8 @@
 // Engine: one thread that owns the scheduler, the caches and the models, and the inbox through
 // which other threads talk to it. Its loop: intake; plan; launch the step; retire a step. Not an
 // HTTP server and not text: token ids only. Public methods are safe from any thread; they enqueue.
-// A submitted request always ends with exactly one Finish on its stream.
+// A submitted request always ends with exactly one Finish on its stream. Where the system refuses
+// memory in the middle of a step, those that run end with that reason and the engine goes on.
 
 #include <chrono>
 #include <future>
@@ -12,6 +13,7 @@
 
 #include "backend/ops.h"
 #include "base/error.h"
+#include "batch/logit_slices.h"
 #include "engine/engine_port.h"
 #include "engine/request.h"
 #include "model/target_model.h"
@@ -19,18 +21,23 @@
 
 namespace foretoken {
 
-enum class SchedulePolicy { kFcfs, kLpm };
+enum class SchedulePolicy { kFcfs, kLpm, kRandom };
 
 struct EngineConfig {
   int max_running_requests = 64;
   int max_queued_requests = 0;     // 0: no limit
-  int total_tokens = 0;            // KV capacity in tokens (rounded down to pages)
+  int total_tokens = 0;            // KV capacity; its last page may hold less than it could
   int context_length = 0;          // prompt + output limit of one request
   int chunked_prefill_size = 512;  // rows of one step shared by chunks and trees; <= 0: no chunking
   int max_prefill_tokens = 16384;  // prompt tokens of one step
   int decode_log_interval = 40;    // steps between "Decode batch" lines
   SchedulePolicy policy = SchedulePolicy::kFcfs;
+  std::uint64_t policy_seed = 0;       // of kRandom
+  int output_estimate_clip = 4096;     // output tokens that admission plans for, per request
+  double waiting_timeout_seconds = 0;  // a request waits no longer; 0: no limit
+  double running_timeout_seconds = 0;  // nor runs longer since it was admitted last
   bool radix_cache = true;
+  std::size_t logit_slice_bytes = kLogitSliceBytes;  // of logits that are in memory at once
   int force_preempt_every = 0;   // test hook: preempt the youngest every n steps; 0: never
   bool check_integrity = false;  // test hook: check all invariants after each step
 };
@@ -52,8 +59,8 @@ class Engine : public EnginePort {
   void abort_all() override;
   std::future<bool> flush_cache() override;
   EngineStats stats() const override;
+  std::future<std::string> check_integrity() override;
 
-  std::future<std::string> check_integrity();  // empty: all invariants hold
   const EngineConfig& config() const;
 
  private:

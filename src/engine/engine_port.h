@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "engine/durations.h"
 #include "engine/request.h"
 
 namespace foretoken {
@@ -32,6 +33,14 @@ struct EngineStats {
   std::uint64_t verify_steps = 0;  // decode steps, one per sequence; not the ends of prompts
   std::uint64_t accepted_drafts = 0;
   std::uint64_t proposed_drafts = 0;
+  std::uint64_t computed_prompt_tokens = 0;  // rows of prompts, those computed again included
+  // Seconds that steps took, by what they computed.
+  double prompt_step_seconds = 0;
+  double decode_step_seconds = 0;
+  double mixed_step_seconds = 0;
+  Durations queue_time;   // of requests, from their acceptance to their admission
+  Durations verify_time;  // of steps that decode: forward, sampling, keeping what was accepted
+  Durations draft_time;   // of the same steps: reading what was committed, growing new trees
 };
 
 class EnginePort {
@@ -45,6 +54,9 @@ class EnginePort {
   virtual void abort_all() = 0;
   virtual std::future<bool> flush_cache() = 0;  // false when something is running or waiting
   virtual EngineStats stats() const = 0;
+  // One sentence naming the first broken invariant of pages, cache and sequences; empty: all hold.
+  // Walks all of them between two steps.
+  virtual std::future<std::string> check_integrity() = 0;
 };
 
 }  // namespace foretoken

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
+#include "base/index.h"
 #include "engine/testing/answers.h"
 #include "engine/testing/hash_model.h"
 
@@ -28,7 +29,7 @@ class EngineTest : public testing::Test {
   }
 
   Engine& make() {
-    model_ = std::make_unique<HashModel>(*ops_, config_.total_tokens / kPageTokens, kVocab);
+    model_ = std::make_unique<HashModel>(*ops_, pages_for(config_.total_tokens), kVocab);
     engine_ = std::make_unique<Engine>(config_, *ops_, *model_, *drafter_);
     return *engine_;
   }
@@ -79,10 +80,10 @@ TEST_F(EngineTest, refuses_with_the_texts_clients_know) {
             "the completion. Please reduce the number of tokens in the input messages or the "
             "completion to fit within the limit.");
   Request strange = request(3, 5);
-  strange.prompt[1] = kVocab;
+  strange.prompt = {0, kVocab, 2};
   EXPECT_EQ(text(strange),
             "The input contains token id 64, which is not in the vocabulary [0, 64).");
-  strange.prompt[1] = -1;
+  strange.prompt = {0, -1, 2};
   EXPECT_EQ(engine_->submit(strange)->status, 400);
   EXPECT_EQ(text(request(3, -1)), "max_new_tokens must be at least 0, got -1.");
   EXPECT_FALSE(engine_->submit(request(60, 40)));
@@ -104,6 +105,20 @@ TEST_F(EngineTest, the_context_is_limited_to_what_the_cache_can_hold) {
   config_.context_length = 100000;
   make();
   EXPECT_EQ(engine_->config().context_length, 64 * kPageTokens);
+}
+
+TEST_F(EngineTest, a_capacity_that_ends_inside_a_page_is_served_to_the_token) {
+  config_.total_tokens = config_.context_length = 1000;
+  make_and_start();
+  EXPECT_EQ(engine_->config().context_length, 1000);
+  EXPECT_EQ(engine_->stats().total_tokens, 1000);
+  EXPECT_TRUE(engine_->submit(request(600, 401)));
+  const auto answers = run_requests(*engine_, {request(600, 400)});
+  EXPECT_EQ(answers[0].finish->reason, FinishReason::kLength);
+  EXPECT_EQ(answers[0].tokens.size(), 400U);
+  engine_->stop(milliseconds(1000));
+  const EngineStats stats = engine_->stats();
+  EXPECT_LE(stats.used_tokens + stats.cached_tokens, 1000);
 }
 
 TEST_F(EngineTest, cannot_start_without_memory_or_slots) {

@@ -11,15 +11,23 @@ void Inbox::post(Command command) {
   posted_.notify_one();
 }
 
+void Inbox::run_taken() {
+  while (run_ < taken_.size()) taken_[run_++]();
+  taken_.clear();
+  run_ = 0;
+}
+
 void Inbox::run_posted(bool may_sleep, std::chrono::steady_clock::time_point until) {
-  std::vector<Command> commands;
+  const bool has_left_overs = run_ < taken_.size();  // which may have brought work
+  run_taken();
   {
     std::unique_lock lock(mutex_);
-    if (may_sleep) posted_.wait_until(lock, until, [&] { return !commands_.empty() || is_woken_; });
+    if (may_sleep && !has_left_overs)
+      posted_.wait_until(lock, until, [&] { return !commands_.empty() || is_woken_; });
     is_woken_ = false;
-    commands.swap(commands_);
+    taken_.swap(commands_);
   }
-  for (const Command& command : commands) command();
+  run_taken();
 }
 
 void Inbox::wake() {
@@ -30,12 +38,12 @@ void Inbox::wake() {
 
 // Commands may take locks of their own, so they run without this one while others may still post.
 void Inbox::close() {
+  run_taken();
   std::unique_lock lock(mutex_);
   while (!commands_.empty()) {
-    std::vector<Command> commands;
-    commands.swap(commands_);
+    taken_.swap(commands_);
     lock.unlock();
-    for (const Command& command : commands) command();
+    run_taken();
     lock.lock();
   }
   is_closed_ = true;

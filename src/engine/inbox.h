@@ -16,7 +16,8 @@ class Inbox {
   using Command = std::function<void()>;
 
   void post(Command command);
-  // Runs what was posted. When nothing was and `may_sleep`, waits for a command or the time.
+  // Runs what was posted. When nothing was and `may_sleep`, waits for a command or the time. Where
+  // a command throws, those behind it are run by the next call.
   void run_posted(bool may_sleep, std::chrono::steady_clock::time_point until);
   // Wakes the engine thread without a command.
   void wake();
@@ -29,6 +30,11 @@ class Inbox {
   std::vector<Command> commands_;
   bool is_woken_ = false;
   bool is_closed_ = false;
+
+  // Of whoever runs commands: those being run, and how many of them have been.
+  std::vector<Command> taken_;
+  std::size_t run_ = 0;
+  void run_taken();
 };
 
 }  // namespace foretoken

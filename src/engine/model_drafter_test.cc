@@ -11,7 +11,6 @@
 #include "engine/testing/answers.h"
 #include "engine/testing/random_heads.h"
 #include "model/runner.h"
-#include "model/standalone_draft.h"
 #include "spec/model_drafter.h"
 
 namespace foretoken {
@@ -79,7 +78,7 @@ class ModelDrafterTest : public testing::Test {
   }
 
   std::unique_ptr<DraftModel> draft_model(std::uint64_t seed) {
-    auto model = std::make_unique<StandaloneDraft>(*ops_, make_decoder(*ops_, seed), 300);
+    auto model = std::make_unique<Runner>(*ops_, make_decoder(*ops_, seed), 300);
     model->allocate_kv(kPages);
     return model;
   }

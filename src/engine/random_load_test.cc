@@ -12,6 +12,7 @@
 #include "engine/testing/answers.h"
 #include "engine/testing/guess_drafter.h"
 #include "engine/testing/hash_model.h"
+#include "spec/ngram_drafter.h"
 
 namespace foretoken {
 namespace {
@@ -66,11 +67,29 @@ EngineConfig random_config(Dice& dice) {
   config.context_length = 10 * kPageTokens;
   config.chunked_prefill_size = dice.pick({-1, 1, 7, 16, 64});
   config.max_prefill_tokens = dice.pick({20, 16384});
-  config.policy = dice.pick({SchedulePolicy::kFcfs, SchedulePolicy::kLpm});
+  config.policy = dice.pick({SchedulePolicy::kFcfs, SchedulePolicy::kLpm, SchedulePolicy::kRandom});
+  config.output_estimate_clip = dice.pick({4096, 0});
   config.radix_cache = dice.chance(70);
   config.force_preempt_every = dice.pick({0, 0, 1, 3, 10});
   config.check_integrity = true;
   return config;
+}
+
+// Guesses, or what other requests said; small memories give up and forget all the time.
+std::unique_ptr<Drafter> random_drafter(Dice& dice, std::uint64_t seed,
+                                        const std::vector<std::vector<Token>>& texts) {
+  const GuessDrafter::Options guesses{.max_nodes = dice.pick({1, 2, 8, 64}),
+                                      .depth = dice.between(1, 9),
+                                      .topk = dice.between(1, 4),
+                                      .truth = dice.pick({0.0, 0.5, 0.9, 1.0}),
+                                      .vocab = kVocab,
+                                      .seed = seed};
+  if (seed % 3 > 0) return std::make_unique<GuessDrafter>(guesses, texts);
+  NgramOptions options;
+  options.capacity = dice.pick({30, 1000, 100'000});
+  options.shape.order = dice.pick({NgramShape::Order::kNewest, NgramShape::Order::kMostFrequent});
+  options.isolation = dice.pick({DraftIsolation::kRequest, DraftIsolation::kShared});
+  return std::make_unique<NgramDrafter>(options, dice.pick({2, 8, 64}), 16);
 }
 
 class RandomLoad : public testing::TestWithParam<int> {};
@@ -85,21 +104,15 @@ TEST_P(RandomLoad, gives_every_request_the_text_of_the_oracle) {
     for (int i = dice.between(1, 24); i > 0; --i) {
       requests.push_back(random_request(dice, config.context_length));
       expected.push_back(HashOracle::answer(requests.back(), kVocab));
-      texts.push_back(requests.back().prompt);
+      texts.push_back(requests.back().prompt.to_vector());
       for (const SampledToken& token : expected.back().output) texts.back().push_back(token.token);
     }
 
     ThreadPool threads(1, false);
     const auto ops = make_backend({.device = "reference"}, threads);
     HashModel model(*ops, config.total_tokens / kPageTokens, kVocab);
-    GuessDrafter drafter({.max_nodes = dice.pick({1, 2, 8, 64}),
-                          .depth = dice.between(1, 9),
-                          .topk = dice.between(1, 4),
-                          .truth = dice.pick({0.0, 0.5, 0.9, 1.0}),
-                          .vocab = kVocab,
-                          .seed = static_cast<std::uint64_t>(round)},
-                         texts);
-    Engine engine(config, *ops, model, drafter);
+    const auto drafter = random_drafter(dice, static_cast<std::uint64_t>(round), texts);
+    Engine engine(config, *ops, model, *drafter);
     std::vector<bool> cancelled;
     std::vector<std::shared_ptr<TokenStream>> streams;
     engine.start();

@@ -17,8 +17,11 @@
 #include <vector>
 
 #include "batch/sampling.h"
+#include "engine/shared_tokens.h"
 
 namespace foretoken {
+
+class CancelBox;
 
 enum class FinishReason {
   kStop,         // a stop token was sampled (it is the last token of the output)
@@ -54,12 +57,19 @@ struct TokenDelta {
 class TokenStream {
  public:
   // `wake` is called after each push, on the engine thread, without the lock held: it must be
-  // short, e.g. post to an executor. It may be empty (tests poll with wait()).
+  // short, e.g. post to an executor. Where it throws std::bad_alloc it is called again until it
+  // does not, because nobody else would wake the consumer. It may be empty (tests poll with
+  // wait()).
   explicit TokenStream(std::function<void()> wake = {});
 
   // ---- engine side
+  // Without memory it throws; a delta that brings nothing but a finish needs none.
   void push(TokenDelta delta);
+  bool finished() const;  // a finish was pushed
   bool cancelled() const;
+  // From now on until the finish, cancel() leaves `arrival` in the box; at once if it was called
+  // before.
+  void report_cancel_to(std::shared_ptr<CancelBox> box, std::uint64_t arrival);
 
   // ---- consumer side
   // Everything that arrived since the last call, merged; nullopt when nothing did.
@@ -76,13 +86,17 @@ class TokenStream {
 };
 
 struct Request {
-  std::string id;             // for abort_request and logs; unique among running requests
-  std::vector<Token> prompt;  // at least one token
-  SamplingParams sampling;    // seed resolved, stop_tokens resolved (EOS included unless ignored)
-  int max_new_tokens = 128;   // >= 0; 0: the prompt is computed and scored, nothing is sampled
-  int logprob_start = -1;     // >= 0: score prompt tokens from this position on
+  std::string id;            // for abort_request and logs; unique among running requests
+  SharedTokens prompt;       // at least one token; choices of one prompt share it
+  SamplingParams sampling;   // seed resolved, stop_tokens resolved (EOS included unless ignored)
+  int max_new_tokens = 128;  // >= 0; 0: the prompt is computed and scored, nothing is sampled
+  int logprob_start = -1;    // >= 0: score prompt tokens from this position on
   std::uint64_t cache_salt = 0;  // separates prefix caches (extra_key)
+  // Texts of other scopes do not inform this one's drafts, where the drafter keeps texts apart.
+  std::uint64_t draft_scope = 0;
   std::optional<std::chrono::steady_clock::time_point> deadline;
+  // When it was accepted; the time in the queue counts from here.
+  std::chrono::steady_clock::time_point accepted = std::chrono::steady_clock::now();
   std::shared_ptr<TokenStream> stream;
 };
 

@@ -2,52 +2,71 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/log.h"
+#include "base/rng.h"
+#include "engine/step_memory.h"
 
 namespace foretoken {
 namespace {
-
-// Scored rows need logits of the whole vocabulary each, so a step computes few of them per request.
-constexpr int kScoredRows = 128;
 
 bool arrived_before(const std::unique_ptr<Sequence>& a, const std::unique_ptr<Sequence>& b) {
   return a->arrival < b->arrival;
 }
 
-template <typename Sequences>
-void insert_by_arrival(Sequences& sequences, std::unique_ptr<Sequence> sequence) {
-  const auto place = std::upper_bound(sequences.begin(), sequences.end(), sequence, arrived_before);
-  sequences.insert(place, std::move(sequence));
-}
-
-bool is_id_or_choice(const std::string& id, const std::string& wanted) {
-  if (!id.starts_with(wanted)) return false;
-  if (id.size() == wanted.size()) return true;
-  const auto digits = id.begin() + static_cast<std::ptrdiff_t>(wanted.size()) + 1;
-  return id[wanted.size()] == '_' && digits != id.end() &&
-         std::all_of(digits, id.end(), [](char c) { return c >= '0' && c <= '9'; });
+Roster::Limits limits_of(const EngineConfig& config) {
+  const auto seconds = [](double count) {
+    return std::chrono::duration_cast<Roster::Clock::duration>(
+        std::chrono::duration<double>(count));
+  };
+  return {.waiting = seconds(config.waiting_timeout_seconds),
+          .running = seconds(config.running_timeout_seconds)};
 }
 
 }  // namespace
 
-Scheduler::Scheduler(const EngineConfig& config, const Parts& parts)
+Scheduler::Scheduler(const EngineConfig& config, const Parts& parts, const EngineStats& before)
     : config_(config),
       cache_(parts.cache),
       trees_(parts.trees),
       drafter_(parts.drafter),
       scratch_slots_(parts.drafter.needs().scratch_slots),
       pages_(parts.pool, parts.cache, parts.table),
+      reserve_(config.output_estimate_clip),
       log_(config.decode_log_interval),
-      by_slot_(static_cast<std::size_t>(parts.trees.slots()), nullptr) {
+      roster_(limits_of(config)),
+      by_slot_(at(parts.trees.slots()), nullptr),
+      drafter_is_open_(by_slot_.size(), 0),
+      stats_(before) {
+  running_.reserve(by_slot_.size());
   for (SeqSlot slot = parts.trees.slots() - 1; slot >= 0; --slot) free_slots_.push_back(slot);
-  stats_.total_tokens = parts.pool.num_pages() * kPageTokens;
+  stats_.total_tokens = config.total_tokens;
 }
 
-void Scheduler::add(Request request) {
-  waiting_.push_back(std::make_unique<Sequence>(std::move(request), arrivals_++));
+void Scheduler::add(std::unique_ptr<Sequence> accepted) {
+  accepted->is_accepted = true;
+  accepted->arrival = arrivals_++;
+  try {
+    roster_.add(*accepted);
+    enqueue(accepted);
+  } catch (const std::bad_alloc&) {
+    roster_.remove(*accepted);
+    ++stats_.aborted_requests;
+  }
+}
+
+WaitQueue Scheduler::abandon() {
+  pages_.forget_all();
+  for (SeqSlot slot = 0; slot < trees_.slots(); ++slot)
+    if (drafter_is_open_[at(slot)] != 0) close_drafter(slot);
+  for (const auto& s : running_)
+    if (s && !s->request.stream->finished()) ++stats_.aborted_requests;
+  running_.clear();
+  return std::move(waiting_);
 }
 
 // ---- plan
@@ -55,6 +74,7 @@ void Scheduler::add(Request request) {
 std::optional<StepPlan> Scheduler::plan() {
   prefill_ = {};
   retracted_ = retracted_tokens_ = 0;
+  planned_at_ = Clock::now();
   drop_ended();
   preempt_for_test();
   StepPlan plan;
@@ -86,7 +106,7 @@ int Scheduler::chunk_rows(const Sequence& s, int budget, const StepPlan& plan) c
   const int pending = s.pending_rows();
   if (pending > budget && config_.chunked_prefill_size <= 0 && plan.prompt_tokens > 0) return 0;
   const int rows = std::min(pending, budget);
-  return s.is_scoring() ? std::min(rows, kScoredRows) : rows;
+  return s.is_scoring() ? std::min(rows, s.rows_before_scores() + kScoredRows) : rows;
 }
 
 void Scheduler::plan_running(StepPlan& plan, int& prompt_rows) {
@@ -135,66 +155,97 @@ void Scheduler::add_entry(StepPlan& plan, Sequence& s, int rows) {
   plan.entries.push_back(s.make_entry(rows));
 }
 
+// Window by window of the queue, for as long as all of a window could be admitted.
 void Scheduler::admit(StepPlan& plan, int& prompt_rows) {
   if (waiting_.empty() || prompt_rows <= 0 || free_slots_.empty()) return;
-  for (Sequence* candidate : admission_order(waiting_, config_.policy, cache_)) {
-    if (prompt_rows <= 0 || free_slots_.empty()) break;
-    if (config_.radix_cache && prefix_is_coming(*candidate, running_, cache_)) continue;
-    if (try_admit(*candidate, plan, prompt_rows) == Admission::kMustWait) break;
+  computing_.clear();
+  reserved_pages_ = 0;
+  for (const auto& s : running_) {
+    reserved_pages_ += reserved_pages(*s);
+    if (!s->is_planted) computing_.push_back(s.get());
+  }
+  const AdmissionPolicy policy{config_.policy, mix_seed(config_.policy_seed, stats_.steps)};
+  for (bool all_left = true; all_left && !waiting_.empty();) {
+    for (Sequence* candidate : admission_order(waiting_, policy, cache_, arrivals_)) {
+      if (prompt_rows <= 0 || free_slots_.empty()) return;
+      if (config_.radix_cache && prefix_is_coming(*candidate, computing_, cache_))
+        all_left = false;
+      else if (try_admit(*candidate, plan, prompt_rows) == Admission::kMustWait)
+        return;
+    }
   }
 }
 
-int Scheduler::reserved_pages() const {
-  int pages = 0;
-  for (const auto& s : running_)
-    pages +=
-        std::max(0, pages_for(s->size() + reserve_.tokens(*s)) - static_cast<int>(s->pages.size()));
-  return pages;
+int Scheduler::reserved_pages(const Sequence& s) const {
+  return std::max(0, pages_for(s.size() + reserve_.tokens(s)) - static_cast<int>(s.pages.size()));
 }
 
-Scheduler::Admission Scheduler::try_admit(Sequence& s, StepPlan& plan, int& prompt_rows) {
-  std::vector<Page> matched = pages_.match(s);
-  const int num_matched = static_cast<int>(matched.size());
-  const int cached = num_matched * kPageTokens;
-  const int rows = s.pending_rows() - cached;
-  if (rows > prompt_rows && config_.chunked_prefill_size <= 0 && plan.prompt_tokens > 0)
-    return Admission::kMustWait;
-
+bool Scheduler::fits(const Sequence& s, const SequencePages::Prospect& cached) const {
   const int output = running_.empty() ? 0 : reserve_.tokens(s);
-  const int wanted = pages_for(s.size() + output) - num_matched + reserved_pages();
-  const bool fits = wanted <= pages_.available(wanted);
-  if (!fits && !running_.empty()) return Admission::kMustWait;
+  const int wanted = pages_for(s.size() + output) - cached.pages + reserved_pages_;
+  return wanted <= pages_.available() - cached.evictable;  // what is reused is not evicted
+}
 
-  if (s.admitted(cached)) {
+bool Scheduler::must_wait(const Sequence& s, const SequencePages::Prospect& cached,
+                          const StepPlan& plan, int prompt_rows) const {
+  const int rows = s.pending_rows() - cached.pages * kPageTokens;
+  if (rows > prompt_rows && config_.chunked_prefill_size <= 0 && plan.prompt_tokens > 0)
+    return true;
+  return !running_.empty() && !fits(s, cached);
+}
+
+// Whether it must wait is decided before its pages are collected: it is asked again in every step.
+Scheduler::Admission Scheduler::try_admit(Sequence& s, StepPlan& plan, int& prompt_rows) {
+  SequencePages::Prospect cached = pages_.look_up(s);
+  if (must_wait(s, cached, plan, prompt_rows)) {
+    pages_.touch(s, cached);
+    return Admission::kMustWait;
+  }
+  std::vector<Page> matched = pages_.match(s);
+  cached = {.pages = static_cast<int>(matched.size()), .evictable = 0};  // held now
+  if (must_wait(s, cached, plan, prompt_rows)) return Admission::kMustWait;
+
+  const int cached_tokens = cached.pages * kPageTokens;
+  if (s.admitted(cached_tokens)) {
     stats_.prompt_tokens += static_cast<std::uint64_t>(s.prompt_tokens());
-    stats_.cached_prompt_tokens += static_cast<std::uint64_t>(cached);
+    stats_.cached_prompt_tokens += static_cast<std::uint64_t>(cached_tokens);
+    const auto waited = planned_at_ - s.request.accepted;
+    stats_.queue_time.add(std::chrono::duration<double>(waited).count());
   }
-  std::unique_ptr<Sequence> owner = take_waiting(s);
-  if (rows == 0) {  // nothing to sample or score
-    finish(s, FinishReason::kLength, {});
+  if (s.pending_rows() == cached_tokens) {  // nothing to sample or score
+    end(s, FinishReason::kLength, {});
     return Admission::kEnded;
   }
-  if (!fits) {
-    finish(s, FinishReason::kOutOfMemory, "The KV cache has no room for the text of this request.");
+  if (!fits(s, cached)) {
+    end(s, FinishReason::kOutOfMemory, "The KV cache has no room for the text of this request.");
     return Admission::kEnded;
   }
+  run(dequeue(s), std::move(matched));
+  ++prefill_.new_sequences;
+  prefill_.text_tokens += s.size();
+  prefill_.cached_tokens += cached_tokens;
+  const int chunk = chunk_rows(s, prompt_rows, plan);
+  add_entry(plan, s, chunk);
+  prompt_rows -= chunk;
+  return Admission::kAdmitted;
+}
 
+// Gives it slot and pages.
+void Scheduler::run(std::unique_ptr<Sequence> owner, std::vector<Page> matched) {
+  Sequence& s = *owner;
   const SeqSlot slot = free_slots_.back();
   free_slots_.pop_back();
   pages_.open(s, slot, std::move(matched));
   CHECK(pages_.grow(s, s.size())) << "pages counted as available were not";
   if (scratch_slots_ > 0) pages_.grow(s, s.size() + scratch_slots_);  // the drafter can do without
-  by_slot_[static_cast<std::size_t>(slot)] = &s;
-  drafter_.open(slot, s.tokens);
-  ++prefill_.new_sequences;
-  prefill_.text_tokens += s.size();
-  prefill_.cached_tokens += cached;
-  insert_by_arrival(running_, std::move(owner));
-
-  const int chunk = chunk_rows(s, prompt_rows, plan);
-  add_entry(plan, s, chunk);
-  prompt_rows -= chunk;
-  return Admission::kAdmitted;
+  by_slot_[at(slot)] = &s;
+  drafter_.open(slot, s.tokens, s.request.draft_scope);
+  drafter_is_open_[at(slot)] = 1;
+  roster_.runs(s, planned_at_);
+  reserved_pages_ += reserved_pages(s);
+  computing_.push_back(&s);
+  const auto place = std::upper_bound(running_.begin(), running_.end(), owner, arrived_before);
+  running_.insert(place, std::move(owner));
 }
 
 // ---- retire
@@ -204,7 +255,7 @@ void Scheduler::retire(StepHandle& step) {
   bool has_decoded = false;
   for (std::size_t i = 0; i < walk.seqs.size(); ++i) {
     const StepEntry& entry = step.plan().entries[i];
-    Sequence& s = *by_slot_[static_cast<std::size_t>(entry.slot)];
+    Sequence& s = *by_slot_[at(entry.slot)];
     const int generated = s.generated(), accepted = s.accepted_drafts();
     const int verified = s.verify_steps();
     std::optional<Finish> end = s.commit(entry, walk.seqs[i]);
@@ -220,47 +271,60 @@ void Scheduler::retire(StepHandle& step) {
     if (s.has_news()) s.request.stream->push(s.take_delta());
   }
   remove_released();
+  count_step(step, has_decoded);
   if (!has_decoded) return;
   reserve_.relax();
-  if (!log_.count_decode_step()) return;
-  refresh_token_counts();
-  stats_.gen_throughput = log_.decode(stats_, load());
+  if (log_.count_decode_step()) stats_.gen_throughput = log_.decode(stats_, load());
+}
+
+void Scheduler::count_step(const StepHandle& step, bool has_decoded) {
+  const StepSeconds& seconds = step.seconds();
+  const int prompt_tokens = step.plan().prompt_tokens;
+  double& total = prompt_tokens == 0 ? stats_.decode_step_seconds
+                  : has_decoded      ? stats_.mixed_step_seconds
+                                     : stats_.prompt_step_seconds;
+  total += seconds.verify + seconds.draft;
+  stats_.computed_prompt_tokens += static_cast<std::uint64_t>(prompt_tokens);
+  if (!has_decoded) return;
+  stats_.verify_time.add(seconds.verify);
+  stats_.draft_time.add(seconds.draft);
 }
 
 // ---- ways out
 
 void Scheduler::drop_ended() {
-  const auto now = std::chrono::steady_clock::now();
-  const auto end_if_due = [&](Sequence& s) {
-    if (s.request.stream->cancelled())
-      finish(s, FinishReason::kCancelled, "The request was cancelled.");
-    else if (s.request.deadline && *s.request.deadline <= now)
-      finish(s, FinishReason::kDeadline, "The request's deadline passed before it was finished.");
-    else
-      return false;
-    return true;
-  };
-  for (auto& s : running_) end_if_due(*s);
+  for (Sequence* s : roster_.take_cancelled()) cancel(*s);
+  while (const auto overdue = roster_.next_overdue(planned_at_))
+    end(*overdue->sequence, FinishReason::kDeadline, overdue->message);
   remove_released();
-  std::erase_if(waiting_, [&](auto& s) { return end_if_due(*s); });
 }
 
 void Scheduler::abort(const std::string& id) {
-  const auto end_if_meant = [&](Sequence& s) {
-    const bool is_meant = is_id_or_choice(s.request.id, id);
-    if (is_meant) finish(s, FinishReason::kCancelled, "The request was aborted.");
-    return is_meant;
-  };
-  for (auto& s : running_) end_if_meant(*s);
+  for (Sequence* s : roster_.named(id)) cancel(*s);
   remove_released();
-  std::erase_if(waiting_, [&](auto& s) { return end_if_meant(*s); });
+}
+
+// In SGLang's words.
+void Scheduler::cancel(Sequence& s) {
+  end(s, FinishReason::kCancelled, s.is_running() ? "Aborted" : "Abort in waiting queue");
+}
+
+// Of a sequence that waits or runs; one that runs is removed by remove_released().
+void Scheduler::end(Sequence& s, FinishReason reason, const std::string& message) {
+  const std::unique_ptr<Sequence> owner = s.is_running() ? nullptr : dequeue(s);
+  finish(s, reason, message);
+}
+
+void Scheduler::cancel_all() {
+  for (auto& s : running_) cancel(*s);
+  remove_released();
+  while (!waiting_.empty()) cancel(*waiting_.begin()->second);
 }
 
 void Scheduler::fail_all(FinishReason reason, const std::string& message) {
   for (auto& s : running_) finish(*s, reason, message);
   remove_released();
-  for (auto& s : waiting_) finish(*s, reason, message);
-  waiting_.clear();
+  while (!waiting_.empty()) end(*waiting_.begin()->second, reason, message);
 }
 
 // Of a sequence that has sampled since its admission, so that the hook cannot stop all progress.
@@ -280,7 +344,7 @@ void Scheduler::preempt(Sequence& s) {
   s.preempted();
   const auto own = std::find_if(running_.begin(), running_.end(),
                                 [&](const auto& running) { return running.get() == &s; });
-  insert_by_arrival(waiting_, std::move(*own));
+  enqueue(*own);
   running_.erase(own);
 }
 
@@ -290,14 +354,20 @@ void Scheduler::finish(Sequence& s, FinishReason reason, const std::string& mess
 
 void Scheduler::finish(Sequence& s, Finish end) {
   if (s.is_running()) release(s);
+  roster_.remove(s);
   const bool is_complete = end.reason == FinishReason::kStop || end.reason == FinishReason::kLength;
   ++(is_complete ? stats_.finished_requests : stats_.aborted_requests);
   s.request.stream->push(s.take_last_delta(std::move(end)));
 }
 
+void Scheduler::close_drafter(SeqSlot slot) {
+  drafter_is_open_[at(slot)] = 0;
+  drafter_.close(slot);
+}
+
 void Scheduler::release(Sequence& s) {
-  drafter_.close(s.slot);
-  by_slot_[static_cast<std::size_t>(s.slot)] = nullptr;
+  close_drafter(s.slot);
+  by_slot_[at(s.slot)] = nullptr;
   free_slots_.push_back(s.slot);
   pages_.close(s);
 }
@@ -306,19 +376,24 @@ void Scheduler::remove_released() {
   std::erase_if(running_, [](const auto& s) { return !s->is_running(); });
 }
 
-std::unique_ptr<Sequence> Scheduler::take_waiting(const Sequence& s) {
-  const auto own = std::find_if(waiting_.begin(), waiting_.end(),
-                                [&](const auto& waiting) { return waiting.get() == &s; });
-  std::unique_ptr<Sequence> taken = std::move(*own);
-  waiting_.erase(own);
-  for (auto& other : waiting_)
-    if (other->arrival < s.arrival) ++other->times_passed;
-  return taken;
+// Where it throws, the sequence stays with the caller.
+void Scheduler::enqueue(std::unique_ptr<Sequence>& s) {
+  roster_.waits(*s, Clock::now());
+  const int rows = s->pending_rows();
+  const std::uint64_t arrival = s->arrival;
+  waiting_.emplace(arrival, std::move(s));
+  waiting_rows_ += rows;
+}
+
+std::unique_ptr<Sequence> Scheduler::dequeue(const Sequence& s) {
+  waiting_rows_ -= s.pending_rows();
+  return std::move(waiting_.extract(s.arrival).mapped());
 }
 
 bool Scheduler::flush_cache() {
   if (!is_idle()) return false;
   cache_.clear();
+  drafter_.forget();
   return true;
 }
 
@@ -328,21 +403,18 @@ EngineStats Scheduler::stats() const {
   EngineStats stats = stats_;
   stats.running = static_cast<int>(running_.size());
   stats.queued = queued();
+  // Whole pages count, and the last of all may hold less.
+  stats.used_tokens = std::min(pages_.used_tokens(), stats.total_tokens);
+  stats.cached_tokens = std::min(pages_.cached_tokens(), stats.total_tokens - stats.used_tokens);
   return stats;
-}
-
-void Scheduler::refresh_token_counts() {
-  stats_.cached_tokens = pages_.cached_tokens();
-  stats_.used_tokens = pages_.used_tokens();
 }
 
 EngineLoad Scheduler::load() const {
   EngineLoad load{.running = static_cast<int>(running_.size()),
                   .queued = queued(),
-                  .used_tokens = stats_.used_tokens,
+                  .used_tokens = pages_.used_tokens(),
                   .total_tokens = stats_.total_tokens,
-                  .pending_tokens = 0};
-  for (const auto& s : waiting_) load.pending_tokens += s->pending_rows();
+                  .pending_tokens = waiting_rows_};
   for (const auto& s : running_)
     if (!s->is_planted) load.pending_tokens += s->pending_rows();
   return load;
@@ -360,7 +432,6 @@ void Scheduler::report_plan(const StepPlan& plan) {
   if (prefill_.text_tokens > 0)
     stats_.cache_hit_rate = static_cast<double>(prefill_.cached_tokens) / prefill_.text_tokens;
   if (plan.prompt_tokens == 0 || !log_enabled(LogLevel::kInfo)) return;
-  refresh_token_counts();
   EngineLoad now = load();
   now.running -= prefill_.new_sequences;
   now.pending_tokens -= plan.prompt_tokens;  // these are in the line already
@@ -371,7 +442,7 @@ std::string Scheduler::check_integrity() const {
   std::vector<const Sequence*> running;
   for (const auto& s : running_) {
     running.push_back(s.get());
-    if (by_slot_[static_cast<std::size_t>(s->slot)] != s.get())
+    if (by_slot_[at(s->slot)] != s.get())
       return "slot " + std::to_string(s->slot) + " does not lead to its sequence";
     if (!s->is_planted) continue;
     if (auto fault = tree_fault(trees_.tokens(s->slot), trees_.parents(s->slot)); !fault.empty())
@@ -381,11 +452,18 @@ std::string Scheduler::check_integrity() const {
   }
   if (running_.size() + free_slots_.size() != by_slot_.size())
     return "a slot is neither free nor in use";
-  if (!std::is_sorted(running_.begin(), running_.end(), arrived_before) ||
-      !std::is_sorted(waiting_.begin(), waiting_.end(), arrived_before))
+  if (!std::is_sorted(running_.begin(), running_.end(), arrived_before))
     return "sequences are not in the order of arrival";
-  for (const auto& s : waiting_)
+  std::int64_t rows = 0;
+  for (const auto& [arrival, s] : waiting_) {
     if (s->is_running() || !s->pages.empty()) return "a waiting sequence holds a slot or pages";
+    if (s->arrival != arrival) return "a waiting sequence stands in another's place";
+    rows += s->pending_rows();
+  }
+  if (rows != waiting_rows_) return "the rows of waiting sequences are counted wrongly";
+  if (roster_.size() != running_.size() + waiting_.size())
+    return "the roster holds others than those that wait or run";
+  if (auto fault = roster_.check_integrity(); !fault.empty()) return fault;
   return pages_.check_integrity(running);
 }
 

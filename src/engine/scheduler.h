@@ -14,6 +14,7 @@
 #include "batch/tree.h"
 #include "engine/admission.h"
 #include "engine/engine.h"
+#include "engine/roster.h"
 #include "engine/sequence.h"
 #include "engine/sequence_pages.h"
 #include "engine/step.h"
@@ -30,10 +31,14 @@ class Scheduler {
     DraftTrees& trees;
     Drafter& drafter;
   };
-  Scheduler(const EngineConfig& config, const Parts& parts);
+  // `before`: what a scheduler that was abandoned has counted.
+  Scheduler(const EngineConfig& config, const Parts& parts, const EngineStats& before = {});
 
-  void add(Request request);
+  void add(Request request) { add(std::make_unique<Sequence>(std::move(request))); }
+  // Without memory for it the request ends with that reason.
+  void add(std::unique_ptr<Sequence> accepted);
   void abort(const std::string& id);  // that id, or ids "<id>_<n>" of its choices
+  void cancel_all();
   void fail_all(FinishReason reason, const std::string& message);
 
   // What the next step computes; nullopt when there is nothing to do. Spans in it stay valid until
@@ -41,16 +46,21 @@ class Scheduler {
   std::optional<StepPlan> plan();
   void retire(StepHandle& step);
 
+  // For when memory ran out in the middle of any of these, which may leave anything half done: ends
+  // those that run, empties the cache, and gives those that wait to whoever makes the next
+  // scheduler of the same parts. Of this one only its stats are of use then. Allocates nothing.
+  WaitQueue abandon();
+
   bool is_idle() const { return waiting_.empty() && running_.empty(); }
   int queued() const { return static_cast<int>(waiting_.size()); }
   bool flush_cache();  // false, and nothing done, unless idle
-  // Its used and cached tokens are those of the last refresh_token_counts(), which walks the cache.
   EngineStats stats() const;
-  void refresh_token_counts();
   void restart_clock() { log_.restart_clock(stats_); }  // after idle time: rates start anew
   std::string check_integrity() const;                  // empty: all invariants hold
 
  private:
+  using Clock = Roster::Clock;
+
   // Planning, in this order.
   void drop_ended();
   void preempt_for_test();
@@ -63,17 +73,26 @@ class Scheduler {
 
   enum class Admission { kAdmitted, kEnded, kMustWait };
   Admission try_admit(Sequence& candidate, StepPlan& plan, int& prompt_rows);
-  int reserved_pages() const;
+  bool must_wait(const Sequence& candidate, const SequencePages::Prospect& cached,
+                 const StepPlan& plan, int prompt_rows) const;
+  bool fits(const Sequence& candidate, const SequencePages::Prospect& cached) const;
+  int reserved_pages(const Sequence& running) const;
+  void run(std::unique_ptr<Sequence> sequence, std::vector<Page> matched);
 
   // Ways out of the running ones.
   void preempt(Sequence& sequence);
   void finish(Sequence& sequence, FinishReason reason, const std::string& message);
   void finish(Sequence& sequence, Finish reason);
+  void end(Sequence& sequence, FinishReason reason, const std::string& message);
+  void cancel(Sequence& sequence);
   void release(Sequence& sequence);
   void remove_released();
-  std::unique_ptr<Sequence> take_waiting(const Sequence& sequence);
+  void close_drafter(SeqSlot slot);
+  void enqueue(std::unique_ptr<Sequence>& sequence);
+  std::unique_ptr<Sequence> dequeue(const Sequence& sequence);
 
   void report_plan(const StepPlan& plan);
+  void count_step(const StepHandle& step, bool has_decoded);
   EngineLoad load() const;
 
   const EngineConfig& config_;
@@ -85,14 +104,20 @@ class Scheduler {
   OutputReserve reserve_;
   StepLog log_;
 
-  WaitQueue waiting_;                               // by arrival
+  Roster roster_;
+  WaitQueue waiting_;
+  std::int64_t waiting_rows_ = 0;                   // pending rows of all that wait
   std::vector<std::unique_ptr<Sequence>> running_;  // by arrival: the youngest is the last
   std::vector<Sequence*> by_slot_;
+  std::vector<char> drafter_is_open_;  // by slot
   std::vector<SeqSlot> free_slots_;
   std::uint64_t arrivals_ = 0;
   EngineStats stats_;
 
   // Of the plan being made.
+  Clock::time_point planned_at_ = Clock::now();
+  std::vector<const Sequence*> computing_;  // running ones whose prompts are not done
+  int reserved_pages_ = 0;                  // that running ones may still need
   PrefillFacts prefill_;
   int retracted_ = 0;
   int retracted_tokens_ = 0;

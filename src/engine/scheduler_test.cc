@@ -1,5 +1,7 @@
 #include "engine/scheduler.h"
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -8,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
+#include "engine/testing/answers.h"
 #include "engine/testing/guess_drafter.h"
 #include "engine/testing/hash_model.h"
 
@@ -23,7 +26,7 @@ struct Bench {
         drafter(std::move(own)),
         model(*ops, config.total_tokens / kPageTokens, kVocab),
         pool(config.total_tokens / kPageTokens),
-        cache(config.radix_cache),
+        cache(pool, config.radix_cache),
         step(*ops, model, *drafter, config.max_running_requests),
         scheduler(config, {.pool = pool,
                            .cache = cache,
@@ -146,6 +149,55 @@ TEST(Scheduler, a_step_never_takes_more_prompt_tokens_than_allowed) {
   EXPECT_EQ(bench.run()->prompt_tokens, 30);
 }
 
+TEST(Scheduler, prompts_keep_their_quarter_from_trees_too) {
+  EngineConfig config = small_config();
+  config.chunked_prefill_size = 32;
+  config.total_tokens = 512 * kPageTokens;
+  const GuessDrafter::Options guesses{
+      .max_nodes = 16, .depth = 15, .topk = 1, .truth = 0.0, .vocab = kVocab, .seed = 3};
+  Bench bench(config, std::make_unique<GuessDrafter>(guesses, std::vector<std::vector<Token>>{}));
+  for (int i = 0; i < 6; ++i) bench.add(text(5, i), 500);
+  bench.run();
+  bench.add(text(500, 9), 5);
+  for (int i = 0; i < 10; ++i) {
+    const auto facts = bench.run();
+    const int trees = facts->rows - facts->prompt_tokens;
+    EXPECT_EQ(facts->trees, 6);
+    EXPECT_EQ(facts->prompt_tokens, std::max(32 - trees, 8)) << trees << " rows of trees";
+  }
+}
+
+TEST(Scheduler, no_more_run_at_once_than_allowed) {
+  EngineConfig config = small_config();
+  config.max_running_requests = 3;
+  Bench bench(config);
+  for (int i = 0; i < 10; ++i) bench.add(text(4, i), 3 + i);
+  int most = 0;
+  while (const auto facts = bench.run()) {
+    EXPECT_LE(facts->trees, 3);
+    const EngineStats stats = bench.scheduler.stats();
+    EXPECT_LE(stats.running, 3);
+    EXPECT_EQ(stats.running + stats.queued + static_cast<int>(stats.finished_requests), 10);
+    most = std::max(most, facts->trees);
+  }
+  EXPECT_EQ(most, 3);
+  EXPECT_EQ(bench.scheduler.stats().finished_requests, 10U);
+}
+
+TEST(Scheduler, a_prompt_that_fits_a_step_is_not_cut_where_chunking_is_off) {
+  EngineConfig config = small_config();
+  config.chunked_prefill_size = 0;
+  config.max_prefill_tokens = 100;
+  Bench bench(config);
+  bench.add(text(3), 50);
+  bench.run();
+  bench.add(text(30, 3), 2);
+  bench.add(text(80, 5), 2);
+  bench.add(text(20, 7), 2);
+  EXPECT_EQ(bench.run()->prompt_tokens, 30);   // 80 would be cut, and 20 must not pass it
+  EXPECT_EQ(bench.run()->prompt_tokens, 100);  // both
+}
+
 TEST(Scheduler, a_second_request_reuses_the_pages_of_the_first) {
   Bench bench(small_config());
   bench.add(text(40), 2);
@@ -196,6 +248,23 @@ TEST(Scheduler, scored_prompts_compute_the_rows_they_score) {
   EXPECT_EQ(delta->finish->reason, FinishReason::kLength);
 }
 
+TEST(Scheduler, only_the_scored_rows_of_a_prompt_are_few_in_a_step) {
+  EngineConfig config = small_config();
+  config.chunked_prefill_size = 1024;
+  Bench bench(config);
+  Request request;
+  request.prompt = text(600);
+  request.max_new_tokens = 1;
+  request.logprob_start = 400;
+  const HashOracle expected = HashOracle::answer(request, kVocab);
+  const auto stream = bench.add(std::move(request));
+  EXPECT_EQ(bench.run()->prompt_tokens, 399 + 128);
+  EXPECT_EQ(bench.run()->prompt_tokens, 73);
+  const auto delta = stream->take();
+  EXPECT_EQ(difference(delta->prompt_scores, expected.prompt_scores), "");
+  EXPECT_EQ(difference(delta->tokens, expected.output), "");
+}
+
 TEST(Scheduler, a_one_token_prompt_without_output_ends_without_a_step) {
   Bench bench(small_config());
   const auto stream = bench.add(text(1), 0);
@@ -218,6 +287,78 @@ TEST(Scheduler, when_pages_run_short_the_youngest_is_preempted_and_finishes_late
   EXPECT_GT(second->retractions, 0);
   EXPECT_EQ(first->tokens.size(), 45U);
   EXPECT_EQ(second->tokens.size(), 45U);
+}
+
+TEST(Scheduler, admission_keeps_pages_for_what_the_running_ones_will_write) {
+  EngineConfig config = small_config();
+  config.total_tokens = 8 * kPageTokens;
+  for (const bool in_one_step : {false, true}) {
+    const auto runs_both = [&](int tokens_to_come) {
+      Bench bench(config);
+      bench.add(text(30), tokens_to_come);
+      if (!in_one_step) bench.run();
+      bench.add(text(30, 2), 45);
+      bench.run();
+      return bench.scheduler.stats().running == 2;
+    };
+    // 70 % of the outputs are planned for. The second needs 4 pages, and 6 are free, of which the
+    // first will want 2 or 3.
+    EXPECT_TRUE(runs_both(45)) << in_one_step;
+    EXPECT_FALSE(runs_both(65)) << in_one_step;
+  }
+}
+
+TEST(Scheduler, admission_keeps_pages_for_the_output_of_the_newcomer) {
+  EngineConfig config = small_config();
+  config.total_tokens = 8 * kPageTokens;
+  const auto runs_both = [&](int tokens_to_come, int clip) {
+    config.output_estimate_clip = clip;
+    Bench bench(config);
+    bench.add(text(30), 2);
+    bench.add(text(30, 2), tokens_to_come);
+    bench.run();
+    return bench.scheduler.stats().running == 2;
+  };
+  EXPECT_TRUE(runs_both(90, 4096));   // 30 + 63 tokens: 6 pages
+  EXPECT_FALSE(runs_both(96, 4096));  // 30 + 67: 7 pages
+  EXPECT_TRUE(runs_both(96, 90));
+}
+
+// Proposes long chains for all slots but the first.
+class LopsidedDrafter final : public Drafter {
+ public:
+  DraftNeeds needs() const override { return {.taps = {}, .max_nodes = 32, .host_tokens = false}; }
+  void open(SeqSlot, std::span<const Token>, std::uint64_t) override {}
+  void close(SeqSlot) override {}
+  void observe(const CommittedRows&) override {}
+  void propose(std::span<const SeqSlot> slots, std::span<const int> budget,
+               DraftTrees& trees) override {
+    for (std::size_t i = 0; i < slots.size(); ++i)
+      for (int node = 1; slots[i] > 0 && node < budget[i]; ++node)
+        trees.grow(slots[i], node - 1, 7);
+  }
+};
+
+TEST(Scheduler, what_was_preempted_does_not_come_back_in_the_same_step) {
+  EngineConfig config = small_config();
+  config.chunked_prefill_size = 128;
+  config.total_tokens = 8 * kPageTokens;
+  config.output_estimate_clip = 0;  // admission plans for the text alone
+  Bench bench(config, std::make_unique<LopsidedDrafter>());
+  bench.add(text(63), 40);
+  bench.add(text(17), 40);
+  // The first needs a fifth page when the second holds four, two of them for proposals: of those
+  // four, three are left, and its text alone would fit again.
+  std::uint64_t seen = 0;
+  while (const auto facts = bench.run()) {
+    const EngineStats stats = bench.scheduler.stats();
+    if (stats.retractions == seen) continue;
+    seen = stats.retractions;
+    EXPECT_EQ(stats.queued, 1);
+    EXPECT_EQ(facts->trees, 1);
+    EXPECT_EQ(facts->prompt_tokens, 0);
+  }
+  EXPECT_GT(seen, 0U);
 }
 
 TEST(Scheduler, proposals_are_dropped_before_anybody_is_preempted) {
@@ -273,8 +414,11 @@ TEST(Scheduler, cancellation_takes_effect_at_the_next_step_for_running_and_waiti
   running->cancel();
   waiting->cancel();
   EXPECT_FALSE(bench.run());
-  EXPECT_EQ(finish_of(*running)->reason, FinishReason::kCancelled);
-  EXPECT_EQ(finish_of(*waiting)->reason, FinishReason::kCancelled);
+  const auto of_running = finish_of(*running), of_waiting = finish_of(*waiting);
+  EXPECT_EQ(of_running->reason, FinishReason::kCancelled);
+  EXPECT_EQ(of_running->message, "Aborted");
+  EXPECT_EQ(of_waiting->reason, FinishReason::kCancelled);
+  EXPECT_EQ(of_waiting->message, "Abort in waiting queue");
   EXPECT_EQ(bench.scheduler.stats().aborted_requests, 2U);
   EXPECT_EQ(bench.scheduler.check_integrity(), "");
 }
@@ -289,6 +433,28 @@ TEST(Scheduler, a_deadline_ends_running_and_waiting_requests) {
   const auto late = bench.add(Request(request));
   EXPECT_FALSE(bench.run());
   EXPECT_EQ(finish_of(*late)->reason, FinishReason::kDeadline);
+}
+
+TEST(Scheduler, who_waits_or_runs_for_too_long_is_ended) {
+  EngineConfig config = small_config();
+  config.max_running_requests = 1;
+  config.running_timeout_seconds = 1e-9;
+  Bench running(config);
+  const auto first = running.add(text(5), 50), second = running.add(text(5, 2), 50);
+  running.run();
+  running.run();
+  const auto end = finish_of(*first);
+  EXPECT_EQ(end->reason, FinishReason::kDeadline);
+  EXPECT_EQ(end->message, "Request running timeout reached.");
+  EXPECT_FALSE(finish_of(*second)) << "waiting has no limit";
+
+  config.running_timeout_seconds = 0;
+  config.waiting_timeout_seconds = 1e-9;
+  Bench waiting(config);
+  const auto late = waiting.add(text(5), 50);
+  EXPECT_FALSE(waiting.run());
+  EXPECT_EQ(finish_of(*late)->message, "Request waiting timeout reached.");
+  EXPECT_TRUE(waiting.scheduler.is_idle());
 }
 
 TEST(Scheduler, aborting_an_id_means_its_choices_too_and_nobody_else) {
@@ -333,6 +499,43 @@ TEST(Scheduler, lpm_does_not_let_hits_starve_a_miss) {
   EXPECT_GT(served, 32);  // hits do go first
 }
 
+// Nodes of the cache that the busiest step looks at, of steps with so many waiting on one document.
+std::uint64_t most_visits(SchedulePolicy policy, int waiting, bool is_cached) {
+  EngineConfig config = small_config();
+  config.policy = policy;
+  config.max_running_requests = 2;
+  config.total_tokens = 80 * kPageTokens;
+  Bench bench(config);
+  const std::vector<Token> document = text(40 * kPageTokens);
+  if (is_cached) {
+    bench.add(document, 1);
+    bench.run_all();
+  }
+  bench.add(text(20 * kPageTokens, 2), 100);  // keeps so many pages that few can be admitted
+  for (int i = 0; i < waiting; ++i) {
+    auto question = document;
+    question.insert(question.end(), kPageTokens, static_cast<Token>(i % kVocab));
+    bench.add(std::move(question), 30);
+  }
+  std::uint64_t most = 0;
+  for (int i = 0; i < 20; ++i) {
+    const std::uint64_t before = bench.cache.visits();
+    auto plan = bench.scheduler.plan();
+    most = std::max(most, bench.cache.visits() - before);
+    StepHandle handle = bench.step.launch(std::move(*plan));
+    bench.scheduler.retire(handle);
+  }
+  EXPECT_GT(bench.scheduler.stats().queued, waiting - 4);
+  return most;
+}
+
+TEST(Scheduler, a_step_looks_at_no_more_of_the_cache_because_more_are_waiting) {
+  for (const auto policy : {SchedulePolicy::kFcfs, SchedulePolicy::kLpm, SchedulePolicy::kRandom})
+    for (const bool is_cached : {false, true})
+      EXPECT_LE(most_visits(policy, 1000, is_cached), most_visits(policy, 200, is_cached) * 5 / 4)
+          << "policy " << static_cast<int>(policy) << ", cached " << is_cached;
+}
+
 TEST(Scheduler, the_integrity_check_sees_a_page_that_belongs_to_nobody) {
   Bench bench(small_config());
   bench.add(text(40), 30);
@@ -350,6 +553,51 @@ TEST(Scheduler, the_integrity_check_sees_a_table_that_disagrees) {
   --bench.step.table().length[0];
   std::swap(bench.step.table().pages[0][0], bench.step.table().pages[0][1]);
   EXPECT_NE(bench.scheduler.check_integrity(), "");
+}
+
+TEST(Scheduler, the_time_in_the_queue_counts_once_from_the_acceptance) {
+  EngineConfig config;
+  config.max_running_requests = 2;
+  config.total_tokens = 8 * kPageTokens;
+  config.force_preempt_every = 2;  // it is admitted again and again
+  Bench bench(config);
+  Request request;
+  request.prompt = {1, 2, 3};
+  request.max_new_tokens = 6;
+  request.accepted = std::chrono::steady_clock::now() - std::chrono::seconds(7);
+  const auto stream = bench.add(std::move(request));
+  while (bench.run()) {
+  }
+  const EngineStats stats = bench.scheduler.stats();
+  EXPECT_GT(stats.retractions, 0U);
+  EXPECT_EQ(stats.queue_time.count(), 1U);
+  EXPECT_GE(stats.queue_time.sum, 7);
+}
+
+TEST(Scheduler, what_steps_computed_and_how_long_is_counted_by_kind) {
+  EngineConfig config;
+  config.max_running_requests = 2;
+  config.total_tokens = 16 * kPageTokens;
+  config.chunked_prefill_size = 64;
+  Bench bench(config);
+  bench.add(std::vector<Token>(30, 1), 5);
+  bench.run();  // the prompt and the first token
+  EXPECT_GT(bench.scheduler.stats().prompt_step_seconds, 0);
+  EXPECT_EQ(bench.scheduler.stats().verify_time.count(), 0U);
+  bench.run();  // a decode
+  EXPECT_GT(bench.scheduler.stats().decode_step_seconds, 0);
+  EXPECT_EQ(bench.scheduler.stats().mixed_step_seconds, 0);
+  bench.add(std::vector<Token>(20, 2), 1);
+  bench.run();  // a decode beside a prompt
+  EXPECT_GT(bench.scheduler.stats().mixed_step_seconds, 0);
+  while (bench.run()) {
+  }
+  const EngineStats stats = bench.scheduler.stats();
+  EXPECT_EQ(stats.computed_prompt_tokens, 50U);
+  EXPECT_EQ(stats.generated_tokens, 6U);
+  EXPECT_EQ(stats.verify_time.count(), 4U);  // the first token came from the prompt's step
+  EXPECT_EQ(stats.draft_time.count(), 4U);
+  EXPECT_GE(stats.decode_step_seconds + stats.mixed_step_seconds, stats.verify_time.sum);
 }
 
 }  // namespace

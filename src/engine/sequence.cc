@@ -1,9 +1,11 @@
 #include "engine/sequence.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/error.h"
+#include "base/index.h"
 
 namespace foretoken {
 
@@ -11,6 +13,7 @@ Sequence::Sequence(Request accepted, std::uint64_t arrival_number)
     : request(std::move(accepted)),
       arrival(arrival_number),
       tokens(std::move(request.prompt)),
+      hashes(tokens, request.cache_salt),
       prompt_tokens_(size()) {
   next_score_ = request.logprob_start >= 0 ? std::min(request.logprob_start, prompt_tokens())
                                            : prompt_tokens();
@@ -18,8 +21,18 @@ Sequence::Sequence(Request accepted, std::uint64_t arrival_number)
     delta_.prompt_scores.push_back({.token = tokens.front(), .top = {}, .token_logprobs = {}});
     next_score_ = 1;
   }
-  if (request.sampling.has_penalties())
-    for (const Token token : tokens) counts.add_prompt(token);
+}
+
+Sequence::~Sequence() {
+  if (!is_accepted || !request.stream || request.stream->finished()) return;
+  TokenDelta delta;
+  delta.finish =
+      Finish{.reason = FinishReason::kOutOfMemory, .stop_token = kNoToken, .message = {}};
+  try {
+    delta.finish->message = "The server ran out of memory while it worked on this request.";
+  } catch (const std::bad_alloc&) {  // then without words
+  }
+  request.stream->push(std::move(delta));
 }
 
 int Sequence::reusable_tokens() const {
@@ -32,11 +45,10 @@ StepEntry Sequence::make_entry(int rows) const {
   const int chain = reaches_root ? rows - 1 : rows;
   const int first_scored = next_score_ - 1 - stored;  // chain row that predicts next_score_
   return {.slot = slot,
-          .chain = std::span(tokens).subspan(static_cast<std::size_t>(stored),
-                                             static_cast<std::size_t>(chain)),
+          .chain = std::span(tokens).subspan(at(stored), at(chain)),
           .has_tree = reaches_root,
           .score_from = is_scoring() && first_scored < chain ? first_scored : -1,
-          .after_chain = tokens[static_cast<std::size_t>(stored + chain)],
+          .after_chain = tokens[at(stored + chain)],
           .params = &request.sampling,
           .counts = request.sampling.has_penalties() ? &counts : nullptr,
           .generated = generated(),
@@ -62,8 +74,7 @@ std::optional<Finish> Sequence::commit(const StepEntry& entry, WalkSeq& walk) {
 
   // The step that ends a prompt had nothing to verify; counting it would understate what drafts do.
   if (before > 0 && entry.chain.empty()) {
-    const auto accepted =
-        std::min<std::size_t>(walk.path.size() - 1, static_cast<std::size_t>(generated() - before));
+    const auto accepted = std::min<std::size_t>(walk.path.size() - 1, at(generated() - before));
     ++delta_.verify_steps;
     delta_.accepted_drafts += static_cast<int>(accepted);
     if (accept_histogram_.size() <= accepted) accept_histogram_.resize(accepted + 1, 0);
@@ -97,6 +108,11 @@ std::optional<Finish> Sequence::commit_token(SampledToken&& sampled) {
 }
 
 bool Sequence::admitted(int cached) {
+  if (request.sampling.has_penalties()) {
+    const auto prompt = at(prompt_tokens());
+    for (const Token token : std::span(tokens).first(prompt)) counts.add_prompt(token);
+    for (const Token token : std::span(tokens).subspan(prompt)) counts.add_output(token);
+  }
   if (std::exchange(was_admitted_, true)) return false;
   delta_.cached_tokens = cached;
   return true;
@@ -108,6 +124,7 @@ void Sequence::preempted() {
   ++delta_.retractions;
   is_planted = false;
   stored = 0;
+  counts = TokenCounts();
 }
 
 TokenDelta Sequence::take_delta() {

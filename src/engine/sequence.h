@@ -4,34 +4,44 @@
 // preempted one keeps its text and loses slot and pages. Not a state machine with modes: what a
 // step computes follows from `stored` alone. Engine thread only.
 // Invariant while running: stored < tokens.size(), and pages cover the first `stored` tokens.
+// Once accepted it never goes without a finish: one that ends otherwise, because memory ran out in
+// the middle of something, tells its consumer so from its destructor.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "batch/batch.h"
 #include "engine/request.h"
+#include "engine/shared_tokens.h"
 #include "kv/page_pool.h"
+#include "kv/prefix_hashes.h"
 
 namespace foretoken {
 
 class Sequence {
  public:
-  // arrival: order of submission; the oldest has the smallest.
-  Sequence(Request accepted, std::uint64_t arrival);
+  // Hashes the prompt, so whoever submits should make it, not the engine thread.
+  explicit Sequence(Request accepted, std::uint64_t arrival = 0);
+  ~Sequence();
+  Sequence(const Sequence&) = delete;
+  Sequence& operator=(const Sequence&) = delete;
 
-  Request request;  // its prompt has moved to `tokens`
-  const std::uint64_t arrival;
-  std::vector<Token> tokens;  // prompt, then output
-  TokenCounts counts;         // kept only for requests with penalties
+  Request request;             // its prompt has moved to `tokens`
+  std::uint64_t arrival;       // order of submission; the oldest has the smallest
+  SharedTokens tokens;         // prompt, then output
+  PrefixHashes hashes;         // of the prompt at least
+  bool is_accepted = false;    // its consumer waits for a finish
+  int cached_pages_guess = 0;  // what the prefix cache held of it when it was last asked
 
   // While it runs.
   SeqSlot slot = -1;
   std::vector<Page> pages;
+  int published_pages = 0;  // leading pages that are the prefix cache's own, where there is one
   int stored = 0;           // tokens whose KV is stored
   bool is_planted = false;  // its tree of the next step is in place, proposals included
-
-  int times_passed = 0;  // later arrivals admitted before it
+  TokenCounts counts;       // kept only for requests with penalties
 
   int prompt_tokens() const { return prompt_tokens_; }
   int size() const { return static_cast<int>(tokens.size()); }
@@ -52,6 +62,8 @@ class Sequence {
   // must be computed.
   int reusable_tokens() const;
   bool is_scoring() const { return next_score_ < prompt_tokens(); }
+  // Pending rows before the first that is scored; only for one that is scoring.
+  int rows_before_scores() const { return std::max(0, next_score_ - 1 - stored); }
 
   // The entry of a step that computes the first `rows` pending rows.
   StepEntry make_entry(int rows) const;
@@ -60,7 +72,8 @@ class Sequence {
   // returns the reason when the output is complete.
   std::optional<Finish> commit(const StepEntry& entry, WalkSeq& walk);
 
-  // `cached` tokens came from the prefix cache. True when it is admitted for the first time.
+  // `cached` tokens came from the prefix cache. True when it is admitted for the first time. What
+  // only a running one needs is made here and dropped by preempted().
   bool admitted(int cached);
   void offered(int drafts);  // proposals that go into a step
   void preempted();

@@ -11,7 +11,7 @@ namespace {
 
 std::string check_sequence(const Sequence& s, const SeqTable& table) {
   const std::string name = "sequence in slot " + std::to_string(s.slot);
-  const auto slot = static_cast<std::size_t>(s.slot);
+  const auto slot = at(s.slot);
   if (s.stored < 0 || s.stored >= s.size())
     return name + " stores " + std::to_string(s.stored) + " of " + std::to_string(s.size()) +
            " tokens";
@@ -30,21 +30,28 @@ std::string check_sequence(const Sequence& s, const SeqTable& table) {
 }  // namespace
 
 std::vector<Page> SequencePages::match(const Sequence& s) {
-  const auto usable = static_cast<std::size_t>(s.reusable_tokens());
-  return cache_.match(std::span(s.tokens).first(usable), s.request.cache_salt);
+  const auto usable = at(s.reusable_tokens());
+  return cache_.match(std::span(s.tokens).first(usable), s.hashes);
 }
 
-int SequencePages::available(int wanted) const {
-  const int free = pool_.num_free();
-  return free >= wanted ? free : free + cache_.evictable();
+SequencePages::Prospect SequencePages::look_up(Sequence& s) const {
+  const int usable = s.reusable_tokens() / kPageTokens;
+  s.cached_pages_guess = cache_.peek(s.hashes, usable, s.cached_pages_guess);
+  return {.pages = s.cached_pages_guess,
+          .evictable = cache_.evictable_of(s.hashes, s.cached_pages_guess)};
+}
+
+void SequencePages::touch(const Sequence& s, const Prospect& prospect) {
+  cache_.touch(s.hashes, prospect.pages);
 }
 
 void SequencePages::open(Sequence& s, SeqSlot slot, std::vector<Page> matched) {
   CHECK(!s.is_running()) << "a running sequence was opened again";
   s.slot = slot;
   s.pages = std::move(matched);
-  s.stored = static_cast<int>(s.pages.size()) * kPageTokens;
-  const auto index = static_cast<std::size_t>(slot);
+  s.published_pages = static_cast<int>(s.pages.size());
+  s.stored = s.published_pages * kPageTokens;
+  const auto index = at(slot);
   table_.length[index] = s.stored;
   table_.pages[index].clear();
   for (const Page& page : s.pages) table_.pages[index].push_back(page.id());
@@ -57,25 +64,35 @@ bool SequencePages::grow(Sequence& s, int tokens) {
   if (pool_.num_free() < missing) return false;
   for (int i = 0; i < missing; ++i) {
     s.pages.push_back(*pool_.take());
-    table_.pages[static_cast<std::size_t>(s.slot)].push_back(s.pages.back().id());
+    table_.pages[at(s.slot)].push_back(s.pages.back().id());
   }
   return true;
 }
 
 void SequencePages::publish(Sequence& s) {
-  const auto stored = static_cast<std::size_t>(std::min(s.stored, s.size()));
-  cache_.publish(std::span(s.tokens).first(stored), s.pages, s.request.cache_salt);
-  auto& listed = table_.pages[static_cast<std::size_t>(s.slot)];
-  for (std::size_t i = 0; i < stored / kPageTokens; ++i) listed[i] = s.pages[i].id();
+  const auto text = std::span<const Token>(s.tokens).first(at(std::min(s.stored, s.size())));
+  const int full = static_cast<int>(text.size()) / kPageTokens;
+  s.hashes.extend(text);
+  cache_.publish(text, s.hashes, s.pages, s.published_pages);
+  auto& listed = table_.pages[at(s.slot)];
+  for (int i = s.published_pages; i < full; ++i) listed[at(i)] = s.pages[at(i)].id();
+  s.published_pages = full;
 }
 
 void SequencePages::close(Sequence& s) {
   publish(s);
-  const auto index = static_cast<std::size_t>(s.slot);
+  const auto index = at(s.slot);
   table_.length[index] = 0;
   table_.pages[index].clear();
   s.pages.clear();
+  s.published_pages = 0;
   s.slot = -1;
+}
+
+void SequencePages::forget_all() {
+  cache_.clear();
+  std::ranges::fill(table_.length, 0);
+  for (auto& pages : table_.pages) pages.clear();
 }
 
 int SequencePages::used_tokens() const {
@@ -87,16 +104,16 @@ int SequencePages::cached_tokens() const { return cache_.evictable() * kPageToke
 std::string SequencePages::check_integrity(const std::vector<const Sequence*>& running) const {
   if (auto fault = pool_.check_integrity(); !fault.empty()) return fault;
   if (auto fault = cache_.check_integrity(); !fault.empty()) return fault;
-  std::vector<int> handles(static_cast<std::size_t>(pool_.num_pages()), 0);
+  std::vector<int> handles(at(pool_.num_pages()), 0);
   int excess = -cache_.num_pages();  // handles that neither a sequence nor the cache accounts for
   for (const Sequence* sequence : running) {
     if (auto fault = check_sequence(*sequence, table_); !fault.empty()) return fault;
-    for (const Page& page : sequence->pages) ++handles[static_cast<std::size_t>(page.id())];
+    for (const Page& page : sequence->pages) ++handles[at(page.id())];
     excess -= static_cast<int>(sequence->pages.size());
   }
   for (PageId page = 0; page < pool_.num_pages(); ++page) {
     excess += pool_.owners(page);
-    const int held = handles[static_cast<std::size_t>(page)];
+    const int held = handles[at(page)];
     if (pool_.owners(page) < held || pool_.owners(page) > held + 1)
       return "page " + std::to_string(page) + " has " + std::to_string(pool_.owners(page)) +
              " owners, " + std::to_string(held) + " of them running sequences";

@@ -7,14 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "base/index.h"
 #include "batch/batch.h"
 #include "engine/sequence.h"
 #include "kv/page_pool.h"
 #include "kv/radix_cache.h"
 
 namespace foretoken {
-
-inline int pages_for(int tokens) { return (tokens + kPageTokens - 1) / kPageTokens; }
 
 class SequencePages {
  public:
@@ -23,8 +22,17 @@ class SequencePages {
 
   // Pages of the longest usable prefix of a waiting sequence's text.
   std::vector<Page> match(const Sequence& sequence);
-  // Pages that could be had now; exact only when fewer than `wanted` are free.
-  int available(int wanted) const;
+  // What match() would find, at a cost that does not depend on the length of the text. It may err
+  // where hashes of different texts are equal.
+  struct Prospect {
+    int pages = 0;
+    int evictable = 0;  // of these, how many count as available
+  };
+  Prospect look_up(Sequence& sequence) const;
+  // Marks that prefix used now, so that it stays for the one who waits.
+  void touch(const Sequence& sequence, const Prospect& prospect);
+  // Pages that could be had now.
+  int available() const { return pool_.num_free() + cache_.evictable(); }
 
   // Gives a sequence its slot, with the matched pages as its stored prefix.
   void open(Sequence& sequence, SeqSlot slot, std::vector<Page> matched);
@@ -35,6 +43,9 @@ class SequencePages {
   void publish(Sequence& sequence);
   // Publishes, gives all pages back and frees the slot entry in the table.
   void close(Sequence& sequence);
+  // Empties cache and table, whatever state they are in; the sequences give their pages back
+  // themselves. Allocates nothing.
+  void forget_all();
 
   int used_tokens() const;    // in pages that some sequence holds
   int cached_tokens() const;  // in pages that only the cache holds

@@ -139,6 +139,31 @@ TEST(Sequence, scores_start_where_asked_and_the_first_token_has_none) {
   EXPECT_FALSE(none.is_scoring());
 }
 
+TEST(Sequence, the_history_of_penalties_is_kept_only_while_it_runs) {
+  Request request = request_of({4, 5, 5}, 3);
+  request.sampling.frequency_penalty = 0.5F;
+  Sequence s(std::move(request), 0);
+  EXPECT_TRUE(s.counts.entries().empty());
+  s.admitted(0);
+  EXPECT_EQ(s.counts.entries().size(), 2U);
+  WalkSeq walk = walk_of({5, 9});
+  s.commit(s.make_entry(3), walk);
+  EXPECT_EQ(s.counts.find(5)->output_count, 1);
+  s.preempted();
+  EXPECT_TRUE(s.counts.entries().empty());
+  s.admitted(0);
+  EXPECT_EQ(s.counts.find(5)->output_count, 1);
+  EXPECT_TRUE(s.counts.find(5)->in_prompt);
+  EXPECT_EQ(s.counts.find(9)->output_count, 1);
+  EXPECT_FALSE(s.counts.find(9)->in_prompt);
+}
+
+TEST(Sequence, without_penalties_no_history_is_kept) {
+  Sequence s(request_of({4, 5}, 3), 0);
+  s.admitted(0);
+  EXPECT_TRUE(s.counts.entries().empty());
+}
+
 TEST(Sequence, scores_reported_before_a_preemption_are_not_reported_again) {
   Request request = request_of({4, 5, 6, 7}, 2);
   request.logprob_start = 1;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/index.h"
 #include "base/rng.h"
 
 namespace foretoken {
@@ -46,9 +47,7 @@ Tensor SimulatedAcceptance::logits(const Features& features, const Batch& batch)
 void SimulatedAcceptance::bend(const Batch& batch, const BatchSeq& seq, Tensor logits,
                                std::int64_t root_logits) {
   const int nodes = seq.rows - seq.chain;
-  const auto row = [&](int node) {
-    return static_cast<std::size_t>(seq.first_row + seq.chain + node);
-  };
+  const auto row = [&](int node) { return at(seq.first_row + seq.chain + node); };
   const auto depth = [&](int node) { return std::popcount(batch.mask[row(node)]); };  // root: 1
   const auto push = [&](int node, Token token, float by) {
     logits.row_f32(root_logits + node)[token] += by;

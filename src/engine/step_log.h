@@ -3,6 +3,7 @@
 // it is told and knows no scheduler. Engine thread only.
 
 #include <chrono>
+#include <cstdint>
 
 #include "engine/engine_port.h"
 
@@ -14,7 +15,7 @@ struct EngineLoad {
   int queued = 0;
   int used_tokens = 0;
   int total_tokens = 0;
-  int pending_tokens = 0;  // prompt tokens still to be computed, waiting requests included
+  std::int64_t pending_tokens = 0;  // prompt tokens still to be computed, waiting requests included
 };
 
 struct PrefillFacts {

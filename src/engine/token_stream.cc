@@ -1,9 +1,13 @@
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <iterator>
+#include <new>
+#include <thread>
 #include <utility>
 
 #include "base/error.h"
+#include "engine/cancel_box.h"
 #include "engine/request.h"
 
 namespace foretoken {
@@ -30,6 +34,14 @@ void merge(TokenDelta& to, TokenDelta&& from) {
   to.finish = std::move(from.finish);
 }
 
+void wake_at_last(const std::function<void()>& wake) {
+  for (;;) try {
+      return wake();
+    } catch (const std::bad_alloc&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
 }  // namespace
 
 struct TokenStream::State {
@@ -42,6 +54,8 @@ struct TokenStream::State {
   std::condition_variable arrived;
   std::optional<TokenDelta> delta;
   bool finished = false;
+  std::shared_ptr<CancelBox> cancel_box;  // null: nobody wants to know
+  std::uint64_t arrival = 0;
 };
 
 TokenStream::TokenStream(std::function<void()> wake)
@@ -54,14 +68,21 @@ void TokenStream::push(TokenDelta delta) {
   {
     const std::lock_guard lock(state->mutex);
     CHECK(!state->finished) << "a stream was pushed to after its finish";
-    state->finished = delta.finish.has_value();
+    const bool is_last = delta.finish.has_value();
     if (state->delta)
       merge(*state->delta, std::move(delta));
     else
       state->delta = std::move(delta);
+    state->finished = is_last;
+    if (is_last) state->cancel_box.reset();
   }
   state->arrived.notify_all();
-  if (state->wake) state->wake();
+  if (state->wake) wake_at_last(state->wake);
+}
+
+bool TokenStream::finished() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->finished;
 }
 
 bool TokenStream::cancelled() const { return state_->cancelled.load(std::memory_order_relaxed); }
@@ -77,6 +98,19 @@ TokenDelta TokenStream::wait() {
   return *std::exchange(state_->delta, std::nullopt);
 }
 
-void TokenStream::cancel() { state_->cancelled.store(true, std::memory_order_relaxed); }
+void TokenStream::cancel() {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->cancelled) return;
+  if (state_->cancel_box) state_->cancel_box->post(state_->arrival);
+  state_->cancelled = true;
+}
+
+void TokenStream::report_cancel_to(std::shared_ptr<CancelBox> box, std::uint64_t arrival) {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->finished) return;
+  state_->cancel_box = std::move(box);
+  state_->arrival = arrival;
+  if (state_->cancelled) state_->cancel_box->post(arrival);
+}
 
 }  // namespace foretoken

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/ops.h"
+#include "base/index.h"
 
 namespace foretoken {
 
@@ -20,7 +21,7 @@ class KvStore {
  public:
   KvStore(Ops& ops, const KvShape& shape, int num_pages);
 
-  const KvLayer& layer(int i) const { return layers_[static_cast<std::size_t>(i)]; }
+  const KvLayer& layer(int i) const { return layers_[at(i)]; }
   std::span<const KvLayer> layers() const { return layers_; }
 
   static std::size_t bytes_per_page(const KvShape& shape);

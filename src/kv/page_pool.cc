@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/index.h"
 
 namespace foretoken {
 
@@ -25,7 +26,7 @@ Page::~Page() {
 
 int Page::owners() const { return pool_ ? pool_->owners(id_) : 0; }
 
-PagePool::PagePool(int num_pages) : owners_(static_cast<std::size_t>(num_pages), 0) {
+PagePool::PagePool(int num_pages) : owners_(at(num_pages), 0) {
   free_.reserve(owners_.size());
   for (PageId page = num_pages - 1; page >= 0; --page) free_.push_back(page);
 }
@@ -39,16 +40,26 @@ std::optional<Page> PagePool::take() {
   if (free_.empty()) return std::nullopt;
   const PageId page = free_.back();
   free_.pop_back();
-  owners_[static_cast<std::size_t>(page)] = 1;
+  owners_[at(page)] = 1;
   return Page(this, page);
 }
 
-void PagePool::retain(PageId page) { ++owners_[static_cast<std::size_t>(page)]; }
+void PagePool::watch(PageWatcher* watcher) {
+  CHECK(watcher == nullptr || watcher_ == nullptr) << "two watch one pool";
+  watcher_ = watcher;
+}
+
+void PagePool::retain(PageId page) {
+  if (++owners_[at(page)] == 2 && watcher_) watcher_->page_shared(page);
+}
 
 void PagePool::release(PageId page) {
-  auto& owners = owners_[static_cast<std::size_t>(page)];
+  auto& owners = owners_[at(page)];
   CHECK(owners > 0) << "page " << page << " released twice";
-  if (--owners == 0) free_.push_back(page);
+  if (--owners == 0)
+    free_.push_back(page);
+  else if (owners == 1 && watcher_)
+    watcher_->page_alone(page);
 }
 
 std::string PagePool::check_integrity() const {
@@ -56,13 +67,12 @@ std::string PagePool::check_integrity() const {
   for (const PageId page : free_) {
     if (page < 0 || page >= num_pages())
       return "the free list holds page " + std::to_string(page) + ", which does not exist";
-    if (is_free[static_cast<std::size_t>(page)])
-      return "page " + std::to_string(page) + " is in the free list twice";
-    is_free[static_cast<std::size_t>(page)] = true;
+    if (is_free[at(page)]) return "page " + std::to_string(page) + " is in the free list twice";
+    is_free[at(page)] = true;
   }
   for (PageId page = 0; page < num_pages(); ++page) {
     if (owners(page) < 0) return "page " + std::to_string(page) + " has a negative owner count";
-    if (is_free[static_cast<std::size_t>(page)] != (owners(page) == 0))
+    if (is_free[at(page)] != (owners(page) == 0))
       return "page " + std::to_string(page) + " has " + std::to_string(owners(page)) +
              " owners and is " + (owners(page) == 0 ? "not " : "") + "in the free list";
   }

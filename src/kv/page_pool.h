@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/index.h"
 #include "base/types.h"
 
 namespace foretoken {
@@ -34,6 +35,17 @@ class Page {
   PageId id_ = -1;
 };
 
+// Told, by the pool, when a page gets a second owner and when it is down to one again. Called in
+// the middle of copying or releasing a handle: must not take or release pages itself.
+class PageWatcher {
+ public:
+  virtual void page_shared(PageId page) = 0;
+  virtual void page_alone(PageId page) = 0;
+
+ protected:
+  ~PageWatcher() = default;
+};
+
 class PagePool {
  public:
   explicit PagePool(int num_pages);
@@ -44,7 +56,10 @@ class PagePool {
   std::optional<Page> take();  // nullopt when none is free
   int num_pages() const { return static_cast<int>(owners_.size()); }
   int num_free() const { return static_cast<int>(free_.size()); }
-  int owners(PageId page) const { return owners_[static_cast<std::size_t>(page)]; }
+  int owners(PageId page) const { return owners_[at(page)]; }
+
+  // One at a time; null: none any more.
+  void watch(PageWatcher* watcher);
 
   // One sentence naming the first broken invariant, or empty.
   std::string check_integrity() const;
@@ -54,6 +69,7 @@ class PagePool {
   void retain(PageId page);
   void release(PageId page);
   std::vector<std::int32_t> owners_;
+  PageWatcher* watcher_ = nullptr;
   std::vector<PageId> free_;  // last in, first out: recently used pages are warm
 };
 

@@ -1,174 +1,274 @@
 #include "kv/radix_cache.h"
 
 #include <algorithm>
-#include <array>
-#include <unordered_map>
+#include <bit>
 #include <utility>
 
 #include "base/error.h"
-#include "base/rng.h"
+#include "base/index.h"
 
 namespace foretoken {
 namespace {
 
-// What distinguishes a node from its siblings: the tokens of its page. The salt is part of every
-// key, which keeps the name spaces apart without a root for each.
-struct PageKey {
-  std::array<Token, kPageTokens> tokens;
-  std::uint64_t salt;
-  bool operator==(const PageKey&) const = default;
-};
-
-struct PageKeyHash {
-  std::size_t operator()(const PageKey& key) const {
-    std::uint64_t hash = key.salt;
-    for (const Token token : key.tokens) hash = mix_seed(hash, static_cast<std::uint64_t>(token));
-    return static_cast<std::size_t>(hash);
-  }
-};
-
-PageKey make_key(std::span<const Token> page, std::uint64_t salt) {
-  PageKey key{.tokens = {}, .salt = salt};
-  std::copy_n(page.begin(), kPageTokens, key.tokens.begin());
-  return key;
-}
-
-std::span<const Token> page_of(std::span<const Token> tokens, std::size_t index) {
-  return tokens.subspan(index * kPageTokens, kPageTokens);
+std::span<const Token> page_of(std::span<const Token> tokens, int index) {
+  return tokens.subspan(at(index) * kPageTokens, kPageTokens);
 }
 
 }  // namespace
 
-struct RadixCache::Node {
-  PageKey key{};
-  Page page;
-  Node* parent = nullptr;
-  std::list<Node*>::iterator recency;
-  std::unordered_map<PageKey, std::unique_ptr<Node>, PageKeyHash> children;
-  mutable bool pinned = false;  // scratch of evictable(): some descendant has another owner
-};
-
-RadixCache::RadixCache(bool enabled) : root_(std::make_unique<Node>()), enabled_(enabled) {}
-RadixCache::~RadixCache() { clear(); }
-
-RadixCache::Node* RadixCache::find(Node& parent, std::span<const Token> page,
-                                   std::uint64_t salt) const {
-  const auto child = parent.children.find(make_key(page, salt));
-  return child == parent.children.end() ? nullptr : child->second.get();
+RadixCache::RadixCache(PagePool& pool, bool enabled) : pool_(pool), enabled_(enabled) {
+  if (enabled) nodes_.resize(at(pool.num_pages()));
+  unlisted_.reserve(nodes_.size());
+  for (PageId page = 0; page < static_cast<PageId>(nodes_.size()); ++page)
+    unlisted_.push_back(evictable_leaves_.extract(evictable_leaves_.emplace(0, page).first));
+  buckets_.assign(std::bit_ceil(nodes_.size() + 1), kNone);
+  if (enabled) pool_.watch(this);
 }
 
-// path: from the first page downwards. Moved to the front leaf first, so that parents end up ahead.
-void RadixCache::touch(std::span<Node* const> path) {
-  for (auto node = path.rbegin(); node != path.rend(); ++node)
-    recency_.splice(recency_.begin(), recency_, (*node)->recency);
+RadixCache::~RadixCache() {
+  clear();
+  if (enabled_) pool_.watch(nullptr);
 }
 
-std::vector<Page> RadixCache::match(std::span<const Token> tokens, std::uint64_t salt) {
-  std::vector<Node*> path;
-  Node* node = root_.get();
-  for (std::size_t i = 0; i < tokens.size() / kPageTokens; ++i) {
-    node = find(*node, page_of(tokens, i), salt);
-    if (!node) break;
-    path.push_back(node);
-  }
-  touch(path);
+// ---- finding
+
+PageId RadixCache::find(std::uint64_t hash) const {
+  PageId page = buckets_[bucket(hash)];
+  for (; page != kNone && node(page).hash != hash; page = node(page).next_in_bucket) ++visits_;
+  ++visits_;
+  return page;
+}
+
+bool RadixCache::is_at(PageId page, const Key& key) const {
+  ++visits_;
+  const Node& found = node(page);
+  return is_held(page) && found.hash == key.hash && found.parent == key.parent &&
+         found.salt == key.salt &&
+         std::equal(key.tokens.begin(), key.tokens.end(), found.tokens.begin());
+}
+
+// The pages of a long text often lie one behind the other, unlike the buckets of their hashes.
+PageId RadixCache::find(const Key& key) const {
+  const PageId hint = key.parent == kNone ? kNone : node(key.parent).latest_child;
+  if (hint != kNone && is_at(hint, key)) return hint;
+  PageId page = buckets_[bucket(key.hash)];
+  while (page != kNone && !is_at(page, key)) page = node(page).next_in_bucket;
+  return page;
+}
+
+std::vector<Page> RadixCache::match(std::span<const Token> tokens, const PrefixHashes& hashes) {
   std::vector<Page> pages;
-  pages.reserve(path.size());
-  for (const Node* matched : path) pages.push_back(matched->page);
+  PageId last = kNone;
+  const int full = static_cast<int>(tokens.size()) / kPageTokens;
+  for (int i = 0; i < full; ++i) {
+    const PageId page = find(Key{last, hashes.of(i + 1), hashes.salt(), page_of(tokens, i)});
+    if (page == kNone) break;
+    pages.push_back(node(page).page);
+    last = page;
+  }
+  if (last != kNone) stamp(last);
   return pages;
 }
 
-int RadixCache::peek(std::span<const Token> tokens, std::uint64_t salt) const {
-  Node* node = root_.get();
-  std::size_t pages = 0;
-  for (; pages < tokens.size() / kPageTokens; ++pages) {
-    node = find(*node, page_of(tokens, pages), salt);
-    if (!node) break;
-  }
-  return static_cast<int>(pages) * kPageTokens;
+int RadixCache::peek(const PrefixHashes& hashes, int pages, int guess) const {
+  return largest_that(pages, guess, [&](int count) { return holds(hashes.of(count)); });
 }
 
-void RadixCache::publish(std::span<const Token> tokens, std::span<Page> pages, std::uint64_t salt) {
-  const std::size_t full = tokens.size() / kPageTokens;
-  CHECK(pages.size() >= full) << pages.size() << " pages for " << tokens.size() << " tokens";
-  if (!enabled_) return;
-  std::vector<Node*> path;
-  path.reserve(full);
-  Node* parent = root_.get();
-  for (std::size_t i = 0; i < full; ++i) {
-    const PageKey key = make_key(page_of(tokens, i), salt);
-    auto& child = parent->children[key];
-    if (!child) {
-      child = std::make_unique<Node>();
-      child->key = key;
-      child->page = pages[i];
-      child->parent = parent;
-      child->recency = recency_.insert(recency_.end(), child.get());
-    }
-    if (child->page.id() != pages[i].id()) pages[i] = child->page;
-    path.push_back(child.get());
-    parent = child.get();
-  }
-  touch(path);
+// A pinned node's parent is pinned too, so the pinned ones come first.
+int RadixCache::evictable_of(const PrefixHashes& hashes, int pages) const {
+  const auto is_pinned_at = [&](int count) {
+    const PageId page = find(hashes.of(count));
+    return page != kNone && is_pinned(page);
+  };
+  if (pages == 0 || !is_pinned_at(1)) return pages;
+  return pages - largest_that(pages, pages, is_pinned_at);
 }
 
-void RadixCache::remove(Node& leaf) {
-  recency_.erase(leaf.recency);
-  leaf.parent->children.erase(PageKey(leaf.key));  // a copy: erasing destroys the leaf and its key
+void RadixCache::touch(const PrefixHashes& hashes, int pages) {
+  if (pages == 0) return;
+  if (const PageId page = find(hashes.of(pages)); page != kNone) stamp(page);
+}
+
+// A use of a node is one of all nodes above it. They learn of it when what hangs on them is gone,
+// before which nobody asks.
+void RadixCache::stamp(PageId page) {
+  const bool is_listed = node(page).children == 0 && !is_pinned(page);
+  if (is_listed) unlist(page);
+  node(page).last_use = ++now_;
+  if (is_listed) list(page);
+}
+
+// ---- what comes and goes
+
+void RadixCache::publish(std::span<const Token> tokens, const PrefixHashes& hashes,
+                         std::span<Page> pages, int known) {
+  const int full = static_cast<int>(tokens.size()) / kPageTokens;
+  CHECK(static_cast<int>(pages.size()) >= full)
+      << pages.size() << " pages for " << tokens.size() << " tokens";
+  if (!enabled_ || full == 0) return;
+  const auto page_at = [&](int i) -> Page& { return pages[at(i)]; };
+  CHECK(known <= full && (known == 0 || is_held(page_at(known - 1).id())))
+      << known << " pages are said to be known";
+  PageId last = known > 0 ? page_at(known - 1).id() : kNone;
+  for (int i = known; i < full; ++i) {
+    const Key key{last, hashes.of(i + 1), hashes.salt(), page_of(tokens, i)};
+    const PageId own = find(key);
+    if (own == kNone)
+      insert(page_at(i), key);
+    else if (own != page_at(i).id())
+      page_at(i) = node(own).page;
+    last = page_at(i).id();
+  }
+  stamp(last);
+}
+
+void RadixCache::insert(const Page& page, const Key& key) {
+  const PageId id = page.id();
+  CHECK(!is_held(id)) << "page " << id << " stands for two texts";
+  Node& added = node(id);
+  added.page = page;
+  added.parent = key.parent;
+  added.hash = key.hash;
+  added.salt = key.salt;
+  added.last_use = now_;
+  std::copy_n(key.tokens.begin(), kPageTokens, added.tokens.begin());
+  added.next_in_bucket = std::exchange(buckets_[bucket(key.hash)], id);
+  ++num_pages_;
+  ++evictable_;
+  if (key.parent != kNone) {
+    Node& parent = node(key.parent);
+    parent.latest_child = id;
+    if (parent.children++ == 0 && !is_pinned(key.parent)) unlist(key.parent);
+  }
+  list(id);
+  if (pool_.owners(id) > 1) pin(id);
+}
+
+// Of a leaf that is not pinned.
+void RadixCache::remove(PageId leaf) {
+  Node& gone = node(leaf);
+  unlist(leaf);
+  PageId* link = &buckets_[bucket(gone.hash)];
+  for (; *link != leaf; link = &node(*link).next_in_bucket) ++visits_;
+  *link = gone.next_in_bucket;
+  --num_pages_;
+  --evictable_;
+  if (gone.parent != kNone) {
+    Node& parent = node(gone.parent);
+    parent.last_use = std::max(parent.last_use, gone.last_use);
+    if (--parent.children == 0 && !is_pinned(gone.parent)) list(gone.parent);
+  }
+  gone = Node{};  // the page becomes free
 }
 
 int RadixCache::evict(int pages) {
   int freed = 0;
-  for (auto it = recency_.end(); freed < pages && it != recency_.begin();) {
-    Node& node = **std::prev(it);
-    if (node.children.empty() && node.page.owners() == 1) {
-      remove(node);  // the list element before `it`; `it` stays valid
-      ++freed;
-    } else {
-      --it;
-    }
+  for (; freed < pages && !evictable_leaves_.empty(); ++freed) {
+    ++visits_;
+    remove(evictable_leaves_.begin()->second);
   }
   return freed;
 }
 
-int RadixCache::evictable() const {
-  for (const Node* node : recency_) node->pinned = false;
-  int count = 0;
-  for (auto it = recency_.rbegin(); it != recency_.rend(); ++it) {
-    const Node& node = **it;
-    if (node.pinned || node.page.owners() > 1)
-      node.parent->pinned = true;
-    else
-      ++count;
-  }
-  return count;
+void RadixCache::list(PageId page) {
+  Leaves::node_type leaf = std::move(unlisted_.back());
+  unlisted_.pop_back();
+  leaf.value() = {node(page).last_use, page};
+  evictable_leaves_.insert(std::move(leaf));
 }
 
-// Children first: a long text is a deep tree, too deep for recursive destruction.
+void RadixCache::unlist(PageId page) {
+  unlisted_.push_back(evictable_leaves_.extract({node(page).last_use, page}));
+}
+
 void RadixCache::clear() {
-  while (!recency_.empty()) remove(*recency_.back());
+  while (!evictable_leaves_.empty())
+    unlisted_.push_back(evictable_leaves_.extract(evictable_leaves_.begin()));
+  std::ranges::fill(buckets_, kNone);
+  num_pages_ = evictable_ = 0;
+  for (Node& held : nodes_) {
+    const Page page = std::exchange(held.page, Page{});  // released when it is no node any more
+    held = Node{};
+  }
 }
 
-int RadixCache::num_pages() const { return static_cast<int>(recency_.size()); }
+// ---- who else owns a page
+
+bool RadixCache::is_pinned(PageId page) const {
+  return pool_.owners(page) > 1 || node(page).pinned_children > 0;
+}
+
+void RadixCache::page_shared(PageId page) {
+  if (is_held(page) && node(page).pinned_children == 0) pin(page);
+}
+
+void RadixCache::page_alone(PageId page) {
+  if (is_held(page) && node(page).pinned_children == 0) unpin(page);
+}
+
+// `page` has just become pinned, and with it what was not pinned above it.
+void RadixCache::pin(PageId page) {
+  for (;;) {
+    ++visits_;
+    --evictable_;
+    if (node(page).children == 0) unlist(page);
+    page = node(page).parent;
+    if (page == kNone || node(page).pinned_children++ > 0 || pool_.owners(page) > 1) return;
+  }
+}
+
+void RadixCache::unpin(PageId page) {
+  for (;;) {
+    ++visits_;
+    ++evictable_;
+    if (node(page).children == 0) list(page);
+    page = node(page).parent;
+    if (page == kNone || --node(page).pinned_children > 0 || pool_.owners(page) > 1) return;
+  }
+}
+
+// ---- integrity
+
+std::string RadixCache::check_node(PageId page) const {
+  const Node& own = node(page);
+  const std::string name = "node of page " + std::to_string(page);
+  if (own.page.id() != page) return name + " holds another page";
+  if (own.parent != kNone && !is_held(own.parent)) return name + " hangs on a page that is gone";
+  PageId found = buckets_[bucket(own.hash)];
+  while (found != kNone && found != page) found = node(found).next_in_bucket;
+  if (found == kNone) return name + " cannot be found";
+  const bool may_be_listed = own.children == 0 && !is_pinned(page);
+  if (evictable_leaves_.contains({own.last_use, page}) != may_be_listed)
+    return name + (may_be_listed ? " is missing among" : " is listed wrongly among") +
+           " the leaves that may be evicted";
+  return {};
+}
 
 std::string RadixCache::check_integrity() const {
-  std::unordered_map<const Node*, std::size_t> rank;
-  for (const Node* node : recency_) {
-    const std::string name = "node of page " + std::to_string(node->page.id());
-    if (!node->page) return "a node holds no page";
-    if (!rank.emplace(node, rank.size()).second) return name + " is listed twice";
-    if (node->parent != root_.get() && !rank.contains(node->parent))
-      return name + " was used after its parent";
-    const auto own = node->parent->children.find(node->key);
-    if (own == node->parent->children.end() || own->second.get() != node)
-      return name + " is unknown to its parent";
-    if (*node->recency != node) return name + " points to the list element of another";
+  std::vector<int> children(nodes_.size(), 0), pinned(nodes_.size(), 0);
+  int held = 0, evictable = 0, leaves = 0;
+  for (PageId page = 0; page < static_cast<PageId>(nodes_.size()); ++page) {
+    if (!is_held(page)) continue;
+    if (auto fault = check_node(page); !fault.empty()) return fault;
+    ++held;
+    if (!is_pinned(page)) ++evictable;
+    if (!is_pinned(page) && node(page).children == 0) ++leaves;
+    if (node(page).parent == kNone) continue;
+    const auto parent = at(node(page).parent);
+    ++children[parent];
+    if (is_pinned(page)) ++pinned[parent];
   }
-  std::size_t children = root_->children.size();
-  for (const auto& [node, position] : rank) children += node->children.size();
-  if (children != rank.size())
-    return std::to_string(children) + " nodes are linked but " + std::to_string(rank.size()) +
-           " are listed";
+  for (PageId page = 0; page < static_cast<PageId>(nodes_.size()); ++page) {
+    const Node& own = node(page);
+    if (own.children != children[at(page)] || own.pinned_children != pinned[at(page)])
+      return "node of page " + std::to_string(page) + " counts its children wrongly";
+  }
+  if (held != num_pages_ || evictable != evictable_ ||
+      leaves != static_cast<int>(evictable_leaves_.size()))
+    return "the cache holds " + std::to_string(held) + " pages, " + std::to_string(evictable) +
+           " of them evictable and " + std::to_string(leaves) + " as leaves, but counts " +
+           std::to_string(num_pages_) + ", " + std::to_string(evictable_) + " and " +
+           std::to_string(evictable_leaves_.size());
   return {};
 }
 

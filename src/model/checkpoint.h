@@ -19,7 +19,8 @@ class WeightSource {
   virtual std::optional<Tensor> find(const std::string& name, const Shape& expected) const = 0;
   virtual std::vector<std::string> names() const = 0;  // empty for made-up weights
   virtual std::string where() const = 0;               // folder or "dummy weights", for errors
-  // The caller has packed this tensor and will not read it again (drop the mapped pages).
+  // The caller has packed this tensor and will not read it again (drop the mapped pages). Throws
+  // Error when the bytes that it read were not those of the file that was opened.
   virtual void release(const std::string& name) const { (void)name; }
 };
 

@@ -7,7 +7,9 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "model/json_fields.h"
+#include "base/file.h"
+#include "base/file_fields.h"
+#include "base/json_text.h"
 #include "model/safetensors_header.h"
 #include "model/torch_file.h"
 
@@ -22,7 +24,7 @@ constexpr std::array<std::string_view, 5> kNoWeights{"training_args.bin", "optim
 
 CheckpointFiles read_index(const std::string& path, const std::string& text) {
   const boost::json::object index = read_json_object(text, path);
-  const JsonFields fields(index, path);
+  const FileFields fields(index, path);
   const boost::json::object* map = fields.object("weight_map");
   if (map == nullptr) fields.refuse_missing("weight_map");
   CheckpointFiles found;
@@ -95,7 +97,7 @@ const CheckpointFormat& torch_format() {
 std::optional<CheckpointFiles> find_checkpoint_files(const std::string& folder,
                                                      const CheckpointFormat& format) {
   const std::string index_path = folder + "/" + format.index_name;
-  if (const auto text = read_file_if_present(index_path)) return read_index(index_path, *text);
+  if (const auto text = read_file(index_path)) return read_index(index_path, *text);
   std::error_code ignored;
   if (fs::exists(folder + "/" + format.file_name, ignored))
     return CheckpointFiles{{format.file_name}, {}};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <string>
 
 #include "base/error.h"
@@ -17,7 +18,7 @@ struct Decoder::Layer {
 };
 
 struct Decoder::Weights {
-  std::unique_ptr<PackedLinear> embedding;
+  std::optional<Embedding> embedding;
   std::vector<Layer> layers;
   Tensor final_norm;
   std::unique_ptr<PackedLinear> head;  // null: tied to the embedding
@@ -50,7 +51,8 @@ Decoder::Decoder(Ops& ops, const ModelConfig& config, const WeightSource& source
     : config_(config), dtype_(dtype), weights_(std::make_unique<Weights>()) {
   WeightReader read(ops, source, dtype);
   const std::int64_t hidden = config.hidden;
-  weights_->embedding = read.linear({{"model.embed_tokens", config.vocab}}, hidden, Bias::kNone);
+  weights_->embedding.emplace(read, "model.embed_tokens", config.vocab, hidden,
+                              config.tied_embeddings);
   for (int i = 0; i < config.layers; ++i) {
     const std::string name = "model.layers." + std::to_string(i) + ".";
     Tensor input_norm = read.vector(name + "input_layernorm.weight", hidden);
@@ -73,7 +75,7 @@ Decoder::~Decoder() = default;
 
 Features Decoder::forward(Ops& ops, const Batch& batch, const KvStore& kv,
                           const FeatureTaps& taps) const {
-  LayerScratch s(ops, config_, batch.rows);
+  LayerScratch s(ops, config_, batch);
   Features features;
   auto tap = taps.layer_inputs.begin();
   auto tap_residual = [&](int layer) {
@@ -81,7 +83,7 @@ Features Decoder::forward(Ops& ops, const Batch& batch, const KvStore& kv,
       features.taps.push_back(copy_of(ops, s.residual));
   };
 
-  ops.embed(*weights_->embedding, batch.token, s.residual);
+  weights_->embedding->embed(ops, batch.token, s.residual);
   for (int i = 0; i < config_.layers; ++i) {
     const Layer& layer = weights_->layers[static_cast<std::size_t>(i)];
     if (i == 0) {
@@ -90,7 +92,7 @@ Features Decoder::forward(Ops& ops, const Batch& batch, const KvStore& kv,
       ops.add_norm(s.residual, s.delta, layer.input_norm, config_.rms_eps, s.normed);
     }
     tap_residual(i);
-    layer.body.forward(ops, s.normed, weights_->rope, batch, kv.layer(i), s);
+    layer.body.forward(s.normed, weights_->rope, kv.layer(i), s);
   }
   ops.add_norm(s.residual, s.delta, weights_->final_norm, config_.rms_eps, s.normed);
   tap_residual(config_.layers);
@@ -99,10 +101,10 @@ Features Decoder::forward(Ops& ops, const Batch& batch, const KvStore& kv,
   return features;
 }
 
-const PackedLinear& Decoder::embedding() const { return *weights_->embedding; }
+const Embedding& Decoder::embedding() const { return *weights_->embedding; }
 
 const PackedLinear& Decoder::head() const {
-  return weights_->head ? *weights_->head : *weights_->embedding;
+  return weights_->head ? *weights_->head : *weights_->embedding->packed();
 }
 
 Tensor Decoder::logits(Ops& ops, Tensor hidden) const {

@@ -9,6 +9,7 @@
 #include "backend/ops.h"
 #include "kv/kv_store.h"
 #include "model/checkpoint.h"
+#include "model/embedding.h"
 #include "model/model_config.h"
 
 namespace foretoken {
@@ -35,8 +36,8 @@ class Decoder {
   Features forward(Ops& ops, const Batch& batch, const KvStore& kv, const FeatureTaps& taps) const;
   Tensor logits(Ops& ops, Tensor hidden) const;  // hidden [n, hidden] -> [n, vocab]
 
-  const PackedLinear& embedding() const;  // [vocab, hidden]
-  const PackedLinear& head() const;       // [vocab, hidden]; the embedding where they are tied
+  const Embedding& embedding() const;  // [vocab, hidden]
+  const PackedLinear& head() const;    // [vocab, hidden]; the embedding where they are tied
 
   const ModelConfig& config() const { return config_; }
   DType dtype() const { return dtype_; }  // of weights and KV

@@ -9,13 +9,21 @@ Bias bias_if(bool is_present) { return is_present ? Bias::kRequired : Bias::kNon
 
 }  // namespace
 
-LayerScratch::LayerScratch(Ops& ops, const ModelConfig& config, std::int64_t rows) {
+LayerScratch::LayerScratch(Ops& backend, const ModelConfig& config, const Batch& rows)
+    : ops(backend), batch(rows) {
   const std::int64_t q_width = std::int64_t{config.heads} * config.head_dim;
-  auto temp = [&](std::int64_t width) { return ops.temp(DType::kF32, {rows, width}); };
+  auto temp = [&](std::int64_t width) { return ops.temp(DType::kF32, {batch.rows, width}); };
   residual = temp(config.hidden);
   normed = temp(config.hidden);
   delta = temp(config.hidden);
   q = temp(q_width);
+}
+
+const AttentionPlan& LayerScratch::plan(const AttentionShape& shape) {
+  for (const AttentionPlan* made : plans)
+    if (made->shape == shape) return *made;
+  plans.push_back(&ops.plan_attention(shape, batch));
+  return *plans.back();
 }
 
 DecoderLayer::DecoderLayer(WeightReader& read, const ModelConfig& config, const std::string& prefix,
@@ -46,10 +54,11 @@ DecoderLayer::DecoderLayer(WeightReader& read, const ModelConfig& config, const 
   down_ = read.linear({{mlp + "down_proj", hidden}}, config.intermediate, bias_if(config.mlp_bias));
 }
 
-void DecoderLayer::forward(Ops& ops, Tensor in, const RopeTable& rope, const Batch& batch,
-                           const KvLayer& kv, LayerScratch& s) const {
-  ops.project_qkv(*qkv_, in, rope, qk_norm_, attention_, batch, kv, s.q);
-  ops.attend(s.q, kv, attention_, batch, *o_, s.delta);
+void DecoderLayer::forward(Tensor in, const RopeTable& rope, const KvLayer& kv,
+                           LayerScratch& s) const {
+  Ops& ops = s.ops;
+  ops.project_qkv(*qkv_, in, rope, qk_norm_, attention_, s.batch, kv, s.q);
+  ops.attend(s.q, kv, s.plan(attention_), *o_, s.delta);
   ops.add_norm(s.residual, s.delta, post_attention_norm_, eps_, s.normed);
   ops.gated_mlp(*gate_up_, *down_, s.normed, s.delta);
 }

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backend/ops.h"
 #include "model/model_config.h"
@@ -13,11 +14,16 @@
 
 namespace foretoken {
 
-// What one forward writes; every layer writes the same tensors anew. float32, one row per row of
-// the batch.
+// What the layers of one forward share: the tensors that every layer writes anew (float32, one row
+// per row of the batch), and how the batch attends, worked out once for each shape of theirs.
 struct LayerScratch {
-  LayerScratch(Ops& ops, const ModelConfig& config, std::int64_t rows);
+  LayerScratch(Ops& ops, const ModelConfig& config, const Batch& batch);
 
+  const AttentionPlan& plan(const AttentionShape& shape);
+
+  Ops& ops;
+  const Batch& batch;
+  std::vector<const AttentionPlan*> plans;
   Tensor residual;  // [rows, hidden], the stream between layers without the pending `delta`
   Tensor normed;    // [rows, hidden]
   Tensor delta;     // [rows, hidden], what a block adds to the residual
@@ -32,8 +38,7 @@ class DecoderLayer {
                std::int64_t in_width, int window);
 
   // residual += attention(in); delta = mlp(norm(residual)), still to be added. in [rows, in_width].
-  void forward(Ops& ops, Tensor in, const RopeTable& rope, const Batch& batch, const KvLayer& kv,
-               LayerScratch& scratch) const;
+  void forward(Tensor in, const RopeTable& rope, const KvLayer& kv, LayerScratch& scratch) const;
 
  private:
   std::unique_ptr<PackedLinear> qkv_;  // q | k | v

@@ -35,6 +35,17 @@ class DraftModel {
     return {};
   }
 
+  // Upper bounds of what these calls take from the scratch of a step: features() and forward() of
+  // so many rows; and the size of such a forward.
+  virtual std::size_t feature_bytes(std::int64_t rows) const {
+    (void)rows;
+    return 0;
+  }
+  virtual std::size_t forward_bytes(std::int64_t rows) const = 0;
+  virtual ForwardSize forward_size(std::int64_t rows) const = 0;
+  virtual std::int64_t hidden_width() const = 0;  // of what logits() reads
+  virtual std::int64_t logit_width() const = 0;   // of what it gives
+
   // Memory for the KV of so many pages; once, before the first forward.
   virtual void allocate_kv(int num_pages) = 0;
   virtual KvShape kv_shape() const = 0;

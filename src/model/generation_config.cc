@@ -1,14 +1,18 @@
 #include "model/generation_config.h"
 
-#include <limits>
+#include <algorithm>
 
-#include "model/json_fields.h"
+#include "base/file.h"
+#include "base/file_fields.h"
+#include "base/json_text.h"
+
+#include <limits>
 
 namespace foretoken {
 
 GenerationConfig GenerationConfig::parse(const std::string& json, const std::string& where) {
   const boost::json::object object = read_json_object(json, where);
-  const JsonFields fields(object, where);
+  const FileFields fields(object, where);
   GenerationConfig config;
   config.temperature = fields.number("temperature");
   if (const auto top_k = fields.integer("top_k", {-1})) config.top_k = static_cast<int>(*top_k);
@@ -23,8 +27,18 @@ GenerationConfig GenerationConfig::parse(const std::string& json, const std::str
 
 GenerationConfig read_generation_config(const std::string& folder) {
   const std::string path = folder + "/generation_config.json";
-  const auto text = read_file_if_present(path);
+  const auto text = read_file(path);
   return text ? GenerationConfig::parse(*text, path) : GenerationConfig{};
+}
+
+std::vector<Token> stop_tokens_of(const std::string& folder, const std::vector<Token>& config_eos,
+                                  std::optional<Token> tokenizer_eos) {
+  std::vector<Token> stops = read_generation_config(folder).eos;
+  if (stops.empty()) stops = config_eos;
+  if (tokenizer_eos) stops.push_back(*tokenizer_eos);
+  std::ranges::sort(stops);
+  stops.erase(std::ranges::unique(stops).begin(), stops.end());
+  return stops;
 }
 
 }  // namespace foretoken

@@ -23,4 +23,9 @@ struct GenerationConfig {
 // Of a checkpoint folder; all absent when the file is. Throws Error for a broken file.
 GenerationConfig read_generation_config(const std::string& folder);
 
+// Tokens that end an answer: generation_config.json's, else `config_eos`, config.json's; and the
+// tokenizer's own end token, where there is one. Sorted, each once.
+std::vector<Token> stop_tokens_of(const std::string& folder, const std::vector<Token>& config_eos,
+                                  std::optional<Token> tokenizer_eos);
+
 }  // namespace foretoken

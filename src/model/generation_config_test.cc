@@ -29,6 +29,15 @@ TEST(GenerationConfig, an_absent_file_says_nothing) {
   EXPECT_THAT(read_generation_config(folder.path()).eos, ElementsAre(9));
 }
 
+TEST(GenerationConfig, answers_end_with_its_tokens_else_the_models_and_the_tokenizers) {
+  const TempFolder folder;
+  EXPECT_THAT(stop_tokens_of(folder.path(), {7, 2}, std::nullopt), ElementsAre(2, 7));
+  EXPECT_THAT(stop_tokens_of(folder.path(), {7, 2}, 5), ElementsAre(2, 5, 7));
+  folder.write("generation_config.json", R"({"eos_token_id":[9,5]})");
+  EXPECT_THAT(stop_tokens_of(folder.path(), {7, 2}, 5), ElementsAre(5, 9));
+  EXPECT_THAT(stop_tokens_of(folder.path(), {7, 2}, 6), ElementsAre(5, 6, 9));
+}
+
 TEST(GenerationConfig, bad_values_are_refused_by_name) {
   EXPECT_THAT(error_of([] { GenerationConfig::parse(R"({"top_p":"high"})", "g.json"); }),
               HasSubstr("bad value of \"top_p\" (g.json): expected a number, found \"high\""));

@@ -7,7 +7,9 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
-#include "model/json_fields.h"
+#include "base/file.h"
+#include "base/file_fields.h"
+#include "base/json_text.h"
 
 namespace foretoken {
 namespace {
@@ -21,7 +23,7 @@ bool contains(const std::string& text, const char* part) {
 // What enters layers 2, L / 2 and L - 3, which is what leaves the ones before them.
 std::vector<int> usual_taps(int layers) { return {2, layers / 2, layers - 3}; }
 
-std::vector<int> read_taps(const JsonFields& fields, const ModelConfig& target) {
+std::vector<int> read_taps(const FileFields& fields, const ModelConfig& target) {
   std::vector<int> taps;
   for (const std::int64_t layer :
        fields.integers("eagle_aux_hidden_state_layer_ids", {.low = -1, .high = 1 << 20}))
@@ -36,14 +38,14 @@ std::vector<int> read_taps(const JsonFields& fields, const ModelConfig& target) 
 }
 
 // A flag of the head, which some writers put into "eagle_config".
-bool eagle_flag(const JsonFields& fields, const char* key, bool fallback = false) {
-  if (const auto own = fields.flag(key)) return *own;
+bool eagle_flag(const FileFields& fields, const char* key, bool fallback = false) {
+  if (const auto own = fields.boolean(key)) return *own;
   const auto* inner = fields.object("eagle_config");
   if (inner == nullptr) return fallback;
-  return JsonFields(*inner, fields.where() + ", eagle_config").flag(key).value_or(fallback);
+  return FileFields(*inner, fields.where() + ", eagle_config").boolean(key).value_or(fallback);
 }
 
-void read_features(const JsonFields& fields, const ModelConfig& target, HeadConfig& head) {
+void read_features(const FileFields& fields, const ModelConfig& target, HeadConfig& head) {
   const auto* inner = fields.object("eagle_config");
   if (!eagle_flag(fields, "use_aux_hidden_state", true)) {
     head.taps.last_hidden = true;
@@ -52,7 +54,7 @@ void read_features(const JsonFields& fields, const ModelConfig& target, HeadConf
   head.taps.layer_inputs =
       inner == nullptr || inner->if_contains("eagle_aux_hidden_state_layer_ids") == nullptr
           ? read_taps(fields, target)
-          : read_taps(JsonFields(*inner, fields.where() + ", eagle_config"), target);
+          : read_taps(FileFields(*inner, fields.where() + ", eagle_config"), target);
   const auto count = fields.integer("num_aux_hidden_states");
   if (count && *count != static_cast<std::int64_t>(head.taps.layer_inputs.size()))
     fields.refuse("num_aux_hidden_states", std::to_string(head.taps.layer_inputs.size()));
@@ -63,7 +65,7 @@ void read_features(const JsonFields& fields, const ModelConfig& target, HeadConf
     head.tap_norms_name = "fc_norm.";
 }
 
-void read_eagle3(const JsonFields& fields, const ModelConfig& target, HeadConfig& head) {
+void read_eagle3(const FileFields& fields, const ModelConfig& target, HeadConfig& head) {
   head.join = HeadConfig::Join::kLayer;
   head.layers_name = "layers.";
   head.embedding_norm = "layers.0.input_layernorm";
@@ -95,10 +97,10 @@ void read_eagle3(const JsonFields& fields, const ModelConfig& target, HeadConfig
 
 // ---- EAGLE and EAGLE-2
 
-void read_eagle(const JsonFields& fields, HeadConfig& head) {
+void read_eagle(const FileFields& fields, HeadConfig& head) {
   head.layers_name = "layers.";
   head.join_name = "fc";
-  head.join_bias = fields.flag("bias").value_or(true);
+  head.join_bias = fields.boolean("bias").value_or(true);
   head.taps.last_hidden = true;
 }
 
@@ -111,7 +113,7 @@ std::string layer_architecture(const std::string& architecture) {
   return "LlamaForCausalLM";
 }
 
-void check_family(const JsonFields& fields, const std::string& architecture, HeadFamily family) {
+void check_family(const FileFields& fields, const std::string& architecture, HeadFamily family) {
   const bool is_eagle3 = contains(architecture, "Eagle3") || contains(architecture, "EAGLE3") ||
                          fields.find("draft_vocab_size") != nullptr;
   if (is_eagle3 == (family == HeadFamily::kEagle3)) return;
@@ -123,7 +125,7 @@ void check_family(const JsonFields& fields, const std::string& architecture, Hea
        .found = architecture + (is_eagle3 ? " under EAGLE" : " under EAGLE3")});
 }
 
-void check_target(const JsonFields& fields, const HeadConfig& head, const ModelConfig& target) {
+void check_target(const FileFields& fields, const HeadConfig& head, const ModelConfig& target) {
   const auto check = [&](const char* key, std::int64_t expected, std::int64_t found) {
     if (expected == found) return;
     throw Error({.what = "the draft head was made for another model",
@@ -182,11 +184,11 @@ HeadConfig qwen_mtp_head() {
 HeadConfig read_head_config(const std::string& folder, HeadFamily family,
                             const ModelConfig& target) {
   const std::string path = folder + "/config.json";
-  const auto text = read_file_if_present(path);
+  const auto text = read_file(path);
   if (!text) throw Error({"the draft model's folder has no config.json", folder, {}, {}});
   const auto json = read_json_object(*text, path);
-  const JsonFields fields(json, path);
-  const auto names = fields.texts("architectures");
+  const FileFields fields(json, path);
+  const auto names = fields.strings("architectures");
   if (!names || names->empty()) fields.refuse_missing("architectures");
   check_family(fields, names->front(), family);
 

@@ -1,11 +1,13 @@
 #include "model/head_draft.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "model/decoder_layer.h"
 #include "model/rope.h"
 #include "tensor/buffer.h"
@@ -13,7 +15,8 @@
 namespace foretoken {
 
 struct HeadDraft::Weights {
-  std::unique_ptr<PackedLinear> embedding, tap_join, join, head;
+  std::optional<Embedding> embedding;  // none: the target's
+  std::unique_ptr<PackedLinear> tap_join, join, head;
   Tensor taps_norm, embedding_norm, feature_norm, final_norm;
   std::vector<Tensor> tap_norms;
   std::vector<Tensor> input_norms;  // by layer; empty: there is none
@@ -44,7 +47,7 @@ void HeadDraft::read_weights(const WeightSource& source) {
     return name.empty() ? Tensor{} : read.vector(name + ".weight", width);
   };
   if (config_.has_embedding)
-    w.embedding = read.linear({{"embed_tokens", c.vocab}}, hidden, Bias::kNone);
+    w.embedding.emplace(read, "embed_tokens", c.vocab, hidden, config_.head_is_embedding);
   if (!config_.tap_join_name.empty())
     w.tap_join =
         read.linear({{config_.tap_join_name, hidden}}, taps_width, bias_if(config_.tap_join_bias));
@@ -68,6 +71,7 @@ void HeadDraft::read_weights(const WeightSource& source) {
   w.rope = make_rope_table(ops_, c);
   if (config_.first_embedding_is_zero) w.zero = ops_.alloc(DType::kF32, {1, hidden});
   w.bytes = read.packed_bytes() + w.rope.cos.bytes() + w.rope.sin.bytes();
+  pack_target_embedding();
 }
 
 void HeadDraft::read_head(WeightReader& read, const WeightSource& source) {
@@ -75,6 +79,14 @@ void HeadDraft::read_head(WeightReader& read, const WeightSource& source) {
     weights_->head =
         read.linear({{config_.head_name, config_.draft_vocab}}, config_.layer.hidden, Bias::kNone);
   if (config_.draft_vocab > 0) read_draft_vocab(source);
+}
+
+// The target's embedding is the output matrix, too, but the target only looks it up: a packed copy.
+void HeadDraft::pack_target_embedding() {
+  const Tensor& rows = target_.embedding().rows();
+  if (!config_.head_is_embedding || config_.has_embedding || rows.empty()) return;
+  weights_->head = ops_.pack({.weights = {&rows, 1}, .biases = {}, .dtype = target_.dtype()});
+  weights_->bytes += weights_->head->bytes();
 }
 
 // d2t holds offsets: draft id i stands for the target's id i + d2t[i].
@@ -94,12 +106,14 @@ void HeadDraft::read_draft_vocab(const WeightSource& source) {
                  std::string(dtype_name(d2t->dtype())) + " " + d2t->shape().str()});
   const auto* offsets = static_cast<const std::int64_t*>(d2t->data());
   for (std::int64_t i = 0; i < count; ++i) {
-    if (offsets[i] < -i || offsets[i] >= vocab - i)
+    const std::int64_t offset = offsets[i];  // read once: the file may be written to meanwhile
+    if (offset < -i || offset >= vocab - i)
       throw Error({"d2t leads out of the target's vocabulary", where,
                    fmt::format("ids below {}", vocab),
-                   fmt::format("draft id {} with offset {}", i, offsets[i])});
-    target_token_.push_back(static_cast<Token>(i + offsets[i]));
+                   fmt::format("draft id {} with offset {}", i, offset)});
+    target_token_.push_back(static_cast<Token>(i + offset));
   }
+  source.release("d2t");
 }
 
 // The rows of the target's output matrix that belong to these tokens, as a matrix of their own.
@@ -107,7 +121,7 @@ void HeadDraft::pack_hot_rows(std::vector<Token> hot) {
   CHECK(!weights_->head) << "a head with an output matrix of its own needs no token map";
   const std::int64_t hidden = config_.layer.hidden;
   const auto count = static_cast<std::int64_t>(hot.size());
-  const Buffer memory(static_cast<std::size_t>(count * hidden) * sizeof(float));
+  const Buffer memory(at(count * hidden) * sizeof(float));
   const Tensor rows = memory.view(DType::kF32, {count, hidden});
   ops_.embed(target_.head(), hot, rows);
   weights_->head = ops_.pack({.weights = {&rows, 1}, .biases = {}, .dtype = target_.dtype()});
@@ -116,7 +130,7 @@ void HeadDraft::pack_hot_rows(std::vector<Token> hot) {
 }
 
 Token HeadDraft::target_token(Token draft) const {
-  return target_token_.empty() ? draft : target_token_[static_cast<std::size_t>(draft)];
+  return target_token_.empty() ? draft : target_token_[at(draft)];
 }
 
 void HeadDraft::allocate_kv(int num_pages) { kv_.emplace(ops_, kv_shape(), num_pages); }
@@ -141,18 +155,20 @@ Tensor HeadDraft::normed(Tensor x, Tensor weight) {
 // The taps of some rows side by side, [rows, taps * target_hidden].
 Tensor HeadDraft::joined_taps(const Features& target, std::span<const std::int32_t> rows) {
   const auto count = static_cast<std::int64_t>(rows.size());
-  Tensor joined;
-  for (std::size_t i = 0; i < target.taps.size(); ++i) {
-    Tensor tap = ops_.temp(DType::kF32, {count, config_.target_hidden});
-    ops_.gather_rows(target.taps[i], rows, tap);
-    if (!weights_->tap_norms.empty()) tap = normed(tap, weights_->tap_norms[i]);
-    if (i == 0) {
-      joined = tap;
+  const auto taps = static_cast<std::int64_t>(target.taps.size());
+  const std::int64_t width = config_.target_hidden;
+  const Tensor joined = ops_.temp(DType::kF32, {count, taps * width});
+  for (std::int64_t i = 0; i < taps; ++i) {
+    const Tensor& tap = target.taps[at(i)];
+    if (weights_->tap_norms.empty()) {
+      ops_.gather_columns(tap, rows, joined, i * width);
       continue;
     }
-    const Tensor wider = ops_.temp(DType::kF32, {count, joined.dim(1) + config_.target_hidden});
-    ops_.join_columns(joined, tap, wider);
-    joined = wider;
+    const Tensor some = ops_.temp(DType::kF32, {count, width});
+    ops_.gather_rows(tap, rows, some);
+    every_row_.resize(rows.size());
+    std::iota(every_row_.begin(), every_row_.end(), 0);
+    ops_.gather_columns(normed(some, weights_->tap_norms[at(i)]), every_row_, joined, i * width);
   }
   return joined;
 }
@@ -169,12 +185,12 @@ Tensor HeadDraft::features(const Features& target, std::span<const std::int32_t>
 
 Tensor HeadDraft::embed(const Batch& batch) {
   const Tensor out = ops_.temp(DType::kF32, {batch.rows, config_.layer.hidden});
-  ops_.embed(weights_->embedding ? *weights_->embedding : target_.embedding(), batch.token, out);
+  const Embedding& own = weights_->embedding ? *weights_->embedding : target_.embedding();
+  own.embed(ops_, batch.token, out);
   if (!config_.first_embedding_is_zero) return out;
   constexpr std::int32_t kOnly = 0;
   for (std::int32_t row = 0; row < batch.rows; ++row)
-    if (batch.position[static_cast<std::size_t>(row)] == 0)
-      ops_.copy_rows(weights_->zero, {&kOnly, 1}, out, {&row, 1});
+    if (batch.position[at(row)] == 0) ops_.copy_rows(weights_->zero, {&kOnly, 1}, out, {&row, 1});
   return out;
 }
 
@@ -200,14 +216,14 @@ Tensor HeadDraft::join(const Batch& batch, Tensor features, Tensor& residual) {
 DraftRows HeadDraft::forward(const Batch& batch, Tensor features) {
   const Weights& w = *weights_;
   const float eps = config_.layer.rms_eps;
-  LayerScratch s(ops_, config_.layer, batch.rows);
+  LayerScratch s(ops_, config_.layer, batch);
   Tensor in = join(batch, features, s.residual);
   for (std::size_t i = 0; i < w.layers.size(); ++i) {
     if (i > 0) {
       ops_.add_norm(s.residual, s.delta, w.input_norms[i], eps, s.normed);
       in = s.normed;
     }
-    w.layers[i].forward(ops_, in, w.rope, batch, kv_->layer(static_cast<int>(i)), s);
+    w.layers[i].forward(in, w.rope, kv_->layer(static_cast<int>(i)), s);
   }
   if (w.final_norm.empty()) {
     ops_.add(s.residual, s.delta);
@@ -217,13 +233,16 @@ DraftRows HeadDraft::forward(const Batch& batch, Tensor features) {
   return {.hidden = s.normed, .feature = config_.recurs_before_norm ? s.residual : s.normed};
 }
 
+const PackedLinear& HeadDraft::output() const {
+  return weights_->head               ? *weights_->head
+         : !config_.head_is_embedding ? target_.head()
+         : weights_->embedding        ? *weights_->embedding->packed()
+                                      : *target_.embedding().packed();
+}
+
 Tensor HeadDraft::logits(Tensor hidden) {
-  const PackedLinear& head = weights_->head               ? *weights_->head
-                             : !config_.head_is_embedding ? target_.head()
-                             : weights_->embedding        ? *weights_->embedding
-                                                          : target_.embedding();
-  const Tensor out = ops_.temp(DType::kF32, {hidden.dim(0), head.out_width()});
-  ops_.linear(head, hidden, out);
+  const Tensor out = ops_.temp(DType::kF32, {hidden.dim(0), output().out_width()});
+  ops_.linear(output(), hidden, out);
   return out;
 }
 

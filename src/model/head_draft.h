@@ -11,6 +11,7 @@
 #include "kv/kv_store.h"
 #include "model/checkpoint.h"
 #include "model/draft_model.h"
+#include "model/forward_memory.h"
 #include "model/head_config.h"
 
 namespace foretoken {
@@ -29,6 +30,13 @@ class HeadDraft final : public DraftModel {
   std::int64_t tap_width() const override { return target_.config().hidden; }
   int feature_width() const override { return config_.layer.hidden; }
   Tensor features(const Features& target, std::span<const std::int32_t> rows) override;
+  std::size_t feature_bytes(std::int64_t rows) const override {
+    return head_feature_bytes(config_, rows);
+  }
+  std::size_t forward_bytes(std::int64_t rows) const override { return head_bytes(config_, rows); }
+  ForwardSize forward_size(std::int64_t rows) const override { return head_size(config_, rows); }
+  std::int64_t hidden_width() const override { return config_.layer.hidden; }
+  std::int64_t logit_width() const override { return output().out_width(); }
   void allocate_kv(int num_pages) override;
   KvShape kv_shape() const override;
   std::size_t weight_bytes() const override;
@@ -42,10 +50,12 @@ class HeadDraft final : public DraftModel {
   void read_weights(const WeightSource& source);
   void read_head(WeightReader& read, const WeightSource& source);
   void read_draft_vocab(const WeightSource& source);
+  void pack_target_embedding();
   void pack_hot_rows(std::vector<Token> hot);
   Tensor embed(const Batch& batch);
   Tensor joined_taps(const Features& target, std::span<const std::int32_t> rows);
   Tensor normed(Tensor x, Tensor weight);
+  const PackedLinear& output() const;
   Tensor join(const Batch& batch, Tensor features, Tensor& residual);
 
   Ops& ops_;
@@ -54,6 +64,7 @@ class HeadDraft final : public DraftModel {
   std::unique_ptr<Weights> weights_;
   std::optional<KvStore> kv_;
   std::vector<Token> target_token_;  // by draft id; empty: the same ids
+  std::vector<std::int32_t> every_row_;
 };
 
 }  // namespace foretoken

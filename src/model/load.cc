@@ -3,9 +3,9 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "model/dtype_names.h"
-#include "model/json_fields.h"
 
 namespace foretoken {
 namespace {
@@ -46,7 +46,7 @@ ModelConfig read_model_config(const std::string& folder, const ModelOptions& opt
   if (!std::filesystem::is_directory(folder))
     throw Error({"no such model folder", folder, "a folder with config.json", {}});
   const std::string path = folder + "/config.json";
-  const auto text = read_file_if_present(path);
+  const auto text = read_file(path);
   if (!text) throw Error({"the model folder has no config.json", folder, {}, {}});
   ModelConfig config = ModelConfig::parse(*text, path, options.config_overrides);
   config.context_length =

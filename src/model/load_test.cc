@@ -7,8 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
+#include "base/file.h"
 #include "model/runner.h"
 #include "model/test_files.h"
+#include "model/weight_reader.h"
 
 namespace foretoken {
 namespace {
@@ -129,6 +131,21 @@ TEST_F(Load, every_shard_is_reported_done) {
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("100% Completed | 1/1"));
 }
 
+TEST_F(Load, nothing_of_the_checkpoint_stays_mapped) {
+  const auto decoder = load();
+  const std::string mappings = *read_file("/proc/self/maps");
+  EXPECT_THAT(mappings, Not(HasSubstr(folder_.path())));
+  EXPECT_THAT(mappings, HasSubstr("model_tests"));  // it is the list that was meant
+}
+
+TEST_F(Load, vectors_are_rounded_to_what_is_served) {
+  folder_.write("model.safetensors", safetensors_bytes({test_tensor("v", {300})}));
+  const auto source = open_checkpoint(folder_.path(), "safetensors", false);
+  WeightReader exact(*ops_, *source, DType::kF32), rounded(*ops_, *source, DType::kBF16);
+  EXPECT_EQ(exact.vector("v", 300).f32()[257], 257 / 8.0F);
+  EXPECT_EQ(rounded.vector("v", 300).f32()[257], 256 / 8.0F);  // of eight bits
+}
+
 TEST_F(Load, bad_options_and_folders_are_refused) {
   EXPECT_THAT(error_of([&] { load({.dtype = "int8"}); }), HasSubstr("--dtype"));
   EXPECT_THAT(error_of([&] { load({.load_format = "gguf"}); }),
@@ -158,7 +175,7 @@ Tensor logits_of(Ops& ops, Runner& runner, std::span<const Token> tokens) {
                           .params = &params});
   Batch batch;
   ops.layout(plan, trees, table, batch);
-  return runner.logits(runner.forward(batch, {}), batch);
+  return runner.logits(runner.forward(batch, FeatureTaps{}), batch);
 }
 
 TEST_F(Load, dummy_weights_give_lively_logits) {

@@ -26,6 +26,19 @@ void gather(const StoredTensor& stored, const std::byte* data, std::byte* out) {
   }
 }
 
+// What the header says. A file that changes meanwhile is the fault to report, not the nonsense in
+// it.
+std::vector<StoredTensor> parse_checked(const MappedFile& file, const CheckpointFormat& format) {
+  try {
+    auto tensors = format.parse(file.bytes(), file.path());
+    file.check();
+    return tensors;
+  } catch (const Error&) {
+    file.check();
+    throw;
+  }
+}
+
 }  // namespace
 
 MappedCheckpoint::MappedCheckpoint(std::string folder, CheckpointFiles files,
@@ -42,7 +55,7 @@ void MappedCheckpoint::open_shard(const std::string& name, const CheckpointForma
     throw Error({"missing shard of the checkpoint", path,
                  "a file named by " + std::string(format.index_name), "no such file"});
   auto file = std::make_unique<MappedFile>(path);
-  auto tensors = format.parse(file->bytes(), path);
+  auto tensors = parse_checked(*file, format);
   const std::size_t shard = shards_.size();
   for (StoredTensor& stored : tensors) {
     const auto [other, is_new] = entries_.try_emplace(stored.name, Entry{shard, stored});
@@ -92,6 +105,7 @@ void MappedCheckpoint::release(const std::string& name) const {
   const auto found = entries_.find(name);
   if (found == entries_.end()) return;
   const Entry& entry = found->second;
+  shards_[entry.shard].file->check();  // before anybody computes with what was read
   const std::lock_guard lock(mutex_);
   if (!released_.insert(name).second) return;
   copies_.erase(name);

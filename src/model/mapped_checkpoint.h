@@ -1,7 +1,7 @@
 #pragma once
 // MappedCheckpoint: a checkpoint of one or several files, mapped into memory; the same for every
 // file format. Tensors are views of the files where the files hold them densely and aligned, copies
-// otherwise. Loading threads only.
+// otherwise. release() throws Error when the file changed while it was read. Loading threads only.
 
 #include <cstddef>
 #include <map>

@@ -10,9 +10,10 @@
 #include <boost/json/serialize.hpp>
 
 #include "base/error.h"
+#include "base/file_fields.h"
+#include "base/json_text.h"
 #include "model/context_length.h"
 #include "model/dtype_names.h"
-#include "model/json_fields.h"
 #include "model/rope_config.h"
 
 namespace foretoken {
@@ -81,7 +82,7 @@ bool is_inert(const boost::json::value& value, double inert) {
   return false;
 }
 
-void refuse_foreign_features(const JsonFields& fields) {
+void refuse_foreign_features(const FileFields& fields) {
   for (const ForeignFeature& feature : kForeignFeatures) {
     const boost::json::value* value = fields.find(feature.key);
     if (value == nullptr || is_inert(*value, feature.inert)) continue;
@@ -90,12 +91,12 @@ void refuse_foreign_features(const JsonFields& fields) {
                  {},
                  "\"" + std::string(feature.key) + "\": " + boost::json::serialize(*value)});
   }
-  const std::string activation = fields.text("hidden_act").value_or("silu");
+  const std::string activation = fields.string("hidden_act").value_or("silu");
   if (activation != "silu" && activation != "swish") fields.refuse("hidden_act", "silu");
 }
 
-const Family& find_family(const JsonFields& fields) {
-  const auto names = fields.texts("architectures");
+const Family& find_family(const FileFields& fields) {
+  const auto names = fields.strings("architectures");
   if (!names || names->empty()) fields.refuse_missing("architectures");
   std::string supported;
   for (const Family& family : kFamilies) {
@@ -106,7 +107,7 @@ const Family& find_family(const JsonFields& fields) {
       {"this model architecture is not supported", fields.where(), supported, names->front()});
 }
 
-void parse_sizes(const JsonFields& fields, const Family& family, ModelConfig& config) {
+void parse_sizes(const FileFields& fields, const Family& family, ModelConfig& config) {
   const IntRange width{1, 1 << 20}, count{1, 1 << 14};
   auto size = [&](std::string_view key, IntRange range) {
     return static_cast<int>(fields.required_integer(key, range));
@@ -140,14 +141,14 @@ void parse_sizes(const JsonFields& fields, const Family& family, ModelConfig& co
 }
 
 // The window of Mistral and of Qwen's upper layers; `layer_types` decides where it is given.
-void parse_windows(const JsonFields& fields, const Family& family, ModelConfig& config) {
+void parse_windows(const FileFields& fields, const Family& family, ModelConfig& config) {
   if (family.window == Family::Window::kNone) return;
   const bool is_upper = family.window == Family::Window::kUpperLayers;
-  if (is_upper && !fields.flag("use_sliding_window").value_or(false)) return;
+  if (is_upper && !fields.boolean("use_sliding_window").value_or(false)) return;
   if (fields.has_null("sliding_window")) return;
   const auto window = static_cast<int>(fields.integer("sliding_window", {1}).value_or(4096));
   const auto first = is_upper ? fields.integer("max_window_layers").value_or(28) : 0;
-  const auto types = fields.texts("layer_types");
+  const auto types = fields.strings("layer_types");
   if (types && types->size() != static_cast<std::size_t>(config.layers))
     fields.refuse("layer_types", std::to_string(config.layers) + " entries");
   for (int layer = 0; layer < config.layers; ++layer) {
@@ -157,17 +158,17 @@ void parse_windows(const JsonFields& fields, const Family& family, ModelConfig& 
   }
 }
 
-void check_layer_types(const JsonFields& fields) {
-  const auto types = fields.texts("layer_types");
+void check_layer_types(const FileFields& fields) {
+  const auto types = fields.strings("layer_types");
   if (!types) return;
   for (const std::string& type : *types)
     if (type != "full_attention" && type != "sliding_attention")
       fields.refuse("layer_types", "full_attention or sliding_attention");
 }
 
-std::optional<DType> parse_dtype(const JsonFields& fields) {
+std::optional<DType> parse_dtype(const FileFields& fields) {
   for (const char* key : {"dtype", "torch_dtype"}) {
-    const auto name = fields.text(key);
+    const auto name = fields.string(key);
     if (!name) continue;
     const auto dtype = float_dtype_named(*name);
     if (!dtype) fields.refuse(key, "bfloat16, float16 or float32");
@@ -185,24 +186,24 @@ ModelConfig ModelConfig::parse(const std::string& json, const std::string& where
     for (auto& [key, value] : read_json_object(overrides, "model config overrides"))
       object[key] = std::move(value);
   }
-  const JsonFields fields(object, where);
+  const FileFields fields(object, where);
   const Family& family = find_family(fields);
   refuse_foreign_features(fields);
   check_layer_types(fields);
 
   ModelConfig config;
   config.architecture = family.architecture;
-  config.model_type = fields.text("model_type").value_or("");
+  config.model_type = fields.string("model_type").value_or("");
   parse_sizes(fields, family, config);
   parse_rope(fields, config);
   parse_windows(fields, family, config);
   const bool attention_bias =
-      family.has_bias_flags && fields.flag("attention_bias").value_or(false);
+      family.has_bias_flags && fields.boolean("attention_bias").value_or(false);
   config.qkv_bias = family.always_qkv_bias || attention_bias;
   config.o_bias = attention_bias;
-  config.mlp_bias = family.has_bias_flags && fields.flag("mlp_bias").value_or(false);
+  config.mlp_bias = family.has_bias_flags && fields.boolean("mlp_bias").value_or(false);
   config.qk_norm = family.has_qk_norm;
-  config.tied_embeddings = fields.flag("tie_word_embeddings").value_or(false);
+  config.tied_embeddings = fields.boolean("tie_word_embeddings").value_or(false);
   config.mtp_layers =
       static_cast<int>(fields.integer("num_nextn_predict_layers", {0, 1 << 14}).value_or(0));
   config.stored_dtype = parse_dtype(fields);

@@ -4,15 +4,16 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/file_fields.h"
 
 namespace foretoken {
 namespace {
 
 using Kind = RopeScaling::Kind;
 
-Kind parse_kind(const JsonFields& rope) {
+Kind parse_kind(const FileFields& rope) {
   const std::string key = rope.find("rope_type") != nullptr ? "rope_type" : "type";
-  const std::string type = rope.text(key).value_or("default");
+  const std::string type = rope.string(key).value_or("default");
   if (type == "default") return Kind::kNone;
   if (type == "linear") return Kind::kLinear;
   if (type == "dynamic") return Kind::kDynamic;
@@ -22,12 +23,12 @@ Kind parse_kind(const JsonFields& rope) {
   rope.refuse(key, "default, linear, dynamic, llama3, yarn or longrope");
 }
 
-double positive(const JsonFields& rope, std::string_view key, double value) {
+double positive(const FileFields& rope, std::string_view key, double value) {
   if (!(value > 0.0)) rope.refuse(key, "a positive number");
   return value;
 }
 
-void parse_factor(const JsonFields& rope, RopeScaling& scaling) {
+void parse_factor(const FileFields& rope, RopeScaling& scaling) {
   scaling.factor = rope.number("factor");
   const bool is_derivable = scaling.kind == Kind::kYarn || scaling.kind == Kind::kLongRope;
   if (!scaling.factor && !is_derivable) rope.refuse_missing("factor");
@@ -35,7 +36,7 @@ void parse_factor(const JsonFields& rope, RopeScaling& scaling) {
     rope.refuse("factor", "a number from 1 to 1e6");
 }
 
-void parse_llama3(const JsonFields& rope, RopeScaling& scaling) {
+void parse_llama3(const FileFields& rope, RopeScaling& scaling) {
   scaling.low_freq_factor =
       positive(rope, "low_freq_factor", rope.required_number("low_freq_factor"));
   scaling.high_freq_factor =
@@ -44,15 +45,15 @@ void parse_llama3(const JsonFields& rope, RopeScaling& scaling) {
     rope.refuse("high_freq_factor", "a number above low_freq_factor");
 }
 
-void parse_yarn(const JsonFields& rope, RopeScaling& scaling) {
+void parse_yarn(const FileFields& rope, RopeScaling& scaling) {
   scaling.beta_fast = positive(rope, "beta_fast", rope.number("beta_fast").value_or(32.0));
   scaling.beta_slow = positive(rope, "beta_slow", rope.number("beta_slow").value_or(1.0));
   scaling.mscale = rope.number("mscale");
   scaling.mscale_all_dim = rope.number("mscale_all_dim");
-  scaling.truncate = rope.flag("truncate").value_or(true);
+  scaling.truncate = rope.boolean("truncate").value_or(true);
 }
 
-std::vector<double> parse_factors(const JsonFields& rope, std::string_view key, int head_dim) {
+std::vector<double> parse_factors(const FileFields& rope, std::string_view key, int head_dim) {
   auto factors = rope.numbers(key);
   if (!factors) rope.refuse_missing(key);
   if (factors->size() != static_cast<std::size_t>(head_dim / 2))
@@ -63,12 +64,12 @@ std::vector<double> parse_factors(const JsonFields& rope, std::string_view key, 
 
 }  // namespace
 
-void parse_rope(const JsonFields& fields, ModelConfig& config) {
+void parse_rope(const FileFields& fields, ModelConfig& config) {
   const bool is_new_style = fields.find("rope_parameters") != nullptr;
   const char* key = is_new_style ? "rope_parameters" : "rope_scaling";
   static const boost::json::object kNothing;
   const boost::json::object* object = fields.object(key);
-  const JsonFields rope(object != nullptr ? *object : kNothing,
+  const FileFields rope(object != nullptr ? *object : kNothing,
                         fields.where() + ", " + std::string(key));
   for (const char* layer_type : {"full_attention", "sliding_attention"})
     if (rope.find(layer_type) != nullptr)

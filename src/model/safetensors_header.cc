@@ -11,7 +11,8 @@
 #include <boost/json/value.hpp>
 
 #include "base/error.h"
-#include "model/json_fields.h"
+#include "base/file_fields.h"
+#include "base/json_text.h"
 
 namespace foretoken {
 namespace {
@@ -81,15 +82,15 @@ std::optional<std::string> duplicate_key(std::string_view text) {
   return std::nullopt;
 }
 
-DType parse_dtype(const JsonFields& fields) {
-  const auto name = fields.text("dtype");
+DType parse_dtype(const FileFields& fields) {
+  const auto name = fields.string("dtype");
   if (!name) fields.refuse_missing("dtype");
   for (const auto& [known, dtype] : kDTypes)
     if (*name == known) return dtype;
   fields.refuse("dtype", "F64, F32, F16, BF16, I64, I32, I16, I8, U8 or BOOL");
 }
 
-Shape parse_shape(const JsonFields& fields) {
+Shape parse_shape(const FileFields& fields) {
   const boost::json::value* value = fields.find("shape");
   if (value == nullptr) fields.refuse_missing("shape");
   if (!value->is_array()) fields.refuse("shape", "a list of sizes");
@@ -114,7 +115,7 @@ StoredTensor parse_tensor(std::string_view name, const boost::json::value& value
                           const std::string& where) {
   const std::string here = at_tensor(where, name);
   if (!value.is_object()) throw Error({"bad tensor entry", here, "an object", {}});
-  const JsonFields fields(value.get_object(), here);
+  const FileFields fields(value.get_object(), here);
   StoredTensor tensor;
   tensor.name = name;
   tensor.dtype = parse_dtype(fields);
@@ -158,7 +159,8 @@ void check_coverage(const std::vector<StoredTensor>& tensors, std::size_t data_b
 
 std::vector<StoredTensor> parse_safetensors(std::span<const std::byte> file,
                                             const std::string& where) {
-  const std::string_view text = header_text(file, where);
+  // A copy: the file may be written to while it is read, and the text is read twice.
+  const std::string text(header_text(file, where));
   const boost::json::object header = read_json_object(text, where + ", header");
   if (const auto name = duplicate_key(text))
     throw Error({"two entries of one name in the header", at_tensor(where, *name), {}, {}});

@@ -53,6 +53,11 @@ TEST(SafetensorsHeader, refuses_a_header_that_does_not_fit) {
   std::string bytes = safetensors_bytes({test_tensor("a", {2})});
   bytes.resize(40);
   EXPECT_THAT(fault_of(bytes), HasSubstr("the header does not fit"));
+  for (const int missing : {1, 8}) {  // it fits into the file, but not behind the length
+    std::string least = safetensors_bytes("{}", "");
+    least[0] = static_cast<char>(2 + missing);
+    EXPECT_THAT(fault_of(least), HasSubstr("the header does not fit")) << missing;
+  }
 }
 
 TEST(SafetensorsHeader, refuses_a_huge_header_before_reading_it) {

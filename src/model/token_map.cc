@@ -4,9 +4,8 @@
 #include <cstring>
 #include <string_view>
 
-#include <boost/json/parse.hpp>
-
 #include "base/error.h"
+#include "base/json_text.h"
 #include "model/mapped_file.h"
 #include "model/torch_file.h"
 
@@ -61,10 +60,8 @@ std::vector<std::int64_t> ids_of_torch(const MappedFile& file) {
 
 std::vector<std::int64_t> ids_of_json(const MappedFile& file) {
   const auto bytes = file.bytes();
-  boost::json::error_code fault;
   const auto value =
-      boost::json::parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, fault);
-  if (fault) throw Error({"not valid JSON", file.path(), "a list of token ids", fault.message()});
+      read_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.path());
   if (!value.is_array()) refuse(file.path(), "other JSON");
   std::vector<std::int64_t> ids;
   for (const auto& item : value.get_array()) {
@@ -81,6 +78,7 @@ std::vector<Token> read_token_map(const std::string& path, std::int64_t vocab) {
   const bool is_json =
       !file.bytes().empty() && (file.bytes()[0] == std::byte{'['} || path.ends_with(".json"));
   const auto ids = is_json ? ids_of_json(file) : ids_of_torch(file);
+  file.check();
   if (ids.empty()) refuse(path, "an empty one");
   std::vector<bool> is_seen(static_cast<std::size_t>(vocab), false);
   std::vector<Token> tokens;

@@ -70,6 +70,14 @@ std::unique_ptr<PackedLinear> WeightReader::linear(const std::vector<MatrixPart>
   return packed;
 }
 
+Tensor WeightReader::rows(const MatrixPart& part, std::int64_t width) {
+  const std::string name = part.name + ".weight";
+  const Tensor made = ops_.keep_rows(take(name, {part.rows, width}), dtype_);
+  packed_bytes_ += made.bytes();
+  source_.release(name);
+  return made;
+}
+
 Tensor WeightReader::vector(const std::string& name, std::int64_t width) {
   const Tensor stored = take(name, {width});
   const Tensor made = ops_.alloc(DType::kF32, {width});

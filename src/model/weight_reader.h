@@ -31,6 +31,9 @@ class WeightReader {
   std::unique_ptr<PackedLinear> linear(const std::vector<MatrixPart>& parts, std::int64_t in_width,
                                        Bias bias);
 
+  // A matrix [rows, width] that is looked up by row and never multiplied with.
+  Tensor rows(const MatrixPart& part, std::int64_t width);
+
   // A vector, float32 [width] in backend memory, rounded to the serving dtype.
   Tensor vector(const std::string& name, std::int64_t width);
 

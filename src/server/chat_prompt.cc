@@ -66,6 +66,16 @@ void check_messages(Fields& fields) {
   }
 }
 
+void check_function(const json::object& object, Fields& tool) {
+  Fields function(object, tool.path() + ".function", tool.fault());
+  function.require("name");
+  if (const auto name = function.string("name"); name && name->empty())
+    function.refuse_field("name", "String should have at least 1 character");
+  function.string("description");
+  function.boolean("strict");
+  function.object("parameters");
+}
+
 void check_tools(Fields& fields) {
   const json::array* tools = fields.array("tools");
   if (tools == nullptr) return;
@@ -75,6 +85,11 @@ void check_tools(Fields& fields) {
     if (!item.is_object())
       return fields.refuse(
           fmt::format("{}: Input should be a valid dictionary (found {})", path, json_kind(item)));
+    Fields tool(item.get_object(), path, fields.fault());
+    if (const auto type = tool.string("type"); type && *type != "function")
+      tool.refuse_field("type", fmt::format("Input should be 'function' (found '{}')", *type));
+    tool.require("function");
+    if (const json::object* function = tool.object("function")) check_function(*function, tool);
   }
 }
 
@@ -118,13 +133,19 @@ Result<std::string> render_chat(const ServerContext& context, Fields& fields) {
     return Refusal{"this model has no chat template: start the server with --chat-template"};
 
   const json::object& body = fields.all();
+  const bool shows_tools =
+      with_tools && fields.has("tools") && !body.at("tools").get_array().empty();
+  if (shows_tools && !context.chat_template->reads_tools())
+    return Refusal{
+        "tools are not supported: this model's chat template shows them nowhere, so the model "
+        "would "
+        "not know of them"};
   const bool continues = wants_continuation.value_or(false) && ends_with_assistant(body);
   if (continues && wants_opening.value_or(false))
     return Refusal{"Cannot set both `continue_final_message` and `add_generation_prompt` to True."};
   json::object request;
   request["messages"] = body.at("messages");
-  if (with_tools && fields.has("tools") && !body.at("tools").get_array().empty())
-    request["tools"] = body.at("tools");
+  if (shows_tools) request["tools"] = body.at("tools");
   if (fields.has("documents")) request["documents"] = body.at("documents");
   request["add_generation_prompt"] = wants_opening.value_or(!continues);
   request["continue_final_message"] = continues;

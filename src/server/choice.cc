@@ -13,10 +13,11 @@ ChoiceEnd abort_end(std::string message, int status) {
 
 }  // namespace
 
-Choice::Choice(const Tokenizer* tokenizer, TextStream::Options options)
-    : keep_stop_(options.trim == StopTrim::kKeep), tokenizer_(tokenizer) {
-  // The matcher ignores empty strings but counts them, so indices agree.
-  stops_ = options.stops;
+Choice::Choice(const Tokenizer* tokenizer, const TextStream::Options& options)
+    : stops_(options.stops),
+      keep_stop_(options.trim == StopTrim::kKeep),
+      keep_special_(options.special == SpecialText::kKeep),
+      tokenizer_(tokenizer) {
   if (tokenizer != nullptr) stream_.emplace(*tokenizer, options);
 }
 
@@ -41,7 +42,7 @@ void Choice::push(SampledToken token, bool is_stop) {
   if (!stream_) return;
   if (is_stop && !keep_stop_) return;  // the stop token counts, but is not shown
   const Token id = tokens_.back().token;
-  decoded_bytes_ += tokenizer_->piece(id).size();
+  if (keep_special_ || !tokenizer_->is_special(id)) decoded_bytes_ += tokenizer_->piece(id).size();
   const StopScan scan = stream_->push(id);
   text_ += scan.text;
   if (scan.stop) stop_at(scan);
@@ -50,7 +51,7 @@ void Choice::push(SampledToken token, bool is_stop) {
 void Choice::stop_at(const StopScan& scan) {
   end_ = ChoiceEnd{.kind = ChoiceEnd::Kind::kStop,
                    .matched_token = {},
-                   .matched_text = stops_[static_cast<std::size_t>(*scan.stop)],
+                   .matched_text = stops_->text(*scan.stop),
                    .message = {}};
 }
 
@@ -71,8 +72,7 @@ void Choice::finish(const Finish& finish) {
       end_ = ChoiceEnd{};
       return;
     case FinishReason::kCancelled:
-      end_ = abort_end(
-          finish.message.empty() ? "Abort in waiting queue or running batch" : finish.message, 0);
+      end_ = abort_end(finish.message.empty() ? "Aborted" : finish.message, 0);
       return;
     case FinishReason::kDeadline:
       end_ = abort_end(finish.message.empty() ? "the request's time is over" : finish.message, 503);

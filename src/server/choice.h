@@ -6,6 +6,7 @@
 // string) appears nowhere: not in text, tokens, logprobs or counts.
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,7 +28,7 @@ struct ChoiceEnd {
 class Choice {
  public:
   // tokenizer null: ids only, no text and no stop strings.
-  Choice(const Tokenizer* tokenizer, TextStream::Options options);
+  Choice(const Tokenizer* tokenizer, const TextStream::Options& options);
 
   // Takes in what the engine pushed. Nothing after the end has an effect.
   void absorb(TokenDelta delta);
@@ -37,7 +38,7 @@ class Choice {
 
   const std::string& text() const { return text_; }
   const std::vector<SampledToken>& tokens() const { return tokens_; }
-  // Bytes of decoded text before each token (of text that may still be held back).
+  // Bytes of shown text before each token (of text that may still be held back).
   const std::vector<std::size_t>& text_begin() const { return text_begin_; }
   const std::vector<SampledToken>& prompt_scores() const { return prompt_scores_; }
 
@@ -49,8 +50,9 @@ class Choice {
   void finish(const Finish& finish);
   void stop_at(const StopScan& scan);
 
-  std::vector<std::string> stops_;
+  std::shared_ptr<const StopStrings> stops_;
   bool keep_stop_;
+  bool keep_special_;
   std::optional<TextStream> stream_;
   std::string text_;
   std::size_t decoded_bytes_ = 0;

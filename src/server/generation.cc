@@ -2,15 +2,20 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <utility>
 
-#include "server/json_writer.h"
+#include "base/rng.h"
 #include "server/request_log.h"
 
 namespace foretoken {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// Prompt tokens that are submitted in one turn of the strand, a request counting for some at least:
+// the engine looks at all of them, and the thread has other connections to serve.
+constexpr std::size_t kTokensPerTurn = 1 << 18, kTokensOfRequest = 1 << 10;
 
 // Unsent bytes above which a stream takes no more tokens from the engine.
 constexpr std::size_t kMaxBacklog = 256 << 10;
@@ -27,14 +32,14 @@ class Generation : public std::enable_shared_from_this<Generation> {
         format_(std::move(plan.format)),
         stream_(plan.stream),
         errors_(plan.errors),
-        stream_interval_(static_cast<std::size_t>(std::max(1, plan.stream_interval))),
-        plans_(std::move(plan.choices)) {}
+        stream_interval_(static_cast<std::size_t>(std::max(1, plan.stream_interval))) {}
 
-  ~Generation() {
-    for (const auto& id : claimed_) running_ids_->release(id);
-  }
+  ~Generation() { release_ids(); }
 
+  // Before start(), on any thread: all that takes time. Refusal: an id is in use.
+  std::optional<Refusal> prepare(std::vector<ChoicePlan> plans);
   void start();
+  void refuse(const Refusal& refusal);
 
  private:
   struct Timing {
@@ -43,12 +48,13 @@ class Generation : public std::enable_shared_from_this<Generation> {
     bool done = false;
   };
 
-  bool submit_all();
-  void refuse(const Refusal& refusal);
+  void submit_some();
+  void release_ids();
   void wake();
   void pump();
   void take(std::size_t i);
   void on_end(std::size_t i);
+  void account(std::size_t i, bool aborted);
   bool is_due(const RunningChoice& choice) const;
   void show_progress();
   void answer();
@@ -61,11 +67,12 @@ class Generation : public std::enable_shared_from_this<Generation> {
   bool stream_;
   ErrorStyle errors_;
   std::size_t stream_interval_;
-  std::vector<ChoicePlan> plans_;
+  std::vector<Request> requests_;  // beside choices_, until they are submitted
+  std::size_t submitted_ = 0;      // of them
   std::shared_ptr<RunningIds> running_ids_ = context_.running_ids;
   std::vector<std::string> claimed_;
 
-  Clock::time_point arrived_ = Clock::now();
+  const Clock::time_point arrived_ = exchange_->request().arrived;
   std::vector<RunningChoice> choices_;
   std::vector<Timing> timings_;  // beside choices_
   std::size_t running_ = 0;
@@ -78,46 +85,77 @@ void Generation::start() {
   if (context_.draining) return refuse({"the server is shutting down", 503});
   exchange_->on_closed([self = shared_from_this()] { self->on_closed(); });
   exchange_->on_drained([self = shared_from_this()] { self->pump(); });
-  if (!submit_all())
-    for (const auto& timing : timings_) timing.stream->cancel();
+  running_ = choices_.size();
+  submit_some();
 }
 
-bool Generation::submit_all() {
-  for (const ChoicePlan& plan : plans_) {
-    if (!running_ids_->claim(plan.request.id)) {
-      refuse({"Duplicate request ID detected: " + plan.request.id, 400});
-      return false;
-    }
+// Whose texts may inform the drafts of this request: those with its cache salt, else with its key.
+std::uint64_t draft_scope(const Request& request, const HttpRequest& http) {
+  if (request.cache_salt != 0) return request.cache_salt;
+  const std::string_view key = http.header("authorization");
+  return key.empty() ? 0 : mix_seed(std::hash<std::string_view>()(key), 1);
+}
+
+std::optional<Refusal> Generation::prepare(std::vector<ChoicePlan> plans) {
+  for (const ChoicePlan& plan : plans) {
+    if (!running_ids_->claim(plan.request.id))
+      return Refusal{"Duplicate request ID detected: " + plan.request.id, 400};
     claimed_.push_back(plan.request.id);
   }
-  choices_.reserve(plans_.size());
-  for (ChoicePlan& plan : plans_) {
-    Request request = plan.request;
+  choices_.reserve(plans.size());
+  for (ChoicePlan& plan : plans) {
+    choices_.emplace_back(plan, context_.tokenizer);
+    choices_.back().index = static_cast<int>(choices_.size()) - 1;
+    Request& request = requests_.emplace_back(std::move(plan.request));
+    request.draft_scope = draft_scope(request, exchange_->request());
     request.stream = std::make_shared<TokenStream>([weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->wake();
     });
     timings_.push_back({request.stream, {}, false});
-    choices_.emplace_back(std::move(plan), context_.tokenizer);
-    choices_.back().index = static_cast<int>(choices_.size()) - 1;
-    ++running_;
     log_received(context_.config, exchange_->request(), request);
+  }
+  return std::nullopt;
+}
+
+void Generation::submit_some() {
+  std::size_t tokens = 0;
+  while (submitted_ < requests_.size() && tokens < kTokensPerTurn) {
+    if (over_) return;  // the client has gone
+    Request& request = requests_[submitted_++];
+    tokens += request.prompt.size() + kTokensOfRequest;
     if (const auto refusal = context_.engine.submit(std::move(request))) {
-      refuse(*refusal);
-      return false;
+      for (const auto& timing : timings_) timing.stream->cancel();
+      return refuse(*refusal);
     }
   }
-  plans_.clear();
-  return true;
+  if (submitted_ == requests_.size()) {
+    requests_ = {};
+    submitted_ = 0;
+  } else {
+    exchange_->post([self = shared_from_this()] { self->submit_some(); });
+  }
+}
+
+void Generation::release_ids() {
+  for (const auto& id : claimed_) running_ids_->release(id);
+  claimed_.clear();
 }
 
 void Generation::refuse(const Refusal& refusal) {
   over_ = true;
+  release_ids();
   exchange_->reply(error_reply(errors_, refusal));
 }
 
 // On the engine's thread.
 void Generation::wake() {
-  if (!awake_.exchange(true)) exchange_->post([self = shared_from_this()] { self->pump(); });
+  if (awake_.exchange(true)) return;
+  try {
+    exchange_->post([self = shared_from_this()] { self->pump(); });
+  } catch (...) {  // no memory: the engine will try again
+    awake_ = false;
+    throw;
+  }
 }
 
 void Generation::pump() {
@@ -153,14 +191,20 @@ void Generation::on_end(std::size_t i) {
   timings_[i].done = true;
   timings_[i].stream->cancel();  // the engine may not know of a stop string yet
   --running_;
+  account(i, running.choice.end()->kind == ChoiceEnd::Kind::kAbort);
+}
+
+// Once per choice, however it ended.
+void Generation::account(std::size_t i, bool aborted) {
+  RunningChoice& running = choices_[i];
+  const bool counts_prompt = running.first_of_prompt;
   running.seconds = seconds_between(arrived_, Clock::now());
   context_.metrics.observe_finished(
-      {.prompt_tokens =
-           running.first_of_prompt ? static_cast<std::int64_t>(running.prompt.size()) : 0,
-       .cached_tokens = running.first_of_prompt ? running.choice.counters().cached_tokens : 0,
+      {.prompt_tokens = counts_prompt ? running.prompt_tokens : 0,
+       .cached_tokens = counts_prompt ? running.choice.counters().cached_tokens : 0,
        .completion_tokens = static_cast<std::int64_t>(running.choice.tokens().size()),
        .e2e_seconds = running.seconds,
-       .aborted = running.choice.end()->kind == ChoiceEnd::Kind::kAbort});
+       .aborted = aborted});
   log_finished(context_.config, running);
 }
 
@@ -200,9 +244,11 @@ const RunningChoice* Generation::common_failure() const {
 
 void Generation::answer() {
   over_ = true;
+  release_ids();  // before the client sees the end, and may ask again under the same id
   if (const auto* failed = common_failure(); failed != nullptr && !stream_open_) {
     const auto& end = *failed->choice.end();
-    return exchange_->reply(error_reply(errors_, {end.message, end.status}));
+    // SGLang raises what its scheduler ended as an HTTP error, which has this shape on all routes.
+    return exchange_->reply(error_reply(ErrorStyle::kOpenAi, {end.message, end.status}));
   }
   if (!stream_) return exchange_->reply(format_->whole(choices_));
   std::string ending;
@@ -214,60 +260,23 @@ void Generation::answer() {
 
 void Generation::on_closed() {
   over_ = true;
+  release_ids();
   for (std::size_t i = 0; i < choices_.size(); ++i) {
     if (timings_[i].done) continue;
     timings_[i].stream->cancel();
-    context_.metrics.observe_finished(
-        {.completion_tokens = static_cast<std::int64_t>(choices_[i].choice.tokens().size()),
-         .e2e_seconds = seconds_between(arrived_, Clock::now()),
-         .aborted = true});
-    log_finished(context_.config, choices_[i]);
-  }
-}
-
-std::string_view error_type(int status) {
-  switch (status) {
-    case 400:
-    case 413:
-      return "BadRequestError";
-    case 404:
-      return "NotFoundError";
-    case 429:
-      return "RateLimitError";
-    case 503:
-      return "ServiceUnavailableError";
-    default:
-      return "InternalServerError";
+    account(i, true);
   }
 }
 
 }  // namespace
 
-RunningChoice::RunningChoice(ChoicePlan&& plan, const Tokenizer* tokenizer)
-    : id(std::move(plan.request.id)),
+RunningChoice::RunningChoice(const ChoicePlan& plan, const Tokenizer* tokenizer)
+    : id(plan.request.id),
       prompt_index(plan.prompt_index),
       first_of_prompt(plan.first_of_prompt),
-      prompt(std::move(plan.request.prompt)),
-      sampling(std::move(plan.request.sampling)),
-      choice(tokenizer, std::move(plan.text)) {}
-
-std::string error_json(ErrorStyle style, const Refusal& refusal) {
-  JsonWriter json;
-  json.begin_object();
-  if (style == ErrorStyle::kNative) {
-    json.key("error").begin_object().field("message", refusal.message).end_object();
-  } else {
-    json.field("object", "error").field("message", refusal.message);
-    json.field("type", error_type(refusal.status)).field_null("param");
-    json.field("code", refusal.status);
-  }
-  json.end_object();
-  return json.take();
-}
-
-HttpReply error_reply(ErrorStyle style, const Refusal& refusal) {
-  return {.status = refusal.status, .body = error_json(style, refusal)};
-}
+      prompt_tokens(static_cast<std::int64_t>(plan.request.prompt.size())),
+      sampling(plan.request.sampling),
+      choice(tokenizer, plan.text) {}
 
 void append_event(std::string& out, std::string_view json) {
   out += "data: ";
@@ -278,7 +287,10 @@ void append_event(std::string& out, std::string_view json) {
 void start_generation(ServerContext& context, std::shared_ptr<Exchange> exchange,
                       GenerationPlan plan) {
   Exchange& on = *exchange;
+  auto choices = std::move(plan.choices);
   auto generation = std::make_shared<Generation>(context, std::move(exchange), std::move(plan));
+  if (const auto refusal = generation->prepare(std::move(choices)))
+    return generation->refuse(*refusal);
   on.post([generation] { generation->start(); });
 }
 

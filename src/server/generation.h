@@ -1,9 +1,10 @@
 #pragma once
 // Generation: one HTTP request's choices from submission to the last byte. Submits to the engine,
 // takes tokens as they come, lets an AnswerFormat word them, sends. Not a format and not text
-// rules. Runs on the exchange's strand; the engine only wakes it. A client that reads slowly makes
-// it take tokens later and in bigger pieces, never block or buffer without bound; one that leaves
-// cancels its choices.
+// rules. Prepared by the worker that read the body, then on the exchange's strand; the engine only
+// wakes it. Its request's id is free again before the client sees the end of the answer. A client
+// that reads slowly makes it take tokens later and in bigger pieces, never block or buffer without
+// bound; one that leaves cancels its choices.
 
 #include <chrono>
 #include <cstdint>
@@ -13,14 +14,11 @@
 
 #include "engine/request.h"
 #include "server/choice.h"
-#include "server/http_message.h"
+#include "server/error_reply.h"
+#include "server/http/message.h"
 #include "server/server_context.h"
 
 namespace foretoken {
-
-enum class ErrorStyle { kOpenAi, kNative };
-HttpReply error_reply(ErrorStyle style, const Refusal& refusal);
-std::string error_json(ErrorStyle style, const Refusal& refusal);
 
 // What to generate for one choice.
 struct ChoicePlan {
@@ -32,13 +30,13 @@ struct ChoicePlan {
 
 // A choice at work, as formats see it.
 struct RunningChoice {
-  RunningChoice(ChoicePlan&& choice_plan, const Tokenizer* tokenizer);
+  RunningChoice(const ChoicePlan& choice_plan, const Tokenizer* tokenizer);
 
   int index = 0;  // in the answer
   std::string id;
   int prompt_index = 0;
   bool first_of_prompt = true;
-  std::vector<Token> prompt;
+  std::int64_t prompt_tokens = 0;
   SamplingParams sampling;
   Choice choice;
   std::size_t shown_text = 0;    // bytes of choice.text() in events so far
@@ -64,12 +62,15 @@ class AnswerFormat {
 struct GenerationPlan {
   std::vector<ChoicePlan> choices;
   bool stream = false;
+  bool is_cumulative = false;  // every event of a choice repeats all of its answer so far
+  double held_bytes = 0;       // what the choices may come to hold, see answer_limit.h
   ErrorStyle errors = ErrorStyle::kOpenAi;
   int stream_interval = 1;  // tokens per event at least
   std::unique_ptr<AnswerFormat> format;
 };
 
-// Starts answering `exchange`. From any thread.
+// Starts answering `exchange`. From any thread, best a worker: what takes time is done here; before
+// the handler returns, because the request's head is read.
 void start_generation(ServerContext& context, std::shared_ptr<Exchange> exchange,
                       GenerationPlan plan);
 

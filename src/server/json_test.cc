@@ -38,7 +38,7 @@ TEST(JsonWriterTest, numbers_are_short_and_exact) {
   EXPECT_EQ(infinite.take(), "null");
 }
 
-TEST(JsonFieldsTest, bodies_that_are_no_objects_are_refused) {
+TEST(FieldsTest, bodies_that_are_no_objects_are_refused) {
   EXPECT_EQ(parse_json_object(" \n").refusal().message,
             "the request body is empty: expected a JSON object");
   EXPECT_EQ(parse_json_object("[]").refusal().message,
@@ -49,7 +49,7 @@ TEST(JsonFieldsTest, bodies_that_are_no_objects_are_refused) {
   EXPECT_TRUE(parse_json_object("{\"a\":" + std::string(60, '[') + std::string(60, ']') + "}"));
 }
 
-TEST(JsonFieldsTest, readers_check_types_and_record_the_first_fault) {
+TEST(FieldsTest, readers_check_types_and_record_the_first_fault) {
   const auto object = *parse_json_object(
       R"({"i":3.0,"f":2,"b":1,"s":"x","l":["a"],"t":[1,2],"n":null,"big":18446744073709551615})");
   std::optional<Refusal> fault;
@@ -70,7 +70,21 @@ TEST(JsonFieldsTest, readers_check_types_and_record_the_first_fault) {
   EXPECT_EQ(fault->message, "body.s: Input should be a valid integer (found string)");
 }
 
-TEST(JsonFieldsTest, unsupported_fields_are_refused_unless_empty) {
+TEST(FieldsTest, zero_is_false_and_the_first_refusal_stays) {
+  const auto object = *parse_json_object(R"({"zero":0,"one":1,"two":2})");
+  std::optional<Refusal> fault;
+  Fields fields(object, "body", fault);
+  EXPECT_EQ(fields.boolean("zero"), false);
+  EXPECT_EQ(fields.boolean("one"), true);
+  EXPECT_TRUE(fields.ok());
+  fields.refuse("first", 413);
+  fields.refuse("second");
+  fields.boolean("two");
+  EXPECT_EQ(fault->message, "first");
+  EXPECT_EQ(fault->status, 413);
+}
+
+TEST(FieldsTest, unsupported_fields_are_refused_unless_empty) {
   const auto object = *parse_json_object(R"({"a":null,"b":[],"c":false,"d":0,"e":"","f":{"x":1}})");
   std::optional<Refusal> fault;
   Fields fields(object, "body", fault);
@@ -80,7 +94,7 @@ TEST(JsonFieldsTest, unsupported_fields_are_refused_unless_empty) {
   EXPECT_EQ(fault->message, "f is not supported: reason");
 }
 
-TEST(JsonFieldsTest, floats_are_shown_as_python_shows_them) {
+TEST(FieldsTest, floats_are_shown_as_python_shows_them) {
   EXPECT_EQ(python_float(2.0), "2.0");
   EXPECT_EQ(python_float(-0.5), "-0.5");
   EXPECT_EQ(python_float(1e22), "1e+22");

@@ -1,6 +1,8 @@
 #include "server/metrics.h"
 
-#include <map>
+#include <array>
+#include <iterator>
+#include <string_view>
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
@@ -8,10 +10,13 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include "server/engine_metrics.h"
+
 namespace foretoken {
 namespace {
 
 using prometheus::Counter;
+using prometheus::Family;
 using prometheus::Gauge;
 using prometheus::Histogram;
 using Buckets = Histogram::BucketBoundaries;
@@ -27,60 +32,39 @@ const Buckets kTokens = {100,   300,   500,   700,   1000,  1500,  2000,  3000,
                          4000,  5000,  6000,  7000,  8000,  9000,  10000, 12000,
                          15000, 20000, 22000, 25000, 30000, 35000, 40000, 66000};
 
-double share(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
+// Threads of the engine and of the pool that computes for it.
+constexpr std::array<std::string_view, 2> kEngineThreads = {"engine", "compute"};
+
+MetricLabels http_labels(std::string_view endpoint, std::string_view method) {
+  return {{"endpoint", std::string(endpoint)}, {"method", std::string(method)}};
+}
 
 }  // namespace
 
 struct Metrics::State {
-  explicit State(const std::string& model_name)
-      : labels{{"model_name", model_name},
+  explicit State(const ServerConfig& server_config)
+      : config(server_config),
+        labels{{"model_name", config.served_model_name},
                {"engine_type", "unified"},
                {"tp_rank", "0"},
                {"pp_rank", "0"},
                {"dp_rank", "0"}} {}
 
-  Gauge& gauge(const std::string& name, const std::string& help) {
-    return prometheus::BuildGauge()
-        .Name("sglang:" + name)
-        .Help(help)
-        .Register(registry)
-        .Add(labels);
+  template <typename Metric>
+  Family<Metric>& family(prometheus::detail::Builder<Metric> builder, const std::string& name,
+                         const std::string& help) {
+    return builder.Name("sglang:" + name).Help(help).Register(registry);
   }
   Counter& counter(const std::string& name, const std::string& help) {
-    return prometheus::BuildCounter()
-        .Name("sglang:" + name)
-        .Help(help)
-        .Register(registry)
-        .Add(labels);
+    return family(prometheus::BuildCounter(), name, help).Add(labels);
   }
   Histogram& histogram(const std::string& name, const std::string& help, const Buckets& buckets) {
-    return prometheus::BuildHistogram()
-        .Name("sglang:" + name)
-        .Help(help)
-        .Register(registry)
-        .Add(labels, buckets);
+    return family(prometheus::BuildHistogram(), name, help).Add(labels, buckets);
   }
 
-  std::map<std::string, std::string> labels;
+  const ServerConfig& config;
+  const MetricLabels labels;
   prometheus::Registry registry;
-
-  Gauge& running = gauge("num_running_reqs", "The number of running requests.");
-  Gauge& queued = gauge("num_queue_reqs", "The number of requests in the waiting queue.");
-  Gauge& grammar_queued =
-      gauge("num_grammar_queue_reqs", "The number of requests that wait for a grammar.");
-  Gauge& used = gauge("num_used_tokens", "The number of used tokens.");
-  Gauge& usage = gauge("token_usage", "The token usage.");
-  Gauge& capacity = gauge("max_total_num_tokens", "The number of tokens the KV cache can hold.");
-  Gauge& utilization = gauge("utilization", "The share of the KV capacity in use or cached.");
-  Gauge& throughput = gauge("gen_throughput", "The generation throughput (token/s).");
-  Gauge& hit_rate = gauge("cache_hit_rate", "The prefix cache hit rate.");
-  Gauge& retracted = gauge("num_retracted_reqs", "The number of retracted requests.");
-  Gauge& accept_length = gauge("spec_accept_length",
-                               "Tokens that a verification yields on average, the bonus included.");
-  Gauge& accept_rate = gauge("spec_accept_rate", "Accepted drafts as a share of proposed ones.");
-  Gauge& draft_steps = gauge("spec_num_steps", "Levels of the draft trees.");
-  Gauge& draft_nodes =
-      gauge("spec_num_draft_tokens", "Nodes of a draft tree, the last token of the text included.");
 
   Counter& prompt_tokens = counter("prompt_tokens_total", "Number of prefill tokens processed.");
   Counter& generation_tokens =
@@ -88,8 +72,6 @@ struct Metrics::State {
   Counter& cached_tokens = counter("cached_tokens_total", "Number of cached prompt tokens.");
   Counter& requests = counter("num_requests_total", "Number of requests processed.");
   Counter& aborted = counter("num_aborted_requests_total", "Number of requests aborted.");
-  Counter& verify_calls =
-      counter("spec_verify_calls_total", "Number of verifications, one per sequence and step.");
 
   Histogram& first_token =
       histogram("time_to_first_token_seconds", "Histogram of time to first token in seconds.",
@@ -103,13 +85,17 @@ struct Metrics::State {
       histogram("prompt_tokens_histogram", "Histogram of prompt token length.", kTokens);
   Histogram& generation_lengths =
       histogram("generation_tokens_histogram", "Histogram of generation token length.", kTokens);
+
+  Family<Counter>& http_requests = family(prometheus::BuildCounter(), "http_requests_total",
+                                          "Total number of HTTP requests by endpoint and method");
+  Family<Counter>& http_responses =
+      family(prometheus::BuildCounter(), "http_responses_total",
+             "Total number of HTTP responses by endpoint and status code");
+  Family<Gauge>& http_active = family(prometheus::BuildGauge(), "http_requests_active",
+                                      "Number of currently active HTTP requests");
 };
 
-Metrics::Metrics(const ServerConfig& config)
-    : state_(std::make_unique<State>(config.served_model_name)) {
-  state_->draft_steps.Set(config.draft_steps);
-  state_->draft_nodes.Set(config.draft_nodes);
-}
+Metrics::Metrics(const ServerConfig& config) : state_(std::make_unique<State>(config)) {}
 
 Metrics::~Metrics() = default;
 
@@ -132,24 +118,29 @@ void Metrics::observe_finished(const FinishedChoice& choice) {
   s.generation_lengths.Observe(static_cast<double>(choice.completion_tokens));
 }
 
-std::string Metrics::page(const EngineStats& stats) {
-  State& s = *state_;
-  s.running.Set(stats.running);
-  s.queued.Set(stats.queued);
-  s.grammar_queued.Set(0);
-  s.used.Set(stats.used_tokens);
-  s.usage.Set(share(stats.used_tokens, stats.total_tokens));
-  s.capacity.Set(stats.total_tokens);
-  s.utilization.Set(share(stats.used_tokens + stats.cached_tokens, stats.total_tokens));
-  s.throughput.Set(stats.gen_throughput);
-  s.hit_rate.Set(stats.cache_hit_rate);
-  s.retracted.Set(static_cast<double>(stats.retractions));
-  const auto verified = static_cast<double>(stats.verify_steps);
-  const auto accepted = static_cast<double>(stats.accepted_drafts);
-  s.accept_length.Set(stats.proposed_drafts > 0 ? share(accepted + verified, verified) : 0.0);
-  s.accept_rate.Set(share(accepted, static_cast<double>(stats.proposed_drafts)));
-  s.verify_calls.Increment(verified - s.verify_calls.Value());
-  return prometheus::TextSerializer().Serialize(s.registry.Collect());
+void Metrics::observe_request_began(std::string_view endpoint, std::string_view method) {
+  const MetricLabels labels = http_labels(endpoint, method);
+  state_->http_requests.Add(labels).Increment();
+  state_->http_active.Add(labels).Increment();
+}
+
+void Metrics::observe_response(std::string_view endpoint, std::string_view method, int status) {
+  MetricLabels labels = http_labels(endpoint, method);
+  labels.emplace("status_code", std::to_string(status));
+  state_->http_responses.Add(labels).Increment();
+}
+
+void Metrics::observe_request_ended(std::string_view endpoint, std::string_view method) {
+  state_->http_active.Add(http_labels(endpoint, method)).Decrement();
+}
+
+std::string Metrics::page(const EngineStats& stats) const {
+  auto families =
+      engine_families(state_->config, stats, cpu_seconds(kEngineThreads), state_->labels);
+  auto fed = state_->registry.Collect();
+  families.insert(families.end(), std::make_move_iterator(fed.begin()),
+                  std::make_move_iterator(fed.end()));
+  return prometheus::TextSerializer().Serialize(families);
 }
 
 }  // namespace foretoken

@@ -1,10 +1,12 @@
 #pragma once
-// Metrics: the Prometheus page of /metrics under SGLang's names. Counters and histograms are fed as
-// requests go by; gauges are read from the engine when somebody asks. Thread-safe.
+// Metrics: the Prometheus page of /metrics under SGLang's names. Counters and histograms of
+// requests are fed as these go by; what the engine counts and what is fixed since the start comes
+// from engine_metrics.h when somebody asks. Thread-safe.
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "engine/engine_port.h"
 #include "server/server_config.h"
@@ -22,7 +24,7 @@ struct FinishedChoice {
 
 class Metrics {
  public:
-  explicit Metrics(const ServerConfig& config);
+  explicit Metrics(const ServerConfig& config);  // read when a page is made, so it outlives this
   ~Metrics();
 
   void observe_first_token(double seconds);
@@ -30,8 +32,13 @@ class Metrics {
   void observe_tokens(std::int64_t tokens, double seconds);
   void observe_finished(const FinishedChoice& choice);
 
+  // HTTP requests. Endpoints and methods become labels, so callers pass names out of small sets.
+  void observe_request_began(std::string_view endpoint, std::string_view method);
+  void observe_response(std::string_view endpoint, std::string_view method, int status);
+  void observe_request_ended(std::string_view endpoint, std::string_view method);
+
   // The text exposition format.
-  std::string page(const EngineStats& stats);
+  std::string page(const EngineStats& stats) const;
 
  private:
   struct State;

@@ -25,6 +25,7 @@ struct PromptPlan {
   int top_logprobs = -1;                               // -1: no logprobs
   std::int64_t logprob_start = -1;
   std::vector<Token> logprob_tokens;
+  std::size_t echoed_bytes = 0;  // text of the prompt that each choice repeats
   std::uint64_t cache_salt = 0;
   std::optional<std::chrono::steady_clock::time_point> deadline;
 };
@@ -32,9 +33,18 @@ struct PromptPlan {
 // Appends the choices of one prompt.
 std::optional<Refusal> add_prompt(ServerContext& context, PromptPlan prompt, GenerationPlan& plan);
 
-// Encodes text of a request; Refusal when the server runs without a tokenizer.
+// Encodes text. Refused: a server without a tokenizer; more text than is tokenized at once.
+Result<std::vector<Token>> encode_text(const ServerContext& context, std::string_view text,
+                                       AddSpecial special);
+
+// Encodes the text of a prompt. Refused besides: text that cannot fit into the context, told from
+// its bytes before the work of encoding it; with --allow-auto-truncate it is cut instead.
 Result<std::vector<Token>> encode_prompt(const ServerContext& context, std::string_view text,
                                          AddSpecial special);
+
+// Refuses a `rid` that is no name: over-long, or with control characters, which could forge lines
+// of a log.
+void check_request_id(Fields& fields, std::string_view id);
 
 // Fields of every generating body: `extra_key` and `cache_salt` (separate prefix caches),
 // `timeout_seconds` (an extension of ours: the request fails when it takes longer).
@@ -42,7 +52,10 @@ std::uint64_t read_cache_salt(Fields& fields);
 std::optional<std::chrono::steady_clock::time_point> read_deadline(Fields& fields,
                                                                    const ServerConfig& config);
 
-// Checks a number of alternatives asked for: in [0, kMaxTopLogprobs].
-int read_top_logprobs(Fields& fields, std::string_view name);
+// Reads a number of alternatives asked for: in [0, most].
+int read_top_logprobs(Fields& fields, std::string_view name, std::int64_t most);
+
+// Refuses lists of prompts that are longer than a request may be, before they are read.
+std::optional<Refusal> check_batch_size(std::size_t prompts);
 
 }  // namespace foretoken

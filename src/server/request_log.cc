@@ -13,8 +13,9 @@ namespace {
 
 constexpr std::size_t kShownTokens = 256;
 constexpr std::size_t kShownBytes = 2048;
+constexpr std::size_t kShownRefusal = 512;
 
-std::string shown_ids(const std::vector<Token>& tokens, bool all) {
+std::string shown_ids(const SharedTokens& tokens, bool all) {
   const std::size_t count = all ? tokens.size() : std::min(tokens.size(), kShownTokens);
   std::string text = fmt::format("[{}", fmt::join(tokens.begin(), tokens.begin() + count, ", "));
   return text + (count < tokens.size() ? ", ...]" : "]");
@@ -64,11 +65,19 @@ void log_finished(const ServerConfig& config, const RunningChoice& choice) {
   std::string line = fmt::format(
       "Finish: rid={}, finish_reason={}, prompt_tokens={}, completion_tokens={}, "
       "cached_tokens={}, e2e_latency={:.3f}",
-      choice.id, end_name(choice.choice.end()), choice.prompt.size(), choice.choice.tokens().size(),
+      choice.id, end_name(choice.choice.end()), choice.prompt_tokens, choice.choice.tokens().size(),
       choice.choice.counters().cached_tokens, choice.seconds);
   const int level = config.log_requests_level;
   if (level >= 2) line += ", text=" + shown_text(choice.choice.text(), level >= 3);
   log_info("{}", line);
+}
+
+void log_refused(const ServerConfig& config, const RequestLine& line, int status,
+                 std::string_view body) {
+  if (!config.log_requests) return;
+  log_info("Refuse: status={}, method={}, path={}, client={}, answer={}", status, line.method,
+           std::string_view(line.path).substr(0, kShownRefusal), line.client,
+           body.substr(0, kShownRefusal));
 }
 
 }  // namespace foretoken

@@ -38,10 +38,16 @@ std::optional<double> read_positive_to(Fields& fields, std::string_view name, do
 void read_logit_bias(Fields& fields, std::int64_t vocab, SamplingFields& out) {
   const auto* bias = fields.object("logit_bias");
   if (bias == nullptr) return;
+  if (bias->size() > kMaxBiases)
+    return fields.refuse_field(
+        "logit_bias", fmt::format("at most {} tokens (found {})", kMaxBiases, bias->size()));
+  out.logit_bias.reserve(bias->size());
   for (const auto& [key, value] : *bias) {
     std::int64_t id = -1;
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
-    if (error != std::errc() || end != key.data() + key.size() || id < 0 || id >= vocab)
+    // "01" is refused, too: beside "1" it would be a second bias of one token.
+    if (error != std::errc() || std::to_string(id) != std::string_view(key) || id < 0 ||
+        id >= vocab)
       return fields.refuse(fmt::format("logit_bias must has keys in [0, {}], got {}.", vocab - 1,
                                        std::string_view(key)));
     if (!value.is_number() || !std::isfinite(value.to_number<double>()))
@@ -53,15 +59,27 @@ void read_logit_bias(Fields& fields, std::int64_t vocab, SamplingFields& out) {
 }
 
 void read_stops(Fields& fields, std::int64_t vocab, SamplingFields& out) {
-  out.stop = fields.strings("stop").value_or(std::vector<std::string>{});
-  std::erase(out.stop, std::string());
-  if (out.stop.size() > kMaxStopStrings)
-    fields.refuse_field("stop", fmt::format("at most {} stop strings", kMaxStopStrings));
-  out.stop_token_ids = fields.tokens("stop_token_ids").value_or(std::vector<Token>{});
-  for (const Token token : out.stop_token_ids)
-    if (token < 0 || token >= vocab)
-      return fields.refuse(
-          fmt::format("stop_token_ids must be in [0, {}], got {}.", vocab - 1, token));
+  auto stop = fields.strings("stop").value_or(std::vector<std::string>{});
+  std::erase(stop, std::string());
+  std::size_t bytes = 0;
+  for (const std::string& text : stop) bytes += text.size();
+  if (stop.size() > kMaxStopStrings)
+    return fields.refuse_field(
+        "stop", fmt::format("at most {} stop strings (found {})", kMaxStopStrings, stop.size()));
+  if (bytes > kMaxStopBytes)
+    return fields.refuse_field(
+        "stop", fmt::format("at most {} bytes of stop strings (found {})", kMaxStopBytes, bytes));
+  if (!stop.empty()) out.stop = std::make_shared<const StopStrings>(std::move(stop));
+
+  auto& ids = out.stop_token_ids;
+  ids = fields.tokens("stop_token_ids").value_or(std::vector<Token>{});
+  if (ids.size() > kMaxStopTokens)
+    return fields.refuse_field(
+        "stop_token_ids", fmt::format("at most {} ids (found {})", kMaxStopTokens, ids.size()));
+  // Clients send the ids of a model family; what this vocabulary lacks is never sampled.
+  std::erase_if(ids, [&](Token token) { return token < 0 || token >= vocab; });
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 }
 
 // What both dialects share, in SGLang's order of checks.
@@ -200,7 +218,8 @@ Result<ResolvedSampling> resolve_sampling(const SamplingFields& fields, const Se
           "requested a total of {} tokens: {} tokens from the input messages and {} tokens for the "
           "completion. Please reduce the number of tokens in the input messages or the completion "
           "to fit within the limit.",
-          context, prompt_tokens + limit, prompt_tokens, limit)};
+          context, static_cast<std::uint64_t>(prompt_tokens) + static_cast<std::uint64_t>(limit),
+          prompt_tokens, limit)};
     limit = std::min(limit, room);
   }
   const std::int64_t least = fields.min_new_tokens.value_or(0);
@@ -222,9 +241,12 @@ Result<ResolvedSampling> resolve_sampling(const SamplingFields& fields, const Se
   params.logit_bias = fields.logit_bias;
   params.top_logprobs = -1;
   params.stop_tokens = fields.stop_token_ids;
-  if (!fields.ignore_eos)
-    for (const Token token : config.eos)
-      if (token >= 0 && token < config.vocab) params.stop_tokens.push_back(token);
+  if (fields.ignore_eos) return out;
+  for (const Token token : config.eos) {
+    const auto& ids = fields.stop_token_ids;
+    if (token >= 0 && token < config.vocab && !std::binary_search(ids.begin(), ids.end(), token))
+      params.stop_tokens.push_back(token);
+  }
   return out;
 }
 

@@ -3,14 +3,15 @@
 // one prompt into what the engine wants. Not the API bodies around it. Pure functions.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "batch/sampling.h"
 #include "server/json_fields.h"
 #include "server/server_config.h"
+#include "text/stop_matcher.h"
 
 namespace foretoken {
 
@@ -21,8 +22,8 @@ struct SamplingFields {
   std::optional<std::int64_t> top_k, max_new_tokens, min_new_tokens;
   std::optional<std::uint64_t> seed;
   int n = 1;
-  std::vector<std::string> stop;
-  std::vector<Token> stop_token_ids;
+  std::shared_ptr<const StopStrings> stop;  // null: none
+  std::vector<Token> stop_token_ids;        // in the vocabulary, ascending, each once
   std::vector<std::pair<Token, float>> logit_bias;
   bool ignore_eos = false;
   bool skip_special_tokens = true;
@@ -48,8 +49,11 @@ Result<ResolvedSampling> resolve_sampling(const SamplingFields& fields, const Se
                                           std::int64_t prompt_tokens,
                                           std::optional<std::int64_t> default_max_new_tokens);
 
-inline constexpr int kMaxChoices = 256;      // limit of n
-inline constexpr int kMaxTopLogprobs = 128;  // limit of top_logprobs and its kin
-inline constexpr int kMaxStopStrings = 128;
+inline constexpr int kMaxChoices = 256;  // limit of n
+inline constexpr std::size_t kMaxStopStrings = 128;
+inline constexpr std::size_t kMaxStopBytes = 8192;      // of all stop strings together
+inline constexpr std::size_t kMaxStopTokens = 1024;     // looked through after every token
+inline constexpr std::size_t kMaxBiases = 1024;         // applied to every row
+inline constexpr std::size_t kMaxLogprobTokens = 1024;  // limit of token_ids_logprob
 
 }  // namespace foretoken

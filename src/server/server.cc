@@ -1,6 +1,5 @@
 #include "server/server.h"
 
-#include <array>
 #include <chrono>
 #include <random>
 #include <string>
@@ -12,53 +11,56 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "server/generation.h"
-#include "server/http_server.h"
-#include "server/native_api.h"
-#include "server/openai_api.h"
-#include "server/router.h"
+#include "server/http/http_server.h"
+#include "server/http/router.h"
+#include "server/http_watch.h"
+#include "server/openai/api.h"
 #include "server/server_context.h"
+#include "server/sglang/api.h"
+#include "server/unsupported_routes.h"
+#include "server/work_queue.h"
 
 namespace foretoken {
 namespace {
 
 constexpr std::size_t kHeavyThreads = 2;  // parsing, templates, tokenizing
+// Bodies from here on wait behind shorter ones; tokenizing this much takes some 50 ms.
+constexpr std::size_t kLongBody = 128 << 10;
 
 using ContextHandler = void (*)(ServerContext&, const ExchangePtr&);
 
-// Routes of SGLang that this server answers with a reason instead of a 404.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kUnsupported = {
-    {{"/encode", "this model generates text"},
-     {"/classify", "this model generates text"},
-     {"/v1/embeddings", "this model generates text"},
-     {"/v1/score", "this model generates text"},
-     {"/v1/rerank", "this model generates text"},
-     {"/v1/responses", "use /v1/chat/completions"},
-     {"/v1/messages", "use /v1/chat/completions"},
-     {"/api/chat", "use /v1/chat/completions"},
-     {"/api/generate", "use /generate"},
-     {"/set_internal_state", "settings are fixed at the start"},
-     {"/start_profile", "use an outside profiler"},
-     {"/stop_profile", "use an outside profiler"},
-     {"/pause_generation", "generation cannot be paused"},
-     {"/continue_generation", "generation cannot be paused"},
-     {"/load_lora_adapter", "adapters are not loaded"},
-     {"/unload_lora_adapter", "adapters are not loaded"},
-     {"/separate_reasoning", "there is no reasoning parser"},
-     {"/parse_function_call", "there is no tool call parser"}}};
+std::chrono::milliseconds milliseconds_of(double seconds) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+}
+
+}  // namespace
 
 HttpConfig http_config(const ServerConfig& config) {
   HttpConfig out;
   out.host = config.host;
   out.port = config.port;
+  out.io_threads = config.io_threads;
   out.handle_signals = config.handle_signals;
   out.common_headers = kCorsHeaders;
+  out.max_connections = config.max_connections;
   out.max_body_bytes = config.max_body_bytes;
-  out.drain_timeout =
-      std::chrono::milliseconds(static_cast<std::int64_t>(config.drain_seconds * 1000));
+  out.body_budget_bytes = config.body_budget_bytes;
+  out.receive_timeout = milliseconds_of(config.receive_timeout_seconds);
+  out.drain_timeout = milliseconds_of(config.drain_seconds);
   return out;
 }
 
-}  // namespace
+HttpService loading_service() {
+  HttpService service;
+  service.admit = [](const HttpRequest& head) {
+    HttpReply reply{.status = 503, .content_type = "text/plain; charset=utf-8"};
+    if (!head.path.starts_with("/health"))
+      reply = error_reply(error_style_of(head.path), {"the model is still being loaded", 503});
+    reply.headers.emplace_back("retry-after", "1");
+    return reply;
+  };
+  return service;
+}
 
 std::string new_request_id() {
   thread_local std::mt19937_64 random(std::random_device{}());
@@ -66,14 +68,28 @@ std::string new_request_id() {
 }
 
 struct Server::State {
-  State(const ServerConfig& config, EnginePort& engine, const Tokenizer* tokenizer,
-        const ChatTemplate* chat_template)
+  State(HttpServer& http_server, const ServerConfig& config, EnginePort& engine,
+        const Tokenizer* tokenizer, const ChatTemplate* chat_template)
       : context(config, engine, tokenizer, chat_template),
-        http(http_config(config)),
-        router({config.api_key, config.admin_api_key},
-               [this](std::function<void()> work) { boost::asio::post(heavy, std::move(work)); }) {
+        watch(config, context.metrics,
+              [this](std::string_view path) { return router.route_of(path); }),
+        http(http_server),
+        router(
+            {config.api_key, config.admin_api_key},
+            [this](std::size_t body_bytes, std::function<void()> work) {
+              using Size = WorkQueue::Size;
+              heavy.post(body_bytes < kLongBody ? Size::kShort : Size::kLong, std::move(work));
+            },
+            [this](std::size_t, std::function<void()> wait) {
+              boost::asio::post(waiting, std::move(wait));
+            }) {
     add_routes();
-    http.on_drain([this] { context.draining = true; }, [this] { context.engine.abort_all(); });
+    http.on_drain(
+        [this] {
+          context.draining = true;
+          router.begin_drain();
+        },
+        [this] { context.engine.abort_all(); });
   }
 
   void add(std::vector<std::string> methods, std::string path, ContextHandler handler,
@@ -84,70 +100,70 @@ struct Server::State {
     router.add(std::move(traits));
   }
   void add_routes();
-  void add_unsupported();
 
   ServerContext context;
-  HttpServer http;
+  HttpWatch watch;
+  HttpServer& http;
   Router router;
-  boost::asio::thread_pool heavy{kHeavyThreads};
+  WorkQueue heavy{kHeavyThreads};
+  boost::asio::thread_pool waiting{1};
 };
 
 void Server::State::add_routes() {
-  Route light, admin;
+  Route light, admin, work, flush;
   light.is_light = true;
-  admin.needs_admin = true;
-  Route below = light;
+  admin.needs_admin = flush.needs_admin = flush.waits = true;
+  work.is_work = true;
+  Route open = light, below = light;
+  open.is_open = true;
   below.matches_below = true;
-  add({"GET"}, "/health", handle_health, light);
-  add({"GET"}, "/health_generate", handle_health_generate, light);
+  add({"GET"}, "/health", handle_health, open);
+  add({"GET"}, "/health_generate", handle_health_generate, open);
+  add({"GET"}, "/ping", handle_health, open);
   add({"GET"}, "/v1/models", handle_models, light);
   add({"GET"}, "/v1/models/", handle_model, below);
   for (const char* path : {"/get_model_info", "/model_info"})
     add({"GET"}, path, handle_model_info, light);
   for (const char* path : {"/get_server_info", "/server_info"})
     add({"GET"}, path, handle_server_info, light);
+  for (const char* path : {"/get_weight_version", "/weight_version"})
+    add({"GET"}, path, handle_weight_version, light);
   add({"GET"}, "/get_load", handle_get_load, light);
   add({"GET"}, "/v1/loads", handle_loads, light);
-  if (context.config.enable_metrics) {
-    add({"GET"}, "/metrics", handle_metrics, light);
-    add({"GET"}, "/metrics/", handle_metrics, light);
-  }
-  add({"POST", "PUT"}, "/generate", handle_generate);
-  add({"POST"}, "/v1/chat/completions", handle_chat_completions);
-  add({"POST"}, "/v1/completions", handle_completions);
+  if (context.config.enable_metrics) add({"GET"}, "/metrics", handle_metrics, open);
+  add({"POST", "PUT"}, "/generate", handle_generate, work);
+  add({"POST"}, "/v1/chat/completions", handle_chat_completions, work);
+  add({"POST"}, "/v1/completions", handle_completions, work);
+  add({"POST"}, "/v1/score", handle_score, work);
   for (const char* path : {"/tokenize", "/v1/tokenize"}) add({"POST"}, path, handle_tokenize);
   for (const char* path : {"/detokenize", "/v1/detokenize"}) add({"POST"}, path, handle_detokenize);
-  add({"GET", "POST"}, "/flush_cache", handle_flush_cache, admin);
+  add({"GET", "POST"}, "/flush_cache", handle_flush_cache, flush);
+  add({"GET"}, "/check_integrity", handle_check_integrity, admin);
   add({"POST"}, "/abort_request", handle_abort_request, admin);
-  add_unsupported();
+  add_unsupported_routes(router);
 }
 
-void Server::State::add_unsupported() {
-  for (const auto& [path, reason] : kUnsupported) {
-    Route route{.methods = {"POST", "PUT"}, .path = std::string(path), .handler = {}};
-    route.is_light = true;
-    route.handler = [message = fmt::format("{} is not supported: {}", path, reason)](
-                        const ExchangePtr& exchange) {
-      exchange->reply(error_reply(ErrorStyle::kOpenAi, {message, 400}));
-    };
-    router.add(std::move(route));
-  }
+Server::Server(HttpServer& http, const ServerConfig& config, EnginePort& engine,
+               const Tokenizer* tokenizer, const ChatTemplate* chat_template)
+    : state_(std::make_unique<State>(http, config, engine, tokenizer, chat_template)) {}
+
+// Work in flight still answers exchanges, so it ends before they do.
+Server::~Server() {
+  state_->heavy.close();
+  state_->waiting.join();
 }
 
-Server::Server(const ServerConfig& config, EnginePort& engine, const Tokenizer* tokenizer,
-               const ChatTemplate* chat_template)
-    : state_(std::make_unique<State>(config, engine, tokenizer, chat_template)) {}
-
-// Work in flight still answers exchanges, so it ends before the sockets go.
-Server::~Server() { state_->heavy.join(); }
-
-int Server::port() const { return state_->http.port(); }
-
-void Server::run() {
-  state_->http.run(
-      [this](std::shared_ptr<Exchange> exchange) { state_->router.handle(std::move(exchange)); });
+void Server::open() {
+  const Router& router = state_->router;
+  HttpService service;
+  service.admit = [&router](const HttpRequest& head) { return router.admit(head); };
+  service.handle = [&router](std::shared_ptr<Exchange> exchange) {
+    router.handle(std::move(exchange));
+  };
+  service.observer = &state_->watch;
+  state_->http.replace(std::move(service));
 }
 
-void Server::stop() { state_->http.stop(); }
+void Server::run() { state_->http.run(); }
 
 }  // namespace foretoken

@@ -33,6 +33,7 @@ struct ServerConfig {
   SamplingDefaults sampling_defaults;
   std::int64_t vocab = 0;
   std::int64_t context_length = 0;
+  std::int64_t given_context_length = 0;  // as the operator asked for; 0: left to the model
   int max_running_requests = 0;
   std::vector<Token> eos;         // stop tokens unless ignore_eos
   std::uint64_t random_seed = 0;  // of requests without a seed
@@ -40,21 +41,28 @@ struct ServerConfig {
   bool log_requests = false;
   int log_requests_level = 2;
   bool enable_metrics = false;
-  int draft_steps = 0;  // levels of the draft trees; 0: nothing is drafted
-  int draft_nodes = 0;  // of a draft tree, root included
+  std::string draft_method;  // the algorithm's name; empty: nothing is drafted
+  int draft_steps = 0;       // levels of the draft trees; 0: nothing is drafted
+  int draft_nodes = 0;       // of a draft tree, root included
   bool enable_cache_report = false;
   bool incremental_streaming_output = false;
   bool stream_include_usage = false;  // --stream-response-default-include-usage
   int stream_interval = 1;
   bool allow_auto_truncate = false;
-  double request_timeout_seconds = 0;  // of requests that name none; 0: no limit
-  bool handle_signals = true;          // drain on SIGTERM and SIGINT
-  double drain_seconds = 30;           // how long running requests may finish after SIGTERM
+  double request_timeout_seconds = 0;    // of requests that name none; 0: no limit
+  bool handle_signals = true;            // drain on SIGTERM and SIGINT
+  double drain_seconds = 25;             // how long running requests may finish after SIGTERM
+  double receive_timeout_seconds = 120;  // from a request's first byte to its last
   std::size_t max_body_bytes = std::size_t{64} << 20;
-  double startup_seconds = 0;  // filled when ready
+  std::size_t body_budget_bytes = std::size_t{256} << 20;  // of all requests together
+  std::size_t max_connections = 8192;
+  int io_threads = 2;
+  // Seconds of the parts of the start, by SGLang's names for them; filled when ready.
+  std::vector<std::pair<std::string, double>> startup_phases;
   // Every resolved flag by its SGLang name and JSON text value, for /server_info.
   std::vector<std::pair<std::string, std::string>> server_args;
-  std::size_t weight_bytes = 0, kv_bytes = 0;  // for /server_info memory_usage
+  std::size_t weight_bytes = 0, kv_bytes = 0;              // of all models
+  std::size_t draft_weight_bytes = 0, draft_kv_bytes = 0;  // of the draft model alone
 };
 
 }  // namespace foretoken

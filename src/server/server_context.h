@@ -12,6 +12,7 @@
 
 #include "base/rng.h"
 #include "engine/engine_port.h"
+#include "server/known_fields.h"
 #include "server/metrics.h"
 #include "server/server_config.h"
 #include "text/chat_template.h"
@@ -54,6 +55,7 @@ struct ServerContext {
   const Tokenizer* tokenizer;         // null: ids in, ids out
   const ChatTemplate* chat_template;  // null: no chat
   Metrics metrics;
+  UnknownFields unknown_fields;
   // Shared, because a generation that the engine still wakes may outlive the server by a moment.
   std::shared_ptr<RunningIds> running_ids = std::make_shared<RunningIds>();
   std::atomic<bool> draining{false};

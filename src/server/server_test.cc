@@ -74,7 +74,7 @@ TEST_F(ConnectionTest, bad_http_is_400_and_closed) {
   for (const char* bytes :
        {"NONSENSE\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET /%zz HTTP/1.1\r\n\r\n",
         "GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n", "GET / HTTP/1.1\r\nno colon\r\n\r\n",
-        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        "POST /generate HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
         "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET /%00 HTTP/1.1\r\n\r\n"}) {
     HttpClient client(port);
     client.send(bytes);
@@ -174,7 +174,7 @@ TEST_F(ConnectionTest, draining_finishes_what_runs_and_accepts_nothing_new) {
   HttpClient client(port);
   client.send(request("/generate", R"({"text":"a"})"));
   ASSERT_TRUE(eventually([&] { return engine.running() == 1; }));
-  server->stop();
+  http->stop();
   ASSERT_TRUE(eventually([&] { return HttpClient(port).request("GET", "/health").status == 0; }));
   const auto health = idle.request("GET", "/health");
   EXPECT_EQ(health.status, 503);
@@ -191,7 +191,7 @@ TEST_F(ConnectionTest, new_requests_on_old_connections_are_refused_while_drainin
   HttpClient client(port);
   client.send(request("/generate", R"({"text":"a"})"));
   ASSERT_TRUE(eventually([&] { return engine.running() == 1; }));
-  server->stop();
+  http->stop();
   ASSERT_TRUE(eventually([&] { return HttpClient(port).request("GET", "/health").status == 0; }));
   EXPECT_EQ(idle.request("POST", "/generate", R"({"text":"a"})").status, 503);
   EXPECT_EQ(client.read_reply().status, 200);
@@ -204,7 +204,7 @@ TEST_F(ConnectionTest, draining_gives_up_after_its_time) {
   HttpClient client(port);
   client.send(request("/generate", kStream));
   client.read_until("data: ");
-  server->stop();
+  http->stop();
   const auto reply = client.read_reply();
   const auto events = sse_events(reply.body);
   EXPECT_EQ(events.back(), "[DONE]");
@@ -213,12 +213,33 @@ TEST_F(ConnectionTest, draining_gives_up_after_its_time) {
   thread.join();
 }
 
+TEST_F(ConnectionTest, every_open_stream_ends_with_a_reason_when_the_drain_is_over) {
+  endless();
+  config.drain_seconds = 0.1;
+  start();
+  std::vector<std::unique_ptr<HttpClient>> clients;
+  for (int i = 0; i < 100; ++i) {
+    clients.push_back(std::make_unique<HttpClient>(port));
+    clients.back()->send(request("/generate", kStream));
+  }
+  ASSERT_TRUE(eventually([&] { return engine.running() == 100; }));
+  http->stop();
+  for (auto& client : clients) {
+    const auto events = sse_events(client->read_reply().body);
+    ASSERT_GE(events.size(), 2U);
+    EXPECT_EQ(events.back(), "[DONE]");
+    EXPECT_EQ(json_of(events[events.size() - 2]).at("meta_info").at("finish_reason").at("type"),
+              "abort");
+  }
+  thread.join();
+}
+
 TEST_F(ConnectionTest, an_occupied_port_is_an_error_that_names_it) {
   start();
   ServerConfig second = config;
   second.port = port;
   try {
-    const Server other(second, engine, nullptr, nullptr);
+    const HttpServer other(http_config(second));
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find(std::to_string(port)), std::string::npos);

@@ -12,8 +12,8 @@
 namespace foretoken {
 namespace {
 
-constexpr std::array kSupported{"EAGLE", "EAGLE3", "NEXTN", "STANDALONE"};
-constexpr std::array kKnown{"NGRAM", "DFLASH", "DSPARK"};
+constexpr std::array kSupported{"EAGLE", "EAGLE3", "NEXTN", "STANDALONE", "NGRAM"};
+constexpr std::array kKnown{"DFLASH", "DSPARK"};
 
 TreeShape usual_shape(const std::string& algorithm, const std::string& target_architecture) {
   constexpr std::array kBranching{"LlamaForCausalLM", "Grok1ForCausalLM", "Grok1VForCausalLM"};
@@ -21,6 +21,27 @@ TreeShape usual_shape(const std::string& algorithm, const std::string& target_ar
       std::find(kBranching.begin(), kBranching.end(), target_architecture) != kBranching.end())
     return {.steps = 5, .topk = 4, .nodes = 8};
   return {.steps = 3, .topk = 1, .nodes = 4};
+}
+
+// Trees of n-grams grow as deep as there are nodes; the steps are a number for reports only.
+TreeShape ngram_shape(const DraftOptions& options) {
+  TreeShape shape{.steps = 0, .topk = options.ngram.shape.max_breadth, .nodes = 0};
+  if (options.topk && *options.topk != shape.topk)
+    log_warning(
+        "speculative_eagle_topk is set to speculative_ngram_max_bfs_breadth ({}) for NGRAM.",
+        shape.topk);
+  shape.nodes =
+      options.nodes.value_or(std::clamp(options.ngram.shape.max_window, 2, kMaxTreeNodes));
+  if (!options.nodes)
+    log_warning("speculative_num_draft_tokens is set to {} for NGRAM, because none was given.",
+                shape.nodes);
+  if (shape.nodes > kMaxTreeNodes)
+    throw Error({.what = "a tree of this size cannot be verified",
+                 .where = "--speculative-num-draft-tokens",
+                 .expected = fmt::format("at most {}", kMaxTreeNodes),
+                 .found = std::to_string(shape.nodes)});
+  shape.steps = options.steps.value_or(std::max(1, shape.nodes / shape.topk));
+  return shape;
 }
 
 // Of a tree with these levels, root included; sizes beyond what can be verified are all the same.
@@ -48,6 +69,7 @@ std::string algorithm_named(const std::string& name) {
 }
 
 TreeShape choose_tree_shape(const DraftOptions& options, const std::string& target_architecture) {
+  if (options.algorithm == "NGRAM") return ngram_shape(options);
   TreeShape shape = usual_shape(options.algorithm, target_architecture);
   if (!options.steps && !options.topk && !options.nodes) return shape;
   shape.steps = options.steps.value_or(shape.steps);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "model/load.h"
+#include "spec/ngram_options.h"
 #include "spec/tree_growth.h"
 
 namespace foretoken {
@@ -20,6 +21,7 @@ struct DraftOptions {
   std::optional<int> window;              // positions that the draft model sees; absent: all
   TreeBudget budget = TreeBudget::kMeasured;
   std::string token_map;  // file of the tokens that are drafted; empty: all are
+  NgramOptions ngram;
 };
 
 // The canonical name of an algorithm, empty for none: NEXTN is EAGLE with a head that comes with

@@ -38,6 +38,7 @@ TEST(DraftOptions, names_are_known_in_any_case) {
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what()), "Unknown speculative algorithm name: MAGIC");
   }
+  EXPECT_EQ(algorithm_named("ngram"), "NGRAM");
   EXPECT_THROW(algorithm_named("DSPARK"), Error);
 }
 
@@ -59,6 +60,14 @@ TEST(DraftOptions, what_is_asked_for_stays_and_the_rest_follows) {
 
 TEST(DraftOptions, a_chain_is_verified_whole) {
   EXPECT_EQ(shape("STANDALONE", {.steps = 4, .topk = 1, .nodes = 9}), "4 1 5");
+}
+
+TEST(DraftOptions, trees_of_ngrams_are_as_large_as_asked_or_as_the_window) {
+  EXPECT_EQ(shape("NGRAM"), "1 10 12");
+  EXPECT_EQ(shape("NGRAM", {.steps = {}, .topk = {}, .nodes = 32}), "3 10 32");
+  EXPECT_EQ(shape("NGRAM", {.steps = 5, .topk = 2, .nodes = 16}), "5 10 16");
+  EXPECT_NE(shape("NGRAM", {.steps = {}, .topk = {}, .nodes = 65}).find("at most 64"),
+            std::string::npos);
 }
 
 TEST(DraftOptions, more_nodes_than_the_tree_has_are_refused) {

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 
+#include "base/index.h"
+
 namespace foretoken {
 namespace {
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-constexpr std::int32_t pages_of(std::int32_t tokens) {
-  return (tokens + kPageTokens - 1) / kPageTokens;
-}
 
 // The row of the batch that was committed to a slot of the sequence.
 std::int32_t row_at(const BatchSeq& seq, const WalkSeq& found, std::int32_t slot) {
@@ -112,10 +109,11 @@ DraftReader::Reading DraftReader::choose_reading(const CommittedRows& rows, std:
   const std::vector<PageId>& pages = rows.table.pages[at(seq.slot)];
   const std::int32_t length = committed_length(rows, i);
   const Slot& s = slots_[at(seq.slot)];
-  return {.first = s.missed < 0 ? seq.base : first_after_rest(s, seq.base),
-          .length = length,
-          .has_root = !rests && !rows.walk.seqs[i].emitted.empty() &&
-                      static_cast<std::int32_t>(pages.size()) >= pages_of(length + scratch_slots_)};
+  return {
+      .first = s.missed < 0 ? seq.base : first_after_rest(s, seq.base),
+      .length = length,
+      .has_root = !rests && !rows.walk.seqs[i].emitted.empty() &&
+                  static_cast<std::int32_t>(pages.size()) >= pages_for(length + scratch_slots_)};
 }
 
 // All that was missed if it is little, else the last whole pages.
@@ -126,7 +124,7 @@ std::int32_t DraftReader::first_after_rest(const Slot& slot, std::int32_t base) 
 
 void DraftReader::mark(std::span<const PageId> pages, std::int32_t from, std::int32_t to,
                        bool is_read) {
-  for (std::int32_t page = from / kPageTokens; page < pages_of(to); ++page)
+  for (std::int32_t page = from / kPageTokens; page < pages_for(to); ++page)
     is_read_[at(pages[at(page)])] = is_read ? 1 : 0;
 }
 
@@ -134,7 +132,7 @@ void DraftReader::mark(std::span<const PageId> pages, std::int32_t from, std::in
 std::int32_t DraftReader::list_pages(std::span<const PageId> pages, std::int32_t first,
                                      std::int32_t end) {
   std::int32_t left_out = 0;
-  for (std::int32_t page = 0; page < pages_of(end); ++page) {
+  for (std::int32_t page = 0; page < pages_for(end); ++page) {
     if (page >= first / kPageTokens || is_read_[at(pages[at(page)])] != 0)
       batch_.pages.push_back(pages[at(page)]);
     else

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "backend/ops.h"
+#include "base/index.h"
 #include "model/draft_model.h"
 #include "spec/draft_pace.h"
 
@@ -23,6 +24,11 @@ namespace foretoken {
 
 class DraftReader {
  public:
+  // Tokens that a sequence which has rested catches up with: enough to guess as well as before, few
+  // enough that waking a whole batch is no pause. At least a page, so that whole pages are read.
+  static constexpr std::int32_t kKept = 32;
+  static_assert(kKept >= 2 * kPageTokens);
+
   // The model has its KV already, of num_pages pages. scratch_slots: that trees need behind the
   // root. References outlive the reader.
   DraftReader(Ops& ops, DraftModel& model, int num_pages, int num_slots, int scratch_slots);
@@ -36,18 +42,16 @@ class DraftReader {
   // Of the last read: the rows, as chains, and what the model made of them.
   const Batch& batch() const { return batch_; }
   const DraftRows& found() const { return found_; }
+  // The batch of the last read for rows that go on behind it: its page lists stay as they are, its
+  // rows and sequences are the caller's until the next read.
+  Batch& lend_batch() { return batch_; }
   // The sequence in the batch whose last row is the slot's root; -1: it has none.
-  std::int32_t sequence_of(SeqSlot slot) const { return slots_[index(slot)].seq; }
+  std::int32_t sequence_of(SeqSlot slot) const { return slots_[at(slot)].seq; }
 
   bool reads_features() const { return shift_ > 0; }
   Token readable(Token token) const { return token < vocab_ ? token : 0; }
 
  private:
-  // Tokens that a sequence which has rested catches up with: enough to guess as well as before, few
-  // enough that waking a whole batch is no pause. At least a page, so that whole pages are read.
-  static constexpr std::int32_t kKept = 32;
-  static_assert(kKept >= 2 * kPageTokens);
-
   struct Slot {
     std::int32_t root = -1;    // KV slot of the root stored last, or -1
     std::int32_t missed = -1;  // first KV slot that went by unread since it was awake, or -1
@@ -82,7 +86,6 @@ class DraftReader {
     }
   };
 
-  static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
   void layout(const CommittedRows& rows, const DraftPace& pace);
   Reading choose_reading(const CommittedRows& rows, std::size_t i, bool rests);
   void rest(const CommittedRows& rows, std::size_t i);

@@ -4,6 +4,7 @@
 // algorithm it is. Called by the engine thread, in the order open, (observe, propose)*, close per
 // slot.
 
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -38,13 +39,17 @@ class Drafter {
  public:
   virtual ~Drafter() = default;
   virtual DraftNeeds needs() const = 0;
-  virtual void open(SeqSlot slot, std::span<const Token> tokens) = 0;
+  // scope: texts of other scopes must not inform what is drafted for this one. Where it throws, for
+  // lack of memory, the slot stays closed. close() needs none, whatever was thrown since.
+  virtual void open(SeqSlot slot, std::span<const Token> tokens, std::uint64_t scope) = 0;
   virtual void close(SeqSlot slot) = 0;
   virtual void observe(const CommittedRows& rows) = 0;
   // Grows trees whose roots are planted already; budget[i] nodes at most for slots[i], root
   // included.
   virtual void propose(std::span<const SeqSlot> slots, std::span<const int> budget,
                        DraftTrees& trees) = 0;
+  // What it keeps of texts that have ended, it forgets.
+  virtual void forget() {}
 };
 
 // Proposes nothing: every tree keeps its one node, which is plain decoding.

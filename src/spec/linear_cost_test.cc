@@ -25,6 +25,14 @@ TEST(LinearCost, finds_the_line) {
   EXPECT_NEAR(cost.fixed(), 4.0, 1.0);
 }
 
+TEST(LinearCost, no_rows_never_cost_less_than_nothing) {
+  LinearCost cost;
+  cost.add(1, 0.5);
+  cost.add(16, 20);
+  EXPECT_EQ(cost.fixed(), 0.0);
+  EXPECT_GT(cost.per_row(), 0.0);
+}
+
 TEST(LinearCost, a_slow_moment_changes_little) {
   LinearCost cost;
   for (int i = 0; i < 50; ++i)

@@ -7,12 +7,15 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "batch/logit_slices.h"
+#include "model/forward_memory.h"
 #include "model/head_draft.h"
 #include "model/head_weights.h"
-#include "model/standalone_draft.h"
+#include "model/runner.h"
 #include "model/token_map.h"
 #include "spec/measured_pace.h"
 #include "spec/model_drafter.h"
+#include "spec/ngram_drafter.h"
 
 namespace foretoken {
 namespace {
@@ -43,8 +46,8 @@ std::unique_ptr<DraftModel> load_standalone(Ops& ops, const Decoder& target,
   // It reads what the target reads, position by position.
   load.context_length = target.config().context_length;
   load.longer_context = LongerContext::kWarn;
-  return std::make_unique<StandaloneDraft>(ops, load_model(ops, options.folder, load),
-                                           target.config().vocab);
+  return std::make_unique<Runner>(ops, load_model(ops, options.folder, load),
+                                  target.config().vocab);
 }
 
 // An MTP head among the tensors of a checkpoint of a model with this config; null: there is none.
@@ -117,11 +120,27 @@ std::unique_ptr<DraftModel> load_eagle3(Ops& ops, const Decoder& target,
   return load_head(ops, target, options, HeadFamily::kEagle3);
 }
 
+void warn_without_model(const DraftOptions& options) {
+  constexpr const char* kReason = "NGRAM runs no draft model";
+  warn_without_effect(!options.folder.empty(), "--speculative-draft-model-path", kReason);
+  warn_without_effect(options.window.has_value(), "--speculative-draft-window-size", kReason);
+  warn_without_effect(!options.token_map.empty(), "--speculative-token-map", kReason);
+}
+
+std::unique_ptr<DraftPace> make_pace(TreeBudget budget) {
+  if (budget == TreeBudget::kFull) return std::make_unique<DraftPace>();
+  return std::make_unique<MeasuredPace>();
+}
+
 }  // namespace
 
 std::unique_ptr<DraftModel> load_draft_model(Ops& ops, const Decoder& target,
                                              const DraftOptions& options) {
   if (options.algorithm.empty()) return nullptr;
+  if (options.algorithm == "NGRAM") {
+    warn_without_model(options);
+    return nullptr;
+  }
   log_info("Draft model: {}.", options.folder.empty() ? options.target_folder : options.folder);
   if (options.algorithm == "STANDALONE") return load_standalone(ops, target, options);
   if (options.algorithm == "EAGLE") return load_eagle(ops, target, options);
@@ -137,15 +156,42 @@ std::size_t draft_bytes_per_slot(const DraftModel& model) {
   return DraftReader::bytes_per_slot(model);
 }
 
+std::size_t draft_fixed_bytes(const DraftOptions& options) {
+  return options.algorithm == "NGRAM" ? NgramTrie::bytes_for(options.ngram.capacity) : 0;
+}
+
+// What is read are the rows of the target and the roots behind them, and what sequences catch up
+// with; then come the levels below the first, which the roots give. Logits are released at once.
+std::size_t draft_step_bytes(const DraftModel& model, const TreeShape& shape, std::int64_t rows,
+                             int num_slots) {
+  const std::int64_t kept = std::int64_t{num_slots} * DraftReader::kKept;
+  const std::int64_t read = rows + num_slots + kept;
+  const std::int64_t level = std::int64_t{num_slots} * shape.topk;
+  const auto levels = static_cast<std::size_t>(shape.steps - 1);
+  const auto slice = std::min<std::int64_t>(level, logit_slice_rows(model.logit_width()));
+  return rows_bytes(read, model.feature_width()) + model.feature_bytes(rows) +
+         model.feature_bytes(kept) + model.forward_bytes(read) +
+         rows_bytes(num_slots, model.hidden_width()) +
+         levels * (rows_bytes(level, model.feature_width()) + model.forward_bytes(level)) +
+         rows_bytes(slice, model.logit_width());
+}
+
+ForwardSize draft_forward_size(const DraftModel& model, const TreeShape& shape, std::int64_t rows,
+                               int num_slots) {
+  return model.forward_size(std::max(rows + std::int64_t{num_slots} * (1 + DraftReader::kKept),
+                                     std::int64_t{num_slots} * shape.topk));
+}
+
 std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> model,
-                                      const TreeShape& shape, int num_pages, int num_slots,
-                                      TreeBudget budget) {
+                                      const DraftOptions& options, const TreeShape& shape,
+                                      int num_pages, int num_slots) {
+  if (options.algorithm == "NGRAM")
+    return std::make_unique<NgramDrafter>(options.ngram, shape.nodes, num_slots,
+                                          make_pace(options.budget));
   if (!model) return make_null_drafter();
   model->allocate_kv(num_pages);
-  auto pace = budget == TreeBudget::kFull ? std::make_unique<DraftPace>()
-                                          : std::make_unique<MeasuredPace>();
   return std::make_unique<ModelDrafter>(ops, std::move(model), shape, num_pages, num_slots,
-                                        std::move(pace));
+                                        make_pace(options.budget));
 }
 
 }  // namespace foretoken

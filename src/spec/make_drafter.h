@@ -22,9 +22,19 @@ std::size_t draft_bytes_per_page(const DraftModel& model);
 // And each sequence that may run at once.
 std::size_t draft_bytes_per_slot(const DraftModel& model);
 
+// What drafting without a model takes, whatever the cache holds.
+std::size_t draft_fixed_bytes(const DraftOptions& options);
+
+// What drafting takes from the scratch of a step, at most: `rows` of the target in it, of so many
+// sequences. Without what ops keep to themselves, for forwards of draft_forward_size at most.
+std::size_t draft_step_bytes(const DraftModel& model, const TreeShape& shape, std::int64_t rows,
+                             int num_slots);
+ForwardSize draft_forward_size(const DraftModel& model, const TreeShape& shape, std::int64_t rows,
+                               int num_slots);
+
 // model: what load_draft_model gave. num_slots: sequences at once.
 std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> model,
-                                      const TreeShape& shape, int num_pages, int num_slots,
-                                      TreeBudget budget);
+                                      const DraftOptions& options, const TreeShape& shape,
+                                      int num_pages, int num_slots);
 
 }  // namespace foretoken

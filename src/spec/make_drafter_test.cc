@@ -2,11 +2,13 @@
 #include "spec/make_drafter.h"
 
 #include <string>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
+#include "backend/delegate_test_kit.h"
 #include "base/error.h"
 #include "base/threads.h"
 
@@ -17,11 +19,34 @@ using testing::HasSubstr;
 
 const std::string kGolden = FORETOKEN_SOURCE_DIR "/tests/golden/drafts/";
 
+// Sums up what weights and tables take of the backend.
+class Weighing final : public Delegate {
+ public:
+  using Delegate::Delegate;
+  std::unique_ptr<PackedLinear> pack(const LinearParts& parts) override {
+    auto packed = Delegate::pack(parts);
+    taken += packed->bytes();
+    return packed;
+  }
+  Tensor keep_rows(Tensor matrix, DType dtype) override {
+    const Tensor rows = Delegate::keep_rows(matrix, dtype);
+    taken += rows.bytes();
+    return rows;
+  }
+  Tensor alloc(DType dtype, Shape shape) override {
+    const Tensor made = Delegate::alloc(dtype, shape);
+    taken += made.bytes();
+    return made;
+  }
+  std::size_t taken = 0;
+};
+
 class MakeDrafter : public testing::Test {
  protected:
   MakeDrafter()
       : pool_(1, false),
-        ops_(make_backend({.device = "cpu", .cpu_isa = "auto", .gemm_order = "auto"}, pool_)) {}
+        ops_(std::make_unique<Weighing>(
+            make_backend({.device = "cpu", .cpu_isa = "auto", .gemm_order = "auto"}, pool_))) {}
 
   static ModelOptions quiet() {
     ModelOptions load;
@@ -33,6 +58,7 @@ class MakeDrafter : public testing::Test {
     options.target_folder = kGolden + "targets/" + target;
     options.load.show_progress = false;
     target_ = load_model(*ops_, options.target_folder, quiet());
+    ops_->taken = 0;
     return load_draft_model(*ops_, *target_, options);
   }
 
@@ -53,7 +79,7 @@ class MakeDrafter : public testing::Test {
   }
 
   ThreadPool pool_;
-  std::unique_ptr<Ops> ops_;
+  std::unique_ptr<Weighing> ops_;
   std::unique_ptr<Decoder> target_;
 };
 
@@ -66,6 +92,18 @@ TEST_F(MakeDrafter, each_algorithm_reads_what_it_needs_of_the_target) {
   EXPECT_TRUE(load(with("EAGLE", ""), "mimo")->taps().last_hidden);
   EXPECT_TRUE(load(with("EAGLE", "targets/nextn"), "nextn")->taps().last_hidden);
   EXPECT_TRUE(load(with("EAGLE", "targets/mimo"), "llama")->taps().last_hidden);
+}
+
+// The last one multiplies with the embedding of a target that only looks it up, so it has a copy.
+TEST_F(MakeDrafter, every_byte_of_a_draft_model_is_counted) {
+  for (const auto& [algorithm, head] :
+       {std::pair{"STANDALONE", "targets/qwen3"}, std::pair{"STANDALONE", "targets/llama"},
+        std::pair{"EAGLE", "heads/eagle"}, std::pair{"EAGLE3", "heads/eagle3"},
+        std::pair{"EAGLE3", "heads/eagle3_last_hidden_tied"}}) {
+    const auto model = load(with(algorithm, head));
+    ASSERT_TRUE(model) << head;
+    EXPECT_EQ(model->weight_bytes(), ops_->taken) << head;
+  }
 }
 
 TEST_F(MakeDrafter, made_up_weights_need_no_files_but_the_config) {

@@ -4,12 +4,12 @@
 #include <chrono>
 #include <utility>
 
+#include "base/index.h"
+
 namespace foretoken {
 namespace {
 
 constexpr double kNews = 0.02;  // share of a tree in the means over trees
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 

@@ -4,11 +4,10 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/index.h"
 
 namespace foretoken {
 namespace {
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 const TreeShape& checked(const TreeShape& shape) {
   const auto fail = [](const char* what, const std::string& expected, int found) {
@@ -30,18 +29,20 @@ const TreeShape& checked(const TreeShape& shape) {
 }  // namespace
 
 ModelDrafter::ModelDrafter(Ops& ops, std::unique_ptr<DraftModel> model, const TreeShape& shape,
-                           int num_pages, int num_slots, std::unique_ptr<DraftPace> pace)
+                           int num_pages, int num_slots, std::unique_ptr<DraftPace> pace,
+                           std::size_t logit_slice_bytes)
     : ops_(ops),
       model_(std::move(model)),
       shape_(checked(shape)),
       pace_(std::move(pace)),
-      reader_(ops, *model_, num_pages, num_slots, scratch_slots()) {}
+      reader_(ops, *model_, num_pages, num_slots, scratch_slots()),
+      slice_rows_(logit_slice_rows(model_->logit_width(), logit_slice_bytes)) {}
 
 DraftNeeds ModelDrafter::needs() const {
   return {.taps = model_->taps(), .max_nodes = shape_.nodes, .scratch_slots = scratch_slots()};
 }
 
-void ModelDrafter::open(SeqSlot slot, std::span<const Token>) {
+void ModelDrafter::open(SeqSlot slot, std::span<const Token>, std::uint64_t) {
   pace_->open(slot);
   reader_.open(slot);
 }
@@ -63,7 +64,7 @@ void ModelDrafter::start_growing(std::span<const SeqSlot> slots, std::span<const
     Growing& growing = growing_[num_growing_++];
     const BatchSeq& facts = reader_.batch().seqs[at(seq)];
     growing.slot = slots[i];
-    growing.seq = seq;
+    growing.seq = facts;
     growing.root = facts.first_row + facts.rows - 1;
     growing.position = reader_.batch().position[at(growing.root)];
     growing.end = facts.base + facts.rows;
@@ -76,18 +77,25 @@ void ModelDrafter::start_growing(std::span<const SeqSlot> slots, std::span<const
   }
 }
 
-// The children of rows, topk each. Of chains, too, it must be known how probable they are, for that
-// may decide on their length; of one token alone top_tokens does not say it.
+// Of chains, too, it must be known how probable the tokens are, for that may decide on their
+// length; of one token alone top_tokens does not say it.
+void ModelDrafter::add_top_tokens(Tensor hidden) {
+  const ScratchScope logits_only(ops_);
+  const std::size_t width = at(std::max(shape_.topk, 2)), kept = at(shape_.topk);
+  ops_.top_tokens(model_->logits(hidden), static_cast<int>(width), slice_);
+  for (std::size_t row = 0; row < at(hidden.dim(0)); ++row)
+    for (std::size_t i = 0; i < kept; ++i) {
+      top_.token.push_back(slice_.token[row * width + i]);
+      top_.probability.push_back(slice_.probability[row * width + i]);
+    }
+}
+
+// The children of rows, topk each.
 void ModelDrafter::find_candidates(Tensor hidden) {
-  const std::size_t width = at(std::max(shape_.topk, 2)), kept = at(shape_.topk),
-                    rows = at(hidden.dim(0));
-  ops_.top_tokens(model_->logits(hidden), static_cast<int>(width), top_);
-  for (std::size_t row = 0; row < rows && width > kept; ++row) {
-    top_.token[row] = top_.token[row * width];
-    top_.probability[row] = top_.probability[row * width];
-  }
-  top_.token.resize(rows * kept);
-  top_.probability.resize(rows * kept);
+  top_.token.clear();
+  top_.probability.clear();
+  for (std::int64_t first = 0; first < hidden.dim(0); first += slice_rows_)
+    add_top_tokens(hidden.rows(first, std::min<std::int64_t>(slice_rows_, hidden.dim(0) - first)));
 }
 
 // hidden: the rows that were followed, of one sequence after the other.
@@ -109,19 +117,13 @@ void ModelDrafter::add_candidates(Tensor hidden) {
 }
 
 void ModelDrafter::add_level_rows(Growing& growing) {
-  const BatchSeq& facts = reader_.batch().seqs[at(growing.seq)];
   const TreeGrowth& growth = growing.growth;
-  level_.seqs.push_back({.slot = growing.slot,
-                         .first_row = level_.rows,
-                         .rows = 0,
-                         .base = growing.end,
-                         .chain = 0,
-                         .first_page = static_cast<std::int32_t>(level_.pages.size()),
-                         .num_pages = facts.num_pages,
-                         .is_chain = false,
-                         .first_slot = facts.first_slot});
-  const auto pages = reader_.batch().pages.begin() + facts.first_page;
-  level_.pages.insert(level_.pages.end(), pages, pages + facts.num_pages);
+  Batch& level = reader_.lend_batch();
+  growing.seq.first_row = level.rows;
+  growing.seq.rows = growing.seq.chain = 0;
+  growing.seq.base = growing.end;
+  growing.seq.is_chain = false;
+  level.seqs.push_back(growing.seq);
   for (const int candidate : growth.followed()) {
     const int parent = growth.parent(candidate);
     const int node = growing.stored++;
@@ -132,44 +134,52 @@ void ModelDrafter::add_level_rows(Growing& growing) {
       growing.row.resize(at(candidate) + 1);
     }
     growing.mask[at(candidate)] = ancestors | (std::uint64_t{1} << node);
-    growing.row[at(candidate)] = level_.rows;
-    add_draft_row(level_, reader_.readable(growth.token(candidate)),
+    growing.row[at(candidate)] = level.rows;
+    add_draft_row(level, reader_.readable(growth.token(candidate)),
                   growing.position + growth.levels(), growing.end + node,
                   growing.mask[at(candidate)]);
   }
 }
 
-bool ModelDrafter::is_level_worth() {
-  double promised = 0;
-  int rows = 0;
-  for (std::size_t i = 0; i < num_growing_; ++i) {
-    const TreeGrowth& growth = growing_[i].growth;
-    rows += static_cast<int>(growth.followed().size());
-    for (const int candidate : growth.followed())
-      promised += static_cast<double>(growth.score(candidate));
-  }
-  return pace_->is_level_worth(rows, promised);
-}
-
-// The rows of the next level; false when there are none.
-bool ModelDrafter::layout_level() {
-  level_.clear();
-  rows_.clear();
-  if (!is_level_worth()) return false;
+// The sequences that have rows in the next level.
+void ModelDrafter::choose_following() {
   for (std::size_t i = 0; i < num_growing_; ++i) {
     Growing& growing = growing_[i];
     const TreeGrowth& growth = growing.growth;
     growing.is_following = growing.is_following && growth.levels() < growth.most_levels() &&
                            !growth.followed().empty();
-    if (growing.is_following) add_level_rows(growing);
   }
-  return level_.rows > 0;
+}
+
+bool ModelDrafter::is_level_worth() const {
+  double promised = 0;
+  int rows = 0;
+  for (std::size_t i = 0; i < num_growing_; ++i) {
+    if (!growing_[i].is_following) continue;
+    const TreeGrowth& growth = growing_[i].growth;
+    rows += static_cast<int>(growth.followed().size());
+    for (const int candidate : growth.followed())
+      promised += static_cast<double>(growth.score(candidate));
+  }
+  return rows > 0 && pace_->is_level_worth(rows, promised);
+}
+
+// The rows of the next level; false when there are none.
+bool ModelDrafter::layout_level() {
+  choose_following();
+  if (!is_level_worth()) return false;
+  reader_.lend_batch().clear_rows();
+  rows_.clear();
+  for (std::size_t i = 0; i < num_growing_; ++i)
+    if (growing_[i].is_following) add_level_rows(growing_[i]);
+  return true;
 }
 
 // What the rows of the level read: the features of the rows above them.
 Tensor ModelDrafter::level_features(const DraftRows& above) {
   if (!reader_.reads_features()) return {};
-  const Tensor out = ops_.temp(DType::kF32, {level_.rows, std::int64_t{model_->feature_width()}});
+  const Tensor out = ops_.temp(DType::kF32, {static_cast<std::int64_t>(rows_.size()),
+                                             std::int64_t{model_->feature_width()}});
   ops_.gather_rows(above.feature, rows_, out);
   return out;
 }
@@ -209,9 +219,9 @@ void ModelDrafter::grow_levels() {
   pace_->end_forward(static_cast<int>(num_growing_));
   while (layout_level()) {
     pace_->begin_forward();
-    above = model_->forward(level_, level_features(above));
+    above = model_->forward(reader_.batch(), level_features(above));
     add_candidates(above.hidden);
-    pace_->end_forward(level_.rows);
+    pace_->end_forward(reader_.batch().rows);
   }
 }
 

@@ -4,8 +4,10 @@
 // that it reads, and the shape of the trees (a chain is topk 1).
 // Each step the DraftReader reads what was committed, followed by the root; then each level of a
 // tree is one batch of rows over all sequences, every row seeing its own ancestors. What a tree
-// stores lies behind the committed text and is forgotten with the step. The DraftPace says how much
-// of all this is worth doing. Allocates nothing once its vectors have grown. Engine thread only.
+// stores lies behind the committed text and is forgotten with the step. Levels are laid out in the
+// reader's own batch, on the page lists that the step's read has put there. The DraftPace says how
+// much of all this is worth doing. Allocates nothing once its vectors have grown. Engine thread
+// only.
 
 #include <cstdint>
 #include <memory>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "backend/ops.h"
+#include "batch/logit_slices.h"
 #include "model/draft_model.h"
 #include "spec/draft_pace.h"
 #include "spec/draft_reader.h"
@@ -25,11 +28,13 @@ class ModelDrafter final : public Drafter {
  public:
   // The model has its KV already, of num_pages pages. num_slots: sequences at once. Throws Error
   // when the shape is impossible. ops outlive the drafter.
+  // logit_slice_bytes: of logits that are in memory at once.
   ModelDrafter(Ops& ops, std::unique_ptr<DraftModel> model, const TreeShape& shape, int num_pages,
-               int num_slots, std::unique_ptr<DraftPace> pace = std::make_unique<DraftPace>());
+               int num_slots, std::unique_ptr<DraftPace> pace = std::make_unique<DraftPace>(),
+               std::size_t logit_slice_bytes = kLogitSliceBytes);
 
   DraftNeeds needs() const override;
-  void open(SeqSlot slot, std::span<const Token> tokens) override;
+  void open(SeqSlot slot, std::span<const Token> tokens, std::uint64_t scope) override;
   void close(SeqSlot slot) override;
   void observe(const CommittedRows& rows) override;
   void propose(std::span<const SeqSlot> slots, std::span<const int> budget,
@@ -39,8 +44,8 @@ class ModelDrafter final : public Drafter {
   // A sequence whose tree grows.
   struct Growing {
     SeqSlot slot = -1;
-    std::int32_t seq = -1;      // in the reader's batch
-    std::int32_t root = 0;      // row there
+    BatchSeq seq = {};          // in the reader's batch, and then in those of levels
+    std::int32_t root = 0;      // row of the reader's batch
     std::int32_t position = 0;  // of the root's row
     std::int32_t end = 0;       // index into the pages behind the root
     int stored = 0;             // rows of this tree that are in the KV, root excluded
@@ -55,11 +60,13 @@ class ModelDrafter final : public Drafter {
   void grow_levels();
   void find_candidates(Tensor hidden);
   void add_candidates(Tensor hidden);
-  bool is_level_worth();
+  void choose_following();
+  bool is_level_worth() const;
   bool layout_level();
   Tensor level_features(const DraftRows& above);
   void add_level_rows(Growing& growing);
   void plant_tree(Growing& growing, DraftTrees& trees);
+  void add_top_tokens(Tensor hidden);
   int scratch_slots() const { return 1 + (shape_.steps - 1) * shape_.topk; }
 
   Ops& ops_;
@@ -68,11 +75,11 @@ class ModelDrafter final : public Drafter {
   std::unique_ptr<DraftPace> pace_;
   DraftReader reader_;
 
-  Batch level_;                     // rows of one level of all trees
   std::vector<std::int32_t> rows_;  // rows to gather
   std::vector<Growing> growing_;    // the first num_growing_ are in use
   std::size_t num_growing_ = 0;
-  TopTokens top_;
+  const int slice_rows_;
+  TopTokens slice_, top_;  // of a slice of rows, of all rows
 };
 
 }  // namespace foretoken

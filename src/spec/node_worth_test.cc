@@ -39,5 +39,13 @@ TEST(NodeWorth, scores_are_trusted_as_far_as_they_came_true) {
   EXPECT_NEAR(boasting.least_score(), 0.1, 0.01);
 }
 
+TEST(NodeWorth, levels_are_trusted_as_far_as_scores_came_true) {
+  NodeWorth boasting = of_costs(0.5);
+  EXPECT_TRUE(boasting.is_level_worth(0.3, kMilli));
+  for (int i = 0; i < 500; ++i) boasting.add_outcome(2.0, 1);
+  EXPECT_FALSE(boasting.is_level_worth(0.3, kMilli));
+  EXPECT_TRUE(boasting.is_level_worth(0.5, kMilli));
+}
+
 }  // namespace
 }  // namespace foretoken

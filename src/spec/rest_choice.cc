@@ -20,8 +20,8 @@ RestChoice::RestChoice() : pause_(kShortestPause) {}
 bool RestChoice::is_trial() const { return steps_ < kTrial; }
 
 void RestChoice::open(SeqSlot slot) {
-  if (slots_.size() <= index(slot)) slots_.resize(index(slot) + 1);
-  slots_[index(slot)] = {.rests = usual_gain_ < kPoor && !is_trial()};
+  if (slots_.size() <= at(slot)) slots_.resize(at(slot) + 1);
+  slots_[at(slot)] = {.rests = usual_gain_ < kPoor && !is_trial()};
 }
 
 void RestChoice::add_step() {
@@ -33,7 +33,7 @@ void RestChoice::add_step() {
 }
 
 void RestChoice::add_gain(SeqSlot slot, double tokens) {
-  Slot& s = slots_[index(slot)];
+  Slot& s = slots_[at(slot)];
   tokens = std::max(tokens, kMostLoss);
   s.steps = std::min(s.steps + 1, kMemory);
   s.gain += (tokens - s.gain) / s.steps;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/index.h"
 #include "base/types.h"
 
 namespace foretoken {
@@ -16,7 +17,7 @@ class RestChoice {
   RestChoice();
 
   void open(SeqSlot slot);
-  bool rests(SeqSlot slot) const { return slots_[index(slot)].rests; }
+  bool rests(SeqSlot slot) const { return slots_[at(slot)].rests; }
 
   // A step of the engine passed.
   void add_step();
@@ -29,7 +30,6 @@ class RestChoice {
     int steps = 0;    // drafted since it woke, up to the memory of `gain`
     double gain = 0;  // mean of those
   };
-  static std::size_t index(SeqSlot slot) { return static_cast<std::size_t>(slot); }
   bool is_trial() const;
 
   std::vector<Slot> slots_;

@@ -72,6 +72,20 @@ TEST(RestChoice, a_text_that_drafts_well_again_starts_with_short_rests_again) {
   EXPECT_LE(sleep(choice, 0), 64);
 }
 
+TEST(RestChoice, good_times_make_the_next_rests_short_again) {
+  RestChoice choice;
+  choice.open(0);
+  for (int i = 0; i < 6; ++i) {
+    steps_until_rest(choice, 0, -1);
+    sleep(choice, 0);
+  }
+  EXPECT_EQ(steps_until_rest(choice, 0, 0.5, 3000), -1);
+  for (const int longest : {64, 128}) {
+    EXPECT_GT(steps_until_rest(choice, 0, -1), 0);
+    EXPECT_LE(sleep(choice, 0), longest);
+  }
+}
+
 TEST(RestChoice, where_drafting_does_not_pay_new_sequences_rest_until_the_next_trial) {
   RestChoice choice;
   choice.open(0);

@@ -13,12 +13,12 @@ void best_scores(std::span<const float> scores, int count, float least, std::vec
   for (std::size_t i = 0; i < scores.size(); ++i)
     if (scores[i] >= least) out.push_back(static_cast<int>(i));
   const auto better = [&](int a, int b) {
-    const float x = scores[static_cast<std::size_t>(a)], y = scores[static_cast<std::size_t>(b)];
+    const float x = scores[at(a)], y = scores[at(b)];
     return x != y ? x > y : a < b;
   };
-  if (out.size() > static_cast<std::size_t>(count)) {
+  if (out.size() > at(count)) {
     std::nth_element(out.begin(), out.begin() + count, out.end(), better);
-    out.resize(static_cast<std::size_t>(count));
+    out.resize(at(count));
   }
   std::sort(out.begin(), out.end());
 }
@@ -36,7 +36,7 @@ void TreeGrowth::start(const TreeShape& shape, int nodes, float least) {
 }
 
 void TreeGrowth::add_level(std::span<const Token> tokens, std::span<const float> probabilities) {
-  const auto width = static_cast<std::size_t>(shape_.topk);
+  const auto width = at(shape_.topk);
   CHECK(tokens.size() == probabilities.size() && levels_ < most_levels_);
   CHECK(tokens.size() == width * (levels_ == 0 ? 1 : followed_.size()));
   parents_.assign(followed_.begin(), followed_.end());
@@ -46,7 +46,7 @@ void TreeGrowth::add_level(std::span<const Token> tokens, std::span<const float>
     const int parent = levels_ == 0 ? -1 : parents_[i / width];
     token_.push_back(tokens[i]);
     parent_.push_back(parent);
-    score_.push_back(probabilities[i] * (parent < 0 ? 1.0F : score_[index(parent)]));
+    score_.push_back(probabilities[i] * (parent < 0 ? 1.0F : score_[at(parent)]));
   }
   ++levels_;
   follow_best(first);
@@ -58,8 +58,7 @@ void TreeGrowth::follow_best(int first) {
   followed_.assign(std::lower_bound(chosen_.begin(), chosen_.end(), first), chosen_.end());
   std::stable_sort(followed_.begin(), followed_.end(),
                    [&](int a, int b) { return score(a) > score(b); });
-  if (followed_.size() > static_cast<std::size_t>(shape_.topk))
-    followed_.resize(static_cast<std::size_t>(shape_.topk));
+  if (followed_.size() > at(shape_.topk)) followed_.resize(at(shape_.topk));
 }
 
 std::span<const int> TreeGrowth::chosen() {

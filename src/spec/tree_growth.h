@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.h"
 #include "base/types.h"
 
 namespace foretoken {
@@ -43,15 +44,14 @@ class TreeGrowth {
   int levels() const { return levels_; }
   int most_levels() const { return most_levels_; }
 
-  Token token(int candidate) const { return token_[index(candidate)]; }
-  int parent(int candidate) const { return parent_[index(candidate)]; }  // -1: the root
-  float score(int candidate) const { return score_[index(candidate)]; }
+  Token token(int candidate) const { return token_[at(candidate)]; }
+  int parent(int candidate) const { return parent_[at(candidate)]; }  // -1: the root
+  float score(int candidate) const { return score_[at(candidate)]; }
 
   // The candidates that make the tree, ascending, so that parents precede children.
   std::span<const int> chosen();
 
  private:
-  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
   void follow_best(int first);
 
   TreeShape shape_;

@@ -215,6 +215,8 @@ TEST(BestScores, are_listed_by_index_and_the_lower_index_wins_ties) {
   std::vector<int> out;
   best_scores(std::array{0.5F, 0.9F, 0.5F, 0.1F}, 2, 0.0F, out);
   EXPECT_EQ(out, (std::vector<int>{0, 1}));
+  best_scores(std::array{0.5F, 0.25F, 0.125F}, 3, 0.25F, out);  // the least itself counts
+  EXPECT_EQ(out, (std::vector<int>{0, 1}));
   best_scores(std::array{0.5F, 0.9F}, 5, 0.0F, out);
   EXPECT_EQ(out, (std::vector<int>{0, 1}));
 }

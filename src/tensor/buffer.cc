@@ -6,15 +6,13 @@
 
 #include <sys/mman.h>
 
+#include "base/index.h"
+
 namespace foretoken {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kSmallPage = 4096;
-
-std::size_t round_up(std::size_t bytes, std::size_t unit) {
-  return (bytes + unit - 1) / unit * unit;
-}
 
 [[noreturn]] void throw_no_memory(std::size_t bytes) {
   throw Error(

@@ -4,6 +4,8 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
+#include "base/file.h"
+#include "base/json_text.h"
 #include "text/rust_bridge.h"
 
 namespace foretoken {
@@ -90,8 +92,11 @@ std::optional<ChatTemplate> ChatTemplate::load(const fs::path& folder,
     }
     if (choice.find("{%") == std::string_view::npos &&
         choice.find("{{") == std::string_view::npos) {
-      throw Error({"no such chat template", "--chat-template", "a file or Jinja text",
-                   std::string(choice.substr(0, 200))});
+      // SGLang also knows templates by name; a name would pass for one that prints itself.
+      throw Error({"no such chat template", "--chat-template",
+                   "a file with Jinja text, or the text itself",
+                   "'" + std::string(choice.substr(0, 200)) +
+                       "' (templates known by name are not supported)"});
     }
     return ChatTemplate(Sources{std::string(choice), std::nullopt}, "--chat-template", config);
   }
@@ -110,6 +115,8 @@ std::optional<ChatTemplate> ChatTemplate::load(const fs::path& folder,
   if (nested == nullptr) return std::nullopt;
   return ChatTemplate(Sources::from(*nested, json_path.string()), json_path.string(), config);
 }
+
+bool ChatTemplate::reads_tools() const { return ft_template_reads_tools(template_.get()); }
 
 Result<std::string> ChatTemplate::render(std::string_view request, MessageForm form) const {
   return render_with(request, form, nullptr);

@@ -52,6 +52,10 @@ class ChatTemplate {
   // The same at a fixed time (seconds since 1970) for strftime_now.
   Result<std::string> render_at(std::string_view request, MessageForm form, std::int64_t now) const;
 
+  // Whether any text comes of `tools`: a template that never looks at them hides them from the
+  // model.
+  bool reads_tools() const;
+
   ~ChatTemplate();
   ChatTemplate(ChatTemplate&&) noexcept;
   ChatTemplate& operator=(ChatTemplate&&) noexcept;

@@ -1,4 +1,5 @@
 #include "text/chat_template.h"
+#include "base/file.h"
 
 #include <cstdlib>
 #include <random>
@@ -10,7 +11,6 @@
 #include <boost/json/array.hpp>
 #include <boost/json/parse.hpp>
 
-#include "text/rust_bridge.h"
 #include "text/test_tokenizers.h"
 
 namespace foretoken {
@@ -150,7 +150,14 @@ TEST(ChatTemplate, sources_are_found_in_their_order) {
   folder.write("other.jinja", "chosen file");
   EXPECT_EQ(rendered((folder.path() / "other.jinja").string()), "chosen file");
   EXPECT_EQ(rendered("{{ messages[0].content }}!"), "hi!");
-  EXPECT_THROW(rendered("chatml-of-nowhere"), Error);
+  try {
+    rendered("llama-2");
+    FAIL() << "a name passed for a template";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "no such chat template (--chat-template): expected a file with Jinja text, or the "
+                 "text itself, found 'llama-2' (templates known by name are not supported)");
+  }
 }
 
 TEST(ChatTemplate, named_templates_are_chosen_by_tools) {

@@ -116,12 +116,16 @@ TEST(Detokenizer, an_unknown_decoder_is_followed_through_the_tokenizer) {
   }
 }
 
+std::shared_ptr<const StopStrings> stops_of(std::vector<std::string> stops) {
+  return std::make_shared<const StopStrings>(std::move(stops));
+}
+
 TEST(TextStream, a_stop_is_reported_at_the_token_that_completes_it) {
   for (TempFolder* folder : {&byte_level_folder(), &sentencepiece_folder()}) {
     const Tokenizer tokenizer(folder->path());
     const auto tokens = *tokenizer.encode("hello \U0001F600 wor", AddSpecial::kNo);
     const auto stop_at = *tokenizer.encode("hello \U0001F600", AddSpecial::kNo);
-    TextStream stream(tokenizer, {.stops = {"zzz", "\U0001F600"}});
+    TextStream stream(tokenizer, {.stops = stops_of({"zzz", "\U0001F600"})});
     std::string text;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       const StopScan scan = stream.push(tokens[i]);
@@ -139,7 +143,7 @@ TEST(TextStream, a_stop_is_reported_at_the_token_that_completes_it) {
 TEST(TextStream, text_without_a_stop_arrives_whole) {
   const Tokenizer tokenizer(byte_level_folder().path());
   const std::string text = "hello hell w\u00E9 he";
-  TextStream stream(tokenizer, {.stops = {"hello!", "hex"}});
+  TextStream stream(tokenizer, {.stops = stops_of({"hello!", "hex"})});
   std::string joined;
   const std::vector<Token> tokens = *tokenizer.encode(text, AddSpecial::kNo);
   for (Token token : tokens) joined += stream.push(token).text;

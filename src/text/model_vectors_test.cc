@@ -1,15 +1,17 @@
 // The tokenizers of real models against vectors of texts and ids, and against each other. Skipped
 // where the shared data is absent: the files' licences do not let us copy them.
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <numeric>
 #include <random>
 #include <sstream>
 
 #include <gtest/gtest.h>
 
+#include "base/file.h"
 #include "text/detokenizer.h"
-#include "text/rust_bridge.h"
 #include "text/test_tokenizers.h"
 #include "text/tokenizer.h"
 
@@ -93,6 +95,7 @@ class ModelVectors : public testing::TestWithParam<Model> {
 
   void expect_ids() const;
   void expect_random_tokens_to_join() const;
+  void expect_no_text_below_its_least() const;
 
   TempFolder folder_;
   fs::path vectors_;
@@ -109,6 +112,7 @@ void ModelVectors::expect_ids() const {
     ASSERT_TRUE(tokens);
     EXPECT_EQ(*tokens, ids[i]) << texts[i];
     EXPECT_EQ(tokenizer_->decode(*tokens, SpecialText::kKeep), texts[i]);
+    EXPECT_LE(tokenizer_->least_tokens(texts[i]), tokens->size()) << texts[i];
   }
 }
 
@@ -130,10 +134,34 @@ void ModelVectors::expect_random_tokens_to_join() const {
   }
 }
 
+// A text of the longest tokens is where a bound from below would first be wrong.
+void ModelVectors::expect_no_text_below_its_least() const {
+  std::vector<Token> longest(static_cast<std::size_t>(tokenizer_->vocab_size()));
+  std::iota(longest.begin(), longest.end(), 0);
+  std::partial_sort(longest.begin(), longest.begin() + 500, longest.end(), [&](Token a, Token b) {
+    return tokenizer_->piece(a).size() > tokenizer_->piece(b).size();
+  });
+  std::mt19937 random(5);
+  for (int round = 0; round < 300; ++round) {
+    const Token one = longest[random() % 500];
+    const bool repeats = round % 2 == 0;
+    std::vector<Token> tokens;
+    for (std::size_t count = random() % 30; count > 0; --count)
+      tokens.push_back(repeats ? one : longest[random() % 500]);
+    const std::string text = tokenizer_->decode(tokens, SpecialText::kKeep);
+    ASSERT_LE(tokenizer_->least_tokens(text), tokenizer_->encode(text, AddSpecial::kNo)->size())
+        << text;
+  }
+  std::string much;
+  while (much.size() < 100'000) much += "The quick brown fox jumps over the lazy dog. ";
+  EXPECT_GT(tokenizer_->least_tokens(much), 1000U) << "or it would refuse nothing";
+}
+
 // One test, because loading a tokenizer takes longest.
 TEST_P(ModelVectors, texts_get_their_ids_and_random_tokens_join_to_the_decoding) {
   expect_ids();
   expect_random_tokens_to_join();
+  expect_no_text_below_its_least();
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, ModelVectors, testing::ValuesIn(models()), [](const auto& info) {

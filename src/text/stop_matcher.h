@@ -3,7 +3,8 @@
 // back what may be the beginning of one. The first means the one whose last byte comes first (of
 // several that end there, the longest), so the result does not depend on how the text was cut into
 // pieces. An Aho-Corasick automaton: O(1) amortised per byte. Not a regular expression engine. Not
-// thread-safe: one per sequence. Copies are independent.
+// thread-safe: one per sequence. Copies are independent. What does not change while text is fed is
+// a StopStrings: built once per request, read by all of its choices from any thread.
 
 #include <cstdint>
 #include <memory>
@@ -24,10 +25,41 @@ struct StopScan {
   std::optional<int> stop;  // index of the stop string that was completed
 };
 
+// The stop strings of a request and their automaton. Immutable. Takes some 25 bytes per byte of the
+// strings, so whoever accepts them from outside bounds their total.
+class StopStrings {
+ public:
+  // Empty strings match nothing, but count in indices.
+  explicit StopStrings(std::vector<std::string> stops);
+
+  std::size_t total_bytes() const { return nodes_.size(); }  // of all strings, or less
+  const std::string& text(int index) const { return stops_[static_cast<std::size_t>(index)]; }
+
+ private:
+  friend class StopMatcher;
+  struct Node {
+    std::int32_t fail = 0;    // node of the longest proper suffix that is a prefix of a stop
+    std::int32_t child = -1;  // first child
+    std::int32_t sibling = -1;
+    std::int32_t depth = 0;  // bytes
+    std::int32_t stop = -1;  // the longest stop that ends here
+    char byte = 0;
+  };
+
+  const Node& node(std::int32_t id) const { return nodes_[static_cast<std::size_t>(id)]; }
+  std::int32_t find_child(std::int32_t node, char byte) const;
+  std::int32_t step(std::int32_t node, char byte) const;
+  void add(std::string_view stop, std::int32_t index);
+  void link();
+
+  std::vector<std::string> stops_;
+  std::vector<Node> nodes_{1};
+};
+
 class StopMatcher {
  public:
-  // Empty stop strings are ignored.
-  explicit StopMatcher(const std::vector<std::string>& stops, StopTrim trim = StopTrim::kTrim);
+  // stops may be null: nothing is stopped.
+  explicit StopMatcher(std::shared_ptr<const StopStrings> stops, StopTrim trim = StopTrim::kTrim);
 
   // Feeds text. After a match nothing more may be fed.
   StopScan push(std::string_view text);
@@ -39,28 +71,10 @@ class StopMatcher {
   bool would_match(std::string_view text) const;
 
  private:
-  struct Node {
-    std::int32_t fail = 0;    // node of the longest proper suffix that is a prefix of a stop
-    std::int32_t child = -1;  // first child
-    std::int32_t sibling = -1;
-    std::int32_t depth = 0;  // bytes
-    std::int32_t stop = -1;  // the longest stop that ends here
-    char byte = 0;
-  };
-  struct Automaton {
-    std::vector<Node> nodes{1};
-    std::vector<std::size_t> stop_bytes;  // by index of the stop
-
-    std::int32_t find_child(std::int32_t node, char byte) const;
-    std::int32_t step(std::int32_t node, char byte) const;
-    void add(std::string_view stop, std::int32_t index);
-    void link();
-  };
-
-  std::shared_ptr<const Automaton> automaton_;
+  std::shared_ptr<const StopStrings> stops_;
   StopTrim trim_;
   std::int32_t node_ = 0;  // state after all text fed so far
-  std::string held_;       // the last nodes[node_].depth bytes of it
+  std::string held_;       // the last depth bytes of it, depth being the node's
 };
 
 }  // namespace foretoken

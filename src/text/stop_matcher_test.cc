@@ -7,6 +7,10 @@
 namespace foretoken {
 namespace {
 
+std::shared_ptr<const StopStrings> stops_of(std::vector<std::string> stops) {
+  return std::make_shared<const StopStrings>(std::move(stops));
+}
+
 struct Found {
   std::string text;
   std::optional<int> stop;
@@ -45,7 +49,7 @@ Found naive(const std::vector<std::string>& stops, std::string_view text) {
 }
 
 TEST(StopMatcher, a_stop_across_pieces_is_found_and_trimmed) {
-  StopMatcher matcher({"\n\nUser:"});
+  StopMatcher matcher(stops_of({"\n\nUser:"}));
   EXPECT_EQ(matcher.push("Hello\n").text, "Hello");
   EXPECT_EQ(matcher.push("\nUs").text, "");
   const StopScan scan = matcher.push("er: more");
@@ -54,14 +58,14 @@ TEST(StopMatcher, a_stop_across_pieces_is_found_and_trimmed) {
 }
 
 TEST(StopMatcher, a_held_prefix_is_released_when_it_fails) {
-  StopMatcher matcher({"abcd"});
+  StopMatcher matcher(stops_of({"abcd"}));
   EXPECT_EQ(matcher.push("xabc").text, "x");
   EXPECT_EQ(matcher.push("ab").text, "abc");
   EXPECT_EQ(matcher.finish(), "ab");
 }
 
 TEST(StopMatcher, kept_stops_stay_in_the_text) {
-  StopMatcher matcher({"END"}, StopTrim::kKeep);
+  StopMatcher matcher(stops_of({"END"}), StopTrim::kKeep);
   EXPECT_EQ(matcher.push("the E").text, "the ");
   const StopScan scan = matcher.push("ND of it");
   EXPECT_EQ(scan.text, "END");
@@ -69,19 +73,19 @@ TEST(StopMatcher, kept_stops_stay_in_the_text) {
 }
 
 TEST(StopMatcher, the_stop_that_ends_first_wins) {
-  EXPECT_EQ(feed(StopMatcher({"abcd", "bc"}), "xabcd", 100).stop, 1);
-  EXPECT_EQ(feed(StopMatcher({"bc", "abc"}), "xabcd", 100).stop, 1)
+  EXPECT_EQ(feed(StopMatcher(stops_of({"abcd", "bc"})), "xabcd", 100).stop, 1);
+  EXPECT_EQ(feed(StopMatcher(stops_of({"bc", "abc"})), "xabcd", 100).stop, 1)
       << "of two at the same end, the longest";
 }
 
 TEST(StopMatcher, empty_stops_match_nothing) {
-  const Found found = feed(StopMatcher({"", ""}), "text", 1);
+  const Found found = feed(StopMatcher(stops_of({"", ""})), "text", 1);
   EXPECT_EQ(found.text, "text");
   EXPECT_FALSE(found.stop);
 }
 
 TEST(StopMatcher, would_match_looks_without_moving) {
-  StopMatcher matcher({"xyz"});
+  StopMatcher matcher(stops_of({"xyz"}));
   matcher.push("x");
   EXPECT_TRUE(matcher.would_match("yz"));
   EXPECT_FALSE(matcher.would_match("y"));
@@ -99,10 +103,11 @@ TEST(StopMatcher, random_texts_agree_with_the_naive_search_for_every_cut) {
   for (int round = 0; round < 2000; ++round) {
     std::vector<std::string> stops;
     for (std::size_t count = random() % 4; count > 0; --count) stops.push_back(word(5));
+    const auto compiled = stops_of(stops);
     const std::string text = word(30);
     const Found expected = naive(stops, text);
     for (std::size_t piece_bytes : {1, 2, 3, 7, 100}) {
-      const Found found = feed(StopMatcher(stops), text, piece_bytes);
+      const Found found = feed(StopMatcher(compiled), text, piece_bytes);
       ASSERT_EQ(found.text, expected.text);
       // Equal stops have different indices.
       ASSERT_EQ(found.stop.has_value(), expected.stop.has_value());

@@ -3,9 +3,8 @@
 // Joins Detokenizer and StopMatcher, so that a stop string is reported at the very token that
 // completes it and neither it nor half a character ever leaks. Not thread-safe: one per sequence.
 
+#include <memory>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "base/types.h"
 #include "text/detokenizer.h"
@@ -16,7 +15,7 @@ namespace foretoken {
 class TextStream {
  public:
   struct Options {
-    std::vector<std::string> stops;
+    std::shared_ptr<const StopStrings> stops;  // null: none
     StopTrim trim = StopTrim::kTrim;
     SpecialText special = SpecialText::kSkip;
   };

@@ -5,8 +5,9 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+
+#include "base/json_text.h"
 
 namespace foretoken {
 namespace {
@@ -24,15 +25,15 @@ struct Prompt {
 };
 
 Result<Prompt> prompt_of(std::string_view line, const ChatTemplate* chat_template) {
-  json::error_code code;
-  const json::value value = json::parse(json::string_view(line.data(), line.size()), code);
-  if (code) return Refusal{"the line is not valid JSON: " + code.message()};
-  if (!value.is_object()) return Refusal{"the line must hold a JSON object"};
-  const json::object& object = value.as_object();
+  JsonFault fault;
+  const auto value = parse_json(line, fault);
+  if (!value) return Refusal{"the line is not valid JSON: " + fault.reason};
+  if (!value->is_object()) return Refusal{"the line must hold a JSON object"};
+  const json::object& object = value->get_object();
   if (object.contains("messages")) {
     if (chat_template == nullptr)
       return Refusal{"the model has no chat template: name one with --chat-template"};
-    auto rendered = chat_template->render(line);
+    auto rendered = chat_template->render(line, MessageForm::kOpenAi);
     if (!rendered) return rendered.refusal();
     return Prompt{std::move(*rendered), AddSpecial::kNo};
   }

@@ -2,8 +2,9 @@
 // tokenize_lines: the work of `foretoken tokenize`: one JSON object per line in, one per line out.
 //   {"text": ...}                         -> {"prompt": the text, "tokens": [...]}, special tokens
 //   added
-//   {"messages": [...], "tools": ..., ...} -> {"prompt": rendered, "tokens": [...]}, as
-//   ChatTemplate::render takes it anything else                         -> {"error": "..."}
+//   {"messages": [...], "tools": ..., ...} -> {"prompt": rendered, "tokens": [...]}, rendered as
+//                                            the server does (MessageForm::kOpenAi)
+//   anything else                         -> {"error": "..."}
 // Output order is input order; blank lines are skipped. A bad line does not stop the rest.
 
 #include <iosfwd>

@@ -54,6 +54,11 @@ TEST_F(TokenizeLines, a_bad_line_gets_an_error_and_the_rest_goes_on) {
   EXPECT_TRUE(last.starts_with(R"({"prompt":"hello")")) << out;
 }
 
+TEST_F(TokenizeLines, a_null_content_is_an_empty_one_as_the_server_renders_it) {
+  EXPECT_EQ(run(R"({"messages": [{"role": "user", "content": null}]})"),
+            run(R"({"messages": [{"role": "user", "content": ""}]})"));
+}
+
 TEST_F(TokenizeLines, messages_without_a_template_are_an_error) {
   const std::string line = tokenize_line(R"({"messages": [{}]})", *tokenizer_, nullptr);
   EXPECT_NE(line.find("no chat template"), std::string::npos);

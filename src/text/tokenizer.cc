@@ -7,6 +7,8 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
+#include "base/file.h"
+#include "base/json_text.h"
 #include "text/rust_bridge.h"
 #include "text/sentencepiece_model.h"
 #include "text/tokenizer_json.h"
@@ -118,18 +120,6 @@ Source find_source(const fs::path& path, const fs::path& folder, const Tokenizer
                spm ? "a tokenizer.model of another kind" : "none of them"});
 }
 
-void append_ids(const json::value* ids, const std::string& where, std::vector<Token>& out) {
-  if (ids == nullptr || ids->is_null()) return;
-  const json::array one = {*ids};
-  for (const json::value& id : ids->is_array() ? ids->as_array() : one) {
-    if (!id.is_int64() || id.as_int64() < 0 || id.as_int64() > INT32_MAX) {
-      throw Error(
-          {"wrong eos_token_id", where, "a token id or a list of them", json::serialize(id)});
-    }
-    out.push_back(static_cast<Token>(id.as_int64()));
-  }
-}
-
 }  // namespace
 
 void Tokenizer::Free::operator()(FtTokenizer* tokenizer) const { ft_tokenizer_free(tokenizer); }
@@ -154,7 +144,6 @@ Tokenizer::Tokenizer(const fs::path& path) {
   };
   bos_ = id_of("bos_token");
   eos_ = id_of("eos_token");
-  find_stop_tokens(folder);
 }
 
 void Tokenizer::read_pieces() {
@@ -162,21 +151,11 @@ void Tokenizer::read_pieces() {
   flags_ = {pieces.flags, pieces.count};
   offsets_ = {pieces.offsets, pieces.count + 1};
   bytes_ = {pieces.bytes, offsets_.back()};
+  if (pieces.byte_shares != nullptr) byte_shares_ = {pieces.byte_shares, 256};
+  is_composed_ = pieces.is_composed;
   vocab_size_ = static_cast<std::int64_t>(pieces.vocab_size);
   piece_join_ = static_cast<PieceJoin>(pieces.style);
   leading_spaces_ = static_cast<int>(pieces.leading_spaces);
-}
-
-void Tokenizer::find_stop_tokens(const fs::path& folder) {
-  for (const char* name : {"generation_config.json", "config.json"}) {
-    const auto object = read_json_file(folder / name);
-    if (object)
-      append_ids(object->if_contains("eos_token_id"), (folder / name).string(), stop_tokens_);
-    if (!stop_tokens_.empty()) break;
-  }
-  if (eos_) stop_tokens_.push_back(*eos_);
-  std::sort(stop_tokens_.begin(), stop_tokens_.end());
-  stop_tokens_.erase(std::unique(stop_tokens_.begin(), stop_tokens_.end()), stop_tokens_.end());
 }
 
 Result<std::vector<Token>> Tokenizer::encode(std::string_view text, AddSpecial special) const {
@@ -190,6 +169,27 @@ Result<std::vector<Token>> Tokenizer::encode(std::string_view text, AddSpecial s
   if (!tokens.empty()) std::memcpy(tokens.data(), ids.data, ids.size);
   ft_buffer_free(ids);
   return tokens;
+}
+
+std::size_t Tokenizer::least_tokens(std::string_view text) const {
+  if (byte_shares_.empty()) return 0;
+  constexpr std::uint64_t kWhole = 1 << 24;
+  const auto is_ascii = [&](std::size_t i) {
+    return i >= text.size() || static_cast<unsigned char>(text[i]) < 0x80;
+  };
+  // Composition leaves ASCII alone that no mark may follow, and the ideographs U+4000..U+9FFF.
+  const auto stays = [&](std::size_t i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x80) return is_ascii(i + 1);
+    std::size_t lead = i;
+    while (lead > 0 && (static_cast<unsigned char>(text[lead]) & 0xC0) == 0x80) --lead;
+    const auto first = static_cast<unsigned char>(text[lead]);
+    return first >= 0xE4 && first <= 0xE9;
+  };
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (!is_composed_ || stays(i)) sum += byte_shares_[static_cast<unsigned char>(text[i])];
+  return static_cast<std::size_t>((sum + kWhole - 1) / kWhole);
 }
 
 std::string Tokenizer::decode(std::span<const Token> tokens, SpecialText special) const {

@@ -43,6 +43,10 @@ class Tokenizer {
   // Refused: text that is not UTF-8.
   Result<std::vector<Token>> encode(std::string_view text, AddSpecial special) const;
 
+  // No text has fewer tokens; 0 where that is not known. A look at the bytes: for refusing what is
+  // far too long before the work and the memory (some hundred bytes for each byte) of encoding it.
+  std::size_t least_tokens(std::string_view text) const;
+
   // Ids outside the vocabulary decode to nothing. Always valid UTF-8.
   std::string decode(std::span<const Token> tokens, SpecialText special) const;
 
@@ -62,9 +66,6 @@ class Tokenizer {
 
   std::optional<Token> bos() const { return bos_; }
   std::optional<Token> eos() const { return eos_; }
-  // Tokens that end a generation: generation_config.json's eos_token_id (else config.json's), and
-  // eos().
-  const std::vector<Token>& stop_tokens() const { return stop_tokens_; }
 
   const TokenizerConfig& config() const { return config_; }
 
@@ -82,19 +83,19 @@ class Tokenizer {
     return token >= 0 && id < flags_.size() ? flags_[id] : std::uint8_t{0};
   }
   void read_pieces();
-  void find_stop_tokens(const std::filesystem::path& folder);
 
   TokenizerConfig config_;
   std::unique_ptr<FtTokenizer, Free> tokenizer_;
   std::span<const std::uint8_t> flags_;     // these three are views into tokenizer_
   std::span<const std::uint32_t> offsets_;  // [ids + 1] bytes
   std::string_view bytes_;
+  std::span<const std::uint32_t> byte_shares_;  // [256] or empty, of FtPieces; a view, too
+  bool is_composed_ = false;
   std::int64_t vocab_size_ = 0;
   PieceJoin piece_join_ = PieceJoin::kContextual;
   int leading_spaces_ = 0;
   std::optional<Token> bos_;
   std::optional<Token> eos_;
-  std::vector<Token> stop_tokens_;
 };
 
 }  // namespace foretoken

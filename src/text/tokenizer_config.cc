@@ -9,7 +9,8 @@
 #include <boost/json/value.hpp>
 
 #include "base/error.h"
-#include "text/rust_bridge.h"
+#include "base/file_fields.h"
+#include "base/json_text.h"
 
 namespace foretoken {
 namespace {
@@ -42,21 +43,6 @@ constexpr DefaultToken kDefaults[] = {
                std::move(expected), "another kind of value"});
 }
 
-bool flag(const json::object& object, std::string_view key, bool fallback,
-          const std::string& where) {
-  const json::value* value = object.if_contains(key);
-  if (value == nullptr || value->is_null()) return fallback;
-  if (!value->is_bool()) refuse(where, key, "true or false");
-  return value->as_bool();
-}
-
-std::optional<bool> optional_flag(const json::object& object, std::string_view key,
-                                  const std::string& where) {
-  const json::value* value = object.if_contains(key);
-  if (value == nullptr || value->is_null()) return std::nullopt;
-  return flag(object, key, false, where);
-}
-
 // A token as a string or as an object with flags.
 SpecialToken read_token(const json::value& value, std::string_view key, const std::string& where) {
   SpecialToken token{.role = std::string(key), .token = {}};
@@ -67,13 +53,14 @@ SpecialToken read_token(const json::value& value, std::string_view key, const st
   const json::object* object = value.if_object();
   const json::value* content = object == nullptr ? nullptr : object->if_contains("content");
   if (content == nullptr || !content->is_string()) refuse(where, key, "a string or an added token");
-  const bool special = flag(*object, "special", false, where);
+  const FileFields fields(*object, where + ", \"" + std::string(key) + "\"");
+  const bool special = fields.boolean("special").value_or(false);
   token.is_plain = false;
   token.token = {.content = std::string(content->as_string()),
-                 .single_word = flag(*object, "single_word", false, where),
-                 .lstrip = flag(*object, "lstrip", false, where),
-                 .rstrip = flag(*object, "rstrip", false, where),
-                 .normalized = flag(*object, "normalized", !special, where),
+                 .single_word = fields.boolean("single_word").value_or(false),
+                 .lstrip = fields.boolean("lstrip").value_or(false),
+                 .rstrip = fields.boolean("rstrip").value_or(false),
+                 .normalized = fields.boolean("normalized").value_or(!special),
                  .special = special};
   return token;
 }
@@ -185,12 +172,13 @@ TokenizerConfig read_tokenizer_config(const std::filesystem::path& folder) {
   TokenizerConfig config;
   config.json = read_json_file(path).value_or(json::object{});
   const json::object& object = config.json;
+  const FileFields fields(object, where);
   config.tokenizer_class = class_of(object, folder);
-  config.add_bos_token = optional_flag(object, "add_bos_token", where);
-  config.add_eos_token = optional_flag(object, "add_eos_token", where);
-  config.add_prefix_space = optional_flag(object, "add_prefix_space", where);
-  config.legacy = flag(object, "legacy", true, where);
-  config.split_special_tokens = flag(object, "split_special_tokens", false, where);
+  config.add_bos_token = fields.boolean("add_bos_token");
+  config.add_eos_token = fields.boolean("add_eos_token");
+  config.add_prefix_space = fields.boolean("add_prefix_space");
+  config.legacy = fields.boolean("legacy").value_or(true);
+  config.split_special_tokens = fields.boolean("split_special_tokens").value_or(false);
   read_specials(object, where, config);
   if (const json::value* decoder = object.if_contains("added_tokens_decoder")) {
     read_added_decoder(*decoder, where, config);

@@ -11,6 +11,8 @@
 #include <boost/json/value.hpp>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/json_text.h"
 #include "text/rust_bridge.h"
 
 namespace foretoken {

@@ -4,6 +4,7 @@
 Usage: cli_test.py PATH_OF_PROGRAM. The model is a made-up config with random weights and no tokenizer.
 """
 import contextlib
+import http.client
 import json
 import os
 import pathlib
@@ -105,7 +106,8 @@ class CliTest(unittest.TestCase):
             result = run(command, "--help")
             self.assertEqual(result.returncode, 0)
             self.assertIn("--model-path", result.stdout)
-        self.assertRegex(run("--version").stdout, r"^foretoken \d+\.\d+\.\d+\n$")
+        for args in [["--version"], ["serve", "--version"], ["generate", "--prompt", "x", "--version"]]:
+            self.assertRegex(run(*args).stdout, r"^foretoken \d+\.\d+\.\d+( \([0-9a-f]+(-dirty)?\))?\n$")
 
     def test_wrong_usage_ends_with_2(self):
         self.assert_one_sentence(run("fly"), 2, "unknown command 'fly'")
@@ -114,7 +116,7 @@ class CliTest(unittest.TestCase):
         self.assert_one_sentence(run("generate", "--model", self.model), 2, "--prompt")
 
     def test_what_is_not_supported_is_refused_by_name(self):
-        for flags in [["--speculative-algorithm", "NGRAM"], ["--tp", "2"], ["--quantization", "fp8"],
+        for flags in [["--speculative-algorithm", "DFLASH"], ["--tp", "2"], ["--quantization", "fp8"],
                       ["--enable-lora"], ["--device", "cuda"], ["--load-format", "gguf"]]:
             result = run(*self.serve_flags(*flags))
             self.assert_one_sentence(result, 2, "not supported yet")
@@ -130,6 +132,42 @@ class CliTest(unittest.TestCase):
             port = str(taken.getsockname()[1])
             result = run(*self.serve_flags("--port", port, "--log-level", "warning"))
             self.assert_one_sentence(result, 1, port)
+            self.assertNotIn("Load weight begin", run(*self.serve_flags("--port", port)).stderr)
+
+    def test_while_the_model_is_loaded_requests_are_refused_with_the_reason(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "config.json").write_text(json.dumps(CONFIG))
+            os.mkfifo(pathlib.Path(folder, "model.safetensors"))  # waits for somebody to write
+            port = free_port()
+            process = subprocess.Popen(
+                [PROGRAM, "serve", "--model", folder, "--skip-tokenizer-init", "--port", str(port),
+                 "--log-level", "warning"], stderr=subprocess.DEVNULL)
+            try:
+                said = {}
+                for _ in range(600):
+                    with contextlib.suppress(ConnectionError):
+                        for path in ["/health", "/v1/models"]:
+                            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+                            connection.request("GET", path)
+                            reply = connection.getresponse()
+                            said[path] = (reply.status, reply.read().decode())
+                            connection.close()
+                        break
+                    time.sleep(0.05)
+                self.assertEqual(said["/health"], (503, ""))
+                self.assertEqual(said["/v1/models"][0], 503)
+                self.assertIn("still being loaded", said["/v1/models"][1])
+                process.send_signal(signal.SIGTERM)
+                self.assertEqual(process.wait(30), -signal.SIGTERM)
+            finally:
+                process.kill()
+                process.wait()
+
+    def test_a_request_that_takes_too_long_ends_with_the_reason(self):
+        with self.server("--request-timeout", "0.001") as (url, _):
+            with self.assertRaises(urllib.error.HTTPError) as caught:
+                self.generate(url, sampling_params={"max_new_tokens": 200, "ignore_eos": True})
+            self.assertIn("deadline", caught.exception.read().decode())
 
     def test_the_start_is_silent_at_level_warning(self):
         with self.server("--log-level", "warning", "--cuda-graph-max-bs", "8") as (_, process):
@@ -152,6 +190,34 @@ class CliTest(unittest.TestCase):
             self.assertRegex(log, pattern)
         self.assertEqual(len(re.findall("--cuda-graph-max-bs has no effect", log)), 1)
 
+    def test_a_log_that_cannot_be_written_costs_nothing_but_the_log(self):
+        def on_full_disk(command):
+            with open("/dev/full", "w") as full:
+                return subprocess.Popen(command, stdout=full, stderr=full)
+
+        def with_a_reader_that_leaves(command):
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            process.stdout.close()
+            return process
+
+        for start in (on_full_disk, with_a_reader_that_leaves):
+            with self.subTest(start.__name__):
+                port = free_port()
+                process = start([PROGRAM, *self.serve_flags("--port", str(port), "--log-requests")])
+                try:
+                    for _ in range(600):
+                        self.assertIsNone(process.poll(), "the server ended")
+                        with contextlib.suppress(urllib.error.URLError, ConnectionError):
+                            urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=60)
+                            break
+                        time.sleep(0.1)
+                    self.assertEqual(len(self.generate(f"http://127.0.0.1:{port}")["output_ids"]), 8)
+                    process.send_signal(signal.SIGTERM)
+                    self.assertEqual(process.wait(30), 0)
+                finally:
+                    process.kill()
+                    process.wait()
+
     def test_flags_reach_the_server(self):
         flags = ["--served-model-name", "nick", "--max-total-tokens", "100", "--context-length=64",
                  "--mem-fraction", "0.3", "--decode-log-interval", "2"]
@@ -161,7 +227,7 @@ class CliTest(unittest.TestCase):
             self.assertEqual(models["data"][0]["max_model_len"], 64)
             info = json.load(urllib.request.urlopen(url + "/server_info"))
             self.assertEqual(info["mem_fraction_static"], 0.3)
-            self.assertEqual(info["max_total_num_tokens"], 96)
+            self.assertEqual(info["max_total_num_tokens"], 100)
             self.generate(url)
             process.send_signal(signal.SIGTERM)
             self.assertEqual(process.wait(30), 0)
@@ -179,6 +245,20 @@ class CliTest(unittest.TestCase):
     DRAFTS = ["--speculative-algorithm", "STANDALONE", "--speculative-num-steps", "4",
               "--speculative-eagle-topk", "1", "--speculative-num-draft-tokens", "5",
               "--draft-budget", "full"]
+
+    def test_drafts_come_from_earlier_texts(self):
+        flags = ["--speculative-algorithm", "NGRAM", "--speculative-num-draft-tokens", "16",
+                 "--speculative-ngram-max-match-window-size", "12", "--speculative-ngram-max-bfs-breadth", "10",
+                 "--cuda-graph-max-bs", "8", "--mem-fraction-static", "0.8", "--log-level", "warning",
+                 "--draft-budget", "full"]
+        params = {"max_new_tokens": 30, "temperature": 0, "ignore_eos": True}
+        with self.server(*flags) as (url, _):
+            first, second = (self.generate(url, sampling_params=params) for _ in range(2))
+            info = json.load(urllib.request.urlopen(url + "/server_info"))
+        self.assertEqual(first["output_ids"], second["output_ids"])
+        self.assertLess(second["meta_info"]["spec_verify_ct"], 15)
+        self.assertEqual(info["speculative_num_draft_tokens"], 16)
+        self.assertEqual(info["speculative_eagle_topk"], 10)
 
     def test_acceptance_is_reported_everywhere(self):
         params = {"max_new_tokens": 31, "temperature": 0, "ignore_eos": True}

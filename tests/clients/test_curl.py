@@ -11,7 +11,8 @@ from server import URL, ServerCase
 @unittest.skipUnless(shutil.which("curl"), "there is no curl")
 class CurlTest(ServerCase):
     def curl(self, *arguments, stdin=None):
-        done = subprocess.run(["curl", "-sS", "-m", "60", *arguments], input=stdin,
+        done = subprocess.run(["curl", "-sS", "-m", "60", "-H", "Content-Type: application/json",
+                               *arguments], input=stdin,
                               capture_output=True, check=True)
         return done.stdout.decode()
 

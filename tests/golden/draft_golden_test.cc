@@ -38,6 +38,15 @@ class Recorded final : public DraftModel {
   KvShape kv_shape() const override { return model_->kv_shape(); }
   std::size_t weight_bytes() const override { return model_->weight_bytes(); }
   std::int64_t vocab() const override { return model_->vocab(); }
+  std::size_t feature_bytes(std::int64_t rows) const override {
+    return model_->feature_bytes(rows);
+  }
+  std::size_t forward_bytes(std::int64_t rows) const override {
+    return model_->forward_bytes(rows);
+  }
+  ForwardSize forward_size(std::int64_t rows) const override { return model_->forward_size(rows); }
+  std::int64_t hidden_width() const override { return model_->hidden_width(); }
+  std::int64_t logit_width() const override { return model_->logit_width(); }
   DraftRows forward(const Batch& batch, Tensor features) override {
     return model_->forward(batch, features);
   }
@@ -101,7 +110,7 @@ class Proposing {
                                                         2, std::make_unique<SwitchedPace>(rests_));
     rests_ = false;
     slot_ = 0;
-    drafter->open(slot_, draft_.tokens);
+    drafter->open(slot_, draft_.tokens, 0);
     Runner runner(*ops_, *decoder_, 2 * kPages);
     SeqTable table(2);
     for (int page = 0; page < kPages; ++page) table.pages[0].push_back(kPages - 1 - page);
@@ -132,7 +141,7 @@ class Proposing {
       table.pages[1][page] = static_cast<PageId>(kPages + page);
     drafter.close(slot_);
     slot_ = 1;
-    drafter.open(slot_, draft_.tokens);
+    drafter.open(slot_, draft_.tokens, 0);
   }
 
   // As the step does, with the sampler's choice made for it.

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
+#include "base/index.h"
 #include "base/threads.h"
 #include "golden_case.h"
 #include "model/checkpoint.h"
@@ -41,7 +42,7 @@ ModelConfig config_of(const GoldenCase& golden) {
 // A prompt computed in chunks of `chunk` rows.
 Outputs run_prompt(Ops& ops, const Decoder& decoder, const std::vector<Token>& tokens, int chunk) {
   const int length = static_cast<int>(tokens.size());
-  const int pages = (length + kPageTokens - 1) / kPageTokens;
+  const int pages = pages_for(length);
   Runner runner(ops, decoder, pages);
   SeqTable table(1);
   for (int page = pages - 1; page >= 0; --page) table.pages[0].push_back(page);

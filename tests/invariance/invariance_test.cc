@@ -1,6 +1,7 @@
 // The invariance matrix: for each model and numeric order, tokens and logprobs are the same to the
 // bit in every cell. By default a sweep over all axes and some random cells; with --all every cell,
 // with --cell=N one, with --random=N so many random ones, --seed=S others.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -59,7 +60,7 @@ std::vector<std::vector<Token>> texts_of(const std::vector<Request>& requests,
                                          const std::vector<TokenDelta>& answers) {
   std::vector<std::vector<Token>> texts;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    texts.push_back(requests[i].prompt);
+    texts.push_back(requests[i].prompt.to_vector());
     for (const SampledToken& token : answers[i].tokens) texts.back().push_back(token.token);
   }
   return texts;
@@ -105,6 +106,27 @@ INSTANTIATE_TEST_SUITE_P(Tiny, Invariance,
                          [](const auto& param) {
                            return std::get<0>(param.param).name + "_" + std::get<1>(param.param);
                          });
+
+// Texts of more than one span of attention, on the model whose layers differ in their windows.
+TEST(LongTexts, tokens_and_logprobs_are_the_same_across_the_ends_of_spans) {
+  const auto models = tiny_models();
+  const auto model = std::find_if(models.begin(), models.end(), [](const TinyModel& tiny) {
+    return !tiny.config.layer_window.empty();
+  });
+  ASSERT_NE(model, models.end());
+  Laboratory laboratory("pair", loader_of(*model));
+  const Matrix matrix(available_isas());
+  const auto requests = long_request_mix(model->config.vocab);
+  const auto base = laboratory.run(Laboratory::base_cell(), requests);
+  const auto truth = texts_of(requests, base);
+  auto cells = matrix.isa_sweep();
+  const auto chunks = matrix.chunk_sweep();
+  cells.insert(cells.end(), chunks.begin(), chunks.end());
+  for (const std::uint64_t number : cells) {
+    const Cell cell = matrix.cell(number);
+    EXPECT_EQ(first_difference(laboratory.run(cell, requests, truth), base), "") << cell.str();
+  }
+}
 
 // The demo model's own draft models, where they are there.
 std::unique_ptr<DraftModel> demo_head(Ops& ops, const Decoder& target, Proposer proposer) {

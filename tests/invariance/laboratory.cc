@@ -6,19 +6,28 @@
 #include <fmt/format.h>
 
 #include "backend/backend.h"
+#include "base/index.h"
 #include "engine/testing/answers.h"
 #include "engine/testing/erratic_pace.h"
 #include "engine/testing/guess_drafter.h"
 #include "engine/testing/random_heads.h"
-#include "model/standalone_draft.h"
+#include "model/runner.h"
 #include "spec/model_drafter.h"
+#include "spec/ngram_drafter.h"
 
 namespace foretoken {
 namespace {
 
-constexpr int kContext = 352;
+constexpr int kLongestContext = 1056;
 constexpr int kManyPages = 160, kMaxRunning = 8;
-constexpr int kFewPages = kContext / kPageTokens + 6;
+
+// What the longest of the requests needs, and a little more.
+int context_of(const std::vector<Request>& requests) {
+  int longest = 0;
+  for (const Request& request : requests)
+    longest = std::max(longest, static_cast<int>(request.prompt.size()) + request.max_new_tokens);
+  return round_up(longest + kPageTokens, kPageTokens);
+}
 
 // A draft model that outlives its drafter.
 class Borrowed final : public DraftModel {
@@ -38,6 +47,11 @@ class Borrowed final : public DraftModel {
   KvShape kv_shape() const override { return model_.kv_shape(); }
   std::size_t weight_bytes() const override { return model_.weight_bytes(); }
   std::int64_t vocab() const override { return model_.vocab(); }
+  std::size_t feature_bytes(std::int64_t rows) const override { return model_.feature_bytes(rows); }
+  std::size_t forward_bytes(std::int64_t rows) const override { return model_.forward_bytes(rows); }
+  ForwardSize forward_size(std::int64_t rows) const override { return model_.forward_size(rows); }
+  std::int64_t hidden_width() const override { return model_.hidden_width(); }
+  std::int64_t logit_width() const override { return model_.logit_width(); }
   Token target_token(Token draft) const override { return model_.target_token(draft); }
 
  private:
@@ -72,7 +86,7 @@ std::unique_ptr<Decoder> random_draft(Ops& ops, std::int64_t vocab) {
   config.kv_heads = 1;
   config.head_dim = 16;
   config.vocab = vocab;
-  config.max_position = config.context_length = kContext;
+  config.max_position = config.context_length = kLongestContext;
   return std::make_unique<Decoder>(ops, config, *dummy_weights(11), DType::kBF16);
 }
 
@@ -98,7 +112,7 @@ DraftModel& Laboratory::draft_of(Bench& bench, Proposer proposer) {
   if (made) return *made;
   Ops& ops = *bench.ops;
   if (proposer == Proposer::kItself || proposer == Proposer::kStranger)
-    made = std::make_unique<StandaloneDraft>(
+    made = std::make_unique<Runner>(
         ops, proposer == Proposer::kItself ? load_(ops) : random_draft(ops, bench.runner.vocab()),
         bench.runner.vocab());
   else if (load_head_)
@@ -110,8 +124,17 @@ DraftModel& Laboratory::draft_of(Bench& bench, Proposer proposer) {
 
 std::unique_ptr<Drafter> Laboratory::make_drafter(Bench& bench, const Trees& trees,
                                                   const std::vector<std::vector<Token>>& truth) {
+  auto pace = trees.is_erratic ? std::make_unique<ErraticPace>(5) : std::make_unique<DraftPace>();
+  if (trees.proposer == Proposer::kNgram) {
+    NgramOptions options;
+    // The smaller ones give up runs all the time.
+    options.capacity = trees.topk % 2 == 0 ? 100'000 : 2000;
+    options.shape.max_breadth = trees.topk;
+    options.shape.order =
+        trees.depth % 2 == 0 ? NgramShape::Order::kNewest : NgramShape::Order::kMostFrequent;
+    return std::make_unique<NgramDrafter>(options, trees.nodes, kMaxRunning, std::move(pace));
+  }
   if (trees.proposer != Proposer::kGuess) {
-    auto pace = trees.is_erratic ? std::make_unique<ErraticPace>(5) : std::make_unique<DraftPace>();
     return std::make_unique<ModelDrafter>(
         *bench.ops, std::make_unique<Borrowed>(draft_of(bench, trees.proposer)),
         TreeShape{.steps = trees.depth, .topk = trees.topk, .nodes = trees.nodes}, kManyPages,
@@ -163,8 +186,9 @@ std::vector<TokenDelta> Laboratory::run(const Cell& cell, const std::vector<Requ
   Bench& on = bench(cell.isa, cell.threads);
   EngineConfig config;
   config.max_running_requests = kMaxRunning;
-  config.total_tokens = (cell.pressure ? kFewPages : kManyPages) * kPageTokens;
-  config.context_length = kContext;
+  config.context_length = context_of(requests);
+  config.total_tokens =
+      cell.pressure ? config.context_length + 6 * kPageTokens : kManyPages * kPageTokens;
   config.chunked_prefill_size = cell.chunk;
   config.radix_cache = cell.cache;
   config.force_preempt_every = cell.preempt_every;

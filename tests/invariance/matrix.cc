@@ -24,7 +24,7 @@ constexpr std::array kGuesses{
 };
 constexpr std::array kModels{Proposer::kItself, Proposer::kStranger, Proposer::kEagle,
                              Proposer::kFrSpec, Proposer::kEagle3,   Proposer::kMimo,
-                             Proposer::kNextn};
+                             Proposer::kNextn,  Proposer::kNgram};
 struct Shape {
   int steps, topk, nodes;
   bool is_erratic = false;
@@ -88,6 +88,8 @@ const char* name_of(Proposer proposer) {
       return "a head like MiMo's";
     case Proposer::kNextn:
       return "a NextN head";
+    case Proposer::kNgram:
+      return "earlier texts";
   }
   return "?";
 }
@@ -136,8 +138,23 @@ std::uint64_t Matrix::number_of(const std::array<std::size_t, kAxes>& coordinate
   return number;
 }
 
-std::vector<std::uint64_t> Matrix::sweep() const { return sweep_axes(kAxes); }
-std::vector<std::uint64_t> Matrix::isa_sweep() const { return sweep_axes(1); }
+std::vector<std::uint64_t> Matrix::sweep() const {
+  std::vector<std::uint64_t> cells{number_of(usual())};
+  for (std::size_t axis = 0; axis < kAxes; ++axis) add_axis(axis, cells);
+  return cells;
+}
+
+std::vector<std::uint64_t> Matrix::isa_sweep() const {
+  std::vector<std::uint64_t> cells{number_of(usual())};
+  add_axis(kIsaAxis, cells);
+  return cells;
+}
+
+std::vector<std::uint64_t> Matrix::chunk_sweep() const {
+  std::vector<std::uint64_t> cells;
+  add_axis(kChunkAxis, cells);
+  return cells;
+}
 
 std::vector<std::uint64_t> Matrix::model_sweep() const {
   std::vector<std::uint64_t> cells;
@@ -154,18 +171,15 @@ std::array<std::size_t, Matrix::kAxes> Matrix::usual() const {
   return {isas_.size() - 1, 1, 1, 3, 1, 0, 0, 3};
 }
 
-// Of the first `count` axes; the first is the ISA.
-std::vector<std::uint64_t> Matrix::sweep_axes(std::size_t count) const {
+// The usual cell with every other value of an axis.
+void Matrix::add_axis(std::size_t axis, std::vector<std::uint64_t>& cells) const {
   const auto usual = this->usual();
-  std::vector<std::uint64_t> cells{number_of(usual)};
-  for (std::size_t axis = 0; axis < count; ++axis)
-    for (std::size_t value = 0; value < sizes_[axis]; ++value) {
-      if (value == usual[axis] || (axis == kAxes - 1 && !is_swept(value))) continue;
-      auto varied = usual;
-      varied[axis] = value;
-      cells.push_back(number_of(varied));
-    }
-  return cells;
+  for (std::size_t value = 0; value < sizes_[axis]; ++value) {
+    if (value == usual[axis] || (axis == kAxes - 1 && !is_swept(value))) continue;
+    auto varied = usual;
+    varied[axis] = value;
+    cells.push_back(number_of(varied));
+  }
 }
 
 }  // namespace foretoken

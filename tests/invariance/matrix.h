@@ -12,8 +12,9 @@
 namespace foretoken {
 
 // Who proposes: guesses that know the outputs, or a model: the target's own weights, which are
-// mostly right, or random ones, which hardly ever are: a language model, or heads of every family.
-enum class Proposer { kGuess, kItself, kStranger, kEagle, kFrSpec, kEagle3, kMimo, kNextn };
+// mostly right, or random ones, which hardly ever are: a language model, or heads of every family;
+// or earlier texts, which are right when a request is answered again.
+enum class Proposer { kGuess, kItself, kStranger, kEagle, kFrSpec, kEagle3, kMimo, kNextn, kNgram };
 
 struct Trees {
   int nodes = 1;  // root included; 1: plain decoding
@@ -51,11 +52,12 @@ class Matrix {
   std::vector<std::uint64_t> sweep() const;
   std::vector<std::uint64_t> isa_sweep() const;    // the usual cell under each ISA
   std::vector<std::uint64_t> model_sweep() const;  // and with trees of each model that drafts
+  std::vector<std::uint64_t> chunk_sweep() const;  // and with each size of chunks
 
  private:
-  static constexpr std::size_t kAxes = 8;
+  static constexpr std::size_t kAxes = 8, kIsaAxis = 0, kChunkAxis = 3;
   std::array<std::size_t, kAxes> usual() const;
-  std::vector<std::uint64_t> sweep_axes(std::size_t count) const;
+  void add_axis(std::size_t axis, std::vector<std::uint64_t>& cells) const;
   std::uint64_t number_of(const std::array<std::size_t, kAxes>& coordinates) const;
   std::vector<std::string> isas_;
   std::array<std::size_t, kAxes> sizes_;

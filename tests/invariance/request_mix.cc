@@ -79,4 +79,12 @@ std::vector<Request> request_mix(std::int64_t vocab) {
   return mix.take();
 }
 
+std::vector<Request> long_request_mix(std::int64_t vocab) {
+  Mix mix(vocab);
+  mix.add(mix.text(504), 16, 0.0F).logprob_start = 496;
+  mix.add(mix.text(580), 2, 1.0F).logprob_start = 500;  // windows begin on both sides of 512
+  mix.add(mix.text(1018), 14, 0.0F).logprob_start = 1010;
+  return mix.take();
+}
+
 }  // namespace foretoken

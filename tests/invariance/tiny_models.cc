@@ -61,7 +61,7 @@ ModelConfig base_config() {
   config.kv_heads = 2;
   config.head_dim = 16;
   config.vocab = 512;
-  config.max_position = config.context_length = 512;
+  config.max_position = config.context_length = 1056;
   return config;
 }
 

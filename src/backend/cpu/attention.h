@@ -1,11 +1,14 @@
 #pragma once
 // CpuAttention: divides the attention of a batch into items (sequence, KV head, some queries, some
 // spans of positions) for the pool, and merges the spans. How it divides never shows in the bits:
-// the kernel's blocks and spans are fixed by logical positions. One caller at a time.
+// the kernel's blocks and spans are fixed by logical positions. The division is worked out once for
+// a batch and a shape, and serves all layers of that shape. One caller at a time.
 
 #include <functional>
+#include <memory>
 #include <vector>
 
+#include "backend/cpu/attention_items.h"
 #include "backend/cpu/kernels.h"
 #include "backend/ops.h"
 #include "base/threads.h"
@@ -21,40 +24,27 @@ class CpuAttention {
   // them: whole heads.
   using Done = std::function<void(int row, std::int64_t col, int cols, const float* values)>;
 
-  // Ops::attention. done: may be empty.
-  void run(Tensor q, const KvLayer& kv, const AttentionShape& shape, const Batch& batch, Tensor out,
-           const Done& done);
+  // Ops::plan_attention. Valid until forget_plans; their memory is used again.
+  const AttentionPlan& plan(const AttentionShape& shape, const Batch& batch);
+  void forget_plans() { num_plans_ = 0; }
+
+  // Ops::attention, with a plan made here. done: may be empty.
+  void run(Tensor q, const KvLayer& kv, const AttentionPlan& plan, Tensor out, const Done& done);
+
+  // Memory kept between calls: what forwards of a size need at most, and what is held now.
+  std::size_t workspace_bytes(const ForwardSize& size) const;
+  std::size_t workspace_bytes() const;
 
  private:
-  // Spans of one group of queries that several items compute.
-  struct Merge {
-    std::size_t partial;  // floats into partials_: [spans][count][dim + 2]
-    int item;             // the first of its items
-    int spans;
-  };
-  struct Cut {
-    int queries;  // of an item
-    int parts;    // into which an item's spans are divided, where it has as many
-  };
-
-  void list_rows(Tensor q, const AttentionShape& shape, const Batch& batch, Tensor out);
-  Cut choose_cut(const AttentionShape& shape, const Batch& batch) const;
-  void list_items(const KvLayer& kv, const AttentionShape& shape, const Batch& batch, Cut cut);
-  void add_items(const AttnItem& whole, int parts);
-  void reserve(int head_dim);
-  void merge_spans(const Merge& merge);
-  void report(const AttnItem& item, Tensor out, const Done& done) const;
+  struct Call;  // one layer
+  void reserve(const AttentionItems& items);
 
   const OpKernels& kernels_;
   ThreadPool& pool_;
+  std::vector<std::unique_ptr<AttentionItems>> plans_;
+  std::size_t num_plans_ = 0;  // in use, of plans_
   // Kept between calls for their memory.
-  std::vector<AttnRow> rows_;  // [kv_heads, batch rows]
-  std::vector<AttnItem> items_;
-  std::vector<std::size_t> partial_of_;  // per item: floats into partials_, or kNone
-  std::vector<Merge> merges_;
-  std::size_t partial_floats_ = 0;
-  std::int64_t work_ = 0;  // multiply-adds of the call
-  Buffer scratch_;         // per worker
+  Buffer scratch_;  // per worker
   Buffer partials_;
 };
 

@@ -8,6 +8,7 @@
 // For translation units of kernels only (v16.h).
 
 #include "backend/cpu/row_kernels.h"
+#include "base/index.h"
 
 namespace foretoken {
 namespace {
@@ -39,8 +40,6 @@ struct Running {
   float* o;  // [dim rounded up to 16]
 };
 
-FT_INLINE int padded(int dim) { return (dim + 15) / 16 * 16; }
-
 // (m, l, o) of more positions joins those of the positions before them. l of 0: none were seen.
 FT_INLINE void merge(Running to, const float* m, const float* l, const float* o, int dim) {
   if (*l == 0.0F) return;
@@ -70,7 +69,7 @@ class Attention {
 
   explicit Attention(const AttnItem& item)
       : item_(item),
-        dim_(padded(item.head_dim)),
+        dim_(round_up(item.head_dim, 16)),
         scores_(item.scratch),
         tree_scores_(scores_ + item.count * kAttnBlock),
         block_o_(tree_scores_ + item.count * kTreeSlots),
@@ -96,13 +95,16 @@ class Attention {
     }
     if (item_.partial != nullptr) return;
     for (int i = 0; i < item_.count; ++i)
-      finish(running(total_, i), item_.head_dim, row_of(i).out + head_of(i) * item_.head_dim);
+      finish(running(total_, i), item_.head_dim, item_.out + offset_of(i));
   }
 
  private:
   const AttnRow& row_of(int i) const { return item_.rows[(item_.first + i) / item_.group]; }
   int head_of(int i) const { return (item_.first + i) % item_.group; }
-  const float* query(int i) const { return row_of(i).q + head_of(i) * item_.head_dim; }
+  std::int64_t offset_of(int i) const {
+    return (item_.first + i) / item_.group * item_.row_stride + head_of(i) * item_.head_dim;
+  }
+  const float* query(int i) const { return item_.q + offset_of(i); }
   Running running(float* states, int i) const {
     float* o = states + static_cast<std::int64_t>(i) * (dim_ + 2);
     return {o + dim_, o + dim_ + 1, o};
@@ -267,7 +269,7 @@ class Attention {
     if (lo >= hi) return;
     float* s = scores(i);
     const V16 nothing = set1(-__builtin_inff());
-    const int first = lo / 16, end = (hi + 15) / 16;
+    const int first = lo / 16, end = ceil_div(hi, 16);
     V16 top = nothing;
     for (int g = first; g < end; ++g) {
       V16 a = load(s + g * 16);
@@ -360,7 +362,7 @@ void attention_item(const AttnItem& item) {
 }
 
 void merge_span_partials(float* partial, std::int64_t stride, int spans, int head_dim, float* out) {
-  const int dim = padded(head_dim);
+  const int dim = round_up(head_dim, 16);
   const Running to{partial + dim, partial + dim + 1, partial};
   for (int s = 1; s < spans; ++s) {
     const float* o = partial + s * stride;

@@ -7,19 +7,19 @@
 #include <vector>
 
 #include "backend/cpu/attention.h"
+#include "backend/cpu/convert.h"
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/packed_linear.h"
 #include "backend/cpu/roof.h"
 #include "backend/cpu/rope_call.h"
 #include "backend/host_step.h"
+#include "base/index.h"
 #include "tensor/arena.h"
 #include "tensor/buffer.h"
 
 namespace foretoken {
 namespace {
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 const CpuLinear& packed(const PackedLinear& w) { return static_cast<const CpuLinear&>(w); }
 
@@ -53,6 +53,16 @@ class CpuOps final : public Ops {
     return owned_.back().view(dtype, shape);
   }
 
+  Tensor keep_rows(Tensor matrix, DType dtype) override {
+    expect(matrix, {-1, -1}, matrix.dtype());
+    owned_.emplace_back(at(matrix.elements()) * dtype_bytes(dtype));
+    const Tensor rows = owned_.back().view(dtype, matrix.shape());
+    pool_.parallel_for(static_cast<int>(rows.dim(0)), [&](int r, int) {
+      convert(matrix.rows(r, 1).data(), matrix.dtype(), rows.rows(r, 1).data(), dtype, rows.dim(1));
+    });
+    return rows;
+  }
+
   void adopt_thread() override { pool_.pin_caller(); }
 
   Roof measure_roof(const Tensor& memory) override {
@@ -62,17 +72,44 @@ class CpuOps final : public Ops {
   }
 
   Tensor temp(DType dtype, Shape shape) override { return scratch_.alloc(dtype, shape); }
+  Arena::Mark mark() const override { return scratch_.mark(); }
+  void release(const Arena::Mark& mark) override { scratch_.release(mark); }
+
+  std::size_t workspace_bytes(const ForwardSize& size) const override {
+    const AttentionShape& a = size.attention;
+    const std::int64_t qkv = (a.heads + 2 * a.kv_heads) * a.head_dim;
+    const std::int64_t between = std::max(qkv, 2 * size.intermediate) + size.intermediate;
+    const std::size_t sampler = at(pool_.size() * size.vocab) * sizeof(float);
+    return gemm_.workspace_bytes(size) + attention_.workspace_bytes(size) + sampler +
+           at(size.rows * between) * sizeof(float) +
+           RopeCall::temp_floats(a) * at(pool_.size()) * sizeof(float);
+  }
+  std::size_t most_step_bytes() const override {
+    return scratch_.most_bytes() + gemm_.workspace_bytes() + attention_.workspace_bytes() +
+           between_[0].bytes() + between_[1].bytes() + heads_.capacity() * sizeof(float);
+  }
 
   void layout(const StepPlan& plan, const DraftTrees& trees, const SeqTable& table,
               Batch& batch) override {
     scratch_.reset();
+    attention_.forget_plans();
     layout_rows(plan, trees, table, batch);
   }
 
   void embed(const PackedLinear& table, std::span<const Token> tokens, Tensor out) override {
     expect(out, {static_cast<std::int64_t>(tokens.size()), table.in_width()}, DType::kF32);
-    each_row(out.dim(0), out.dim(1),
+    constexpr std::int64_t kSpread = 16;  // rows that share each cache line of the packed matrix
+    each_row(out.dim(0), kSpread * out.dim(1),
              [&](int r, int) { packed(table).gather_row(tokens[at(r)], out.row_f32(r)); });
+  }
+
+  void look_up(Tensor table, std::span<const Token> tokens, Tensor out) override {
+    const std::int64_t width = table.dim(1);
+    expect(out, {static_cast<std::int64_t>(tokens.size()), width}, DType::kF32);
+    each_row(out.dim(0), width, [&](int r, int) {
+      convert(table.rows(tokens[at(r)], 1).data(), table.dtype(), out.row_f32(r), DType::kF32,
+              width);
+    });
   }
 
   void norm(Tensor x, Tensor weight, float eps, Tensor out) override {
@@ -145,30 +182,35 @@ class CpuOps final : public Ops {
     rope_store_kv(qkv, rope, qk_norm, shape, batch, kv, q);
   }
 
-  void attention(Tensor q, const KvLayer& kv, const AttentionShape& shape, const Batch& batch,
-                 Tensor out) override {
-    expect(q, {batch.rows, shape.heads * shape.head_dim}, DType::kF32);
-    expect(out, {batch.rows, shape.heads * shape.head_dim}, DType::kF32);
-    attention_.run(q, kv, shape, batch, out, {});
+  const AttentionPlan& plan_attention(const AttentionShape& shape, const Batch& batch) override {
+    return attention_.plan(shape, batch);
   }
 
-  void attend(Tensor q, const KvLayer& kv, const AttentionShape& shape, const Batch& batch,
-              const PackedLinear& o, Tensor out) override {
-    expect(q, {batch.rows, shape.heads * shape.head_dim}, DType::kF32);
-    expect(out, {batch.rows, o.out_width()}, DType::kF32);
-    if (batch.rows == 0) return;
-    const Tensor attended = between(0, batch.rows, q.dim(1));
-    const auto input = gemm_.open_input(packed(o), batch.rows, shape.head_dim);
+  void attention(Tensor q, const KvLayer& kv, const AttentionPlan& plan, Tensor out) override {
+    const AttentionShape& shape = plan.shape;
+    expect(q, {plan.batch->rows, shape.heads * shape.head_dim}, DType::kF32);
+    expect(out, {plan.batch->rows, shape.heads * shape.head_dim}, DType::kF32);
+    attention_.run(q, kv, plan, out, {});
+  }
+
+  void attend(Tensor q, const KvLayer& kv, const AttentionPlan& plan, const PackedLinear& o,
+              Tensor out) override {
+    const int rows = plan.batch->rows, dim = plan.shape.head_dim;
+    expect(q, {rows, plan.shape.heads * dim}, DType::kF32);
+    expect(out, {rows, o.out_width()}, DType::kF32);
+    if (rows == 0) return;
+    const Tensor attended = between(0, rows, q.dim(1));
+    const auto input = gemm_.open_input(packed(o), rows, dim);
     if (!input) {
-      attention(q, kv, shape, batch, attended);
+      attention(q, kv, plan, attended);
       linear(o, attended, out);
       return;
     }
-    attention_.run(q, kv, shape, batch, attended,
+    attention_.run(q, kv, plan, attended,
                    [&](int row, std::int64_t col, int cols, const float* values) {
                      input->write(row, 1, col, cols, values);
                    });
-    gemm_.run(packed(o), *input, batch.rows, out.f32());
+    gemm_.run(packed(o), *input, rows, out.f32());
   }
 
   void gated_act(Tensor gate_up, Tensor out) override {
@@ -194,14 +236,17 @@ class CpuOps final : public Ops {
     linear(down, gated, out);
   }
 
-  void gather_rows(Tensor x, std::span<const std::int32_t> rows, Tensor out) override {
-    gather_host_rows(x, rows, out);
+  void gather_columns(Tensor x, std::span<const std::int32_t> rows, Tensor out,
+                      std::int64_t column) override {
+    gather_host_columns(pool_, x, rows, out, column);
   }
   void copy_rows(Tensor x, std::span<const std::int32_t> from, Tensor out,
                  std::span<const std::int32_t> to) override {
-    copy_host_rows(x, from, out, to);
+    copy_host_rows(pool_, x, from, out, to);
   }
-  void join_columns(Tensor a, Tensor b, Tensor out) override { join_host_columns(a, b, out); }
+  void join_columns(Tensor a, Tensor b, Tensor out) override {
+    join_host_columns(pool_, a, b, out);
+  }
 
   void top_tokens(Tensor logits, int k, TopTokens& out) override {
     expect(logits, {-1, -1}, DType::kF32);
@@ -227,7 +272,7 @@ class CpuOps final : public Ops {
   void touch(const Buffer& buffer) {
     touched_bytes_ += buffer.bytes();
     if (touched_bytes_ > kTouchedBytes) return;
-    const auto pieces = (buffer.bytes() + kTouchedPiece - 1) / kTouchedPiece;
+    const auto pieces = ceil_div(buffer.bytes(), kTouchedPiece);
     pool_.parallel_for(static_cast<int>(pieces), [&](int piece, int) {
       const std::size_t begin = at(piece) * kTouchedPiece;
       std::memset(static_cast<std::byte*>(buffer.data()) + begin, 0,

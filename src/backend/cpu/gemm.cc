@@ -5,12 +5,11 @@
 
 #include "backend/cpu/kernel_check.h"
 #include "base/error.h"
+#include "base/index.h"
 #include "base/log.h"
 
 namespace foretoken {
 namespace {
-
-int ceil_div(std::int64_t a, std::int64_t b) { return static_cast<int>((a + b - 1) / b); }
 
 // How the output is cut into items: `cols` columns by `rows` rows each, rows varying fastest, so
 // that a worker's contiguous share of items is one contiguous stream of weights.
@@ -27,18 +26,19 @@ constexpr int kTileRows = 128;      // of an item whose output stays in the work
 // The rows of items for so many items of columns.
 Cut cut_rows(const GemmKernels& kernels, int cols, int col_items, int rows, int most_rows,
              int workers) {
-  const int wanted = ceil_div(std::int64_t{kItemsPerWorker} * workers, col_items);
+  const int wanted = ceil_div(kItemsPerWorker * workers, col_items);
   const int most = std::max(1, rows / kFewestRows);
   const int row_items = std::max(std::min(wanted, most), ceil_div(rows, most_rows));
   Cut cut{.cols = cols, .rows = 0, .col_items = col_items, .row_items = 0};
-  cut.rows = ceil_div(ceil_div(rows, row_items), kernels.row_step) * kernels.row_step;
+  cut.rows = round_up(ceil_div(rows, row_items), kernels.row_step);
   cut.row_items = ceil_div(rows, cut.rows);
   return cut;
 }
 
 Cut cut_output(const GemmKernels& kernels, std::int64_t out, int rows, int workers) {
   const int cols = rows <= kStreamRows ? kBlockCols : kMaxCallCols;
-  return cut_rows(kernels, cols, ceil_div(out, cols), rows, kernels.max_rows, workers);
+  return cut_rows(kernels, cols, static_cast<int>(ceil_div(out, cols)), rows, kernels.max_rows,
+                  workers);
 }
 
 }  // namespace
@@ -68,6 +68,20 @@ const GemmKernels& Gemm::kernels_for(DType dtype) const {
   return order_ == GemmOrder::kTile ? kernels_.bf16_tile : kernels_.bf16_pair;
 }
 
+std::size_t Gemm::workspace_bytes(const ForwardSize& size) const {
+  std::int64_t row_bytes = 0, row_step = 1;
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+    const GemmKernels& kernels = kernels_for(dtype);
+    const std::int64_t packed_k = round_up(size.widest_input, kBlockK);
+    row_bytes = std::max(row_bytes, (packed_k + kernels.x_row_extra) * kernels.x_bytes);
+    row_step = std::max<std::int64_t>(row_step, kernels.row_step);
+  }
+  const std::int64_t tile_cols = std::max(kMaxCallCols, size.attention.head_dim);
+  const std::int64_t tile_floats = (kTileRows + row_step) * tile_cols * 2;
+  return static_cast<std::size_t>(2 * (size.rows + row_step) * row_bytes +
+                                  tile_floats * pool_.size() * 4);
+}
+
 Gemm::PackedX Gemm::pack_x(const GemmKernels& kernels, const CpuLinear& w, const float* x,
                            int rows) {
   constexpr std::int64_t kAlone = 1 << 15;  // elements that are rounded faster than workers wake up
@@ -75,8 +89,7 @@ Gemm::PackedX Gemm::pack_x(const GemmKernels& kernels, const CpuLinear& w, const
   if (kernels.pack_x == nullptr) return {reinterpret_cast<const char*>(x), k};
 
   const std::int64_t stride = w.packed_k() + kernels.x_row_extra;
-  const std::int64_t padded_rows =
-      std::int64_t{ceil_div(rows, kernels.row_step)} * kernels.row_step;
+  const std::int64_t padded_rows = round_up(rows, kernels.row_step);
   const auto bytes = static_cast<std::size_t>(padded_rows * stride * kernels.x_bytes);
   if (packed_x_.bytes() < bytes) packed_x_ = Buffer(bytes);
   char* packed = static_cast<char*>(packed_x_.data());

@@ -13,6 +13,7 @@
 #include "backend/cpu/isa.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/packed_linear.h"
+#include "backend/ops.h"
 #include "base/threads.h"
 #include "tensor/buffer.h"
 
@@ -64,6 +65,12 @@ class Gemm {
   // one after the other. False, and nothing done, where the weights are not packed for that.
   bool run_gated(const CpuLinear& gate_up, const CpuLinear& down, const float* x, int rows,
                  float* y);
+
+  // Memory kept between calls: what forwards of a size need at most, and what is held now.
+  std::size_t workspace_bytes(const ForwardSize& size) const;
+  std::size_t workspace_bytes() const {
+    return packed_x_.bytes() + input_.bytes() + tiles_.bytes();
+  }
 
  private:
   // Where the kernel reads x: `x` itself or its packed copy.

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/v16.h"
+#include "base/index.h"
 
 namespace foretoken {
 namespace {
@@ -19,8 +20,8 @@ constexpr int kAmxPrefetchBytes = 64 * 1024;  // tile loads outrun the hardware 
 
 // x rounded to bf16 in tiles [rows/16][K/32][16][32], rows padded with zeros.
 inline void pack_x_tiles(const PackXCall& call) {
-  const std::int64_t blocks = (call.k + kBlockK - 1) / kBlockK;
-  const int padded_rows = (call.rows + kTileRows - 1) / kTileRows * kTileRows;
+  const std::int64_t blocks = ceil_div(call.k, kBlockK);
+  const int padded_rows = round_up(call.rows, kTileRows);
   for (int row = 0; row < padded_rows; ++row) {
     const float* from = call.x + row * call.k;
     std::uint16_t* to = static_cast<std::uint16_t*>(call.packed) +
@@ -108,7 +109,7 @@ inline void store_tiles(const GemmCall& call, const float* acc, int col, int col
 template <class Tiles>
 void run_tile_columns(const GemmCall& call, int col) {
   alignas(64) float acc[kAmxMaxRows / kTileRows * 2 * kTileFloats];
-  const int row_tiles = (call.rows + kTileRows - 1) / kTileRows;
+  const int row_tiles = ceil_div(call.rows, kTileRows);
   const std::int64_t blocks = call.k / kBlockK;
   // One pass over K while all accumulators fit the registers.
   const std::int64_t step = row_tiles <= 2 ? blocks : kAmxStepK / kBlockK;

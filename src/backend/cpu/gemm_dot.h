@@ -6,13 +6,14 @@
 #include "backend/cpu/bf16_weights.h"
 #include "backend/cpu/gemm_loops.h"
 #include "backend/cpu/roof_probes.h"
+#include "base/index.h"
 
 namespace foretoken {
 namespace {
 
 // x rounded to bf16, row-major.
 inline void pack_x_bf16(const PackXCall& call) {
-  const std::int64_t padded = (call.k + kBlockK - 1) / kBlockK * kBlockK;
+  const std::int64_t padded = round_up(call.k, kBlockK);
   for (int row = 0; row < call.rows; ++row) {
     const float* from = call.x + row * call.k;
     std::uint16_t* to = static_cast<std::uint16_t*>(call.packed) + row * call.x_stride;

@@ -6,6 +6,7 @@
 #include "backend/cpu/bf16_weights.h"
 #include "backend/cpu/gemm_loops.h"
 #include "backend/cpu/roof_probes.h"
+#include "base/index.h"
 
 namespace foretoken {
 namespace {
@@ -19,7 +20,7 @@ FT_INLINE V16 odd_of(const char* pairs) {
 
 // x as the kernels below read it: rounded to bf16, kept as float32.
 inline void pack_x_rounded(const PackXCall& call) {
-  const std::int64_t padded = (call.k + kBlockK - 1) / kBlockK * kBlockK;
+  const std::int64_t padded = round_up(call.k, kBlockK);
   for (int row = 0; row < call.rows; ++row) {
     const float* from = call.x + row * call.k;
     float* to = static_cast<float*>(call.packed) + row * call.x_stride;

@@ -11,6 +11,7 @@
 
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/v16.h"
+#include "base/index.h"
 
 namespace foretoken {
 namespace {
@@ -78,7 +79,7 @@ void run_rows(int rows, const Panel& panel) {
 // The columns of `panel` (at most V vectors), all rows of the call in groups of nearly equal size.
 template <class M, int R, int V>
 void run_groups(const GemmCall& call, Panel panel) {
-  const int groups = (call.rows + R - 1) / R;
+  const int groups = ceil_div(call.rows, R);
   const int tall = call.rows % groups;  // so many groups have one row more
   for (int g = 0; g < groups; ++g) {
     const int rows = call.rows / groups + (g < tall ? 1 : 0);

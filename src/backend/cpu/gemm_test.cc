@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/cpu/amx_model.h"
+#include "base/index.h"
 #include "tensor/float16.h"
 
 namespace foretoken {
@@ -114,7 +115,7 @@ struct Problem {
   // Rounds the operands as the contract says, pads K with zeros, applies the definition.
   void define() {
     const FlushDenormals flush;
-    const int padded = (in + 31) / 32 * 32;
+    const int padded = round_up(in, kBlockK);
     std::vector<float> a(size(padded)), b(size(out) * size(padded));
     for (int n = 0; n < out; ++n)
       for (int k = 0; k < in; ++k)

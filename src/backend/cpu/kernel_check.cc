@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/index.h"
 #include "base/rng.h"
 #include "base/threads.h"
 #include "tensor/buffer.h"
@@ -26,7 +27,7 @@ std::uint32_t random_float(std::uint32_t bits) {
 std::vector<float> multiply(const GemmKernels& kernels, const std::vector<float>& x,
                             const Buffer& weights) {
   const std::int64_t stride = kK + kernels.x_row_extra;
-  const int padded_rows = (kRows + kernels.row_step - 1) / kernels.row_step * kernels.row_step;
+  const int padded_rows = round_up(kRows, kernels.row_step);
   const Buffer packed(static_cast<std::size_t>(padded_rows * stride * kernels.x_bytes));
   kernels.pack_x(
       {.x = x.data(), .k = kK, .packed = packed.data(), .x_stride = stride, .rows = kRows});

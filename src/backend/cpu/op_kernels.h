@@ -37,8 +37,6 @@ struct AttnRow {
   std::int32_t position;  // logical; it sees positions <= this one
   std::int32_t first;     // and >= this one
   std::uint64_t nodes;    // ancestors and self by node; 0: slot index equals position throughout
-  const float* q;         // [group * head_dim], the query heads of the item's KV head
-  float* out;             // [group * head_dim]
 };
 
 // Queries [first, first + count) of one sequence and KV head, over spans [first_span, end_span).
@@ -46,6 +44,9 @@ struct AttnRow {
 struct AttnItem {
   const void* k;  // the layer, at the KV head: page p starts at p * page_stride elements
   const void* v;
+  const float* q;           // of rows[0], the query heads of the item's KV head: [group * head_dim]
+  float* out;               // the same
+  std::int64_t row_stride;  // of q and out, floats from row to row
   const std::int32_t* pages;  // of the sequence
   std::int64_t page_stride;
   int head_dim;
@@ -56,7 +57,7 @@ struct AttnItem {
   int first, count;  // count <= kAttnMaxQueries
   int tree_start;    // slot index of node 0
   int first_span, end_span;
-  float* partial;  // null: write AttnRow::out; else [spans][count][head_dim rounded up to 16, m, l]
+  float* partial;  // null: write out; else [spans][count][head_dim rounded up to 16, m, l]
   float* scratch;  // attention_scratch floats
 };
 

@@ -6,12 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "backend/cpu/convert.h"
+#include "base/index.h"
 #include "tensor/float16.h"
 
 namespace foretoken {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Values that differ everywhere and are exact in fp16 and bf16 only now and then.
 std::vector<float> numbers(std::int64_t count, float first) {

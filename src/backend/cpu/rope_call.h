@@ -5,6 +5,7 @@
 #include "backend/cpu/attention.h"
 #include "backend/cpu/op_kernels.h"
 #include "backend/ops.h"
+#include "base/index.h"
 
 namespace foretoken {
 
@@ -19,7 +20,7 @@ struct RopeCall {
   float* temp;  // of each worker temp_floats(shape)
 
   static std::size_t temp_floats(const AttentionShape& shape) {
-    return static_cast<std::size_t>((shape.head_dim + 31) / 16 * 16);
+    return at(round_up(shape.head_dim + 16, 16));
   }
 
   // All heads of a row, side by side: q | k | v.
@@ -55,10 +56,9 @@ struct RopeCall {
 
  private:
   RopeRow row_of(int r, int worker) const {
-    const auto at = static_cast<std::size_t>(r);
     const std::int64_t dim = shape.head_dim;
     const auto element = static_cast<std::int64_t>(dtype_bytes(kv.k.dtype()));
-    const std::int32_t slot = batch.kv_slot[at];
+    const std::int32_t slot = batch.kv_slot[at(r)];
     const std::int64_t page = slot / kPageTokens * shape.kv_heads * dim * kPageTokens;
     const std::int64_t offset = slot % kPageTokens;
     char* k = static_cast<char*>(kv.k.data()) + (page + offset) * element;
@@ -66,8 +66,8 @@ struct RopeCall {
     return {.q_in = nullptr,
             .k_in = nullptr,
             .v_in = nullptr,
-            .cos = rope.cos.row_f32(batch.position[at]),
-            .sin = rope.sin.row_f32(batch.position[at]),
+            .cos = rope.cos.row_f32(batch.position[at(r)]),
+            .sin = rope.sin.row_f32(batch.position[at(r)]),
             .q_weight = qk_norm.q_weight.empty() ? nullptr : qk_norm.q_weight.f32(),
             .k_weight = qk_norm.k_weight.empty() ? nullptr : qk_norm.k_weight.f32(),
             .eps = qk_norm.eps,
@@ -78,7 +78,7 @@ struct RopeCall {
             .q = q.row_f32(r),
             .k = slot < 0 ? nullptr : k,
             .v = slot < 0 ? nullptr : v,
-            .temp = temp + static_cast<std::size_t>(worker) * temp_floats(shape)};
+            .temp = temp + at(worker) * temp_floats(shape)};
   }
 };
 

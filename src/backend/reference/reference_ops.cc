@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <vector>
 
 #include "backend/float_view.h"
 #include "backend/host_step.h"
+#include "base/index.h"
 #include "tensor/arena.h"
 #include "tensor/buffer.h"
 
 namespace foretoken {
 namespace {
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 class ReferenceLinear final : public PackedLinear {
  public:
@@ -87,10 +87,21 @@ class ReferenceOps final : public Ops {
   }
 
   Tensor temp(DType dtype, Shape shape) override { return scratch_.alloc(dtype, shape); }
+  Arena::Mark mark() const override { return scratch_.mark(); }
+  void release(const Arena::Mark& mark) override { scratch_.release(mark); }
+
+  // What lies between the parts of joined operations is scratch here, of each layer anew.
+  std::size_t workspace_bytes(const ForwardSize& size) const override {
+    const AttentionShape& a = size.attention;
+    const std::int64_t width = (2 * a.heads + 2 * a.kv_heads) * a.head_dim + 3 * size.intermediate;
+    return at(size.layers * (size.rows * width * 4 + 256));
+  }
+  std::size_t most_step_bytes() const override { return scratch_.most_bytes(); }
 
   void layout(const StepPlan& plan, const DraftTrees& trees, const SeqTable& table,
               Batch& batch) override {
     scratch_.reset();
+    plans_.clear();
     layout_rows(plan, trees, table, batch);
   }
 
@@ -99,6 +110,22 @@ class ReferenceOps final : public Ops {
     for (std::size_t r = 0; r < tokens.size(); ++r)
       std::copy_n(reference(table).row(tokens[r]), table.in_width(),
                   out.row_f32(static_cast<std::int64_t>(r)));
+  }
+
+  Tensor keep_rows(Tensor matrix, DType dtype) override {
+    const Tensor rows = alloc(dtype, matrix.shape());
+    for (std::int64_t i = 0; i < rows.elements(); ++i)
+      store_float(rows.data(), dtype, i, load_float(matrix.data(), matrix.dtype(), i));
+    return rows;
+  }
+
+  void look_up(Tensor table, std::span<const Token> tokens, Tensor out) override {
+    const std::int64_t width = table.dim(1);
+    expect(out, {static_cast<std::int64_t>(tokens.size()), width}, DType::kF32);
+    for (std::size_t r = 0; r < tokens.size(); ++r)
+      for (std::int64_t i = 0; i < width; ++i)
+        out.row_f32(static_cast<std::int64_t>(r))[i] =
+            load_float(table.data(), table.dtype(), tokens[r] * width + i);
   }
 
   void norm(Tensor x, Tensor weight, float eps, Tensor out) override {
@@ -163,8 +190,16 @@ class ReferenceOps final : public Ops {
     });
   }
 
-  void attention(Tensor q, const KvLayer& kv, const AttentionShape& shape, const Batch& batch,
-                 Tensor out) override {
+  const AttentionPlan& plan_attention(const AttentionShape& shape, const Batch& batch) override {
+    AttentionPlan& plan = plans_.emplace_back();
+    plan.shape = shape;
+    plan.batch = &batch;
+    return plan;
+  }
+
+  void attention(Tensor q, const KvLayer& kv, const AttentionPlan& plan, Tensor out) override {
+    const AttentionShape& shape = plan.shape;
+    const Batch& batch = *plan.batch;
     expect(q, {batch.rows, shape.heads * shape.head_dim}, DType::kF32);
     expect(out, {batch.rows, shape.heads * shape.head_dim}, DType::kF32);
     each_row(q, [&](std::int64_t r) {
@@ -190,14 +225,17 @@ class ReferenceOps final : public Ops {
     });
   }
 
-  void gather_rows(Tensor x, std::span<const std::int32_t> rows, Tensor out) override {
-    gather_host_rows(x, rows, out);
+  void gather_columns(Tensor x, std::span<const std::int32_t> rows, Tensor out,
+                      std::int64_t column) override {
+    gather_host_columns(pool_, x, rows, out, column);
   }
   void copy_rows(Tensor x, std::span<const std::int32_t> from, Tensor out,
                  std::span<const std::int32_t> to) override {
-    copy_host_rows(x, from, out, to);
+    copy_host_rows(pool_, x, from, out, to);
   }
-  void join_columns(Tensor a, Tensor b, Tensor out) override { join_host_columns(a, b, out); }
+  void join_columns(Tensor a, Tensor b, Tensor out) override {
+    join_host_columns(pool_, a, b, out);
+  }
 
   void top_tokens(Tensor logits, int k, TopTokens& out) override {
     expect(logits, {-1, -1}, DType::kF32);
@@ -285,6 +323,7 @@ class ReferenceOps final : public Ops {
   ThreadPool& pool_;
   std::vector<Buffer> owned_;
   Arena scratch_;
+  std::deque<AttentionPlan> plans_;  // of this step
 };
 
 }  // namespace

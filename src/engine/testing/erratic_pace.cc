@@ -10,15 +10,15 @@ constexpr int kRows[] = {0, 1, 4, 1000};
 }  // namespace
 
 void ErraticPace::open(SeqSlot slot) {
-  if (slots_.size() <= index(slot)) slots_.resize(index(slot) + 1);
-  slots_[index(slot)] = {};
+  if (slots_.size() <= at(slot)) slots_.resize(at(slot) + 1);
+  slots_[at(slot)] = {};
 }
 
 void ErraticPace::observe(const CommittedRows& rows) {
   least_score_ = kScores[random_() % std::size(kScores)];
   most_rows_ = kRows[random_() % std::size(kRows)];
   for (const StepEntry& entry : rows.plan.entries) {
-    Slot& slot = slots_[index(entry.slot)];
+    Slot& slot = slots_[at(entry.slot)];
     if (--slot.steps_left > 0) continue;
     slot.rests = random_() % 2 == 0;
     slot.steps_left = kStretches[random_() % std::size(kStretches)];

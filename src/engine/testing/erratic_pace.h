@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "base/index.h"
 #include "spec/draft_pace.h"
 
 namespace foretoken {
@@ -16,7 +17,7 @@ class ErraticPace final : public DraftPace {
 
   void open(SeqSlot slot) override;
   void observe(const CommittedRows& rows) override;
-  bool rests(SeqSlot slot) const override { return slots_[index(slot)].rests; }
+  bool rests(SeqSlot slot) const override { return slots_[at(slot)].rests; }
   float least_score() const override { return least_score_; }
   bool is_level_worth(int rows, double promised) const override;
 
@@ -25,7 +26,6 @@ class ErraticPace final : public DraftPace {
     bool rests = false;
     int steps_left = 0;  // until that changes
   };
-  static std::size_t index(SeqSlot slot) { return static_cast<std::size_t>(slot); }
 
   std::mt19937_64 random_;
   std::vector<Slot> slots_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/index.h"
 
 namespace foretoken {
 
@@ -14,15 +15,15 @@ DraftNeeds GuessDrafter::needs() const {
   return {.taps = {}, .max_nodes = options_.max_nodes, .host_tokens = true};
 }
 
-void GuessDrafter::open(SeqSlot slot, std::span<const Token> tokens) {
-  const auto index = static_cast<std::size_t>(slot);
+void GuessDrafter::open(SeqSlot slot, std::span<const Token> tokens, std::uint64_t) {
+  const auto index = at(slot);
   if (text_of_.size() <= index) text_of_.resize(index + 1);
   CHECK(text_of_[index].empty()) << "slot " << slot << " was opened twice";
   text_of_[index].assign(tokens.begin(), tokens.end());
 }
 
 void GuessDrafter::close(SeqSlot slot) {
-  auto& text = text_of_[static_cast<std::size_t>(slot)];
+  auto& text = text_of_[at(slot)];
   CHECK(!text.empty()) << "slot " << slot << " was closed without being open";
   text.clear();
 }
@@ -32,14 +33,12 @@ void GuessDrafter::observe(const CommittedRows& rows) {
   for (std::size_t i = 0; i < rows.walk.seqs.size(); ++i) {
     const WalkSeq& found = rows.walk.seqs[i];
     const BatchSeq& seq = rows.batch.seqs[i];
-    auto& text = text_of_[static_cast<std::size_t>(found.slot)];
+    auto& text = text_of_[at(found.slot)];
     CHECK(!text.empty()) << "slot " << found.slot << " was observed while closed";
     for (std::int32_t row = 0; row < seq.chain; ++row)
-      CHECK(text[static_cast<std::size_t>(seq.base + row)] ==
-            rows.batch.token[static_cast<std::size_t>(seq.first_row + row)]);
+      CHECK(text[at(seq.base + row)] == rows.batch.token[at(seq.first_row + row)]);
     if (found.path.empty()) continue;
-    CHECK(text.size() == static_cast<std::size_t>(seq.base + seq.chain) + 1)
-        << "the root is not the last token";
+    CHECK(text.size() == at(seq.base + seq.chain) + 1) << "the root is not the last token";
     for (const SampledToken& token : found.emitted) text.push_back(token.token);
   }
 }
@@ -54,7 +53,7 @@ std::span<const Token> GuessDrafter::true_continuation(const std::vector<Token>&
 void GuessDrafter::propose(std::span<const SeqSlot> slots, std::span<const int> budget,
                            DraftTrees& trees) {
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    const auto& text = text_of_[static_cast<std::size_t>(slots[i])];
+    const auto& text = text_of_[at(slots[i])];
     CHECK(trees.size(slots[i]) == 1 && trees.tokens(slots[i])[0] == text.back());
     grow_tree(slots[i], budget[i], trees);
     proposed_nodes_ += trees.size(slots[i]) - 1;
@@ -62,7 +61,7 @@ void GuessDrafter::propose(std::span<const SeqSlot> slots, std::span<const int> 
 }
 
 void GuessDrafter::grow_tree(SeqSlot slot, int nodes, DraftTrees& trees) {
-  const auto truth = true_continuation(text_of_[static_cast<std::size_t>(slot)]);
+  const auto truth = true_continuation(text_of_[at(slot)]);
   struct Node {
     int depth = 0, children = 0;
     bool is_true = false;  // root and ancestors included
@@ -74,7 +73,7 @@ void GuessDrafter::grow_tree(SeqSlot slot, int nodes, DraftTrees& trees) {
     const auto parent = random_() % 2 ? grown.size() - 1 : random_() % grown.size();
     Node& from = grown[parent];
     if (from.depth >= options_.depth || from.children >= options_.topk) continue;
-    const auto depth = static_cast<std::size_t>(from.depth);
+    const auto depth = at(from.depth);
     const bool knows = from.is_true && depth < truth.size();
     const bool tells = knows && static_cast<double>(random_() % 1000) < options_.truth * 1000;
     const Token token =

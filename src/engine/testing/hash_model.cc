@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "backend/host_step.h"
+#include "base/index.h"
 #include "base/rng.h"
 #include "batch/sampling.h"
 
@@ -57,16 +58,15 @@ Tensor HashModel::logits(const Features& features, const Batch& batch) {
   const Tensor out = ops_.temp(DType::kF32, {rows, vocab_});
   for (std::int64_t i = 0; i < rows; ++i) {
     std::uint64_t hash = 0;
-    std::memcpy(&hash, features.last_hidden.row_f32(batch.logit_rows[static_cast<std::size_t>(i)]),
-                sizeof hash);
-    hash_logits(hash, {out.row_f32(i), static_cast<std::size_t>(vocab_)});
+    std::memcpy(&hash, features.last_hidden.row_f32(batch.logit_rows[at(i)]), sizeof hash);
+    hash_logits(hash, {out.row_f32(i), at(vocab_)});
   }
   return out;
 }
 
 HashOracle HashOracle::answer(const Request& request, std::int64_t vocab) {
   HashOracle result;
-  std::vector<float> logits(static_cast<std::size_t>(vocab));
+  std::vector<float> logits(at(vocab));
   const SamplingParams& params = request.sampling;
   TokenCounts counts;
   std::uint64_t hash = kEmptyText;

@@ -38,7 +38,13 @@ std::array<std::string, 256> byte_names() {
 constexpr std::array<const char*, 4> kSpecials = {"<|bos|>", "<|eos|>", "<|user|>",
                                                   "<|assistant|>"};
 
-std::string tokenizer_json() {
+constexpr std::string_view kAddsBos =
+    R"({"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<|bos|>","type_id":0}},)"
+    R"({"Sequence":{"id":"A","type_id":0}}],"pair":[{"Sequence":{"id":"A","type_id":0}},)"
+    R"({"Sequence":{"id":"B","type_id":1}}],)"
+    R"("special_tokens":{"<|bos|>":{"id":"<|bos|>","ids":[256],"tokens":["<|bos|>"]}}})";
+
+std::string tokenizer_json(bool adds_bos) {
   JsonWriter json;
   json.begin_object().field("version", "1.0").field_null("truncation").field_null("padding");
   json.key("added_tokens").begin_array();
@@ -50,7 +56,7 @@ std::string tokenizer_json() {
   json.end_array().field_null("normalizer");
   json.key("pre_tokenizer")
       .raw(R"({"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":true})");
-  json.field_null("post_processor");
+  json.key("post_processor").raw(adds_bos ? kAddsBos : "null");
   json.key("decoder").raw(
       R"({"type":"ByteLevel","add_prefix_space":true,"trim_offsets":true,"use_regex":true})");
   json.key("model").begin_object().field("type", "BPE").field_null("dropout");
@@ -65,20 +71,24 @@ std::string tokenizer_json() {
 
 constexpr const char* kTemplate =
     "{{ bos_token }}{% for m in messages %}{% if m.role == 'assistant' %}<|assistant|>{{ m.content "
-    "}}<|eos|>{% else %}<|user|>{{ m.role }}:{{ m.content }}{% endif %}{% endfor %}{% if tools "
-    "%}[{{ tools | length }} tools]{% endif %}{% if thinking %}[thinking]{% endif %}{% if "
+    "}}<|eos|>{% else %}<|user|>{{ m.role }}:{{ m.content }}{% endif %}{% endfor %}";
+constexpr const char* kTools = "{% if tools %}[{{ tools | length }} tools]{% endif %}";
+constexpr const char* kTemplateEnd =
+    "{% if thinking %}[thinking]{% endif %}{% if "
     "add_generation_prompt %}<|assistant|>{% endif %}";
 
 }  // namespace
 
-ByteTokenizerFolder::ByteTokenizerFolder() {
+ByteTokenizerFolder::ByteTokenizerFolder(Options options) {
   std::string name = (std::filesystem::temp_directory_path() / "byte_tokenizer_XXXXXX").string();
   path_ = mkdtemp(name.data());
-  std::ofstream(path_ / "tokenizer.json") << tokenizer_json();
+  std::ofstream(path_ / "tokenizer.json") << tokenizer_json(options.adds_bos);
   JsonWriter config;
   config.begin_object().field("tokenizer_class", "PreTrainedTokenizerFast");
   config.field("bos_token", "<|bos|>").field("eos_token", "<|eos|>");
-  config.field("chat_template", kTemplate).end_object();
+  config.field("chat_template",
+               std::string(kTemplate) + (options.shows_tools ? kTools : "") + kTemplateEnd);
+  config.end_object();
   std::ofstream(path_ / "tokenizer_config.json") << config.take();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // A tokenizer folder made by a test: byte-level, ids 0..255 are the bytes, then a few special
-// tokens, and a small chat template. So tests can write down token ids as characters.
+// tokens, and a small chat template. So tests can write down token ids as characters. Variants: one
+// that adds the begin token to texts, as most real ones do; one whose template shows no tools.
 
 #include <filesystem>
 #include <string_view>
@@ -16,7 +17,11 @@ inline constexpr int kByteVocab = 260;
 // Writes the folder and removes it at the end.
 class ByteTokenizerFolder {
  public:
-  ByteTokenizerFolder();
+  struct Options {
+    bool adds_bos = false;
+    bool shows_tools = true;
+  };
+  explicit ByteTokenizerFolder(Options options);
   ~ByteTokenizerFolder();
   const std::filesystem::path& path() const { return path_; }
 

@@ -63,13 +63,21 @@ void FakeEngine::abort_all() {
 }
 
 std::future<bool> FakeEngine::flush_cache() {
+  if (flush_answer.valid())
+    return std::async(std::launch::async, [answer = flush_answer] { return answer.get(); });
   std::promise<bool> promise;
   promise.set_value(running() == 0);
   return promise.get_future();
 }
 
+std::future<std::string> FakeEngine::check_integrity() {
+  std::promise<std::string> promise;
+  promise.set_value(broken);
+  return promise.get_future();
+}
+
 EngineStats FakeEngine::stats() const {
-  EngineStats stats;
+  EngineStats stats = figures;
   stats.running = running();
   stats.total_tokens = 4096;
   stats.used_tokens = 16 * stats.running;
@@ -88,7 +96,7 @@ int FakeEngine::running() const {
 
 void FakeEngine::loop() {
   while (!stop_) {
-    std::this_thread::sleep_for(pace);
+    std::this_thread::sleep_for(pace.load());
     const std::lock_guard lock(mutex_);
     std::erase_if(running_, [this](Running& running) { return !step(running); });
   }

@@ -24,18 +24,22 @@ class FakeEngine final : public EnginePort {
   ~FakeEngine() override;
 
   // Settings; before requests arrive.
-  std::chrono::microseconds pace{500};
+  std::atomic<std::chrono::microseconds> pace{std::chrono::microseconds(500)};
   int tokens_per_step = 1;
   bool with_drafts = false;       // report proposals as if speculating
   std::optional<Finish> failure;  // every request ends so, after `failure_after` tokens
   int failure_after = 0;
-  std::optional<Refusal> refusal;  // of submit()
+  std::optional<Refusal> refusal;         // of submit()
+  std::shared_future<bool> flush_answer;  // when valid, flush_cache() waits for it
+  std::string broken;                     // what check_integrity() finds
+  EngineStats figures;                    // what stats() reports beside the load
 
   std::optional<Refusal> submit(Request request) override;
   void abort(const std::string& id) override;
   void abort_all() override;
   std::future<bool> flush_cache() override;
   EngineStats stats() const override;
+  std::future<std::string> check_integrity() override;
 
   // What arrived, in order.
   std::vector<Request> received() const;

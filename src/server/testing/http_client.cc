@@ -1,10 +1,12 @@
 #include "server/testing/http_client.h"
 
+#include <cerrno>
 #include <cstdlib>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -22,14 +24,23 @@ std::string header_value(const std::string& head, const std::string& name) {
 
 }  // namespace
 
-HttpClient::HttpClient(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+HttpClient::HttpClient(int port, const std::string& address) {
+  const auto number = htons(static_cast<std::uint16_t>(port));
+  sockaddr_in v4{};
+  sockaddr_in6 v6{};
+  const bool is_v6 = ::inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr) == 1;
+  v6.sin6_family = AF_INET6;
+  v6.sin6_port = number;
+  v4.sin_family = AF_INET;
+  v4.sin_port = number;
+  ::inet_pton(AF_INET, address.c_str(), &v4.sin_addr);
+  socket_ = ::socket(is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM, 0);
   const timeval patience{10, 0};
   ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  if (::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) close();
+  ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  const int failed = is_v6 ? ::connect(socket_, reinterpret_cast<const sockaddr*>(&v6), sizeof v6)
+                           : ::connect(socket_, reinterpret_cast<const sockaddr*>(&v4), sizeof v4);
+  if (failed != 0) close();
 }
 
 HttpClient::~HttpClient() { close(); }
@@ -37,6 +48,24 @@ HttpClient::~HttpClient() { close(); }
 void HttpClient::close() {
   if (socket_ >= 0) ::close(socket_);
   socket_ = -1;
+}
+
+void HttpClient::half_close() { ::shutdown(socket_, SHUT_WR); }
+
+std::size_t HttpClient::flood(std::string_view piece, std::size_t most) {
+  constexpr int kPatienceMs = 200;
+  std::size_t total = 0;
+  while (total < most) {
+    pollfd writable{socket_, POLLOUT, 0};
+    if (::poll(&writable, 1, kPatienceMs) <= 0) break;
+    const auto offset = total % piece.size();  // no piece is left half sent in the middle
+    const auto sent =
+        ::send(socket_, piece.data() + offset, piece.size() - offset, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno == EAGAIN) continue;
+    if (sent <= 0) break;
+    total += static_cast<std::size_t>(sent);
+  }
+  return total;
 }
 
 void HttpClient::send(std::string_view bytes) {
@@ -61,7 +90,15 @@ std::string HttpClient::read_until(std::string_view mark) {
   return buffer_;
 }
 
-bool HttpClient::at_end() { return buffer_.empty() && !fill() && buffer_.empty(); }
+bool HttpClient::at_end() {
+  errno = 0;
+  return buffer_.empty() && !fill() && errno != EAGAIN;
+}
+
+bool HttpClient::is_closed() const {
+  char byte = 0;
+  return ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
 
 ClientReply HttpClient::read_reply(bool has_body) {
   ClientReply reply;

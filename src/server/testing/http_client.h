@@ -17,7 +17,7 @@ struct ClientReply {
 
 class HttpClient {
  public:
-  explicit HttpClient(int port);
+  explicit HttpClient(int port, const std::string& address = "127.0.0.1");  // of either family
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
@@ -29,8 +29,13 @@ class HttpClient {
   ClientReply read_reply(bool has_body = true);
   // Reads until `mark` was received; everything so far, or what came when the time is over.
   std::string read_until(std::string_view mark);
-  bool at_end();  // nothing more comes: the server has closed
-  void close();   // at once, unread data or not
+  bool at_end();           // nothing more comes: the server has closed
+  bool is_closed() const;  // the same, without waiting
+  void close();            // at once, unread data or not
+  void half_close();       // sends no more, still reads
+  bool is_connected() const { return socket_ >= 0; }
+  // Sends pieces until the server has taken none for a while; the bytes sent, `most` at most.
+  std::size_t flood(std::string_view piece, std::size_t most);
 
  private:
   bool fill();

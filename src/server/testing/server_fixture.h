@@ -36,16 +36,20 @@ class ServerTest : public testing::Test {
   ~ServerTest() override { stop(); }
 
   void start() {
-    server.emplace(config, engine, with_tokenizer ? &tokenizer() : nullptr,
+    http.emplace(http_config(config));
+    http->start(loading_service());
+    server.emplace(*http, config, engine, with_tokenizer ? &tokenizer() : nullptr,
                    with_tokenizer ? &*chat_template() : nullptr);
-    port = server->port();
+    port = http->port();
+    server->open();
     thread = std::thread([this] { server->run(); });
   }
   void stop() {
     if (!server) return;
-    server->stop();
+    http->stop();
     if (thread.joinable()) thread.join();
     server.reset();
+    http.reset();
   }
 
   // The model's answer to everything: `text`, then the end token.
@@ -71,16 +75,26 @@ class ServerTest : public testing::Test {
     return value;
   }
 
-  static const Tokenizer& tokenizer() {
-    static const ByteTokenizerFolder folder;
-    static const Tokenizer instance(folder.path());
-    return instance;
+  // What a model's folder says about text.
+  struct Text {
+    explicit Text(ByteTokenizerFolder::Options options)
+        : folder(options),
+          tokenizer(folder.path()),
+          chat_template(ChatTemplate::load(folder.path(), tokenizer.config())) {}
+    ByteTokenizerFolder folder;
+    Tokenizer tokenizer;
+    std::optional<ChatTemplate> chat_template;
+  };
+  const Text& text() const {
+    static const Text plain({}), with_bos({.adds_bos = true}),
+        without_tools({.shows_tools = false});
+    if (text_options.adds_bos) return with_bos;
+    return text_options.shows_tools ? plain : without_tools;
   }
-  static const std::optional<ChatTemplate>& chat_template() {
-    static const ByteTokenizerFolder folder;
-    static const auto instance = ChatTemplate::load(folder.path(), tokenizer().config());
-    return instance;
-  }
+  const Tokenizer& tokenizer() const { return text().tokenizer; }
+  const std::optional<ChatTemplate>& chat_template() const { return text().chat_template; }
+
+  ByteTokenizerFolder::Options text_options;  // of the tokenizer
 
   ServerConfig config;
   bool with_tokenizer = true;
@@ -90,6 +104,7 @@ class ServerTest : public testing::Test {
     return tokens;
   }();
   FakeEngine engine{[this](const Request&) { return answer; }};
+  std::optional<HttpServer> http;
   std::optional<Server> server;
   std::thread thread;
   int port = 0;

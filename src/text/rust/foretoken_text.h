@@ -51,6 +51,10 @@ struct FtPieces {
   const char* bytes;
   const std::uint32_t* offsets;
   const std::uint8_t* flags;  // 1 present, 2 special, 4 one byte of a byte-fallback run
+  // [256] in 1/2^24: a text has at least as many tokens as the shares of its bytes sum to; null:
+  // not known of this tokenizer.
+  const std::uint32_t* byte_shares;
+  bool is_composed;  // the shares hold after NFC
 };
 FtPieces ft_tokenizer_pieces(const FtTokenizer* tokenizer);
 
@@ -59,6 +63,9 @@ struct FtTemplate;
 // source, tool_use: Jinja text, data null for none. specials: JSON object of the special tokens.
 FtTemplate* ft_template_new(FtSpan source, FtSpan tool_use, FtSpan specials, FtBuffer* error);
 void ft_template_free(FtTemplate* chat_template);
+
+// Whether the template looks at tools at all.
+bool ft_template_reads_tools(const FtTemplate* chat_template);
 
 // request: JSON object with messages and so on. now: seconds since 1970 for strftime_now, null for
 // the clock.

@@ -29,6 +29,11 @@ impl Chat {
         })
     }
 
+    /// Does any text come of tools? Otherwise a model would never learn of them.
+    pub fn reads_tools(&self) -> bool {
+        self.tool_use.is_some() || self.default.as_ref().is_some_and(|program| program.reads("tools"))
+    }
+
     pub fn render(&self, request: &str, is_openai: bool, now: Option<i64>) -> Result<String, String> {
         let request = json::parse(request)?;
         if request.kind() != ValueKind::Map {

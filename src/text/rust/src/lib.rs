@@ -13,6 +13,7 @@ mod python_filters;
 mod python_methods;
 mod python_ops;
 mod python_text;
+mod shares;
 mod tokenizer;
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -169,6 +170,8 @@ pub struct FtPieces {
     bytes: *const u8,
     offsets: *const u32,
     flags: *const u8,
+    byte_shares: *const u32,
+    is_composed: bool,
 }
 
 /// # Safety
@@ -176,6 +179,7 @@ pub struct FtPieces {
 #[no_mangle]
 pub unsafe extern "C" fn ft_tokenizer_pieces(tokenizer: *const TextTokenizer) -> FtPieces {
     let pieces = (*tokenizer).pieces();
+    let shares = (*tokenizer).shares();
     FtPieces {
         style: pieces.style as u32,
         leading_spaces: pieces.leading_spaces,
@@ -184,6 +188,8 @@ pub unsafe extern "C" fn ft_tokenizer_pieces(tokenizer: *const TextTokenizer) ->
         bytes: pieces.bytes.as_ptr(),
         offsets: pieces.offsets.as_ptr(),
         flags: pieces.flags.as_ptr(),
+        byte_shares: shares.map_or(std::ptr::null(), |shares| shares.of_byte.as_ptr()),
+        is_composed: shares.is_some_and(|shares| shares.is_composed),
     }
 }
 
@@ -208,6 +214,13 @@ pub unsafe extern "C" fn ft_template_free(chat: *mut Chat) {
     if !chat.is_null() {
         let _ = catch_unwind(AssertUnwindSafe(|| drop(Box::from_raw(chat))));
     }
+}
+
+/// # Safety
+/// `chat` must be valid.
+#[no_mangle]
+pub unsafe extern "C" fn ft_template_reads_tools(chat: *const Chat) -> bool {
+    (*chat).reads_tools()
 }
 
 /// # Safety

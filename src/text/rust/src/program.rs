@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use minijinja::machinery::{self, CodeGenerator, Instructions};
+use minijinja::machinery::{self, CodeGenerator, Instruction, Instructions};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
 use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
@@ -62,6 +62,15 @@ impl Program {
         let root = python_ops::rewrite(&root);
         let blocks = blocks.iter().map(|(name, block)| (*name, python_ops::rewrite(block))).collect();
         Ok(Program { root, blocks, env: environment(), _source: owned })
+    }
+
+    /// Does the program look at this variable anywhere?
+    pub fn reads(&self, variable: &str) -> bool {
+        let mut blocks = self.blocks.values().chain([&self.root]);
+        blocks.any(|block| {
+            let instructions = (0..).map_while(|index| block.get(index));
+            instructions.into_iter().any(|instruction| matches!(instruction, Instruction::Lookup(name) if *name == variable))
+        })
     }
 
     /// variables: a map. now: for strftime_now, seconds since 1970; None asks the clock.

@@ -7,6 +7,7 @@ use tokenizers::processors::PostProcessorWrapper;
 use tokenizers::{AddedToken, Tokenizer};
 
 use crate::pieces::{self, Pieces};
+use crate::shares::{self, Shares};
 
 /// What tokenizer_config.json asks for beyond tokenizer.json.
 #[derive(Deserialize)]
@@ -33,6 +34,7 @@ struct Frame {
 pub struct TextTokenizer {
     tokenizer: Tokenizer,
     pieces: Pieces,
+    shares: Option<Shares>,
 }
 
 impl TextTokenizer {
@@ -56,11 +58,16 @@ impl TextTokenizer {
             set_frame(&mut tokenizer, frame)?;
         }
         let pieces = pieces::tabulate(&tokenizer)?;
-        Ok(TextTokenizer { tokenizer, pieces })
+        let shares = shares::of(&tokenizer, &pieces);
+        Ok(TextTokenizer { tokenizer, pieces, shares })
     }
 
     pub fn pieces(&self) -> &Pieces {
         &self.pieces
+    }
+
+    pub fn shares(&self) -> Option<&Shares> {
+        self.shares.as_ref()
     }
 
     pub fn encode(&self, text: &str, add_special: bool) -> Result<Vec<u32>, String> {

@@ -1,0 +1,168 @@
+#include "bench/bench_flags.h"
+
+#include <limits>
+
+#include "bench/shapes.h"
+
+namespace foretoken {
+namespace {
+
+using enum FlagKind;
+
+int at_least(int least, const FlagValues& values, std::string_view name) {
+  const std::int64_t value = values.integer(name).value_or(0);
+  if (value < least || value > std::numeric_limits<int>::max())
+    throw UsageError({.what = std::string(name),
+                      .expected = "at least " + std::to_string(least),
+                      .found = values.text(name)});
+  return static_cast<int>(value);
+}
+
+// A list of sizes, `usual` unless one was given.
+std::vector<int> sizes(const FlagValues& values, std::string_view name, std::vector<int> usual) {
+  if (!values.given(name)) return usual;
+  std::vector<int> out;
+  for (const std::string& item : values.list(name)) {
+    const long long size = std::stoll(item);  // the parser has seen that it is an integer
+    if (size < 1 || size > std::numeric_limits<int>::max())
+      throw UsageError({.what = std::string(name), .expected = "sizes above 0", .found = item});
+    out.push_back(static_cast<int>(size));
+  }
+  return out;
+}
+
+Flag threads_flag() {
+  return {.names = {"--threads"},
+          .kind = kInteger,
+          .text = "compute threads; 0: all usable cores",
+          .default_value = "0"};
+}
+
+}  // namespace
+
+FlagTable step_flags() {
+  static const std::vector<std::string> shapes = shape_names();
+  return {{"Steps",
+           {
+               {.names = {"--shape"},
+                .text = "whose shape the made-up model has",
+                .default_value = "llama-3.2-1b",
+                .choices = {shapes.begin(), shapes.end()}},
+               {.names = {"--dtype"},
+                .text = "type of the weights",
+                .default_value = "bfloat16",
+                .choices = {"bfloat16", "float16", "float32"}},
+               threads_flag(),
+               {.names = {"--cpu-isa"},
+                .text = "instruction set of the kernels",
+                .default_value = "auto"},
+               {.names = {"--gemm-order"},
+                .text = "order of addition in matrix products",
+                .default_value = "auto"},
+               {.names = {"--context"},
+                .kind = kInteger,
+                .text = "committed tokens before a decode step",
+                .default_value = "128"},
+               {.names = {"--rounds"},
+                .kind = kInteger,
+                .text = "interleaved repeats, of which medians are printed",
+                .default_value = "9"},
+               {.names = {"--nodes"},
+                .kind = kIntegerList,
+                .text = "tree sizes of decode steps; the first is the base of ratios",
+                .default_note = "1 2 4 8 16 32 64"},
+               {.names = {"--prefill"},
+                .kind = kIntegerList,
+                .text = "prompt lengths",
+                .default_note = "128 512"},
+           }}};
+}
+
+FlagTable accept_flags() {
+  return {
+      {"Methods",
+       {
+           {.names = {"--checkpoints"},
+            .text = "folder with the demo checkpoints, which the documented settings run on",
+            .default_value = "models"},
+           {.names = {"--model"}, .text = "compare on this model instead, with --method"},
+           {.names = {"--method"},
+            .kind = kTextList,
+            .text = "NAME=FLAGS, as `foretoken serve` takes them; one or several"},
+           {.names = {"--draft-budget"},
+            .kind = kTextList,
+            .text = "full: trees of all nodes, auto: of as many as pay; methods run with each",
+            .default_note = "full auto",
+            .choices = {"full", "auto"}},
+           threads_flag(),
+       }},
+      {"Prompts",
+       {
+           {.names = {"--prompts"},
+            .text = "JSONL in MT-bench's layout: {\"turns\": [...]}",
+            .default_value = "bench/prompts/demo.jsonl"},
+           {.names = {"--limit"},
+            .kind = kInteger,
+            .text = "only so many prompts; 0: all",
+            .default_value = "0"},
+           {.names = {"--turns"},
+            .kind = kInteger,
+            .text = "of each conversation, at most",
+            .default_value = "1"},
+           {.names = {"--max-new-tokens"},
+            .kind = kInteger,
+            .text = "length of an answer",
+            .default_value = "128"},
+           {.names = {"--ignore-eos"},
+            .kind = kSwitch,
+            .text = "answers of --max-new-tokens, no shorter"},
+           {.names = {"--at-once"},
+            .kind = kInteger,
+            .text = "requests in flight; above 1 each conversation has one turn",
+            .default_value = "1"},
+           {.names = {"--repeats"},
+            .kind = kInteger,
+            .text = "repeats, of which medians are printed",
+            .default_value = "3"},
+           {.names = {"--verbose"}, .kind = kSwitch, .text = "print the answers, and what differs"},
+       }}};
+}
+
+StepOptions read_step_options(std::span<const std::string> args) {
+  const FlagValues values = parse_flags(args, step_flags());
+  StepOptions options;
+  options.shape = values.text("--shape");
+  options.dtype = values.text("--dtype");
+  options.backend.cpu_isa = values.text("--cpu-isa");
+  options.backend.gemm_order = values.text("--gemm-order");
+  options.threads = at_least(0, values, "--threads");
+  options.context = at_least(1, values, "--context");
+  options.rounds = at_least(1, values, "--rounds");
+  options.nodes = sizes(values, "--nodes", {1, 2, 4, 8, 16, 32, 64});
+  options.prefill = sizes(values, "--prefill", {128, 512});
+  return options;
+}
+
+AcceptOptions read_accept_options(std::span<const std::string> args) {
+  const FlagValues values = parse_flags(args, accept_flags());
+  AcceptOptions options;
+  options.checkpoints = values.text("--checkpoints");
+  options.model = values.text("--model");
+  options.methods = values.list("--method");
+  if (!options.methods.empty() && options.model.empty())
+    throw UsageError({.what = "--method", .expected = "--model beside it", .found = "none"});
+  options.budgets = values.given("--draft-budget") ? values.list("--draft-budget")
+                                                   : std::vector<std::string>{"full", "auto"};
+  options.prompts = values.text("--prompts");
+  options.length.max_new_tokens = at_least(1, values, "--max-new-tokens");
+  options.length.ignores_end = values.on("--ignore-eos");
+  options.max_turns = at_least(1, values, "--turns");
+  options.at_once = at_least(1, values, "--at-once");
+  options.limit = at_least(0, values, "--limit");
+  options.repeats = at_least(1, values, "--repeats");
+  options.threads = at_least(0, values, "--threads");
+  options.is_verbose = values.on("--verbose");
+  return options;
+}
+
+}  // namespace foretoken

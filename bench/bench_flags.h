@@ -1,0 +1,49 @@
+#pragma once
+// The flags of foretoken-bench and of its subcommand `accept`, as tables for the program's own flag
+// parser (app/flag_parser.h), and what they mean. Pure functions.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/flag_parser.h"
+#include "backend/backend.h"
+#include "bench/contender.h"
+
+namespace foretoken {
+
+// Of a step's times against the machine's roofs.
+struct StepOptions {
+  std::string shape;
+  std::string dtype;
+  BackendConfig backend;
+  int threads = 0;  // 0: usable cores
+  int context = 0;
+  int rounds = 0;
+  std::vector<int> nodes;
+  std::vector<int> prefill;
+};
+
+struct AcceptOptions {
+  std::string checkpoints;
+  std::string model;
+  std::vector<std::string> methods;
+  std::vector<std::string> budgets;
+  std::string prompts;
+  AnswerLength length;
+  int max_turns = 1;
+  int at_once = 1;
+  int limit = 0;  // 0: all prompts
+  int repeats = 1;
+  int threads = 0;  // 0: usable cores
+  bool is_verbose = false;
+};
+
+FlagTable step_flags();
+FlagTable accept_flags();
+
+// Throw UsageError for what cannot be meant.
+StepOptions read_step_options(std::span<const std::string> args);
+AcceptOptions read_accept_options(std::span<const std::string> args);
+
+}  // namespace foretoken

@@ -1,0 +1,62 @@
+#include "bench/bench_flags.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace foretoken {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+template <typename Read>
+std::string usage_error(Read read, const std::vector<std::string>& args) {
+  try {
+    read(args);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(BenchFlags, steps_have_defaults_and_lists) {
+  const StepOptions usual = read_step_options({});
+  EXPECT_EQ(usual.shape, "llama-3.2-1b");
+  EXPECT_EQ(usual.context, 128);
+  EXPECT_THAT(usual.nodes, ElementsAre(1, 2, 4, 8, 16, 32, 64));
+  const std::vector<std::string> args = {"--shape", "demo",       "--nodes",   "1",
+                                         "16",      "--rounds=3", "--prefill", "512"};
+  const StepOptions options = read_step_options(args);
+  EXPECT_EQ(options.shape, "demo");
+  EXPECT_EQ(options.rounds, 3);
+  EXPECT_THAT(options.nodes, ElementsAre(1, 16));
+  EXPECT_THAT(options.prefill, ElementsAre(512));
+}
+
+TEST(BenchFlags, methods_are_listed_and_may_begin_their_flags_with_dashes) {
+  const AcceptOptions usual = read_accept_options({});
+  EXPECT_THAT(usual.budgets, ElementsAre("full", "auto"));
+  EXPECT_EQ(usual.repeats, 3);
+  const std::vector<std::string> args = {"--model", "folder",    "--method", "a=--x 1",
+                                         "b=--y",   "--at-once", "16",       "--draft-budget",
+                                         "auto",    "--verbose"};
+  const AcceptOptions options = read_accept_options(args);
+  EXPECT_THAT(options.methods, ElementsAre("a=--x 1", "b=--y"));
+  EXPECT_THAT(options.budgets, ElementsAre("auto"));
+  EXPECT_EQ(options.at_once, 16);
+  EXPECT_TRUE(options.is_verbose);
+}
+
+TEST(BenchFlags, what_cannot_be_meant_is_named) {
+  EXPECT_THAT(usage_error(read_step_options, {"--rounds", "0"}),
+              HasSubstr("--rounds: expected at"));
+  EXPECT_THAT(usage_error(read_step_options, {"--nodes", "4", "0"}), HasSubstr("--nodes"));
+  EXPECT_THAT(usage_error(read_step_options, {"--nodes", "1,4"}), HasSubstr("an integer"));
+  EXPECT_THAT(usage_error(read_step_options, {"--shape", "gpt-9"}), HasSubstr("llama-3.2-1b"));
+  EXPECT_THAT(usage_error(read_accept_options, {"--method", "a=--x"}), HasSubstr("--model"));
+  EXPECT_THAT(usage_error(read_accept_options, {"--draft-budget", "half"}), HasSubstr("full"));
+  EXPECT_THAT(usage_error(read_accept_options, {"--turns", "0"}), HasSubstr("at least 1"));
+}
+
+}  // namespace
+}  // namespace foretoken

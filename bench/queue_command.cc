@@ -1,0 +1,117 @@
+#include "bench/queue_command.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "bench/queue_rig.h"
+#include "bench/report.h"
+
+namespace foretoken {
+namespace {
+
+struct QueueOptions {
+  QueueLoad load;
+  std::string policy;
+  int steps = 0;
+  double limit_us = 0;
+};
+
+int at_least(int least, const FlagValues& values, std::string_view name) {
+  const std::int64_t value = values.integer(name).value_or(0);
+  constexpr int kMost = 10'000'000;
+  if (value < least || value > kMost)
+    throw UsageError({.what = std::string(name),
+                      .expected = fmt::format("{} to {}", least, kMost),
+                      .found = values.text(name)});
+  return static_cast<int>(value);
+}
+
+QueueOptions read_options(std::span<const std::string> args) {
+  const FlagValues values = parse_flags(args, queue_flags());
+  QueueOptions options;
+  options.load.waiting = at_least(1, values, "--waiting");
+  options.load.document_tokens = at_least(kPageTokens, values, "--document");
+  options.load.cached_pages = at_least(2000, values, "--cached-pages");
+  options.load.running = at_least(1, values, "--running");
+  options.steps = at_least(1, values, "--steps");
+  options.limit_us = at_least(1, values, "--limit-us");
+  options.policy = values.text("--schedule-policy");
+  options.load.policy = options.policy == "lpm"      ? SchedulePolicy::kLpm
+                        : options.policy == "random" ? SchedulePolicy::kRandom
+                                                     : SchedulePolicy::kFcfs;
+  return options;
+}
+
+// Median seconds of a step.
+double measure(const QueueLoad& load, int steps) {
+  QueueRig rig(load);
+  std::vector<double> seconds;
+  for (int i = 0; i < steps; ++i) seconds.push_back(rig.step());
+  return median(std::move(seconds));
+}
+
+}  // namespace
+
+FlagTable queue_flags() {
+  using enum FlagKind;
+  const auto number = [](std::string_view name, std::string_view text, std::string_view usual) {
+    Flag flag;
+    flag.names = {name};
+    flag.kind = kInteger;
+    flag.text = text;
+    flag.default_value = usual;
+    return flag;
+  };
+  return {{"Queue",
+           {
+               number("--waiting", "requests that wait", "10000"),
+               number("--document", "tokens that their prompts have in common", "50000"),
+               number("--cached-pages", "pages of earlier texts", "100000"),
+               number("--running", "requests that decode", "32"),
+               {.names = {"--schedule-policy"},
+                .text = "order of the queue",
+                .default_value = "fcfs",
+                .choices = {"fcfs", "lpm", "random"}},
+               number("--steps", "steps of each kind, of which medians are printed", "200"),
+               number("--limit-us", "what the queue may add to a step", "200"),
+           }}};
+}
+
+int queue_command(std::span<const std::string> args) {
+  const QueueOptions options = read_options(args);
+  set_log_level(LogLevel::kWarning);
+  struct Scene {
+    QueueScene scene;
+    const char* name;
+    int without;  // how many wait at least, for there to be such a step
+  };
+  const Scene scenes[] = {
+      {QueueScene::kSlotsFull, "all slots taken", 0},
+      {QueueScene::kPagesShort, "pages in use", 0},
+      {QueueScene::kPrefixComing, "document being computed", 0},
+      {QueueScene::kOneLeaves, "one admitted in each step", options.steps},
+  };
+  fmt::print("{} waiting on {} tokens, {} cached pages, {} running, {}\n\n", options.load.waiting,
+             options.load.document_tokens, options.load.cached_pages, options.load.running,
+             options.policy);
+  fmt::print("{:<28} {:>12} {:>12} {:>10}\n", "us per step beside the model", "few waiting",
+             "all waiting", "added");
+  bool is_within = true;
+  for (const Scene& scene : scenes) {
+    QueueLoad load = options.load;
+    load.scene = scene.scene;
+    load.waiting = scene.without;
+    const double few = measure(load, options.steps) * 1e6;
+    load.waiting = options.load.waiting;
+    const double all = measure(load, options.steps) * 1e6;
+    fmt::print("{:<28} {:>12.1f} {:>12.1f} {:>10.1f}\n", scene.name, few, all, all - few);
+    is_within = is_within && all - few < options.limit_us;
+  }
+  return is_within ? 0 : 1;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,84 @@
+#pragma once
+// Delegate: a backend that passes every simple operation on to another, so that tests can change or
+// count some of them. Operations that join others are taken apart by Ops itself. For tests only.
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "backend/ops.h"
+
+namespace foretoken {
+
+class Delegate : public Ops {
+ public:
+  explicit Delegate(std::unique_ptr<Ops> inner) : inner_(std::move(inner)) {}
+
+  std::string description() const override { return inner_->description(); }
+  std::unique_ptr<PackedLinear> pack(const LinearParts& parts) override {
+    return inner_->pack(parts);
+  }
+  Tensor alloc(DType dtype, Shape shape) override { return inner_->alloc(dtype, shape); }
+  Tensor keep_rows(Tensor matrix, DType dtype) override { return inner_->keep_rows(matrix, dtype); }
+  Tensor temp(DType dtype, Shape shape) override { return inner_->temp(dtype, shape); }
+  Arena::Mark mark() const override { return inner_->mark(); }
+  void release(const Arena::Mark& mark) override { inner_->release(mark); }
+  std::size_t workspace_bytes(const ForwardSize& size) const override {
+    return inner_->workspace_bytes(size);
+  }
+  std::size_t most_step_bytes() const override { return inner_->most_step_bytes(); }
+  void layout(const StepPlan& plan, const DraftTrees& trees, const SeqTable& table,
+              Batch& batch) override {
+    inner_->layout(plan, trees, table, batch);
+  }
+  void embed(const PackedLinear& table, std::span<const Token> tokens, Tensor out) override {
+    inner_->embed(table, tokens, out);
+  }
+  void look_up(Tensor table, std::span<const Token> tokens, Tensor out) override {
+    inner_->look_up(table, tokens, out);
+  }
+  void norm(Tensor x, Tensor weight, float eps, Tensor out) override {
+    inner_->norm(x, weight, eps, out);
+  }
+  void add_norm(Tensor residual, Tensor delta, Tensor weight, float eps, Tensor out) override {
+    inner_->add_norm(residual, delta, weight, eps, out);
+  }
+  void add(Tensor residual, Tensor delta) override { inner_->add(residual, delta); }
+  void linear(const PackedLinear& w, Tensor x, Tensor y) override { inner_->linear(w, x, y); }
+  void rope_store_kv(Tensor qkv, const RopeTable& rope, const QkNorm& qk_norm,
+                     const AttentionShape& shape, const Batch& batch, const KvLayer& kv,
+                     Tensor q) override {
+    inner_->rope_store_kv(qkv, rope, qk_norm, shape, batch, kv, q);
+  }
+  const AttentionPlan& plan_attention(const AttentionShape& shape, const Batch& batch) override {
+    return inner_->plan_attention(shape, batch);
+  }
+  void attention(Tensor q, const KvLayer& kv, const AttentionPlan& plan, Tensor out) override {
+    inner_->attention(q, kv, plan, out);
+  }
+  void gated_act(Tensor gate_up, Tensor out) override { inner_->gated_act(gate_up, out); }
+  void gather_columns(Tensor x, std::span<const std::int32_t> rows, Tensor out,
+                      std::int64_t column) override {
+    inner_->gather_columns(x, rows, out, column);
+  }
+  Walk verify(const StepPlan& plan, const DraftTrees& trees, const Batch& batch,
+              Tensor logits) override {
+    return inner_->verify(plan, trees, batch, logits);
+  }
+  void copy_rows(Tensor x, std::span<const std::int32_t> from, Tensor out,
+                 std::span<const std::int32_t> to) override {
+    inner_->copy_rows(x, from, out, to);
+  }
+  void join_columns(Tensor a, Tensor b, Tensor out) override { inner_->join_columns(a, b, out); }
+  void top_tokens(Tensor logits, int k, TopTokens& out) override {
+    inner_->top_tokens(logits, k, out);
+  }
+  void kv_keep(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) override {
+    inner_->kv_keep(walk, batch, layers);
+  }
+
+ private:
+  std::unique_ptr<Ops> inner_;
+};
+
+}  // namespace foretoken

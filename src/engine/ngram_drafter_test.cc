@@ -1,0 +1,151 @@
+// Drafting from texts, end to end: on a model whose next token follows from its last, whatever was
+// said once is guessed right, and every token that is read wrongly shows as a lost one.
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backend/backend.h"
+#include "engine/engine.h"
+#include "engine/testing/answers.h"
+#include "engine/testing/hash_model.h"
+#include "spec/ngram_drafter.h"
+
+namespace foretoken {
+namespace {
+
+constexpr std::int64_t kVocab = 400;
+constexpr int kPages = 128, kNodes = 8;
+
+// Counts up: after token t comes t + 1. Its KV is that of a HashModel, which looks after itself.
+class CountingModel final : public TargetModel {
+ public:
+  explicit CountingModel(Ops& ops) : ops_(ops), kv_(ops, kPages, kVocab) {}
+
+  Features forward(const Batch& batch, const FeatureTaps& taps) override {
+    return kv_.forward(batch, taps);
+  }
+  Tensor logits(const Features&, const Batch& batch) override {
+    const Tensor out =
+        ops_.temp(DType::kF32, {static_cast<std::int64_t>(batch.logit_rows.size()), kVocab});
+    for (std::size_t i = 0; i < batch.logit_rows.size(); ++i) {
+      float* row = out.row_f32(static_cast<std::int64_t>(i));
+      std::fill(row, row + kVocab, 0.0F);
+      row[(batch.token[at(batch.logit_rows[i])] + 1) % kVocab] = 9;
+    }
+    return out;
+  }
+  std::span<const KvLayer> kv_layers() const override { return kv_.kv_layers(); }
+  std::int64_t vocab() const override { return kVocab; }
+
+ private:
+  Ops& ops_;
+  HashModel kv_;
+};
+
+class NgramEngine : public testing::Test {
+ protected:
+  void start(DraftIsolation isolation = DraftIsolation::kKey) {
+    NgramOptions options;
+    options.capacity = 50'000;
+    options.isolation = isolation;
+    drafter_ = std::make_unique<NgramDrafter>(options, kNodes, 4);
+    EngineConfig config;
+    config.max_running_requests = 4;
+    config.total_tokens = kPages * kPageTokens;
+    config.context_length = 600;
+    config.chunked_prefill_size = 64;
+    config.check_integrity = true;
+    engine_ = std::make_unique<Engine>(config, *ops_, model_, *drafter_);
+    engine_->start();
+  }
+
+  static Request request(std::vector<Token> prompt, int output, std::uint64_t scope = 0) {
+    static int number = 0;
+    Request made;
+    made.id = std::to_string(number++);
+    made.prompt = std::move(prompt);
+    made.sampling.temperature = 0;
+    made.max_new_tokens = output;
+    made.draft_scope = scope;
+    return made;
+  }
+  static std::vector<Token> counting(Token from, int count) {
+    std::vector<Token> tokens(at(count));
+    std::iota(tokens.begin(), tokens.end(), from);
+    return tokens;
+  }
+
+  // Each answer counts on from its prompt.
+  std::vector<TokenDelta> run(std::vector<Request> requests) {
+    auto answers = run_requests(*engine_, requests);
+    for (std::size_t i = 0; i < answers.size(); ++i)
+      for (std::size_t n = 0; n < answers[i].tokens.size(); ++n)
+        EXPECT_EQ(answers[i].tokens[n].token,
+                  (requests[i].prompt.back() + 1 + static_cast<Token>(n)) % kVocab);
+    return answers;
+  }
+
+  ThreadPool threads_{1, false};
+  std::unique_ptr<Ops> ops_ = make_backend({.device = "reference"}, threads_);
+  CountingModel model_{*ops_};
+  std::unique_ptr<NgramDrafter> drafter_;
+  std::unique_ptr<Engine> engine_;
+};
+
+TEST_F(NgramEngine, an_answer_that_quotes_its_prompt_takes_one_step_for_a_tree) {
+  start();
+  auto prompt = counting(0, 100);
+  prompt.push_back(10);
+  const auto answer = run({request(prompt, 1 + 10 * kNodes)})[0];
+  EXPECT_EQ(answer.verify_steps, 10);
+  EXPECT_EQ(answer.accepted_drafts, 10 * (kNodes - 1));
+}
+
+TEST_F(NgramEngine, a_text_without_repeats_is_decoded_plainly) {
+  start();
+  const auto answer = run({request(counting(0, 20), 50)})[0];
+  EXPECT_EQ(answer.verify_steps, 49);
+  EXPECT_EQ(answer.proposed_drafts, 0);
+}
+
+TEST_F(NgramEngine, an_answer_drafts_for_the_next_one_of_its_scope) {
+  start();
+  run({request({7}, 41, 5)});
+  EXPECT_EQ(run({request({7}, 41, 6)})[0].proposed_drafts, 0);
+  const auto again = run({request({7}, 41, 5)})[0];
+  EXPECT_EQ(again.verify_steps, 40 / kNodes);
+}
+
+TEST_F(NgramEngine, flushing_the_cache_forgets_the_texts) {
+  start();
+  run({request({7}, 41)});
+  ASSERT_TRUE(engine_->flush_cache().get());
+  EXPECT_EQ(run({request({7}, 41)})[0].proposed_drafts, 0);
+}
+
+TEST_F(NgramEngine, a_prompt_from_the_prefix_cache_is_read_like_any_other) {
+  start(DraftIsolation::kRequest);
+  auto prompt = counting(0, 200);
+  prompt.push_back(10);
+  run({request(prompt, 1)});
+  const auto answer = run({request(prompt, 1 + 5 * kNodes)})[0];
+  EXPECT_GT(answer.cached_tokens, 150);
+  EXPECT_EQ(answer.verify_steps, 5);
+}
+
+TEST_F(NgramEngine, requests_side_by_side_keep_their_own_ends) {
+  start();
+  std::vector<Request> requests;
+  for (Token first = 0; first < 8; ++first) {
+    auto prompt = counting(first * 20, 60);
+    prompt.push_back(first * 20 + 5);
+    requests.push_back(
+        request(std::move(prompt), 1 + 5 * kNodes, static_cast<std::uint64_t>(first % 3)));
+  }
+  for (const TokenDelta& answer : run(std::move(requests))) EXPECT_EQ(answer.verify_steps, 5);
+}
+
+}  // namespace
+}  // namespace foretoken

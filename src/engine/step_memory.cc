@@ -1,0 +1,50 @@
+#include "engine/step_memory.h"
+
+#include <algorithm>
+
+#include "base/index.h"
+#include "model/forward_memory.h"
+#include "spec/make_drafter.h"
+
+namespace foretoken {
+namespace {
+
+// Of the vectors of a batch and of the plan, per row and per page of a sequence.
+constexpr std::size_t kRowBytes = 256, kPageBytes = 16;
+
+}  // namespace
+
+// Decodes have their trees, prompts the rest of a chunk but at least a quarter of it, and no more
+// than all slots hold.
+std::int64_t most_step_rows(const EngineConfig& config, int max_nodes) {
+  const std::int64_t slots = config.max_running_requests, trees = slots * max_nodes;
+  const std::int64_t chunk = config.chunked_prefill_size;
+  const std::int64_t rows = chunk > 0
+                                ? std::max(chunk, trees + std::max<std::int64_t>(chunk / 4, 1))
+                                : trees + config.max_prefill_tokens;
+  return std::min(rows, trees + slots * config.context_length);
+}
+
+std::size_t most_step_bytes(const EngineConfig& config, const Ops& ops, const StepModels& models) {
+  const ModelConfig& target = models.target;
+  const int slots = config.max_running_requests;
+  const int max_nodes = models.shape.nodes;
+  const std::int64_t rows = most_step_rows(config, max_nodes);
+  const int slice = logit_slice_rows(target.vocab, config.logit_slice_bytes);
+  const auto logit_rows = std::min<std::int64_t>(rows, std::max(slice, kScoredRows + max_nodes));
+
+  FeatureTaps taps;
+  if (models.draft != nullptr) taps = models.draft->taps();
+  // Logits are given back before the drafter begins.
+  std::size_t later = rows_bytes(logit_rows, target.hidden + target.vocab, 2);
+  std::size_t workspace = ops.workspace_bytes(decoder_size(target, rows));
+  if (models.draft != nullptr) {
+    later = std::max(later, draft_step_bytes(*models.draft, models.shape, rows, slots));
+    const ForwardSize size = draft_forward_size(*models.draft, models.shape, rows, slots);
+    workspace = std::max(workspace, ops.workspace_bytes(size));
+  }
+  return decoder_bytes(target, rows, taps.layer_inputs.size()) + later + workspace +
+         at(rows) * kRowBytes + at(slots) * at(pages_for(config.context_length)) * kPageBytes;
+}
+
+}  // namespace foretoken

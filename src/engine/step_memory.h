@@ -1,0 +1,30 @@
+#pragma once
+// What the largest step takes, as upper bounds, so that memory can be shared out before anything
+// runs: the rows that the scheduler may put into one, and the bytes that these need beside weights
+// and KV. Pure functions.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/engine.h"
+#include "model/draft_model.h"
+#include "model/model_config.h"
+#include "spec/tree_growth.h"
+
+namespace foretoken {
+
+// Rows of a prompt whose next token is scored, in one step: each needs logits of the whole
+// vocabulary.
+inline constexpr int kScoredRows = 128;
+
+// max_nodes: of a tree, root included.
+std::int64_t most_step_rows(const EngineConfig& config, int max_nodes);
+
+struct StepModels {
+  const ModelConfig& target;
+  const DraftModel* draft = nullptr;  // null: none
+  TreeShape shape = {.nodes = 1};     // of draft trees, whoever makes them
+};
+std::size_t most_step_bytes(const EngineConfig& config, const Ops& ops, const StepModels& models);
+
+}  // namespace foretoken

@@ -1,0 +1,18 @@
+#pragma once
+// The OpenAI routes: /v1/models, /v1/chat/completions, /v1/completions, with SGLang's extra fields.
+// Handlers answer their exchange, at once or by starting a Generation. Thread-safe.
+
+#include <memory>
+
+#include "server/http/message.h"
+#include "server/server_context.h"
+
+namespace foretoken {
+
+void handle_score(ServerContext& context, const std::shared_ptr<Exchange>& exchange);
+void handle_models(ServerContext& context, const std::shared_ptr<Exchange>& exchange);
+void handle_model(ServerContext& context, const std::shared_ptr<Exchange>& exchange);
+void handle_chat_completions(ServerContext& context, const std::shared_ptr<Exchange>& exchange);
+void handle_completions(ServerContext& context, const std::shared_ptr<Exchange>& exchange);
+
+}  // namespace foretoken

@@ -1,0 +1,97 @@
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include "server/chat_prompt.h"
+#include "server/openai/api.h"
+#include "server/openai/chat_format.h"
+
+namespace foretoken {
+namespace {
+
+namespace json = boost::json;
+
+void read_token_limit(Fields& fields, const ServerConfig& config, SamplingFields& sampling) {
+  const auto limit = fields.integer("max_completion_tokens");
+  const auto older = fields.integer("max_tokens");
+  sampling.max_new_tokens = limit ? limit : older;
+  if (sampling.max_new_tokens && *sampling.max_new_tokens < 0)
+    fields.refuse(
+        fmt::format("max_new_tokens must be at least 0, got {}.", *sampling.max_new_tokens));
+  if (const auto given = config.given_context_length; given > 0 && sampling.max_new_tokens > given)
+    fields.refuse(
+        fmt::format("max_completion_tokens is too large: {}.This model supports at most {} "
+                    "completion tokens.",
+                    *sampling.max_new_tokens, given));  // SGLang's text, to the missing space
+}
+
+void read_logprobs(Fields& fields, PromptPlan& prompt) {
+  const bool wanted = fields.boolean("logprobs").value_or(false);
+  const int alternatives = read_top_logprobs(fields, "top_logprobs", kMaxOpenAiLogprobs);
+  if (wanted) prompt.top_logprobs = alternatives;
+  if (!wanted && alternatives > 0)
+    fields.refuse("The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled.");
+}
+
+void refuse_response_format(Fields& fields) {
+  const auto* format = fields.object("response_format");
+  if (format == nullptr) return;
+  Fields inner(*format, fields.path() + ".response_format", fields.fault());
+  inner.require("type");
+  const std::string type = inner.string("type").value_or("");
+  if (type == "json_object" || type == "json_schema" || type == "structural_tag")
+    fields.refuse(
+        fmt::format("response_format {} is not supported: this server does not constrain the "
+                    "output by a grammar",
+                    type));
+  else if (type != "text")
+    inner.refuse_field("type", "Input should be 'text', 'json_object' or 'json_schema'");
+}
+
+void refuse_unsupported_fields(Fields& fields) {
+  refuse_response_format(fields);
+  if (const auto* modalities = fields.array("modalities"))
+    for (const auto& modality : *modalities)
+      if (modality != "text") fields.refuse("modalities other than text are not supported");
+}
+
+}  // namespace
+
+void handle_chat_completions(ServerContext& context, const std::shared_ptr<Exchange>& exchange) {
+  const auto refuse = [&](const Refusal& refusal) {
+    exchange->reply(error_reply(ErrorStyle::kOpenAi, refusal));
+  };
+  const auto body = parse_json_object(exchange->request().body);
+  if (!body) return refuse(body.refusal());
+  std::optional<Refusal> fault;
+  Fields fields(*body, "body", fault);
+  OpenAiCommon common = read_openai_common(fields, context, BodyKind::kChat);
+  read_token_limit(fields, context.config, common.prompt.sampling);
+  read_logprobs(fields, common.prompt);
+  refuse_unsupported_fields(fields);
+  const bool add_special = fields.boolean("add_special_tokens").value_or(false);
+  if (fault) return refuse(*fault);
+
+  auto prompt = render_chat(context, fields);
+  if (!prompt) return refuse(prompt.refusal());
+  auto tokens = encode_prompt(context, *prompt, add_special ? AddSpecial::kYes : AddSpecial::kNo);
+  if (!tokens) return refuse(tokens.refusal());
+  common.prompt.tokens = *std::move(tokens);
+
+  GenerationPlan plan;
+  plan.stream = common.stream;
+  plan.errors = ErrorStyle::kOpenAi;
+  plan.stream_interval = context.config.stream_interval;
+  if (const auto refusal = add_prompt(context, common.prompt, plan)) return refuse(*refusal);
+  plan.format = std::make_unique<ChatFormat>(context, std::move(common));
+  start_generation(context, exchange, std::move(plan));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,211 @@
+// What a head reads when a sequence wakes from a rest: which tokens, which of the target's features
+// in front of them, at which positions, and which of the text before it sees.
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/backend.h"
+#include "backend/host_step.h"
+#include "base/index.h"
+#include "spec/draft_reader.h"
+
+namespace foretoken {
+namespace {
+
+using testing::ElementsAreArray;
+
+constexpr int kPages = 12, kScratch = 4;
+constexpr SeqSlot kSlot = 1;
+
+Token token_at(int position) { return 100 + position; }
+// Of the target at a position: two taps of two numbers.
+std::vector<float> feature_at(int position) {
+  const auto p = static_cast<float>(position);
+  return {p, 1000.0F + p, 2000.0F + p, 3000.0F + p};
+}
+
+// A head whose features are both taps side by side. It computes nothing and notes what it is given.
+class NotingHead final : public DraftModel {
+ public:
+  explicit NotingHead(Ops& ops) : ops_(ops) {}
+
+  struct Seen {
+    Batch batch;
+    std::vector<std::vector<float>> features;  // by row
+  };
+  Seen last;
+
+  FeatureTaps taps() const override { return {.layer_inputs = {1, 2}}; }
+  std::int64_t tap_width() const override { return 2; }
+  int feature_width() const override { return 4; }
+  Tensor features(const Features& target, std::span<const std::int32_t> rows) override {
+    const Tensor out = ops_.temp(DType::kF32, {static_cast<std::int64_t>(rows.size()), 4});
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      for (std::size_t tap = 0; tap < 2; ++tap)
+        std::copy_n(target.taps[tap].row_f32(rows[i]), 2,
+                    out.row_f32(static_cast<std::int64_t>(i)) + 2 * tap);
+    return out;
+  }
+  void allocate_kv(int) override {}
+  KvShape kv_shape() const override { return {}; }
+  std::size_t weight_bytes() const override { return 0; }
+  std::int64_t vocab() const override { return 1000; }
+  std::size_t forward_bytes(std::int64_t) const override { return 0; }
+  ForwardSize forward_size(std::int64_t) const override { return {}; }
+  std::int64_t hidden_width() const override { return 4; }
+  std::int64_t logit_width() const override { return 4; }
+  DraftRows forward(const Batch& batch, Tensor features) override {
+    last = {batch, {}};
+    for (std::int64_t row = 0; row < features.dim(0); ++row)
+      last.features.emplace_back(features.row_f32(row), features.row_f32(row) + 4);
+    return {.hidden = features, .feature = features};
+  }
+  Tensor logits(Tensor hidden) override { return hidden; }
+
+ private:
+  Ops& ops_;
+};
+
+class SwitchedPace final : public DraftPace {
+ public:
+  bool rests_now = false;
+  bool rests(SeqSlot) const override { return rests_now; }
+};
+
+// One sequence: its prompt, then tokens one by one, as decoding commits them.
+class DraftReaderTest : public testing::Test {
+ protected:
+  DraftReaderTest()
+      : pool_(1, false),
+        ops_(make_backend({.device = "reference"}, pool_)),
+        head_(*ops_),
+        reader_(*ops_, head_, kPages, 2, kScratch) {
+    for (int page = 0; page < kPages; ++page) table_.pages[kSlot].push_back(kPages - 1 - page);
+  }
+
+  // Commits the text's next `count` tokens; the last one is the root of a tree.
+  void commit(int count) {
+    const int begin = table_.length[kSlot];
+    std::vector<Token> text;
+    for (int i = 0; i < count; ++i) text.push_back(token_at(begin + i));
+    StepPlan plan;
+    plan.entries.push_back({.slot = kSlot,
+                            .chain = std::span(text).first(text.size() - 1),
+                            .has_tree = true,
+                            .params = &params_});
+    trees_.plant(kSlot, text.back());
+    Batch batch;
+    ops_->layout(plan, trees_, table_, batch);
+    Features features;
+    for (std::size_t tap = 0; tap < 2; ++tap) {
+      features.taps.push_back(ops_->temp(DType::kF32, {count, 2}));
+      for (int i = 0; i < count; ++i)
+        std::copy_n(feature_at(begin + i).begin() + static_cast<std::ptrdiff_t>(2 * tap), 2,
+                    features.taps[tap].row_f32(i));
+    }
+    Walk walk;
+    walk.seqs.push_back({.slot = kSlot, .path = {0}, .emitted = {{}}, .scored = {}});
+    walk.seqs[0].emitted[0].token = token_at(begin + count);
+    table_.length[kSlot] += count;
+    reader_.read(
+        {.plan = plan, .table = table_, .batch = batch, .walk = walk, .features = features}, pace_);
+  }
+
+  // A prompt, so many tokens during a rest, and the one whose commit wakes the sequence.
+  void rest_and_wake(int prompt, int rest) {
+    reader_.open(kSlot);
+    table_.length[kSlot] = 0;
+    pace_.rests_now = false;
+    commit(prompt);
+    pace_.rests_now = true;
+    for (int i = 0; i < rest; ++i) commit(1);
+    pace_.rests_now = false;
+    commit(1);
+  }
+
+  PageId page(int slot) const { return table_.pages[kSlot][at(slot / kPageTokens)]; }
+  std::vector<std::int32_t> kv_slots(int from, int to) const {
+    std::vector<std::int32_t> slots;
+    for (int slot = from; slot < to; ++slot)
+      slots.push_back(page(slot) * kPageTokens + slot % kPageTokens);
+    return slots;
+  }
+
+  // The rows given to the head were those of the slots [first, end): each with the token there, the
+  // position and the feature of the one before, stored in its place.
+  void expect_rows(int first, int end) {
+    const Batch& batch = head_.last.batch;
+    ASSERT_EQ(batch.rows, end - first);
+    EXPECT_THAT(batch.kv_slot, ElementsAreArray(kv_slots(first, end)));
+    for (int slot = first; slot < end; ++slot) {
+      const std::size_t row = at(slot - first);
+      EXPECT_EQ(batch.token[row], token_at(slot)) << slot;
+      EXPECT_EQ(batch.position[row], slot - 1) << slot;
+      EXPECT_THAT(head_.last.features[row], ElementsAreArray(feature_at(slot - 1))) << slot;
+    }
+  }
+  std::vector<std::int32_t> seen_by_last_row() const {
+    std::vector<std::int32_t> slots;
+    visible_slots(head_.last.batch, head_.last.batch.rows - 1, slots);
+    return slots;
+  }
+
+  ThreadPool pool_;
+  std::unique_ptr<Ops> ops_;
+  SamplingParams params_;
+  SeqTable table_{2};
+  DraftTrees trees_{2, 2};
+  NotingHead head_;
+  SwitchedPace pace_;
+  DraftReader reader_;
+};
+
+TEST_F(DraftReaderTest, a_prompt_is_read_whole_but_for_the_first_slot) {
+  reader_.open(kSlot);
+  commit(20);
+  expect_rows(1, 21);
+}
+
+TEST_F(DraftReaderTest, a_short_rest_is_caught_up_with_whole) {
+  for (const int rest : {1, 12, 31}) {
+    SCOPED_TRACE(rest);
+    rest_and_wake(20, rest);
+    expect_rows(20, 20 + rest + 2);  // what was missed, the token that woke it, and the root
+    EXPECT_THAT(seen_by_last_row(), ElementsAreArray(kv_slots(1, 20 + rest + 2)));
+  }
+}
+
+// Of the rest's tokens 32 are kept with their features. It goes on from the first whole page whose
+// tokens are all known, and the feature in front of them: between 17 and 32 tokens before the end.
+TEST_F(DraftReaderTest, after_a_longer_rest_the_last_pages_are_read_with_their_own_features) {
+  for (int rest = 32; rest <= 70; ++rest) {
+    SCOPED_TRACE(rest);
+    rest_and_wake(20, rest);
+    const int base = 20 + rest;
+    const int first = round_up(base - 31, kPageTokens);
+    expect_rows(first, base + 2);
+    // Page 0 was read with the prompt; page 1 holds slots that went by.
+    auto seen = kv_slots(1, kPageTokens);
+    for (const std::int32_t slot : kv_slots(std::max(first, 2 * kPageTokens), base + 2))
+      seen.push_back(slot);
+    EXPECT_THAT(seen_by_last_row(), ElementsAreArray(seen));
+  }
+}
+
+TEST_F(DraftReaderTest, what_follows_a_rest_of_40_tokens_goes_on_from_there) {
+  rest_and_wake(20, 40);
+  for (int i = 0; i < 20; ++i) {
+    commit(1);
+    const int length = table_.length[kSlot];
+    // The root of the last step lies stored already.
+    expect_rows(length, length + 1);
+  }
+  EXPECT_EQ(seen_by_last_row().size(), 15U + 81 + 1 - 32);
+}
+
+}  // namespace
+}  // namespace foretoken

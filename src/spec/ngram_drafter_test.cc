@@ -1,0 +1,242 @@
+// The drafter by itself: what it reads when, and which drafts it offers.
+#include "spec/ngram_drafter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace foretoken {
+namespace {
+
+using testing::ElementsAre;
+
+class FixedPace final : public DraftPace {
+ public:
+  explicit FixedPace(float least, bool rests = false) : least_(least), rests_(rests) {}
+  float least_score() const override { return least_; }
+  bool rests(SeqSlot) const override { return rests_; }
+
+ private:
+  float least_;
+  bool rests_;
+};
+
+NgramOptions small() {
+  NgramOptions options;
+  options.capacity = 200'000;
+  return options;
+}
+
+std::vector<Token> counting(int from, int to) {
+  std::vector<Token> tokens;
+  for (int i = from; i < to; ++i) tokens.push_back(i);
+  return tokens;
+}
+
+// One engine's worth of steps, without an engine: slot 0 alone, or an empty step.
+class Steps {
+ public:
+  explicit Steps(const NgramOptions& options = small(),
+                 std::unique_ptr<DraftPace> pace = std::make_unique<DraftPace>())
+      : drafter(options, kNodes, 2, std::move(pace)) {}
+
+  void open(std::span<const Token> prompt, std::uint64_t scope = 0) {
+    drafter.open(0, prompt, scope);
+    trees.plant(0, prompt.back());
+  }
+  void idle() { drafter.observe({plan_, table_, {}, {}, features_}); }
+
+  // The path of nodes was accepted (the root without being asked), then this token sampled.
+  void commit(std::vector<std::int32_t> path, Token bonus) {
+    path.insert(path.begin(), 0);
+    Batch batch;
+    batch.rows = trees.size(0);
+    batch.seqs.push_back({.slot = 0,
+                          .first_row = 0,
+                          .rows = trees.size(0),
+                          .base = 0,
+                          .chain = 0,
+                          .first_page = 0,
+                          .num_pages = 0,
+                          .is_chain = false});
+    Walk walk;
+    WalkSeq& seq = walk.seqs.emplace_back();
+    seq.slot = 0;
+    for (std::size_t i = 1; i < path.size(); ++i)
+      seq.emitted.emplace_back().token = trees.tokens(0)[at(path[i])];
+    seq.emitted.emplace_back().token = bonus;
+    seq.path = std::move(path);
+    drafter.observe({plan_, table_, batch, walk, features_});
+    trees.plant(0, bonus);
+  }
+  std::vector<Token> propose(int budget = kNodes) {
+    const SeqSlot slot = 0;
+    drafter.propose({&slot, 1}, {&budget, 1}, trees);
+    EXPECT_EQ(tree_fault(trees.tokens(0), trees.parents(0)), "");
+    const auto tokens = trees.tokens(0).subspan(1);
+    return {tokens.begin(), tokens.end()};
+  }
+
+  static constexpr int kNodes = 8;
+  NgramDrafter drafter;
+  DraftTrees trees{2, kNodes};
+
+ private:
+  StepPlan plan_;
+  SeqTable table_{2};
+  Features features_;
+};
+
+TEST(NgramDrafter, drafts_what_followed_in_the_prompt_from_the_first_step_on) {
+  Steps steps;
+  steps.open(std::vector<Token>{1, 2, 3, 4, 5, 6, 7, 8, 9, 1});
+  steps.commit({}, 2);
+  EXPECT_THAT(steps.propose(), ElementsAre(3, 4, 5, 6, 7, 8, 9));
+}
+
+TEST(NgramDrafter, what_was_never_seen_gives_a_tree_of_one_node) {
+  Steps steps;
+  steps.open(counting(0, 20));
+  steps.commit({}, 77);
+  EXPECT_THAT(steps.propose(), ElementsAre());
+}
+
+TEST(NgramDrafter, a_tree_has_no_more_nodes_than_its_budget) {
+  Steps steps;
+  steps.open(std::vector<Token>{1, 2, 3, 4, 5, 6, 7, 8, 9, 1});
+  steps.commit({}, 2);
+  EXPECT_THAT(steps.propose(4), ElementsAre(3, 4, 5));
+  steps.trees.plant(0, 2);
+  EXPECT_THAT(steps.propose(1), ElementsAre());
+}
+
+TEST(NgramDrafter, answers_are_read_too) {
+  Steps steps;
+  steps.open(std::vector<Token>{1});
+  for (const Token token : {2, 3, 4, 5, 1}) steps.commit({}, token);
+  EXPECT_THAT(steps.propose(), ElementsAre(2, 3, 4, 5, 1));
+}
+
+TEST(NgramDrafter, accepted_drafts_are_read_in_their_order) {
+  Steps steps;
+  steps.open(std::vector<Token>{1, 2, 3, 4, 5, 6, 7, 8, 9, 1});
+  steps.commit({}, 2);
+  ASSERT_THAT(steps.propose(), ElementsAre(3, 4, 5, 6, 7, 8, 9));
+  steps.commit({1, 2}, 50);  // 3 4 50
+  steps.commit({}, 3);
+  steps.commit({}, 4);
+  EXPECT_THAT(steps.propose().front(), 50) << "the newer of two ways on";
+}
+
+TEST(NgramDrafter, reading_a_long_prompt_is_spread_over_steps_and_begins_at_its_end) {
+  constexpr int kTokens = 5000, kMostPerStep = 256;
+  Steps steps;
+  std::vector<Token> prompt = counting(0, kTokens);
+  steps.open(prompt);
+  EXPECT_EQ(steps.drafter.trie().size(), 0) << "admission reads nothing";
+  const int depth = NgramOptions{}.max_depth;
+  std::int64_t before = 0;
+  int idle_steps = 0;
+  while (true) {
+    steps.idle();
+    const std::int64_t read = steps.drafter.trie().size() - before;
+    if (read == 0) break;
+    EXPECT_LE(read, kMostPerStep * depth + 2);
+    before = steps.drafter.trie().size();
+    if (++idle_steps > 1) continue;
+    steps.commit({}, kTokens - 100);
+    EXPECT_THAT(steps.propose(3), ElementsAre(kTokens - 99, kTokens - 98));
+    before = steps.drafter.trie().size();
+  }
+  EXPECT_GE(idle_steps, kTokens / kMostPerStep - 2);
+  // The beginning and the seam are known, too.
+  for (const Token token : {10, kTokens - 256}) {
+    steps.commit({}, token);
+    EXPECT_THAT(steps.propose(3), ElementsAre(token + 1, token + 2));
+    steps.commit({}, 100'000 + token);
+  }
+  EXPECT_EQ(steps.drafter.trie().check_integrity(), "");
+}
+
+TEST(NgramDrafter, a_sequence_that_ends_unread_is_read_no_further) {
+  Steps steps;
+  steps.open(counting(0, 5000));
+  steps.idle();
+  steps.drafter.close(0);
+  const auto size = steps.drafter.trie().size();
+  steps.idle();
+  EXPECT_EQ(steps.drafter.trie().size(), size);
+  steps.open(counting(0, 3));
+  steps.commit({}, 9);
+}
+
+std::vector<Token> drafts_after_another_text(DraftIsolation isolation, std::uint64_t mine,
+                                             std::uint64_t other) {
+  NgramOptions options = small();
+  options.isolation = isolation;
+  Steps steps(options);
+  steps.open(counting(0, 20), other);
+  steps.idle();
+  steps.drafter.close(0);
+  steps.open(std::vector<Token>{4}, mine);
+  steps.commit({}, 5);
+  return steps.propose(3);
+}
+
+TEST(NgramDrafter, texts_inform_each_other_as_far_as_isolation_permits) {
+  using enum DraftIsolation;
+  EXPECT_THAT(drafts_after_another_text(kKey, 1, 1), ElementsAre(6, 7));
+  EXPECT_THAT(drafts_after_another_text(kKey, 1, 2), ElementsAre());
+  EXPECT_THAT(drafts_after_another_text(kShared, 1, 2), ElementsAre(6, 7));
+  EXPECT_THAT(drafts_after_another_text(kRequest, 1, 1), ElementsAre());
+}
+
+TEST(NgramDrafter, forgets_when_it_is_told_to) {
+  Steps steps;
+  steps.open(counting(0, 20));
+  steps.idle();
+  steps.drafter.close(0);
+  steps.drafter.forget();
+  steps.open(std::vector<Token>{4});
+  steps.commit({}, 5);
+  EXPECT_THAT(steps.propose(), ElementsAre());
+}
+
+TEST(NgramDrafter, drafts_that_never_come_true_are_offered_no_more_where_they_must_pay) {
+  Steps steps(small(), std::make_unique<FixedPace>(0.3F));
+  std::vector<Token> prompt;
+  for (int i = 0; i < 60; ++i) prompt.insert(prompt.end(), {1, 100 + i});
+  steps.open(prompt);
+  steps.commit({}, 1);
+  int offered = 0, last = 0;
+  for (int i = 0; i < 100; ++i) {  // 1, and then always something new
+    last = static_cast<int>(steps.propose().size());
+    offered += last;
+    steps.commit({}, 1000 + i);
+    steps.commit({}, 1);
+  }
+  EXPECT_EQ(last, 0);
+  EXPECT_LT(offered, 20);
+}
+
+TEST(NgramDrafter, a_long_match_is_worth_its_row_at_first_sight) {
+  Steps steps(small(), std::make_unique<FixedPace>(0.5F));
+  std::vector<Token> prompt = counting(0, 100);
+  for (int i = 20; i < 40; ++i) prompt.push_back(i);
+  steps.open(prompt);
+  steps.commit({}, 40);
+  EXPECT_THAT(steps.propose(4), ElementsAre(41, 42, 43));
+}
+
+TEST(NgramDrafter, where_drafting_did_not_pay_only_what_is_sure_is_offered) {
+  Steps steps(small(), std::make_unique<FixedPace>(0.0F, true));
+  std::vector<Token> prompt = counting(0, 100);
+  for (int i = 20; i < 40; ++i) prompt.push_back(i);
+  steps.open(prompt);
+  steps.commit({}, 40);
+  EXPECT_THAT(steps.propose(4), ElementsAre(41, 42));
+  steps.commit({}, 3);
+  EXPECT_THAT(steps.propose(3), ElementsAre()) << "one token agrees";
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,70 @@
+#pragma once
+// NgramGrowth: how a draft tree is read off an NgramTrie. Every end of the text that occurred
+// before is an anchor, the longest first; what followed it there are the drafts. Long anchors give
+// narrow trees, short ones wide trees, which share their equal paths. Either in the order of what
+// occurred last (SGLang's BFS) or of what occurred most often (PROB). Drafts come as they are
+// found, so any beginning of the list is a tree. No model and no clock. Allocates nothing once its
+// vectors have grown. Engine thread only.
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "spec/ngram_options.h"
+#include "spec/ngram_trie.h"
+
+namespace foretoken {
+
+struct NgramDraft {
+  Token token;
+  int parent;   // an earlier draft; -1: the last token of the text
+  int context;  // tokens before it that occurred before it there, too
+  float share;  // how often it was this token that followed these, 0 to 1
+};
+
+class NgramGrowth {
+ public:
+  explicit NgramGrowth(const NgramShape& shape) : shape_(shape) {}
+
+  // At most `most` drafts for the text of the cursor, valid until the next call.
+  std::span<const NgramDraft> grow(const NgramTrie& trie, const NgramTrie::Cursor& cursor,
+                                   int most);
+
+ private:
+  struct Found {  // a node of the trie whose children are to follow
+    NgramTrie::Id node;
+    int draft;    // -1: an anchor
+    int context;  // of its children
+    float breadth;
+  };
+  struct Candidate {  // a node of the trie that is to become a draft
+    NgramTrie::Id node;
+    int parent, context;
+    float share;
+    float probability;  // of the path from the anchor
+    int order;          // of candidates, as they were found
+  };
+  struct Links {  // between drafts
+    int first_child = -1, next = -1;
+  };
+
+  bool is_full() const { return drafts_.size() >= most_; }
+  void grow_newest(const NgramTrie& trie, const Found& anchor);
+  void grow_most_frequent(const NgramTrie& trie, const Found& anchor);
+  void push_most_frequent(const NgramTrie& trie, const Found& from, float probability);
+  static float share_of(const NgramTrie& trie, const Found& from, NgramTrie::Id child);
+  // The draft with the token of this node; a new one where no anchor gave it before.
+  int add(const NgramTrie& trie, const Candidate& candidate);
+
+  const NgramShape shape_;
+  float breadth_step_ = 0;
+  std::size_t most_ = 0;
+  std::vector<NgramDraft> drafts_;
+  std::vector<Links> links_;  // of the root, then by draft
+  std::vector<Found> waiting_;
+  std::vector<Candidate> heap_;
+  std::vector<NgramTrie::Id> ranked_;
+  int candidates_ = 0;
+};
+
+}  // namespace foretoken

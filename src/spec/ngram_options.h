@@ -1,0 +1,37 @@
+#pragma once
+// What the NGRAM drafter is asked for. Plain data; what cannot be is refused where flags are read.
+
+#include <cstdint>
+
+namespace foretoken {
+
+inline constexpr int kMostNgramDepth = 256;
+inline constexpr std::int64_t kMostNgramNodes = std::int64_t{1} << 30;
+
+// How trees are read off the trie.
+struct NgramShape {
+  enum class Order { kNewest, kMostFrequent };
+  // Tokens of the ends of the text that are looked up; longer ones than the trie stores with a
+  // successor are not there.
+  int min_window = 1, max_window = 12;
+  // Children of a node that are followed: of the longest anchor, and of the shortest.
+  int min_breadth = 1, max_breadth = 10;
+  Order order = Order::kNewest;
+};
+
+// Whose texts may inform whose drafts. Drafts never change a text, but how fast it comes can tell
+// that somebody had its words before.
+enum class DraftIsolation {
+  kRequest,  // a request's own
+  kKey,      // those of the same scope: cache salt, else API key
+  kShared,   // all
+};
+
+struct NgramOptions {
+  NgramShape shape;
+  int max_depth = 18;                  // of the trie: tokens of the longest run
+  std::int64_t capacity = 10'000'000;  // nodes of the trie
+  DraftIsolation isolation = DraftIsolation::kKey;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+"""Writes the first inputs of each fuzz target to tests/fuzz/corpus/<target>/. They are kept in the tree,
+so this runs only when a format is added; inputs that a fuzzer found lie beside them under names that
+begin with "found_".
+"""
+import json
+import pathlib
+import pickle
+import struct
+
+HERE = pathlib.Path(__file__).parent
+ROOT = HERE.parents[1]
+TORCH = ROOT / "tests/golden/torch"
+
+
+def put(target, name, data):
+    folder = HERE / "corpus" / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(data if isinstance(data, bytes) else data.encode())
+
+
+def safetensors(header, data=b""):
+    text = (header if isinstance(header, str) else json.dumps(header)).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def entry(dtype, shape, begin, end):
+    return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+
+
+def make_safetensors():
+    files = {
+        "two": safetensors({"a": entry("F32", [2, 1], 0, 8), "b": entry("BF16", [3], 8, 14),
+                            "__metadata__": {"format": "pt"}}, bytes(14)),
+        "odd_offset": safetensors({"a": entry("U8", [1], 0, 1), "b": entry("F16", [2], 1, 5)}, bytes(5)),
+        "scalar": safetensors({"s": entry("I64", [], 0, 8)}, bytes(8)),
+        "twice": safetensors('{"a":{"dtype":"I8","shape":[1],"data_offsets":[0,1]},'
+                             '"a":{"dtype":"I8","shape":[1],"data_offsets":[0,1]}}', bytes(1)),
+        "escaped": safetensors('{"a\\"\\u0041":{"dtype":"BOOL","shape":[0],"data_offsets":[0,0]}}'),
+        "huge_shape": safetensors({"a": entry("F64", [1 << 40, 1 << 40], 0, 8)}, bytes(8)),
+        "empty": safetensors({}),
+        "truncated": safetensors({"a": entry("F32", [2], 0, 8)}, bytes(3)),
+    }
+    for name, data in files.items():
+        put("safetensors", name, data)
+        put("checkpoint", name + ".safetensors", data)
+
+
+def make_torch():
+    for file in sorted(TORCH.iterdir()):
+        data = file.read_bytes()
+        put("torch_file", file.name, data)
+        put("checkpoint", file.name, data)
+        if file.suffix == ".pt":
+            put("token_map", file.name, data)
+        if data.startswith(b"PK"):
+            put("zip", file.name, data)
+    objects = {"list": [1, 2, 3], "dict": {"a": 1.5, "b": (None, True, b"x")}, "deep": [[[[()]]]],
+               "big": [1 << 70, -1, 1 << 31], "text": "h\u00e9llo" * 60, "shared": [[]] * 3}
+    for name, value in objects.items():
+        for protocol in (2, 4, 5):
+            put("pickle", f"{name}_{protocol}", pickle.dumps(value, protocol))
+    for name, text in {"list": "[1, 2, 999]", "empty": "[]", "twice": "[1, 1]", "outside": "[1000]",
+                       "float": "[1.5]", "object": '{"a": 1}'}.items():
+        put("token_map", name + ".json", text)
+
+
+def make_configs():
+    for folder in sorted((ROOT / "tests/golden/checkpoints").iterdir()):
+        put("model_config", folder.name, (folder / "config.json").read_bytes())
+    put("model_config", "overrides",
+        (ROOT / "tests/golden/checkpoints/llama/config.json").read_text().strip()
+        + '\n===\n{"rope_scaling": {"rope_type": "yarn", "factor": 4.0, '
+          '"original_max_position_embeddings": 4096}}')
+    put("model_config", "generation", '{"temperature": 0.6, "top_k": 20, "top_p": 0.95, "eos_token_id": [1, 2]}')
+
+
+def tokenizer(model, **parts):
+    value = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None,
+             "pre_tokenizer": None, "post_processor": None, "decoder": None, "model": model}
+    value.update(parts)
+    return json.dumps(value)
+
+
+def added(i, content, special=True):
+    return {"id": i, "content": content, "single_word": False, "lstrip": False, "rstrip": False,
+            "normalized": False, "special": special}
+
+
+def make_tokenizers():
+    letters = {c: i for i, c in enumerate("Helo,wrd\u0120!abc")}
+    bpe = {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
+           "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False,
+           "vocab": letters | {"He": 20, "lo": 21}, "merges": ["H e", "l o"]}
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    put("tokenizer_json", "byte_level",
+        tokenizer(bpe, pre_tokenizer=byte_level, decoder=byte_level, added_tokens=[added(30, "<s>")])
+        + '\n===\n{"bos_token": "<s>", "eos_token": {"content": "</s>", "lstrip": true}, "add_bos_token": true}')
+    fallback = {f"<0x{i:02X}>": i + 3 for i in range(256)} | {"<unk>": 0, "<s>": 1, "</s>": 2, "\u2581H": 259}
+    put("tokenizer_json", "byte_fallback",
+        tokenizer({**bpe, "unk_token": "<unk>", "byte_fallback": True, "vocab": fallback, "merges": []},
+                  normalizer={"type": "Sequence", "normalizers": [
+                      {"type": "Prepend", "prepend": "\u2581"},
+                      {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}]},
+                  decoder={"type": "Sequence", "decoders": [
+                      {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "},
+                      {"type": "ByteFallback"}, {"type": "Fuse"},
+                      {"type": "Strip", "content": " ", "start": 1, "stop": 0}]},
+                  post_processor={"type": "TemplateProcessing",
+                                  "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}},
+                                             {"Sequence": {"id": "A", "type_id": 0}}],
+                                  "pair": [{"Sequence": {"id": "A", "type_id": 0}}],
+                                  "special_tokens": {"<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]}}},
+                  added_tokens=[added(0, "<unk>"), added(1, "<s>"), added(2, "</s>")]))
+    put("tokenizer_json", "unigram",
+        tokenizer({"type": "Unigram", "unk_id": 0, "byte_fallback": False,
+                   "vocab": [["<unk>", 0.0], ["\u2581", -1.0], ["He", -2.0], ["l", -2.5], ["o", -2.5]]},
+                  pre_tokenizer={"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always"},
+                  decoder={"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always"}))
+    put("tokenizer_json", "word_piece",
+        tokenizer({"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+                   "max_input_chars_per_word": 100, "vocab": {"[UNK]": 0, "hel": 1, "##lo": 2, "[CLS]": 3}},
+                  normalizer={"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True,
+                              "strip_accents": None, "lowercase": True},
+                  pre_tokenizer={"type": "BertPreTokenizer"}, decoder={"type": "WordPiece", "prefix": "##",
+                                                                       "cleanup": True}))
+    put("tokenizer_json", "split_regex",
+        tokenizer(bpe, pre_tokenizer={"type": "Sequence", "pretokenizers": [
+            {"type": "Split", "pattern": {"Regex": r"\p{N}{1,3}|[^\s\p{L}]+|\s+(?!\S)|\s+"},
+             "behavior": "Isolated", "invert": False}, byte_level]}, decoder=byte_level))
+
+
+def field(number, wire, payload):
+    return varint(number << 3 | wire) + (varint(len(payload)) + payload if wire == 2 else payload)
+
+
+def varint(value):
+    out = b""
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def piece(text, score, kind):
+    return field(1, 2, field(1, 2, text.encode()) + field(2, 5, struct.pack("<f", score))
+                 + field(3, 0, varint(kind)))
+
+
+def make_sentencepiece():
+    base = piece("<unk>", 0, 2) + piece("<s>", 0, 3) + piece("</s>", 0, 3)
+    words = b"".join(piece(t, -float(i), 1) for i, t in enumerate(["\u2581", "H", "e", "He", "\u2581He", "l", "o"]))
+    trained = field(2, 2, field(3, 0, varint(2)) + field(35, 0, varint(1)))
+    some_bytes = b"".join(piece(f"<0x{i:02X}>", 0, 6) for i in range(256))
+    put("sentencepiece", "bpe", base + words + trained)
+    put("sentencepiece", "bpe_bytes", base + some_bytes + words + trained)
+    put("sentencepiece", "unigram", base + words)
+    put("sentencepiece", "user_defined", base + words + piece("<x>", 0, 4) + piece("u", 0, 5) + trained)
+    put("sentencepiece", "truncated", (base + words)[:-3])
+    put("sentencepiece", "normalizer", base + words + field(3, 2, field(1, 2, b"identity") + field(3, 0, b"\1")) + trained)
+
+
+def make_templates():
+    for file in sorted((ROOT / "src/text/testdata/templates").iterdir()):
+        put("chat_template", file.stem, file.read_bytes())
+    small = {
+        "loop": "{% for m in messages %}{{ loop.index }}:{{ m.role|upper }} {{ m['content'] }}\n{% endfor %}",
+        "macro": "{% macro f(x, y=1) %}[{{ x }},{{ y }}]{% endmacro %}{{ f(2) }}{{ f(x=3, y=f(4)) }}",
+        "recursion": "{% macro f(x) %}{{ f(x) }}{% endmacro %}{{ f(1) }}",
+        "endless": "{% for i in range(1000000000) %}{% for j in range(1000000000) %}x{% endfor %}{% endfor %}",
+        "growth": "{% set ns = namespace(x='aaaaaaaa') %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}{{ ns.x }}",
+        "numbers": "{{ 1 // 0 if false else 7 // 2 }} {{ 2 ** 62 }} {{ -7 % 3 }} {{ 1.5 | round }} {{ '5' | int + 1 }}",
+        "slices": "{{ messages[1:][::-1] | map(attribute='role') | join(', ') }}{{ 'abc'[-2:] }}{{ 'x' * 5 }}",
+        "methods": "{{ ' a b '.strip().split(' ')[-1].title().replace('B', '\u00e9').startswith('\u00e9') }}",
+        "raise": "{{ raise_exception('no: ' + bos_token) }}",
+        "json": "{{ tools | tojson(indent=2) }}{{ strftime_now('%Y-%m-%d') }}",
+        "broken": "{% for m in messages %}{{ m.content",
+        "request": "{{ bos_token }}{{ messages[0].content }}{{ x }}\n===\n"
+                   '{"messages": [{"role": "user", "content": [{"type": "text", "text": "\u00e9"}]}], '
+                   '"chat_template_kwargs": {"x": [1, 2.5, null]}, "continue_final_message": true}',
+    }
+    for name, text in small.items():
+        put("chat_template", name, text)
+
+
+def make_bodies():
+    bodies = {
+        ("/generate", "text"): {"text": "Hi", "sampling_params": {"max_new_tokens": 4, "temperature": 0,
+                                                                  "stop": ["x", "\n"], "stop_token_ids": [7]}},
+        ("/generate", "ids"): {"input_ids": [1, 2, 3], "return_logprob": True, "logprob_start_len": 0,
+                               "top_logprobs_num": 3, "token_ids_logprob": [5, 6]},
+        ("/generate", "batch"): {"text": ["a", "b"], "sampling_params": [{"max_new_tokens": 1}, {"n": 2}],
+                                 "rid": ["r1", "r2"], "stream": True},
+        ("/generate", "penalties"): {"text": "a", "sampling_params": {
+            "top_k": 5, "top_p": 0.5, "min_p": 0.1, "frequency_penalty": 1, "presence_penalty": -1,
+            "repetition_penalty": 1.5, "min_new_tokens": 2, "logit_bias": {"65": -100.0}, "ignore_eos": True,
+            "skip_special_tokens": False, "sampling_seed": 42}},
+        ("/v1/chat/completions", "chat"): {
+            "model": "bytes", "messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "Hi"}],
+            "max_tokens": 5, "logprobs": True, "top_logprobs": 2, "n": 2, "seed": 1, "stop": "x"},
+        ("/v1/chat/completions", "stream"): {
+            "messages": [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}],
+            "stream": True, "stream_options": {"include_usage": True}, "max_completion_tokens": 3},
+        ("/v1/chat/completions", "tools"): {
+            "messages": [{"role": "user", "content": "w"},
+                         {"role": "assistant", "content": None, "tool_calls": [
+                             {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{\"a\": 1}"}}]},
+                         {"role": "tool", "tool_call_id": "1", "content": "ok"}],
+            "tools": [{"type": "function", "function": {"name": "f", "description": "d", "parameters": {}}}],
+            "tool_choice": "none", "chat_template_kwargs": {"thinking": True}},
+        ("/v1/completions", "text"): {"prompt": "Hi", "max_tokens": 3, "echo": True, "logprobs": 2},
+        ("/v1/completions", "ids"): {"prompt": [[1, 2], [3]], "stream": True, "n": 2, "suffix": None},
+        ("/tokenize", "prompt"): {"prompt": ["Hi", "\u00e9"], "add_special_tokens": False},
+        ("/tokenize", "messages"): {"messages": [{"role": "user", "content": "Hi"}]},
+        ("/detokenize", "tokens"): {"tokens": [[72, 105], [256]], "skip_special_tokens": False},
+        ("/v1/score", "texts"): {"query": "a", "items": ["b", "c"], "label_token_ids": [1, 2],
+                                 "apply_softmax": True, "model": "bytes"},
+        ("/v1/score", "ids"): {"query": [1], "items": [[2, 3]], "label_token_ids": [5], "item_first": True},
+        ("/abort_request", "one"): {"rid": "r1", "abort_all": False},
+    }
+    for (path, name), body in bodies.items():
+        put("json_body", (path.strip("/") + "_" + name).replace("/", "_"), path + "\n" + json.dumps(body))
+
+
+def make_http():
+    requests = {
+        "get": b"GET /health?q=a%20b HTTP/1.1\r\nHost: x\r\n\r\n",
+        "post": b"POST /ab HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello",
+        "chunked": b"POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n0\r\nT: v\r\n\r\n",
+        "pipelined": b"GET /a HTTP/1.1\r\n\r\nPOST /ab HTTP/1.1\r\nContent-Length: 1\r\n\r\nxGET /c HTTP/1.1\r\n\r\n",
+        "expect": b"POST /ab HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nok",
+        "http10": b"GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+        "absolute": b"GET http://host/a%41?q=%zz HTTP/1.1\r\n\r\n",
+        "both_lengths": b"POST /a HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "two_lengths": b"POST /a HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+        "too_long": b"POST /a HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        "over_limit": b"POST /a HTTP/1.1\r\nContent-Length: 1025\r\n\r\n" + b"x" * 1025,
+        "large_chunk": b"POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n",
+        "long_header": b"GET /a HTTP/1.1\r\nX: " + b"y" * 2100 + b"\r\n\r\n",
+        "folded": b"GET /a HTTP/1.1\r\nX: a\r\n b\r\n\r\n",
+        "bare_lf": b"GET /a HTTP/1.1\nHost: x\n\n",
+        "upgrade": b"GET /a HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+        "http2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    }
+    for name, data in requests.items():
+        put("http", name, data)
+
+
+def make_flags():
+    lines = {
+        "serve": ["--port", "0", "--host", "::1", "--context-length", "100", "--max-running-requests=8"],
+        "prefix": ["--max-run", "3", "--schedule-pol", "lpm", "--disable-radix"],
+        "draft": ["--speculative-algorithm", "EAGLE3", "--speculative-draft-model-path", ".",
+                  "--speculative-num-steps", "3", "--speculative-eagle-topk", "4", "--speculative-num-draft-tokens", "8"],
+        "json": ["--json-model-override-args", '{"a": [1]}', "--preferred-sampling-params", "{}"],
+        "negative": ["--chunked-prefill-size", "-1", "--mem-fraction-static", "-0.5", "--random-seed", "-9223372036854775808"],
+        "large": ["--max-total-tokens", "9223372036854775807", "--threads", "99999999999999999999", "--port", "1e3"],
+        "lists": ["--cuda-graph-bs", "1", "2", "-3", "--log-requests", "--log-requests-level", "3"],
+        "generate": ["generate", "--dtype", "float32", "--max-running-requests", "2"],
+        "tokenize": ["tokenize", "--tokenizer-path", ".", "--chat-template", "{% if x %}"],
+        "odd": ["--", "--=", "-h", "--chat-template", "{{ x }}", "--api-key=", "\u00e9"],
+    }
+    for name, args in lines.items():
+        put("flags", name, "\n".join(args))
+
+
+def main():
+    make_safetensors()
+    make_torch()
+    make_configs()
+    make_tokenizers()
+    make_sentencepiece()
+    make_templates()
+    make_bodies()
+    make_http()
+    make_flags()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,24 @@
+#include "targets.h"
+
+#include <array>
+
+namespace foretoken::fuzz {
+
+std::span<const NamedTarget> all_targets() {
+  static constexpr std::array<NamedTarget, 13> kTargets{{{"safetensors", safetensors},
+                                                         {"pickle", pickle},
+                                                         {"zip", zip},
+                                                         {"torch_file", torch_file},
+                                                         {"checkpoint", checkpoint},
+                                                         {"token_map", token_map},
+                                                         {"model_config", model_config},
+                                                         {"tokenizer_json", tokenizer_json},
+                                                         {"sentencepiece", sentencepiece},
+                                                         {"chat_template", chat_template},
+                                                         {"json_body", json_body},
+                                                         {"http", http},
+                                                         {"flags", flags}}};
+  return kTargets;
+}
+
+}  // namespace foretoken::fuzz
