@@ -38,6 +38,15 @@ class EngineTest : public testing::Test {
     return *engine_;
   }
 
+  // Room for requests that take minutes: a test that ends them early finds them running.
+  static constexpr int kEndless = 200'000;  // tokens
+  void make_and_start_for_endless_requests() {
+    config_.total_tokens = 16 * kEndless;
+    config_.context_length = 0;
+    config_.check_integrity = false;  // of that many pages, after each step
+    make_and_start();
+  }
+
   static Request request(int prompt, int max_new_tokens, const std::string& id = {}) {
     Request made;
     made.id = id;
@@ -150,11 +159,10 @@ TEST_F(EngineTest, stopping_drains_what_was_accepted_and_refuses_the_rest) {
 }
 
 TEST_F(EngineTest, stopping_without_grace_fails_what_is_left) {
-  config_.context_length = 0;
-  make_and_start();
+  make_and_start_for_endless_requests();
   std::vector<std::shared_ptr<TokenStream>> streams;
   for (int i = 0; i < 10; ++i) {
-    Request asked = request(30, 900);
+    Request asked = request(30, kEndless);
     streams.push_back(asked.stream);
     ASSERT_FALSE(engine_->submit(std::move(asked)));
   }
@@ -182,11 +190,10 @@ TEST_F(EngineTest, questions_after_the_end_are_answered) {
 }
 
 TEST_F(EngineTest, aborting_ends_one_or_all) {
-  config_.context_length = 0;
-  make_and_start();
+  make_and_start_for_endless_requests();
   std::vector<std::shared_ptr<TokenStream>> streams;
   for (const std::string id : {"a", "b", "c"}) {
-    Request asked = request(20, 900, id);
+    Request asked = request(20, kEndless, id);
     streams.push_back(asked.stream);
     ASSERT_FALSE(engine_->submit(std::move(asked)));
   }

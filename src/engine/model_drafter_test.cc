@@ -104,8 +104,7 @@ class ModelDrafterTest : public testing::Test {
                               std::unique_ptr<DraftPace> pace = std::make_unique<DraftPace>()) {
     ModelDrafter drafter(*ops_, std::move(model), shape, kPages, kSlots, std::move(pace));
     Engine engine(config, *ops_, runner_, drafter);
-    engine.start();
-    auto answers = run_requests(engine, std::move(requests));
+    auto answers = start_and_run(engine, std::move(requests));
     stats_ = engine.stats();
     return answers;
   }

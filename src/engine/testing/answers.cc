@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <iterator>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -33,6 +34,25 @@ std::string difference(const SampledToken& a, const SampledToken& b) {
   return {};
 }
 
+using Streams = std::vector<std::shared_ptr<TokenStream>>;
+
+Streams submit_all(EnginePort& engine, std::vector<Request> requests) {
+  Streams streams;
+  for (Request& request : requests) {
+    request.stream = std::make_shared<TokenStream>();
+    streams.push_back(request.stream);
+    const auto refusal = engine.submit(std::move(request));
+    CHECK(!refusal) << refusal->message;
+  }
+  return streams;
+}
+
+std::vector<TokenDelta> collect_all(const Streams& streams) {
+  std::vector<TokenDelta> answers;
+  for (const auto& stream : streams) answers.push_back(collect(*stream));
+  return answers;
+}
+
 }  // namespace
 
 TokenDelta collect(TokenStream& stream) {
@@ -50,16 +70,13 @@ TokenDelta collect(TokenStream& stream) {
 }
 
 std::vector<TokenDelta> run_requests(EnginePort& engine, std::vector<Request> requests) {
-  std::vector<std::shared_ptr<TokenStream>> streams;
-  for (Request& request : requests) {
-    request.stream = std::make_shared<TokenStream>();
-    streams.push_back(request.stream);
-    const auto refusal = engine.submit(std::move(request));
-    CHECK(!refusal) << refusal->message;
-  }
-  std::vector<TokenDelta> answers;
-  for (const auto& stream : streams) answers.push_back(collect(*stream));
-  return answers;
+  return collect_all(submit_all(engine, std::move(requests)));
+}
+
+std::vector<TokenDelta> start_and_run(Engine& engine, std::vector<Request> requests) {
+  const auto streams = submit_all(engine, std::move(requests));
+  engine.start();
+  return collect_all(streams);
 }
 
 std::string difference(const std::vector<SampledToken>& a, const std::vector<SampledToken>& b) {

@@ -15,6 +15,10 @@ TokenDelta collect(TokenStream& stream);
 // requests are a failure of the test's set-up: CHECK.
 std::vector<TokenDelta> run_requests(EnginePort& engine, std::vector<Request> requests);
 
+// The same for an engine that has not started yet, and is started when it has all of them: which
+// requests meet in a step does not depend on the clock then.
+std::vector<TokenDelta> start_and_run(Engine& engine, std::vector<Request> requests);
+
 // The first difference between two lists of tokens with their logprobs, compared bit by bit (all
 // NaN are equal); empty: none.
 std::string difference(const std::vector<SampledToken>& a, const std::vector<SampledToken>& b);
