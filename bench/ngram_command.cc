@@ -80,7 +80,7 @@ void measure(NgramTrie& trie, std::vector<Token>& told, const Load& load) {
         trie.append(cursors[n / at(load.tokens)], tokens[n]);
       const double middle = microseconds();
       for (const NgramTrie::Cursor& cursor : cursors)
-        drafts += static_cast<long>(growth.grow(trie, cursor, kDrafts).size());
+        drafts += static_cast<long>(growth.grow(trie, cursor, kDrafts, kDrafts).size());
       read += middle - start;
       grown += microseconds() - middle;
     }

@@ -17,6 +17,13 @@ namespace foretoken {
 
 inline constexpr int kMaxTreeNodes = 64;  // one bit per node in an ancestor mask
 
+// How large a tree may become: what it takes to verify it are its nodes, what it may commit is its
+// depth.
+struct TreeLimits {
+  int nodes = kMaxTreeNodes;  // root included
+  int depth = kMaxTreeNodes;  // of the deepest node, root 0
+};
+
 class DraftTrees {
  public:
   DraftTrees(int slots, int max_nodes);  // 1 <= max_nodes <= kMaxTreeNodes

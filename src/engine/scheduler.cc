@@ -129,7 +129,8 @@ bool Scheduler::make_room(Sequence& s) {
   if (pages_.grow(s, s.stored + trees_.size(s.slot) + scratch_slots_)) return true;
   while (!pages_.grow(s, s.stored + trees_.size(s.slot))) {
     if (trees_.size(s.slot) > 1) {
-      trees_.prune(s.slot, 1);
+      const int room = static_cast<int>(s.pages.size()) * kPageTokens - s.stored;
+      trees_.prune(s.slot, std::max(1, room));
     } else if (running_.size() == 1) {
       finish(s, FinishReason::kOutOfMemory,
              "The KV cache has no room for another token of this request.");

@@ -331,10 +331,10 @@ class LopsidedDrafter final : public Drafter {
   void open(SeqSlot, std::span<const Token>, std::uint64_t) override {}
   void close(SeqSlot) override {}
   void observe(const CommittedRows&) override {}
-  void propose(std::span<const SeqSlot> slots, std::span<const int> budget,
+  void propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
                DraftTrees& trees) override {
     for (std::size_t i = 0; i < slots.size(); ++i)
-      for (int node = 1; slots[i] > 0 && node < budget[i]; ++node)
+      for (int node = 1; slots[i] > 0 && node < limits[i].nodes; ++node)
         trees.grow(slots[i], node - 1, 7);
   }
 };
@@ -372,6 +372,60 @@ TEST(Scheduler, proposals_are_dropped_before_anybody_is_preempted) {
   EXPECT_EQ(bench.scheduler.stats().retractions, 0U);
   EXPECT_GT(bench.scheduler.stats().proposed_drafts, 0U);
   EXPECT_EQ(a->take()->tokens.size(), 17U);
+}
+
+// Keeps what it was allowed, and uses all of it in chains of one and the same token.
+class AskedDrafter final : public Drafter {
+ public:
+  explicit AskedDrafter(std::vector<TreeLimits>& asked) : asked_(asked) {}
+  DraftNeeds needs() const override { return {.taps = {}, .max_nodes = 8, .host_tokens = false}; }
+  void open(SeqSlot, std::span<const Token>, std::uint64_t) override {}
+  void close(SeqSlot) override {}
+  void observe(const CommittedRows&) override {}
+  void propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
+               DraftTrees& trees) override {
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      asked_.push_back(limits[i]);
+      for (int node = 1; node < limits[i].nodes && node <= limits[i].depth; ++node)
+        trees.grow(slots[i], node - 1, 7);
+    }
+  }
+
+ private:
+  std::vector<TreeLimits>& asked_;
+};
+
+TEST(Scheduler, few_tokens_left_limit_the_depth_of_trees_and_not_their_nodes) {
+  std::vector<TreeLimits> asked;
+  EngineConfig config = small_config();
+  Bench bench(config, std::make_unique<AskedDrafter>(asked));
+  const auto stream = bench.add(text(15), 12);
+  int left = 12;
+  std::size_t steps = 0;
+  while (bench.run()) {
+    const auto delta = stream->take();
+    ASSERT_TRUE(delta);
+    left -= static_cast<int>(delta->tokens.size());
+    if (left <= 1) break;
+    ASSERT_EQ(asked.size(), ++steps);
+    EXPECT_EQ(asked.back().nodes, 8);
+    EXPECT_EQ(asked.back().depth, left - 1);
+  }
+  EXPECT_EQ(left, 1);
+  bench.run_all();
+  EXPECT_EQ(asked.size(), steps) << "nothing is drafted for the last token";
+}
+
+TEST(Scheduler, where_pages_end_trees_keep_the_nodes_that_fit) {
+  std::vector<TreeLimits> asked;
+  EngineConfig config = small_config();
+  config.total_tokens = 2 * kPageTokens;
+  Bench bench(config, std::make_unique<AskedDrafter>(asked));
+  bench.add(text(26), 7);  // 32 tokens are stored in the end, if the last one were
+  std::vector<int> rows;
+  while (const auto facts = bench.run()) rows.push_back(facts->rows);
+  ASSERT_GE(rows.size(), 2U);
+  EXPECT_EQ(rows[1], 6) << "the root at 26 and the nodes up to 31";
 }
 
 TEST(Scheduler, a_request_that_cannot_grow_even_alone_fails_and_no_other_does) {

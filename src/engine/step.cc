@@ -39,7 +39,7 @@ StepHandle Step::launch(StepPlan plan) {
   const auto verified = Clock::now();
   drafter_.observe(
       {.plan = plan, .table = table_, .batch = batch_, .walk = walk, .features = features});
-  drafter_.propose(growing_, budget_, trees_);
+  drafter_.propose(growing_, limits_, trees_);
   const StepSeconds seconds{.verify = seconds_between(begin, verified),
                             .draft = seconds_between(verified, Clock::now())};
   return {std::move(plan), std::move(walk), seconds};
@@ -80,7 +80,7 @@ Walk Step::verify_in_slices(const StepPlan& plan, const Features& features) {
 // Lengths and roots of the next step. A sequence whose output is complete gets no proposals.
 void Step::advance(const StepPlan& plan, const Walk& walk) {
   growing_.clear();
-  budget_.clear();
+  limits_.clear();
   CHECK(walk.seqs.size() == plan.entries.size());
   for (std::size_t i = 0; i < plan.entries.size(); ++i) {
     const StepEntry& entry = plan.entries[i];
@@ -92,12 +92,11 @@ void Step::advance(const StepPlan& plan, const Walk& walk) {
     trees_.plant(entry.slot, root);
     const auto& stops = entry.params->stop_tokens;
     const bool has_ended = std::find(stops.begin(), stops.end(), root) != stops.end();
-    // A tree of n nodes emits at most n tokens, and its positions stay inside the context.
+    // A path of n drafts emits at most n + 1 tokens, and its positions stay inside the context.
     const int left = entry.tokens_left - static_cast<int>(found.emitted.size());
-    const int nodes = std::min(left, trees_.max_nodes());
-    if (has_ended || nodes <= 1) continue;
+    if (has_ended || left <= 1 || trees_.max_nodes() <= 1) continue;
     growing_.push_back(entry.slot);
-    budget_.push_back(nodes);
+    limits_.push_back({.nodes = trees_.max_nodes(), .depth = left - 1});
   }
 }
 

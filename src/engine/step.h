@@ -62,10 +62,10 @@ class Step {
   SeqTable table_;
   DraftTrees trees_;
   Batch batch_;
-  const int slice_rows_;          // of logits
-  Batch slice_;                   // batch_ with some of its sequences and logit rows
-  std::vector<SeqSlot> growing_;  // slots whose next tree may have proposals
-  std::vector<int> budget_;       // nodes each of them may have, root included
+  const int slice_rows_;            // of logits
+  Batch slice_;                     // batch_ with some of its sequences and logit rows
+  std::vector<SeqSlot> growing_;    // slots whose next tree may have proposals
+  std::vector<TreeLimits> limits_;  // of each of them
 };
 
 }  // namespace foretoken

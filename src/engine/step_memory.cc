@@ -43,8 +43,10 @@ std::size_t most_step_bytes(const EngineConfig& config, const Ops& ops, const St
     const ForwardSize size = draft_forward_size(*models.draft, models.shape, rows, slots);
     workspace = std::max(workspace, ops.workspace_bytes(size));
   }
+  // Trees, and what is stored while they grow, may reach beyond the longest text.
+  const int tokens = config.context_length + max_nodes + draft_slots(models.shape);
   return decoder_bytes(target, rows, taps.layer_inputs.size()) + later + workspace +
-         at(rows) * kRowBytes + at(slots) * at(pages_for(config.context_length)) * kPageBytes;
+         at(rows) * kRowBytes + at(slots) * at(pages_for(tokens)) * kPageBytes;
 }
 
 }  // namespace foretoken

@@ -44,9 +44,8 @@ class Drafter {
   virtual void open(SeqSlot slot, std::span<const Token> tokens, std::uint64_t scope) = 0;
   virtual void close(SeqSlot slot) = 0;
   virtual void observe(const CommittedRows& rows) = 0;
-  // Grows trees whose roots are planted already; budget[i] nodes at most for slots[i], root
-  // included.
-  virtual void propose(std::span<const SeqSlot> slots, std::span<const int> budget,
+  // Grows trees whose roots are planted already, that of slots[i] within limits[i].
+  virtual void propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
                        DraftTrees& trees) = 0;
   // What it keeps of texts that have ended, it forgets.
   virtual void forget() {}

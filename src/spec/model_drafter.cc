@@ -35,11 +35,11 @@ ModelDrafter::ModelDrafter(Ops& ops, std::unique_ptr<DraftModel> model, const Tr
       model_(std::move(model)),
       shape_(checked(shape)),
       pace_(std::move(pace)),
-      reader_(ops, *model_, num_pages, num_slots, scratch_slots()),
+      reader_(ops, *model_, num_pages, num_slots, draft_slots(shape_)),
       slice_rows_(logit_slice_rows(model_->logit_width(), logit_slice_bytes)) {}
 
 DraftNeeds ModelDrafter::needs() const {
-  return {.taps = model_->taps(), .max_nodes = shape_.nodes, .scratch_slots = scratch_slots()};
+  return {.taps = model_->taps(), .max_nodes = shape_.nodes, .scratch_slots = draft_slots(shape_)};
 }
 
 void ModelDrafter::open(SeqSlot slot, std::span<const Token>, std::uint64_t) {
@@ -54,12 +54,13 @@ void ModelDrafter::observe(const CommittedRows& rows) {
   reader_.read(rows, *pace_);
 }
 
-void ModelDrafter::start_growing(std::span<const SeqSlot> slots, std::span<const int> budget) {
+void ModelDrafter::start_growing(std::span<const SeqSlot> slots,
+                                 std::span<const TreeLimits> limits) {
   num_growing_ = 0;
   rows_.clear();
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const std::int32_t seq = reader_.sequence_of(slots[i]);
-    if (seq < 0 || budget[i] < 2) continue;
+    if (seq < 0 || limits[i].nodes < 2 || limits[i].depth < 1) continue;
     if (growing_.size() == num_growing_) growing_.emplace_back();
     Growing& growing = growing_[num_growing_++];
     const BatchSeq& facts = reader_.batch().seqs[at(seq)];
@@ -70,7 +71,7 @@ void ModelDrafter::start_growing(std::span<const SeqSlot> slots, std::span<const
     growing.end = facts.base + facts.rows;
     growing.stored = 0;
     growing.is_following = true;
-    growing.growth.start(shape_, budget[i], pace_->least_score());
+    growing.growth.start(shape_, limits[i], pace_->least_score());
     growing.mask.clear();
     growing.row.clear();
     rows_.push_back(growing.root);
@@ -201,9 +202,9 @@ void ModelDrafter::plant_tree(Growing& growing, DraftTrees& trees) {
   pace_->plant(growing.slot, promised, growing.stored);
 }
 
-void ModelDrafter::propose(std::span<const SeqSlot> slots, std::span<const int> budget,
+void ModelDrafter::propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
                            DraftTrees& trees) {
-  start_growing(slots, budget);
+  start_growing(slots, limits);
   if (num_growing_ > 0) grow_levels();
   for (std::size_t i = 0; i < num_growing_; ++i) plant_tree(growing_[i], trees);
   pace_->end_growth();

@@ -37,7 +37,7 @@ class ModelDrafter final : public Drafter {
   void open(SeqSlot slot, std::span<const Token> tokens, std::uint64_t scope) override;
   void close(SeqSlot slot) override;
   void observe(const CommittedRows& rows) override;
-  void propose(std::span<const SeqSlot> slots, std::span<const int> budget,
+  void propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
                DraftTrees& trees) override;
 
  private:
@@ -56,7 +56,7 @@ class ModelDrafter final : public Drafter {
     std::vector<int> node;            // by candidate: its node in the tree, -1: none
   };
 
-  void start_growing(std::span<const SeqSlot> slots, std::span<const int> budget);
+  void start_growing(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits);
   void grow_levels();
   void find_candidates(Tensor hidden);
   void add_candidates(Tensor hidden);
@@ -67,7 +67,6 @@ class ModelDrafter final : public Drafter {
   void add_level_rows(Growing& growing);
   void plant_tree(Growing& growing, DraftTrees& trees);
   void add_top_tokens(Tensor hidden);
-  int scratch_slots() const { return 1 + (shape_.steps - 1) * shape_.topk; }
 
   Ops& ops_;
   std::unique_ptr<DraftModel> model_;

@@ -79,14 +79,14 @@ class ModelDrafterLevels : public testing::Test {
   }
 
   // Reads a prompt of each slot and grows their trees.
-  void grow(const TreeShape& shape, const std::vector<int>& budget) {
+  void grow(const TreeShape& shape, const std::vector<TreeLimits>& limits) {
     ModelDrafter drafter(*ops_, std::make_unique<SteadyModel>(*ops_, forwards_), shape, kPages,
                          kSlots, std::make_unique<AskedPace>(asked_));
     const std::vector<Token> prompt{1, 2, 3, 4, 5, 6};
     StepPlan plan;
     Walk walk;
     std::vector<SeqSlot> slots;
-    for (SeqSlot slot = 0; slot < static_cast<SeqSlot>(budget.size()); ++slot) {
+    for (SeqSlot slot = 0; slot < static_cast<SeqSlot>(limits.size()); ++slot) {
       drafter.open(slot, prompt, 0);
       slots.push_back(slot);
       plan.entries.push_back({.slot = slot,
@@ -104,7 +104,7 @@ class ModelDrafterLevels : public testing::Test {
       trees_.plant(slot, 7);
     }
     drafter.observe({.plan = plan, .table = table_, .batch = batch, .walk = walk, .features = {}});
-    drafter.propose(slots, budget, trees_);
+    drafter.propose(slots, limits, trees_);
   }
   std::vector<int> rows_of_levels() const {
     std::vector<int> rows;
@@ -124,19 +124,27 @@ class ModelDrafterLevels : public testing::Test {
 TEST_F(ModelDrafterLevels, the_worth_of_a_level_counts_the_rows_it_would_compute) {
   // With 3 nodes the first tree has two levels at most, so that one level is computed for it; the
   // second goes on to the fourth.
-  grow({.steps = 4, .topk = 2, .nodes = 16}, {3, 16});
+  grow({.steps = 4, .topk = 2, .nodes = 16}, {{.nodes = 3}, {}});
   EXPECT_THAT(rows_of_levels(), ElementsAre(4, 2, 2));
   EXPECT_EQ(asked_, rows_of_levels());
 }
 
 TEST_F(ModelDrafterLevels, nobody_is_asked_about_a_level_without_rows) {
-  grow({.steps = 4, .topk = 1, .nodes = 8}, {2, 3});
+  grow({.steps = 4, .topk = 1, .nodes = 8}, {{.nodes = 2}, {.nodes = 3}});
   EXPECT_EQ(asked_, rows_of_levels());
   EXPECT_THAT(asked_, ElementsAre(1));
 }
 
+TEST_F(ModelDrafterLevels, no_level_is_computed_below_the_depth_that_a_tree_may_have) {
+  grow({.steps = 4, .topk = 2, .nodes = 16}, {{.depth = 1}, {.depth = 3}, {.depth = 0}});
+  EXPECT_THAT(rows_of_levels(), ElementsAre(2, 2));
+  EXPECT_EQ(trees_.size(0), 3);
+  EXPECT_EQ(trees_.size(1), 11);
+  EXPECT_EQ(trees_.size(2), 1);
+}
+
 TEST_F(ModelDrafterLevels, levels_go_on_with_the_page_lists_of_the_read) {
-  grow({.steps = 5, .topk = 2, .nodes = 16}, {16, 4, 16});
+  grow({.steps = 5, .topk = 2, .nodes = 16}, {{}, {.nodes = 4}, {}});
   ASSERT_EQ(forwards_.size(), 5U);
   for (const Forward& forward : forwards_) {
     EXPECT_EQ(forward.pages, forwards_[0].pages);

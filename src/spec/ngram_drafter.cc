@@ -138,13 +138,13 @@ void NgramDrafter::Sequence::drop_text() {
 
 // ---- trees
 
-void NgramDrafter::propose(std::span<const SeqSlot> slots, std::span<const int> budget,
+void NgramDrafter::propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
                            DraftTrees& trees) {
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const Sequence& sequence = sequences_[at(slots[i])];
-    const int most = std::min(budget[i], nodes_) - 1;
+    const int most = std::min(limits[i].nodes, nodes_) - 1;
     if (most > 0 && sequence.knows_its_end())
-      offer(slots[i], growth_.grow(trie_, sequence.end, most), trees);
+      offer(slots[i], growth_.grow(trie_, sequence.end, most, limits[i].depth), trees);
   }
   pace_->end_growth();
 }

@@ -31,7 +31,7 @@ class NgramDrafter final : public Drafter {
   void open(SeqSlot slot, std::span<const Token> tokens, std::uint64_t scope) override;
   void close(SeqSlot slot) override;
   void observe(const CommittedRows& rows) override;
-  void propose(std::span<const SeqSlot> slots, std::span<const int> budget,
+  void propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
                DraftTrees& trees) override;
   void forget() override { trie_.clear(); }
 

@@ -68,9 +68,9 @@ class Steps {
     drafter.observe({plan_, table_, batch, walk, features_});
     trees.plant(0, bonus);
   }
-  std::vector<Token> propose(int budget = kNodes) {
+  std::vector<Token> propose(TreeLimits limits = {}) {
     const SeqSlot slot = 0;
-    drafter.propose({&slot, 1}, {&budget, 1}, trees);
+    drafter.propose({&slot, 1}, {&limits, 1}, trees);
     EXPECT_EQ(tree_fault(trees.tokens(0), trees.parents(0)), "");
     const auto tokens = trees.tokens(0).subspan(1);
     return {tokens.begin(), tokens.end()};
@@ -100,13 +100,20 @@ TEST(NgramDrafter, what_was_never_seen_gives_a_tree_of_one_node) {
   EXPECT_THAT(steps.propose(), ElementsAre());
 }
 
-TEST(NgramDrafter, a_tree_has_no_more_nodes_than_its_budget) {
+TEST(NgramDrafter, a_tree_has_no_more_nodes_than_it_may_have) {
   Steps steps;
   steps.open(std::vector<Token>{1, 2, 3, 4, 5, 6, 7, 8, 9, 1});
   steps.commit({}, 2);
-  EXPECT_THAT(steps.propose(4), ElementsAre(3, 4, 5));
+  EXPECT_THAT(steps.propose({.nodes = 4}), ElementsAre(3, 4, 5));
   steps.trees.plant(0, 2);
-  EXPECT_THAT(steps.propose(1), ElementsAre());
+  EXPECT_THAT(steps.propose({.nodes = 1}), ElementsAre());
+}
+
+TEST(NgramDrafter, a_tree_is_no_deeper_than_it_may_be) {
+  Steps steps;
+  steps.open(std::vector<Token>{1, 2, 3, 4, 5, 6, 7, 8, 9, 1});
+  steps.commit({}, 2);
+  EXPECT_THAT(steps.propose({.depth = 2}), ElementsAre(3, 4));
 }
 
 TEST(NgramDrafter, answers_are_read_too) {
@@ -144,14 +151,14 @@ TEST(NgramDrafter, reading_a_long_prompt_is_spread_over_steps_and_begins_at_its_
     before = steps.drafter.trie().size();
     if (++idle_steps > 1) continue;
     steps.commit({}, kTokens - 100);
-    EXPECT_THAT(steps.propose(3), ElementsAre(kTokens - 99, kTokens - 98));
+    EXPECT_THAT(steps.propose({.nodes = 3}), ElementsAre(kTokens - 99, kTokens - 98));
     before = steps.drafter.trie().size();
   }
   EXPECT_GE(idle_steps, kTokens / kMostPerStep - 2);
   // The beginning and the seam are known, too.
   for (const Token token : {10, kTokens - 256}) {
     steps.commit({}, token);
-    EXPECT_THAT(steps.propose(3), ElementsAre(token + 1, token + 2));
+    EXPECT_THAT(steps.propose({.nodes = 3}), ElementsAre(token + 1, token + 2));
     steps.commit({}, 100'000 + token);
   }
   EXPECT_EQ(steps.drafter.trie().check_integrity(), "");
@@ -179,7 +186,7 @@ std::vector<Token> drafts_after_another_text(DraftIsolation isolation, std::uint
   steps.drafter.close(0);
   steps.open(std::vector<Token>{4}, mine);
   steps.commit({}, 5);
-  return steps.propose(3);
+  return steps.propose({.nodes = 3});
 }
 
 TEST(NgramDrafter, texts_inform_each_other_as_far_as_isolation_permits) {
@@ -224,7 +231,7 @@ TEST(NgramDrafter, a_long_match_is_worth_its_row_at_first_sight) {
   for (int i = 20; i < 40; ++i) prompt.push_back(i);
   steps.open(prompt);
   steps.commit({}, 40);
-  EXPECT_THAT(steps.propose(4), ElementsAre(41, 42, 43));
+  EXPECT_THAT(steps.propose({.nodes = 4}), ElementsAre(41, 42, 43));
 }
 
 TEST(NgramDrafter, where_drafting_did_not_pay_only_what_is_sure_is_offered) {
@@ -233,9 +240,9 @@ TEST(NgramDrafter, where_drafting_did_not_pay_only_what_is_sure_is_offered) {
   for (int i = 20; i < 40; ++i) prompt.push_back(i);
   steps.open(prompt);
   steps.commit({}, 40);
-  EXPECT_THAT(steps.propose(4), ElementsAre(41, 42));
+  EXPECT_THAT(steps.propose({.nodes = 4}), ElementsAre(41, 42));
   steps.commit({}, 3);
-  EXPECT_THAT(steps.propose(3), ElementsAre()) << "one token agrees";
+  EXPECT_THAT(steps.propose({.nodes = 3}), ElementsAre()) << "one token agrees";
 }
 
 }  // namespace

@@ -12,8 +12,10 @@ constexpr int kMostRanked = 32;
 }  // namespace
 
 std::span<const NgramDraft> NgramGrowth::grow(const NgramTrie& trie,
-                                              const NgramTrie::Cursor& cursor, int most) {
+                                              const NgramTrie::Cursor& cursor, int most,
+                                              int depth) {
   most_ = at(most);
+  depth_ = depth;
   drafts_.clear();
   links_.assign(1, Links{});
   const int longest = std::min(shape_.max_window, trie.max_depth() - 1);
@@ -39,6 +41,7 @@ void NgramGrowth::grow_newest(const NgramTrie& trie, const Found& anchor) {
   waiting_.assign(1, anchor);
   for (std::size_t next = 0; next < waiting_.size() && !is_full(); ++next) {
     const Found from = waiting_[next];
+    if (from.context - anchor.context >= depth_) return;
     NgramTrie::Id child = trie.first_child(from.node);
     for (int left = std::max(1, static_cast<int>(from.breadth)); child != 0 && left > 0; --left) {
       if (is_full()) return;
@@ -69,6 +72,7 @@ void NgramGrowth::grow_most_frequent(const NgramTrie& trie, const Found& anchor)
     const Candidate best = heap_.back();
     heap_.pop_back();
     const int draft = add(trie, best);
+    if (best.context + 1 - anchor.context >= depth_) continue;
     const std::size_t before = heap_.size();
     push_most_frequent(trie, {best.node, draft, best.context + 1, 0}, best.probability);
     for (std::size_t size = before + 1; size <= heap_.size(); ++size)

@@ -26,9 +26,10 @@ class NgramGrowth {
  public:
   explicit NgramGrowth(const NgramShape& shape) : shape_(shape) {}
 
-  // At most `most` drafts for the text of the cursor, valid until the next call.
-  std::span<const NgramDraft> grow(const NgramTrie& trie, const NgramTrie::Cursor& cursor,
-                                   int most);
+  // At most `most` drafts for the text of the cursor, none of them more than `depth` tokens ahead.
+  // Valid until the next call.
+  std::span<const NgramDraft> grow(const NgramTrie& trie, const NgramTrie::Cursor& cursor, int most,
+                                   int depth);
 
  private:
   struct Found {  // a node of the trie whose children are to follow
@@ -59,6 +60,7 @@ class NgramGrowth {
   const NgramShape shape_;
   float breadth_step_ = 0;
   std::size_t most_ = 0;
+  int depth_ = 0;
   std::vector<NgramDraft> drafts_;
   std::vector<Links> links_;  // of the root, then by draft
   std::vector<Found> waiting_;

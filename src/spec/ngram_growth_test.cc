@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "batch/tree.h"
+
 namespace foretoken {
 namespace {
 
@@ -20,9 +22,10 @@ class NgramGrowthTest : public testing::Test {
     return cursor;
   }
 
-  std::vector<NgramDraft> grow(const NgramShape& shape, const std::vector<Token>& text, int most) {
+  std::vector<NgramDraft> grow(const NgramShape& shape, const std::vector<Token>& text, int most,
+                               int depth = kMaxTreeNodes) {
     NgramGrowth growth(shape);
-    const auto drafts = growth.grow(trie_, end_of(text), most);
+    const auto drafts = growth.grow(trie_, end_of(text), most, depth);
     return {drafts.begin(), drafts.end()};
   }
 
@@ -77,6 +80,15 @@ TEST_F(Vectors, most_frequent_first) {
   EXPECT_THAT(grow(frequent, {1, 2, 3, 1000}, 7), IsEmpty());
 }
 
+TEST_F(Vectors, no_deeper_than_they_may_be) {
+  const auto newest = shape(NgramShape::Order::kNewest);
+  EXPECT_THAT(levels(grow(newest, {1, 2, 3}, 7, 1)), ElementsAre(4, 44));
+  EXPECT_THAT(levels(grow(newest, {1, 2, 3}, 7, 2)), ElementsAre(4, 44, 5, 55));
+  const auto frequent = shape(NgramShape::Order::kMostFrequent);
+  EXPECT_THAT(levels(grow(frequent, {1, 2, 3}, 7, 1)), ElementsAre(44, 4));
+  EXPECT_THAT(levels(grow(frequent, {1, 2, 3}, 7, 2)), ElementsAre(44, 4, 55, 5));
+}
+
 TEST_F(NgramGrowthTest, any_beginning_of_the_drafts_is_the_tree_of_that_size) {
   tell({1, 2, 3, 1, 2, 4, 1, 2, 5, 6, 2, 3, 7, 2, 8, 9, 1, 2, 3, 4, 5, 6, 7});
   for (const auto order : {NgramShape::Order::kNewest, NgramShape::Order::kMostFrequent}) {
@@ -84,11 +96,11 @@ TEST_F(NgramGrowthTest, any_beginning_of_the_drafts_is_the_tree_of_that_size) {
     shape.order = order;
     const NgramTrie::Cursor end = end_of({9, 1, 2});
     NgramGrowth growth(shape);
-    const auto found = growth.grow(trie_, end, 20);
+    const auto found = growth.grow(trie_, end, 20, 20);
     const auto all = tokens_of({found.begin(), found.end()});
     ASSERT_EQ(all.size(), 20U);
     for (int most = 1; most < 20; ++most) {
-      const auto drafts = growth.grow(trie_, end, most);
+      const auto drafts = growth.grow(trie_, end, most, most);
       ASSERT_EQ(drafts.size(), at(most));
       for (std::size_t i = 0; i < drafts.size(); ++i) {
         EXPECT_EQ(drafts[i].token, all[i]);

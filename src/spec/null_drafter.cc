@@ -9,7 +9,7 @@ class NullDrafter final : public Drafter {
   void open(SeqSlot, std::span<const Token>, std::uint64_t) override {}
   void close(SeqSlot) override {}
   void observe(const CommittedRows&) override {}
-  void propose(std::span<const SeqSlot>, std::span<const int>, DraftTrees&) override {}
+  void propose(std::span<const SeqSlot>, std::span<const TreeLimits>, DraftTrees&) override {}
 };
 
 }  // namespace

@@ -20,9 +20,9 @@ TEST(NullDrafter, needs_nothing_and_leaves_every_tree_at_its_root) {
   trees.plant(1, 6);
   const std::array<Token, 3> prompt{1, 2, 5};
   const std::array<SeqSlot, 2> slots{0, 1};
-  const std::array<int, 2> budget{8, 8};
+  const std::array<TreeLimits, 2> limits;
   drafter->open(0, prompt, 0);
-  drafter->propose(slots, budget, trees);
+  drafter->propose(slots, limits, trees);
   drafter->close(0);
   EXPECT_EQ(trees.size(0), 1);
   EXPECT_EQ(trees.size(1), 1);

@@ -8,6 +8,8 @@ namespace foretoken {
 
 int most_candidates(int steps, int topk) { return topk + (steps - 1) * topk * topk; }
 
+int draft_slots(const TreeShape& shape) { return 1 + (shape.steps - 1) * shape.topk; }
+
 void best_scores(std::span<const float> scores, int count, float least, std::vector<int>& out) {
   out.clear();
   for (std::size_t i = 0; i < scores.size(); ++i)
@@ -23,11 +25,11 @@ void best_scores(std::span<const float> scores, int count, float least, std::vec
   std::sort(out.begin(), out.end());
 }
 
-void TreeGrowth::start(const TreeShape& shape, int nodes, float least) {
+void TreeGrowth::start(const TreeShape& shape, const TreeLimits& limits, float least) {
   shape_ = shape;
   least_score_ = least;
-  most_chosen_ = std::min(nodes, shape.nodes) - 1;
-  most_levels_ = std::min(shape.steps, most_chosen_);
+  most_chosen_ = std::min(limits.nodes, shape.nodes) - 1;
+  most_levels_ = std::min({shape.steps, limits.depth, most_chosen_});
   levels_ = 0;
   token_.clear();
   score_.clear();

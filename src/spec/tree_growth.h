@@ -10,6 +10,7 @@
 
 #include "base/index.h"
 #include "base/types.h"
+#include "batch/tree.h"
 
 namespace foretoken {
 
@@ -25,14 +26,18 @@ enum class TreeBudget { kMeasured, kFull };
 // Candidates that a tree of these levels can have, root excluded.
 int most_candidates(int steps, int topk);
 
+// KV slots that the draft model takes behind the text while a tree grows: one for the root, one for
+// every candidate that is followed.
+int draft_slots(const TreeShape& shape);
+
 // Sets `out` to the indices of the best `count` scores of at least `least`, ascending; equal
 // scores: the lower index first; what is not a number is never chosen.
 void best_scores(std::span<const float> scores, int count, float least, std::vector<int>& out);
 
 class TreeGrowth {
  public:
-  // Starts a tree of at most `nodes` nodes, root included, none of a score below `least`.
-  void start(const TreeShape& shape, int nodes, float least = 0.0F);
+  // Starts a tree within its shape and the limits, no node of a score below `least`.
+  void start(const TreeShape& shape, const TreeLimits& limits, float least = 0.0F);
 
   // The children of the rows that were followed last (of the root, at first): topk per row, most
   // probable first. Tokens below 0 are no candidates.

@@ -74,7 +74,7 @@ const Golden kSecond{
 DraftTrees grow(const Golden& golden) {
   constexpr int kTopk = 4;
   TreeGrowth growth;
-  growth.start({.steps = 4, .topk = kTopk, .nodes = 8}, 64);
+  growth.start({.steps = 4, .topk = kTopk, .nodes = 8}, {});
   std::vector<int> rows{0};  // of the golden level, for each followed candidate
   std::vector<int> place;    // in its golden level, by candidate
   for (std::size_t level = 0; level < golden.scores.size(); ++level) {
@@ -131,16 +131,24 @@ TEST(TreeGrowth, makes_the_published_trees) {
 
 TEST(TreeGrowth, a_chain_follows_one_token_per_level) {
   TreeGrowth growth;
-  growth.start({.steps = 3, .topk = 1, .nodes = 4}, 64);
+  growth.start({.steps = 3, .topk = 1, .nodes = 4}, {});
   EXPECT_EQ(growth.most_levels(), 3);
   for (const Token token : {5, 6, 7}) growth.add_level(Tokens{token}, Level{1.0F});
   EXPECT_EQ(list(growth.chosen()), (std::vector<int>{0, 1, 2}));
   EXPECT_EQ(growth.parent(2), 1);
 }
 
-TEST(TreeGrowth, a_small_budget_limits_nodes_and_levels) {
+TEST(TreeGrowth, a_limit_of_depth_leaves_the_nodes_alone) {
   TreeGrowth growth;
-  growth.start({.steps = 5, .topk = 2, .nodes = 16}, 3);
+  growth.start({.steps = 5, .topk = 3, .nodes = 16}, {.nodes = 16, .depth = 1});
+  EXPECT_EQ(growth.most_levels(), 1);
+  growth.add_level(Tokens{1, 2, 3}, Level{0.6F, 0.3F, 0.1F});
+  EXPECT_EQ(list(growth.chosen()), (std::vector<int>{0, 1, 2}));
+}
+
+TEST(TreeGrowth, few_nodes_are_few_levels) {
+  TreeGrowth growth;
+  growth.start({.steps = 5, .topk = 2, .nodes = 16}, {.nodes = 3});
   EXPECT_EQ(growth.most_levels(), 2);
   growth.add_level(Tokens{1, 2}, Level{0.6F, 0.4F});
   EXPECT_EQ(growth.followed().size(), 2U);
@@ -150,7 +158,7 @@ TEST(TreeGrowth, a_small_budget_limits_nodes_and_levels) {
 
 TEST(TreeGrowth, what_is_not_a_number_or_missing_is_no_candidate) {
   TreeGrowth growth;
-  growth.start({.steps = 2, .topk = 3, .nodes = 8}, 8);
+  growth.start({.steps = 2, .topk = 3, .nodes = 8}, {});
   const float nan = std::numeric_limits<float>::quiet_NaN();
   growth.add_level(Tokens{1, 2, kNoToken}, Level{nan, 0.5F, 0.1F});
   ASSERT_EQ(growth.followed().size(), 1U);
@@ -168,7 +176,7 @@ TEST(TreeGrowth, leaves_out_only_what_could_not_get_in) {
   for (int round = 0; round < 200; ++round) {
     const TreeShape shape{.steps = 1 + round % 4, .topk = 1 + round % 5, .nodes = 2 + round % 20};
     TreeGrowth growth;
-    growth.start(shape, 64);
+    growth.start(shape, {});
     std::vector<float> every_score;
     std::vector<float> all_rows{1.0F};  // scores of the definition's survivors
     std::size_t rows = 1;

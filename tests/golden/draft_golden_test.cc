@@ -126,7 +126,8 @@ class Proposing {
       commit(*drafter, runner, table, trees, {at, at + 1}, true);
     }
     trees.plant(slot_, draft_.root);
-    drafter->propose({&slot_, 1}, {&shape.nodes, 1}, trees);
+    const TreeLimits limits;
+    drafter->propose({&slot_, 1}, {&limits, 1}, trees);
     result.tokens.assign(trees.tokens(slot_).begin(), trees.tokens(slot_).end());
     result.parents.assign(trees.parents(slot_).begin(), trees.parents(slot_).end());
     return result;

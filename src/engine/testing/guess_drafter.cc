@@ -50,29 +50,30 @@ std::span<const Token> GuessDrafter::true_continuation(const std::vector<Token>&
   return {};
 }
 
-void GuessDrafter::propose(std::span<const SeqSlot> slots, std::span<const int> budget,
+void GuessDrafter::propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
                            DraftTrees& trees) {
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const auto& text = text_of_[at(slots[i])];
     CHECK(trees.size(slots[i]) == 1 && trees.tokens(slots[i])[0] == text.back());
-    grow_tree(slots[i], budget[i], trees);
+    grow_tree(slots[i], limits[i], trees);
     proposed_nodes_ += trees.size(slots[i]) - 1;
   }
 }
 
-void GuessDrafter::grow_tree(SeqSlot slot, int nodes, DraftTrees& trees) {
+void GuessDrafter::grow_tree(SeqSlot slot, const TreeLimits& limits, DraftTrees& trees) {
   const auto truth = true_continuation(text_of_[at(slot)]);
   struct Node {
     int depth = 0, children = 0;
     bool is_true = false;  // root and ancestors included
   };
   std::vector<Node> grown{{.depth = 0, .children = 0, .is_true = true}};
-  const int wanted = 1 + static_cast<int>(random_() % static_cast<std::uint64_t>(nodes));
+  const int wanted = 1 + static_cast<int>(random_() % static_cast<std::uint64_t>(limits.nodes));
   for (int tries = 0; trees.size(slot) < wanted && tries < 4 * wanted; ++tries) {
     // The newest node half of the time, so that deep trees occur.
     const auto parent = random_() % 2 ? grown.size() - 1 : random_() % grown.size();
     Node& from = grown[parent];
-    if (from.depth >= options_.depth || from.children >= options_.topk) continue;
+    if (from.depth >= std::min(options_.depth, limits.depth) || from.children >= options_.topk)
+      continue;
     const auto depth = at(from.depth);
     const bool knows = from.is_true && depth < truth.size();
     const bool tells = knows && static_cast<double>(random_() % 1000) < options_.truth * 1000;

@@ -29,14 +29,14 @@ class GuessDrafter final : public Drafter {
   void open(SeqSlot slot, std::span<const Token> tokens, std::uint64_t scope) override;
   void close(SeqSlot slot) override;
   void observe(const CommittedRows& rows) override;
-  void propose(std::span<const SeqSlot> slots, std::span<const int> budget,
+  void propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
                DraftTrees& trees) override;
 
   int proposed_nodes() const { return proposed_nodes_; }
 
  private:
   std::span<const Token> true_continuation(const std::vector<Token>& text) const;
-  void grow_tree(SeqSlot slot, int nodes, DraftTrees& trees);
+  void grow_tree(SeqSlot slot, const TreeLimits& limits, DraftTrees& trees);
 
   Options options_;
   std::vector<std::vector<Token>> texts_;
