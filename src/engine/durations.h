@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <numeric>
 
+#include "base/index.h"
+
 namespace foretoken {
 
 struct Durations {
@@ -23,7 +25,7 @@ struct Durations {
 
   void add(double seconds) {
     const auto bound = std::lower_bound(kBounds.begin(), kBounds.end(), seconds);
-    ++counts[static_cast<std::size_t>(bound - kBounds.begin())];
+    ++counts[at(bound - kBounds.begin())];
     sum += seconds;
   }
   std::uint64_t count() const {

@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "engine/testing/answers.h"
 #include "engine/testing/random_heads.h"
+#include "engine/testing/tiny_model.h"
 #include "model/runner.h"
 #include "spec/model_drafter.h"
 
@@ -18,18 +19,7 @@ namespace {
 
 constexpr int kPages = 64, kSlots = 4;
 
-ModelConfig tiny_config() {
-  ModelConfig config;
-  config.layers = 2;
-  config.hidden = 64;
-  config.intermediate = 96;
-  config.heads = 4;
-  config.kv_heads = 2;
-  config.head_dim = 16;
-  config.vocab = 300;
-  config.max_position = config.context_length = 512;
-  return config;
-}
+ModelConfig tiny_config() { return tiny_model(300, 512); }
 
 std::unique_ptr<Decoder> make_decoder(Ops& ops, std::uint64_t seed) {
   return std::make_unique<Decoder>(ops, tiny_config(), *dummy_weights(seed), DType::kBF16);

@@ -17,6 +17,7 @@
 #include "engine/testing/guess_drafter.h"
 #include "engine/testing/hash_model.h"
 #include "engine/testing/random_heads.h"
+#include "engine/testing/tiny_model.h"
 #include "model/runner.h"
 #include "spec/model_drafter.h"
 #include "spec/ngram_drafter.h"
@@ -192,17 +193,9 @@ class OutOfMemory : public testing::Test {
   }
 
   void start_with_a_head() {
-    ModelConfig config;
-    config.layers = 2;
-    config.hidden = 64;
-    config.intermediate = 96;
-    config.heads = 4;
-    config.kv_heads = 2;
-    config.head_dim = 16;
-    config.vocab = kVocab;
-    config.max_position = config.context_length = 256;
     ops_ = make_backend({.device = "cpu", .cpu_isa = "auto", .gemm_order = "auto"}, threads_);
-    decoder_ = std::make_unique<Decoder>(*ops_, config, *dummy_weights(1), DType::kBF16);
+    decoder_ =
+        std::make_unique<Decoder>(*ops_, tiny_model(kVocab, 256), *dummy_weights(1), DType::kBF16);
     target_ = std::make_unique<Runner>(*ops_, *decoder_, kPages);
     auto head = random_head(*ops_, *decoder_, RandomHead::kEagle3);
     head->allocate_kv(kPages);

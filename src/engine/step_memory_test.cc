@@ -15,6 +15,7 @@
 #include "engine/engine.h"
 #include "engine/testing/answers.h"
 #include "engine/testing/random_heads.h"
+#include "engine/testing/tiny_model.h"
 #include "model/runner.h"
 #include "spec/model_drafter.h"
 
@@ -24,18 +25,7 @@ namespace {
 constexpr int kPages = 128, kSlots = 4;
 constexpr TreeShape kShape{.steps = 3, .topk = 4, .nodes = 12};
 
-ModelConfig tiny_config() {
-  ModelConfig config;
-  config.layers = 2;
-  config.hidden = 64;
-  config.intermediate = 96;
-  config.heads = 4;
-  config.kv_heads = 2;
-  config.head_dim = 16;
-  config.vocab = 300;
-  config.max_position = config.context_length = 512;
-  return config;
-}
+ModelConfig tiny_config() { return tiny_model(300, 512); }
 
 EngineConfig engine_config() {
   EngineConfig config;

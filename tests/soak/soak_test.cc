@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "engine/engine.h"
 #include "engine/testing/guess_drafter.h"
+#include "engine/testing/tiny_model.h"
 #include "model/load.h"
 #include "model/runner.h"
 
@@ -46,17 +47,7 @@ std::unique_ptr<Decoder> load(Ops& ops) {
   ModelOptions how;
   how.show_progress = false;
   if (!options.model.empty()) return load_model(ops, options.model, how);
-  ModelConfig config;
-  config.architecture = "LlamaForCausalLM";
-  config.layers = 2;
-  config.hidden = 64;
-  config.intermediate = 128;
-  config.heads = 4;
-  config.kv_heads = 2;
-  config.head_dim = 16;
-  config.vocab = 512;
-  config.max_position = config.context_length = 512;
-  return std::make_unique<Decoder>(ops, config, *dummy_weights(1), DType::kBF16);
+  return std::make_unique<Decoder>(ops, tiny_model(512, 512), *dummy_weights(1), DType::kBF16);
 }
 
 // One consumer that keeps many streams busy and treats them badly.

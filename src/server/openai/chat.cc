@@ -10,6 +10,7 @@
 #include <boost/json/value.hpp>
 
 #include "server/chat_prompt.h"
+#include "server/generate_from_body.h"
 #include "server/openai/api.h"
 #include "server/openai/chat_format.h"
 
@@ -62,36 +63,32 @@ void refuse_unsupported_fields(Fields& fields) {
       if (modality != "text") fields.refuse("modalities other than text are not supported");
 }
 
-}  // namespace
+Result<GenerationPlan> plan_chat(ServerContext& context, Fields& body) {
+  OpenAiCommon common = read_openai_common(body, context, BodyKind::kChat);
+  read_token_limit(body, context.config, common.prompt.sampling);
+  read_logprobs(body, common.prompt);
+  refuse_unsupported_fields(body);
+  const bool add_special = body.boolean("add_special_tokens").value_or(false);
+  if (body.fault()) return *body.fault();
 
-void handle_chat_completions(ServerContext& context, const std::shared_ptr<Exchange>& exchange) {
-  const auto refuse = [&](const Refusal& refusal) {
-    exchange->reply(error_reply(ErrorStyle::kOpenAi, refusal));
-  };
-  const auto body = parse_json_object(exchange->request().body);
-  if (!body) return refuse(body.refusal());
-  std::optional<Refusal> fault;
-  Fields fields(*body, "body", fault);
-  OpenAiCommon common = read_openai_common(fields, context, BodyKind::kChat);
-  read_token_limit(fields, context.config, common.prompt.sampling);
-  read_logprobs(fields, common.prompt);
-  refuse_unsupported_fields(fields);
-  const bool add_special = fields.boolean("add_special_tokens").value_or(false);
-  if (fault) return refuse(*fault);
-
-  auto prompt = render_chat(context, fields);
-  if (!prompt) return refuse(prompt.refusal());
+  auto prompt = render_chat(context, body);
+  if (!prompt) return prompt.refusal();
   auto tokens = encode_prompt(context, *prompt, add_special ? AddSpecial::kYes : AddSpecial::kNo);
-  if (!tokens) return refuse(tokens.refusal());
+  if (!tokens) return tokens.refusal();
   common.prompt.tokens = *std::move(tokens);
 
   GenerationPlan plan;
   plan.stream = common.stream;
-  plan.errors = ErrorStyle::kOpenAi;
   plan.stream_interval = context.config.stream_interval;
-  if (const auto refusal = add_prompt(context, common.prompt, plan)) return refuse(*refusal);
+  if (const auto refusal = add_prompt(context, common.prompt, plan)) return *refusal;
   plan.format = std::make_unique<ChatFormat>(context, std::move(common));
-  start_generation(context, exchange, std::move(plan));
+  return plan;
+}
+
+}  // namespace
+
+void handle_chat_completions(ServerContext& context, const std::shared_ptr<Exchange>& exchange) {
+  generate_from_body(context, exchange, ErrorStyle::kOpenAi, plan_chat);
 }
 
 }  // namespace foretoken

@@ -103,11 +103,8 @@ HttpReply ChatFormat::whole(const std::vector<RunningChoice>& choices) {
     write_finish(json, choice.choice);
     json.end_object();
   }
-  json.end_array().key("usage");
-  write_usage(json, usage_of(choices), context_.config);
-  json.key("metadata").begin_object();
-  json.field("weight_version", context_.config.weight_version).end_object();
-  json.end_object();
+  json.end_array();
+  write_closing(json, choices, context_.config);
   return {.body = json.take()};
 }
 

@@ -7,6 +7,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
 
+#include "server/generate_from_body.h"
 #include "server/openai/api.h"
 #include "server/openai/completions_format.h"
 
@@ -91,30 +92,20 @@ void read_own_fields(Fields& fields, SamplingFields& sampling) {
         "grammar");
 }
 
-}  // namespace
-
-void handle_completions(ServerContext& context, const std::shared_ptr<Exchange>& exchange) {
-  const auto refuse = [&](const Refusal& refusal) {
-    exchange->reply(error_reply(ErrorStyle::kOpenAi, refusal));
-  };
-  const auto body = parse_json_object(exchange->request().body);
-  if (!body) return refuse(body.refusal());
-  std::optional<Refusal> fault;
-  Fields fields(*body, "body", fault);
-  OpenAiCommon common = read_openai_common(fields, context, BodyKind::kCompletion);
-  read_own_fields(fields, common.prompt.sampling);
-  const bool echo = fields.boolean("echo").value_or(false);
-  if (fields.has("logprobs"))
-    common.prompt.top_logprobs = read_top_logprobs(fields, "logprobs", kMaxOpenAiLogprobs);
+Result<GenerationPlan> plan_completions(ServerContext& context, Fields& body) {
+  OpenAiCommon common = read_openai_common(body, context, BodyKind::kCompletion);
+  read_own_fields(body, common.prompt.sampling);
+  const bool echo = body.boolean("echo").value_or(false);
+  if (body.has("logprobs"))
+    common.prompt.top_logprobs = read_top_logprobs(body, "logprobs", kMaxOpenAiLogprobs);
   if (echo && common.prompt.top_logprobs >= 0) common.prompt.logprob_start = 0;
   common.prompt.default_max_new_tokens = kDefaultMaxTokens;
-  auto prompts = read_prompts(context, fields);
-  if (!prompts) return refuse(prompts.refusal());
-  if (fault) return refuse(*fault);
+  auto prompts = read_prompts(context, body);
+  if (!prompts) return prompts.refusal();
+  if (body.fault()) return *body.fault();
 
   GenerationPlan plan;
   plan.stream = common.stream;
-  plan.errors = ErrorStyle::kOpenAi;
   plan.stream_interval = context.config.stream_interval;
   std::vector<std::string> echoes;
   for (Prompt& prompt : *prompts) {
@@ -123,10 +114,16 @@ void handle_completions(ServerContext& context, const std::shared_ptr<Exchange>&
     if (echo) one.echoed_bytes = prompt.text.size();
     if (echo) echoes.push_back(std::move(prompt.text));
     if (prompts->size() > 1) one.number_from = static_cast<int>(plan.choices.size());
-    if (const auto refusal = add_prompt(context, std::move(one), plan)) return refuse(*refusal);
+    if (const auto refusal = add_prompt(context, std::move(one), plan)) return *refusal;
   }
   plan.format = std::make_unique<CompletionFormat>(context, std::move(common), std::move(echoes));
-  start_generation(context, exchange, std::move(plan));
+  return plan;
+}
+
+}  // namespace
+
+void handle_completions(ServerContext& context, const std::shared_ptr<Exchange>& exchange) {
+  generate_from_body(context, exchange, ErrorStyle::kOpenAi, plan_completions);
 }
 
 }  // namespace foretoken

@@ -166,11 +166,8 @@ HttpReply CompletionFormat::whole(const std::vector<RunningChoice>& choices) {
   write_opening(json, common_, "text_completion");
   json.key("choices").begin_array();
   for (const RunningChoice& choice : choices) write_choice(json, choice, true);
-  json.end_array().key("usage");
-  write_usage(json, usage_of(choices), context_.config);
-  json.key("metadata").begin_object();
-  json.field("weight_version", context_.config.weight_version).end_object();
-  json.end_object();
+  json.end_array();
+  write_closing(json, choices, context_.config);
   return {.body = json.take()};
 }
 

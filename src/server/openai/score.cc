@@ -13,6 +13,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
 
+#include "server/generate_from_body.h"
 #include "server/openai/api.h"
 #include "server/openai/types.h"
 
@@ -147,27 +148,17 @@ Result<Prompts> read_prompts(const ServerContext& context, Fields& fields, bool 
   return read_ids(ids_query ? &query->get_array() : nullptr, items->get_array(), item_first);
 }
 
-}  // namespace
-
-void handle_score(ServerContext& context, const std::shared_ptr<Exchange>& exchange) {
-  const auto refuse = [&](const Refusal& refusal) {
-    exchange->reply(error_reply(ErrorStyle::kOpenAi, refusal));
-  };
-  const auto body = parse_json_object(exchange->request().body);
-  if (!body) return refuse(body.refusal());
-  std::optional<Refusal> fault;
-  Fields fields(*body, "body", fault);
-  const auto model = fields.string("model").value_or(context.config.served_model_name);
-  const auto labels = read_labels(fields, context.config.vocab);
-  const bool apply_softmax = fields.boolean("apply_softmax").value_or(false);
-  const bool item_first = fields.boolean("item_first").value_or(false);
-  const auto deadline = read_deadline(fields, context.config);
-  if (fault) return refuse(*fault);
-  auto prompts = read_prompts(context, fields, item_first);
-  if (!prompts) return refuse(prompts.refusal());
+Result<GenerationPlan> plan_scores(ServerContext& context, Fields& body) {
+  const auto model = body.string("model").value_or(context.config.served_model_name);
+  const auto labels = read_labels(body, context.config.vocab);
+  const bool apply_softmax = body.boolean("apply_softmax").value_or(false);
+  const bool item_first = body.boolean("item_first").value_or(false);
+  const auto deadline = read_deadline(body, context.config);
+  if (body.fault()) return *body.fault();
+  auto prompts = read_prompts(context, body, item_first);
+  if (!prompts) return prompts.refusal();
 
   GenerationPlan plan;
-  plan.errors = ErrorStyle::kOpenAi;
   for (auto& tokens : *prompts) {
     PromptPlan prompt;
     prompt.id = new_request_id();
@@ -177,11 +168,16 @@ void handle_score(ServerContext& context, const std::shared_ptr<Exchange>& excha
     prompt.top_logprobs = 0;
     prompt.logprob_tokens = labels;
     prompt.deadline = deadline;
-    if (const auto refusal = add_prompt(context, std::move(prompt), plan)) return refuse(*refusal);
+    if (const auto refusal = add_prompt(context, std::move(prompt), plan)) return *refusal;
   }
   plan.format = std::make_unique<ScoreFormat>(context.config, model, apply_softmax);
-  if (plan.choices.empty()) return exchange->reply(plan.format->whole({}));
-  start_generation(context, exchange, std::move(plan));
+  return plan;
+}
+
+}  // namespace
+
+void handle_score(ServerContext& context, const std::shared_ptr<Exchange>& exchange) {
+  generate_from_body(context, exchange, ErrorStyle::kOpenAi, plan_scores);
 }
 
 }  // namespace foretoken

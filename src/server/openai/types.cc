@@ -100,6 +100,15 @@ void write_opening(JsonWriter& json, const OpenAiCommon& common, std::string_vie
   json.field("created", common.created).field("model", common.model);
 }
 
+void write_closing(JsonWriter& json, const std::vector<RunningChoice>& choices,
+                   const ServerConfig& config) {
+  json.key("usage");
+  write_usage(json, usage_of(choices), config);
+  json.key("metadata").begin_object();
+  json.field("weight_version", config.weight_version).end_object();
+  json.end_object();
+}
+
 std::string usage_chunk(const OpenAiCommon& common, std::string_view object,
                         const std::vector<RunningChoice>& choices, const ServerConfig& config) {
   JsonWriter json;

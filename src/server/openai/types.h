@@ -51,6 +51,10 @@ void write_finish(JsonWriter& json, const Choice& choice);
 // id, object, created, model: the opening of answers and chunks.
 void write_opening(JsonWriter& json, const OpenAiCommon& common, std::string_view object);
 
+// usage and metadata, and the end of the object: the closing of answers.
+void write_closing(JsonWriter& json, const std::vector<RunningChoice>& choices,
+                   const ServerConfig& config);
+
 // The chunk with all of the usage and no choice.
 std::string usage_chunk(const OpenAiCommon& common, std::string_view object,
                         const std::vector<RunningChoice>& choices, const ServerConfig& config);

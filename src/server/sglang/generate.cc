@@ -8,6 +8,7 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
+#include "server/generate_from_body.h"
 #include "server/prompt_plan.h"
 #include "server/sglang/api.h"
 #include "server/sglang/format.h"
@@ -212,34 +213,30 @@ std::optional<Refusal> plan_prompt(ServerContext& context, Fields& fields, Promp
   return add_prompt(context, std::move(prompt), plan);
 }
 
-}  // namespace
-
-void handle_generate(ServerContext& context, const ExchangePtr& exchange) {
-  const auto refuse = [&](const Refusal& refusal) {
-    exchange->reply(error_reply(ErrorStyle::kNative, refusal));
-  };
-  const auto body = parse_json_object(exchange->request().body);
-  if (!body) return refuse(body.refusal());
-  std::optional<Refusal> fault;
-  Fields fields(*body, "body", fault);
-  check_known_fields(fields, BodyKind::kGenerate, context.unknown_fields);
-  const bool text_in_logprobs = fields.boolean("return_text_in_logprobs").value_or(false);
+Result<GenerationPlan> plan_generation(ServerContext& context, Fields& body) {
+  check_known_fields(body, BodyKind::kGenerate, context.unknown_fields);
+  const bool text_in_logprobs = body.boolean("return_text_in_logprobs").value_or(false);
   GenerationPlan plan;
-  plan.stream = fields.boolean("stream").value_or(false);
+  plan.stream = body.boolean("stream").value_or(false);
   plan.is_cumulative = plan.stream && !context.config.incremental_streaming_output;
-  plan.errors = ErrorStyle::kNative;
   plan.stream_interval = context.config.stream_interval;
-  auto prompts = read_prompts(context, fields);
-  if (!prompts) return refuse(prompts.refusal());
-  if (fault) return refuse(*fault);
-  SamplingReader sampling(context, fields, *prompts);
+  auto prompts = read_prompts(context, body);
+  if (!prompts) return prompts.refusal();
+  if (body.fault()) return *body.fault();
+  SamplingReader sampling(context, body, *prompts);
   for (std::size_t i = 0; i < prompts->tokens.size(); ++i)
-    if (const auto refusal = plan_prompt(context, fields, *prompts, i, sampling, plan))
-      return refuse(*refusal);
+    if (const auto refusal = plan_prompt(context, body, *prompts, i, sampling, plan))
+      return *refusal;
   const bool is_list = prompts->is_batch || plan.choices.size() > 1;
   plan.format = std::make_unique<NativeFormat>(
       context, NativeFormat::Options{.is_list = is_list, .text_in_logprobs = text_in_logprobs});
-  start_generation(context, exchange, std::move(plan));
+  return plan;
+}
+
+}  // namespace
+
+void handle_generate(ServerContext& context, const ExchangePtr& exchange) {
+  generate_from_body(context, exchange, ErrorStyle::kNative, plan_generation);
 }
 
 }  // namespace foretoken
