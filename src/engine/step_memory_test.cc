@@ -107,8 +107,9 @@ TEST_P(StepMemory, no_step_takes_more_than_planned) {
     const std::size_t bound = rig.bound(config);
     rig.answer(config);
     EXPECT_LE(rig.ops->most_step_bytes(), bound) << "chunks of " << chunk;
-    // A bound that is never near what is needed would refuse what fits.
-    EXPECT_GE(5 * rig.ops->most_step_bytes(), bound) << "chunks of " << chunk;
+    // A bound that is far from what is needed would refuse what fits. These steps are not the
+    // worst there are, and how far they stay below it depends on the instruction set.
+    EXPECT_GE(6 * rig.ops->most_step_bytes(), bound) << "chunks of " << chunk;
   }
 }
 
