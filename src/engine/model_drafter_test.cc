@@ -241,7 +241,7 @@ TEST_F(ModelDrafterTest, refuses_impossible_shapes) {
   EXPECT_THROW(make({.steps = 1, .topk = 0, .nodes = 2}), Error);
   EXPECT_THROW(make({.steps = 1, .topk = 1, .nodes = 1}), Error);
   EXPECT_THROW(make({.steps = 1, .topk = 1, .nodes = 65}), Error);
-  EXPECT_THROW(make({.steps = 10, .topk = 8, .nodes = 64}), Error);
+  EXPECT_NO_THROW(make({.steps = 10, .topk = 8, .nodes = 64}));
 }
 
 }  // namespace

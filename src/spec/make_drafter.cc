@@ -162,12 +162,13 @@ std::size_t draft_fixed_bytes(const DraftOptions& options) {
 
 // What is read are the rows of the target and the roots behind them, and what sequences catch up
 // with; then come the levels below the first, which the roots give. Logits are released at once.
-std::size_t draft_step_bytes(const DraftModel& model, const TreeShape& shape, std::int64_t rows,
+std::size_t draft_step_bytes(const DraftModel& model, const TreeShape& asked, std::int64_t rows,
                              int num_slots) {
+  const TreeShape shape = needed_shape(asked);
   const std::int64_t kept = std::int64_t{num_slots} * DraftReader::kKept;
   const std::int64_t read = rows + num_slots + kept;
   const std::int64_t level = std::int64_t{num_slots} * shape.topk;
-  const auto levels = static_cast<std::size_t>(shape.steps - 1);
+  const auto levels = static_cast<std::size_t>(std::max(shape.steps - 1, 0));
   const auto slice = std::min<std::int64_t>(level, logit_slice_rows(model.logit_width()));
   return rows_bytes(read, model.feature_width()) + model.feature_bytes(rows) +
          model.feature_bytes(kept) + model.forward_bytes(read) +
@@ -179,7 +180,7 @@ std::size_t draft_step_bytes(const DraftModel& model, const TreeShape& shape, st
 ForwardSize draft_forward_size(const DraftModel& model, const TreeShape& shape, std::int64_t rows,
                                int num_slots) {
   return model.forward_size(std::max(rows + std::int64_t{num_slots} * (1 + DraftReader::kKept),
-                                     std::int64_t{num_slots} * shape.topk));
+                                     std::int64_t{num_slots} * needed_shape(shape).topk));
 }
 
 std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> model,

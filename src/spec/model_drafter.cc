@@ -1,6 +1,7 @@
 #include "spec/model_drafter.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "base/error.h"
@@ -9,7 +10,7 @@
 namespace foretoken {
 namespace {
 
-const TreeShape& checked(const TreeShape& shape) {
+TreeShape checked(const TreeShape& shape) {
   const auto fail = [](const char* what, const std::string& expected, int found) {
     throw Error({what, "the shape of draft trees", expected, std::to_string(found)});
   };
@@ -18,12 +19,7 @@ const TreeShape& checked(const TreeShape& shape) {
   if (shape.nodes < 2 || shape.nodes > kMaxTreeNodes)
     fail("a tree of this size cannot be verified",
          "2 to " + std::to_string(kMaxTreeNodes) + " draft tokens", shape.nodes);
-  const std::int64_t stored = std::int64_t{shape.steps - 1} * shape.topk;
-  if (stored > kMaxTreeNodes)
-    throw Error({"the draft tree is too large", "the shape of draft trees",
-                 "(steps - 1) * topk of at most " + std::to_string(kMaxTreeNodes),
-                 std::to_string(stored)});
-  return shape;
+  return needed_shape(shape);
 }
 
 }  // namespace
@@ -69,9 +65,10 @@ void ModelDrafter::start_growing(std::span<const SeqSlot> slots,
     growing.root = facts.first_row + facts.rows - 1;
     growing.position = reader_.batch().position[at(growing.root)];
     growing.end = facts.base + facts.rows;
-    growing.stored = 0;
+    growing.computed = 0;
     growing.is_following = true;
     growing.growth.start(shape_, limits[i], pace_->least_score());
+    growing.slot_bit.clear();
     growing.mask.clear();
     growing.row.clear();
     rows_.push_back(growing.root);
@@ -117,6 +114,16 @@ void ModelDrafter::add_candidates(Tensor hidden) {
   }
 }
 
+// What cannot get into the tree any more leads to nothing that could, so its slot is free. A tree
+// keeps fewer candidates than a mask has bits, so there always is a free one for each of the next
+// level.
+std::uint64_t ModelDrafter::Growing::slots_taken() const {
+  std::uint64_t taken = 0;
+  for (const int candidate : growth.kept())
+    if (at(candidate) < slot_bit.size()) taken |= slot_bit[at(candidate)];
+  return taken;
+}
+
 void ModelDrafter::add_level_rows(Growing& growing) {
   const TreeGrowth& growth = growing.growth;
   Batch& level = reader_.lend_batch();
@@ -125,19 +132,25 @@ void ModelDrafter::add_level_rows(Growing& growing) {
   growing.seq.base = growing.end;
   growing.seq.is_chain = false;
   level.seqs.push_back(growing.seq);
+  std::uint64_t taken = growing.slots_taken();
   for (const int candidate : growth.followed()) {
     const int parent = growth.parent(candidate);
-    const int node = growing.stored++;
+    const int free = std::countr_one(taken);
+    const std::uint64_t bit = std::uint64_t{1} << free;
     const std::uint64_t ancestors = parent < 0 ? 0 : growing.mask[at(parent)];
+    taken |= bit;
+    ++growing.computed;
     rows_.push_back(parent < 0 ? growing.root : growing.row[at(parent)]);
     if (growing.mask.size() <= at(candidate)) {
+      growing.slot_bit.resize(at(candidate) + 1);
       growing.mask.resize(at(candidate) + 1);
       growing.row.resize(at(candidate) + 1);
     }
-    growing.mask[at(candidate)] = ancestors | (std::uint64_t{1} << node);
+    growing.slot_bit[at(candidate)] = bit;
+    growing.mask[at(candidate)] = ancestors | bit;
     growing.row[at(candidate)] = level.rows;
     add_draft_row(level, reader_.readable(growth.token(candidate)),
-                  growing.position + growth.levels(), growing.end + node,
+                  growing.position + growth.levels(), growing.end + free,
                   growing.mask[at(candidate)]);
   }
 }
@@ -199,7 +212,7 @@ void ModelDrafter::plant_tree(Growing& growing, DraftTrees& trees) {
     growing.node[at(candidate)] = trees.grow(growing.slot, node, growing.growth.token(candidate));
     promised += static_cast<double>(growing.growth.score(candidate));
   }
-  pace_->plant(growing.slot, promised, growing.stored);
+  pace_->plant(growing.slot, promised, growing.computed);
 }
 
 void ModelDrafter::propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,

@@ -48,12 +48,15 @@ class ModelDrafter final : public Drafter {
     std::int32_t root = 0;      // row of the reader's batch
     std::int32_t position = 0;  // of the root's row
     std::int32_t end = 0;       // index into the pages behind the root
-    int stored = 0;             // rows of this tree that are in the KV, root excluded
+    int computed = 0;           // rows of this tree that the model has computed, root excluded
     bool is_following = true;   // has rows in the level being computed
     TreeGrowth growth;
-    std::vector<std::uint64_t> mask;  // by candidate: ancestors and self among the stored rows
-    std::vector<std::int32_t> row;    // by candidate: in the batch of its level
-    std::vector<int> node;            // by candidate: its node in the tree, -1: none
+    std::vector<std::uint64_t> slot_bit;  // by candidate: where its row is stored, behind `end`
+    std::vector<std::uint64_t> mask;      // by candidate: the same of itself and its ancestors
+    std::vector<std::int32_t> row;        // by candidate: in the batch of its level
+    std::vector<int> node;                // by candidate: its node in the tree, -1: none
+
+    std::uint64_t slots_taken() const;
   };
 
   void start_growing(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits);

@@ -1,7 +1,9 @@
 // How ModelDrafter grows levels: which rows it computes, what it asks the pace before, and what of
 // the step's read it goes on with. What it proposes is tested with whole engines.
 
+#include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -9,7 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
+#include "backend/host_step.h"
 #include "base/index.h"
+#include "base/rng.h"
 #include "spec/model_drafter.h"
 
 namespace foretoken {
@@ -18,7 +22,7 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 
-constexpr int kVocab = 20, kPages = 16, kSlots = 3;
+constexpr int kVocab = 20, kPages = 24, kSlots = 3;
 
 // What one forward was given.
 struct Forward {
@@ -56,6 +60,104 @@ class SteadyModel final : public DraftModel {
   std::vector<Forward>& forwards_;
 };
 
+// What follows a text, as a function of all of it.
+std::vector<float> logits_after(const std::vector<Token>& text) {
+  std::uint64_t seed = 1;
+  for (const Token token : text) seed = mix_seed(seed, static_cast<std::uint64_t>(token));
+  std::vector<float> logits;
+  for (std::uint64_t token = 0; token < kVocab; ++token)
+    logits.push_back(static_cast<float>(mix_seed(seed, token) % 4096) / 512);
+  return logits;
+}
+
+// A language model whose KV is the token at its position: a row reads what it sees through pages
+// and mask.
+class ReadingModel final : public DraftModel {
+ public:
+  explicit ReadingModel(Ops& ops) : ops_(ops), kv_(kPages * kPageTokens) {}
+  void allocate_kv(int) override {}
+  KvShape kv_shape() const override { return {}; }
+  std::size_t weight_bytes() const override { return 0; }
+  std::int64_t vocab() const override { return kVocab; }
+  std::size_t forward_bytes(std::int64_t) const override { return 0; }
+  ForwardSize forward_size(std::int64_t) const override { return {}; }
+  std::int64_t hidden_width() const override { return kVocab; }
+  std::int64_t logit_width() const override { return kVocab; }
+  DraftRows forward(const Batch& batch, Tensor) override {
+    for (int row = 0; row < batch.rows; ++row)
+      kv_[at(batch.kv_slot[at(row)])] = {batch.position[at(row)], batch.token[at(row)]};
+    const Tensor out = ops_.temp(DType::kF32, {batch.rows, kVocab});
+    for (int row = 0; row < batch.rows; ++row)
+      std::ranges::copy(read(batch, row), out.row_f32(row));
+    return {.hidden = out, .feature = {}};
+  }
+  Tensor logits(Tensor hidden) override { return hidden; }
+
+ private:
+  std::vector<float> read(const Batch& batch, int row) {
+    std::vector<std::int32_t> slots;
+    visible_slots(batch, row, slots);
+    std::vector<std::pair<std::int32_t, Token>> seen;
+    for (const std::int32_t slot : slots) seen.push_back(kv_[at(slot)]);
+    std::ranges::sort(seen);
+    std::vector<Token> text;
+    for (const auto& [position, token] : seen) {
+      EXPECT_EQ(position, static_cast<std::int32_t>(text.size())) << "a place is missing or twice";
+      text.push_back(token);
+    }
+    return logits_after(text);
+  }
+
+  Ops& ops_;
+  std::vector<std::pair<std::int32_t, Token>> kv_;
+};
+
+// The best nodes of all that EAGLE-2 looks at, as texts behind the root: of every level the best
+// topk are followed.
+std::set<std::vector<Token>> best_paths(Ops& ops, const std::vector<Token>& text,
+                                        const TreeShape& shape) {
+  struct Path {
+    float score;
+    std::vector<Token> tokens;
+  };
+  const auto better = [](const Path& a, const Path& b) { return a.score > b.score; };
+  std::vector<Path> all, level{{1.0F, {}}};
+  for (int depth = 0; depth < shape.steps; ++depth) {
+    std::vector<Path> next;
+    for (const Path& path : level) {
+      std::vector<Token> seen = text;
+      seen.insert(seen.end(), path.tokens.begin(), path.tokens.end());
+      const std::vector<float> logits = logits_after(seen);
+      const ScratchScope scope(ops);
+      const Tensor row = ops.temp(DType::kF32, {1, kVocab});
+      std::ranges::copy(logits, row.row_f32(0));
+      TopTokens top;
+      ops.top_tokens(row, shape.topk, top);
+      for (std::size_t i = 0; i < top.token.size(); ++i) {
+        next.push_back({path.score * top.probability[i], path.tokens});
+        next.back().tokens.push_back(top.token[i]);
+      }
+    }
+    all.insert(all.end(), next.begin(), next.end());
+    std::ranges::stable_sort(next, better);
+    next.resize(std::min(next.size(), at(shape.topk)));
+    level = std::move(next);
+  }
+  std::ranges::stable_sort(all, better);
+  std::set<std::vector<Token>> paths;
+  for (std::size_t i = 0; i < at(shape.nodes - 1); ++i) paths.insert(all[i].tokens);
+  return paths;
+}
+
+std::set<std::vector<Token>> paths_of(const DraftTrees& trees, SeqSlot slot) {
+  std::vector<std::vector<Token>> path{{}};
+  for (std::size_t node = 1; node < trees.tokens(slot).size(); ++node) {
+    path.push_back(path[at(trees.parents(slot)[node])]);
+    path.back().push_back(trees.tokens(slot)[node]);
+  }
+  return {path.begin() + 1, path.end()};
+}
+
 class AskedPace final : public DraftPace {
  public:
   explicit AskedPace(std::vector<int>& asked) : asked_(asked) {}
@@ -80,8 +182,12 @@ class ModelDrafterLevels : public testing::Test {
 
   // Reads a prompt of each slot and grows their trees.
   void grow(const TreeShape& shape, const std::vector<TreeLimits>& limits) {
-    ModelDrafter drafter(*ops_, std::make_unique<SteadyModel>(*ops_, forwards_), shape, kPages,
-                         kSlots, std::make_unique<AskedPace>(asked_));
+    grow(shape, limits, std::make_unique<SteadyModel>(*ops_, forwards_));
+  }
+  void grow(const TreeShape& shape, const std::vector<TreeLimits>& limits,
+            std::unique_ptr<DraftModel> model) {
+    ModelDrafter drafter(*ops_, std::move(model), shape, kPages, kSlots,
+                         std::make_unique<AskedPace>(asked_));
     const std::vector<Token> prompt{1, 2, 3, 4, 5, 6};
     StepPlan plan;
     Walk walk;
@@ -141,6 +247,21 @@ TEST_F(ModelDrafterLevels, no_level_is_computed_below_the_depth_that_a_tree_may_
   EXPECT_EQ(trees_.size(0), 3);
   EXPECT_EQ(trees_.size(1), 11);
   EXPECT_EQ(trees_.size(2), 1);
+}
+
+// However many are followed: what fell out of the tree has made room for what is stored later.
+TEST_F(ModelDrafterLevels, trees_are_the_best_of_all_that_was_looked_at) {
+  const std::vector<Token> text{1, 2, 3, 4, 5, 6, 7};
+  for (const TreeShape& shape : {TreeShape{.steps = 8, .topk = 10, .nodes = 60},
+                                 TreeShape{.steps = 12, .topk = 6, .nodes = 12},
+                                 TreeShape{.steps = 40, .topk = 3, .nodes = 64},
+                                 TreeShape{.steps = 3, .topk = 19, .nodes = 8}}) {
+    grow(shape, {{}, {}}, std::make_unique<ReadingModel>(*ops_));
+    const auto expected = best_paths(*ops_, text, shape);
+    EXPECT_EQ(paths_of(trees_, 0), expected);
+    EXPECT_EQ(paths_of(trees_, 1), expected);
+    std::ranges::fill(table_.length, 0);
+  }
 }
 
 TEST_F(ModelDrafterLevels, levels_go_on_with_the_page_lists_of_the_read) {

@@ -8,7 +8,17 @@ namespace foretoken {
 
 int most_candidates(int steps, int topk) { return topk + (steps - 1) * topk * topk; }
 
-int draft_slots(const TreeShape& shape) { return 1 + (shape.steps - 1) * shape.topk; }
+TreeShape needed_shape(const TreeShape& shape) {
+  const int drafts = shape.nodes - 1;
+  return {.steps = std::min(shape.steps, drafts),
+          .topk = std::min(shape.topk, drafts),
+          .nodes = shape.nodes};
+}
+
+int draft_slots(const TreeShape& shape) {
+  const auto [steps, topk, nodes] = needed_shape(shape);
+  return 1 + std::max(0, std::min((steps - 1) * topk, nodes - 1));
+}
 
 void best_scores(std::span<const float> scores, int count, float least, std::vector<int>& out) {
   out.clear();
@@ -35,6 +45,7 @@ void TreeGrowth::start(const TreeShape& shape, const TreeLimits& limits, float l
   score_.clear();
   parent_.clear();
   followed_.clear();
+  chosen_.clear();
 }
 
 void TreeGrowth::add_level(std::span<const Token> tokens, std::span<const float> probabilities) {

@@ -26,8 +26,12 @@ enum class TreeBudget { kMeasured, kFull };
 // Candidates that a tree of these levels can have, root excluded.
 int most_candidates(int steps, int topk);
 
+// A shape that gives the same trees, and asks for no more levels and children than could get into
+// them.
+TreeShape needed_shape(const TreeShape& shape);
+
 // KV slots that the draft model takes behind the text while a tree grows: one for the root, one for
-// every candidate that is followed.
+// every candidate that is followed and may still get into the tree.
 int draft_slots(const TreeShape& shape);
 
 // Sets `out` to the indices of the best `count` scores of at least `least`, ascending; equal
@@ -46,6 +50,9 @@ class TreeGrowth {
   // The candidates of the newest level that are worth a row of the draft model, best first. Those
   // that cannot get into the tree any more are left out, with all they might have led to.
   std::span<const int> followed() const { return followed_; }
+  // Those of all levels that may still get into the tree, ascending; with a candidate all that it
+  // came from.
+  std::span<const int> kept() const { return chosen_; }
   int levels() const { return levels_; }
   int most_levels() const { return most_levels_; }
 

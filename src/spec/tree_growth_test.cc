@@ -219,6 +219,18 @@ TEST(TreeGrowth, leaves_out_only_what_could_not_get_in) {
   }
 }
 
+TEST(TreeShape, no_more_is_drafted_and_stored_than_can_get_into_the_tree) {
+  EXPECT_EQ(draft_slots({.steps = 1, .topk = 8, .nodes = 9}), 1);
+  EXPECT_EQ(draft_slots({.steps = 3, .topk = 8, .nodes = 64}), 17);
+  EXPECT_EQ(draft_slots({.steps = 8, .topk = 10, .nodes = 60}), 60) << "70 are followed";
+  EXPECT_EQ(draft_slots({.steps = 1 << 30, .topk = 1 << 30, .nodes = 64}), 64);
+  EXPECT_EQ(draft_slots({.steps = 1, .topk = 1, .nodes = 1}), 1);
+  const TreeShape needed = needed_shape({.steps = 100, .topk = 7, .nodes = 6});
+  EXPECT_EQ(needed.steps, 5);
+  EXPECT_EQ(needed.topk, 5);
+  EXPECT_EQ(needed.nodes, 6);
+}
+
 TEST(BestScores, are_listed_by_index_and_the_lower_index_wins_ties) {
   std::vector<int> out;
   best_scores(std::array{0.5F, 0.9F, 0.5F, 0.1F}, 2, 0.0F, out);

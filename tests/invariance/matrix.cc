@@ -29,9 +29,10 @@ struct Shape {
   int steps, topk, nodes;
   bool is_erratic = false;
 };
-constexpr std::array kShapes{
-    Shape{1, 1, 2}, Shape{4, 1, 5},  Shape{8, 1, 9},  Shape{1, 8, 9},  Shape{2, 2, 4},
-    Shape{3, 2, 8}, Shape{5, 4, 16}, Shape{6, 3, 32}, Shape{8, 8, 64}, Shape{5, 4, 32, true}};
+constexpr std::array kShapes{Shape{1, 1, 2},        Shape{4, 1, 5},   Shape{8, 1, 9},
+                             Shape{1, 8, 9},        Shape{2, 2, 4},   Shape{3, 2, 8},
+                             Shape{5, 4, 16},       Shape{6, 3, 32},  Shape{8, 8, 64},
+                             Shape{5, 4, 32, true}, Shape{8, 10, 60}, Shape{12, 20, 24, true}};
 constexpr std::size_t kUsualShape = 6;   // five levels, topk 4, 16 nodes
 constexpr std::size_t kSweptShapes = 3;  // of each model, in the sweep
 
