@@ -4,7 +4,9 @@
 The faults are those of tools/mutations/*.toml: one replacement in one file each, and the suites that
 should fail. Every fault is built and tested in a work tree of HEAD under build/mutate, never here.
 Results are kept in build/mutate/results.json, so a run may be ended and taken up: what was caught stays caught while
-fault and HEAD's version of its file are the same, everything else is tried again. The last line is the score: caught of all that are not equivalent.
+fault and HEAD's version of its file are the same, everything else is tried again. The case that caught a fault
+before runs first, or the cases that its entry names; only where they pass do the whole suites run. The last line
+is the score: caught of all that are not equivalent.
 Exit code 1 when a fault was missed, does not apply any more, or does not compile.
 
   tools/mutate.py                       all faults
@@ -39,6 +41,7 @@ class Mutation:
         self.find = entry["find"]
         self.replace = entry["replace"]
         self.tests = entry.get("tests", tests)
+        self.cases = entry.get("cases")  # a filter of GoogleTest: what should fail
         self.equivalent = entry.get("equivalent")
 
     def faults_in(self, text):
@@ -112,12 +115,12 @@ def binary_of(test):
     sys.exit(f"mutate: no test program {test}")
 
 
-def first_failure(tests):
+def first_failure(tests, cases="*"):
     """What noticed the fault: the first failing case, or None when all suites pass."""
     for test in tests:
         try:
-            done = run([str(binary_of(test)), "--gtest_brief=1", "--gtest_fail_fast"], cwd=TREE, timeout=TEST_SECONDS,
-                       errors="replace")
+            done = run([str(binary_of(test)), "--gtest_brief=1", "--gtest_fail_fast", f"--gtest_filter={cases}"],
+                       cwd=TREE, timeout=TEST_SECONDS, errors="replace")
         except subprocess.TimeoutExpired:
             return f"{test} took longer than {TEST_SECONDS} s"
         if done.returncode:
@@ -126,7 +129,7 @@ def first_failure(tests):
     return None
 
 
-def verdict_of(mutation, text):
+def verdict_of(mutation, text, first_cases):
     """(caught | missed | does not compile, by what)."""
     path = TREE / mutation.file
     path.write_text(text.replace(mutation.find, mutation.replace))
@@ -135,7 +138,8 @@ def verdict_of(mutation, text):
         if built.returncode:
             errors = [line for line in built.stdout.splitlines() if "error:" in line]
             return "does not compile", errors[0] if errors else built.stdout[-300:]
-        by = first_failure(mutation.tests)
+        by = first_cases and first_failure(mutation.tests, first_cases)
+        by = by or first_failure(mutation.tests)
         return ("caught", by) if by else ("missed", "")
     finally:
         path.write_text(text)
@@ -156,6 +160,7 @@ def try_all(mutations):
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     texts = {m.file: (TREE / m.file).read_text() for m in mutations}
     known = {key: result for key, result in known.items() if result["verdict"] == "caught"}
+    caught_by = {result["name"]: result["by"] for result in known.values() if " " not in result["by"]}
     pending = [m for m in mutations if m.key(texts[m.file]) not in known]
     if pending:
         check_baseline(pending)
@@ -163,7 +168,7 @@ def try_all(mutations):
         key = mutation.key(texts[mutation.file])
         if key not in known:
             begin = time.monotonic()
-            verdict, by = verdict_of(mutation, texts[mutation.file])
+            verdict, by = verdict_of(mutation, texts[mutation.file], caught_by.get(mutation.name, mutation.cases))
             known[key] = {"name": mutation.name, "verdict": verdict, "by": by,
                           "seconds": round(time.monotonic() - begin)}
             RESULTS.write_text(json.dumps(known, indent=1))
