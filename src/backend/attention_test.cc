@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -146,10 +147,15 @@ TEST(Attention, batch_mates_change_nothing) {
   }
 }
 
+// With one KV head every item gets one of the four spans; with four and two threads it gets two.
 TEST(Attention, long_contexts_are_divided_without_a_trace) {
-  for (const int window : {0, 700}) {
+  for (const auto& [kv_heads, window] : {std::pair{1, 0}, {1, 700}, {4, 0}, {4, 1500}}) {
     Model model;
-    model.shape = {.heads = 2, .kv_heads = 1, .head_dim = 16, .scale = 0.25F, .window = window};
+    model.shape = {.heads = 2 * kv_heads,
+                   .kv_heads = kv_heads,
+                   .head_dim = 16,
+                   .scale = 0.25F,
+                   .window = window};
     model.rotary_dim = 16;
     const Part part{.slot = 0, .parents = {-1, 0, 0}, .nodes = {4, 5, 6}};
     const auto run = [&](const Machine& m) {

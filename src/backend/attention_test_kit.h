@@ -54,7 +54,7 @@ class World {
         rope_.sin.row_f32(p)[i] = static_cast<float>(std::sin(angle));
       }
     if (model.qk_norm) {
-      norm_ = {ops.alloc(DType::kF32, {s.head_dim}), ops.alloc(DType::kF32, {s.head_dim}), 1e-6F};
+      norm_ = {ops.alloc(DType::kF32, {s.head_dim}), ops.alloc(DType::kF32, {s.head_dim}), 0.5F};
       for (int d = 0; d < s.head_dim; ++d) {
         norm_.q_weight.f32()[d] = 1.0F + 0.1F * value_of(1, 1, d);
         norm_.k_weight.f32()[d] = 1.0F + 0.1F * value_of(1, 2, d);
