@@ -125,7 +125,7 @@ def first_failure(tests, cases="*"):
             return f"{test} took longer than {TEST_SECONDS} s"
         if done.returncode:
             failed = [line for line in done.stdout.splitlines() if line.startswith("[  FAILED  ]")]
-            return failed[0][12:].split(" (")[0].strip() if failed else f"{test} crashed"
+            return failed[0][12:].split(" (")[0].split(", where")[0].strip() if failed else f"{test} crashed"
     return None
 
 
