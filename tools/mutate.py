@@ -5,8 +5,8 @@ The faults are those of tools/mutations/*.toml: one replacement in one file each
 should fail. Every fault is built and tested in a work tree of HEAD under build/mutate, never here.
 Results are kept in build/mutate/results.json, so a run may be ended and taken up: what was caught stays caught while
 fault and HEAD's version of its file are the same, everything else is tried again. The case that caught a fault
-before runs first, or the cases that its entry names; only where they pass do the whole suites run. The last line
-is the score: caught of all that are not equivalent.
+before runs first, or the cases that the list names for its file; only where they pass do the whole suites run. The
+last line is the score: caught of all that are not equivalent.
 Exit code 1 when a fault was missed, does not apply any more, or does not compile.
 
   tools/mutate.py                       all faults
@@ -30,18 +30,18 @@ WORK = ROOT / "build/mutate"
 TREE = WORK / "tree"
 BUILD = TREE / "build/release"
 RESULTS = WORK / "results.json"
-TEST_SECONDS = 120
+TEST_SECONDS = 240
 
 
 class Mutation:
-    def __init__(self, group, tests, entry):
+    def __init__(self, group, tests, cases, entry):
         self.group = group
         self.name = entry["name"]
         self.file = entry["file"]
         self.find = entry["find"]
         self.replace = entry["replace"]
         self.tests = entry.get("tests", tests)
-        self.cases = entry.get("cases")  # a filter of GoogleTest: what should fail
+        self.cases = cases.get(self.file)  # a filter of GoogleTest: what should fail
         self.equivalent = entry.get("equivalent")
 
     def faults_in(self, text):
@@ -58,7 +58,7 @@ def read_mutations():
     found = []
     for path in sorted((ROOT / "tools/mutations").glob("*.toml")):
         group = tomllib.loads(path.read_text())
-        found += [Mutation(path.stem, group["tests"], entry) for entry in group["mutation"]]
+        found += [Mutation(path.stem, group["tests"], group.get("cases", {}), entry) for entry in group["mutation"]]
     names = [mutation.name for mutation in found]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
