@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -108,6 +109,21 @@ TEST_F(EngineTest, a_full_queue_refuses_with_503) {
   EXPECT_EQ(refusal->status, 503);
   EXPECT_EQ(refusal->message, "The request queue is full.");
   EXPECT_EQ(engine_->stats().queued, 2);
+}
+
+TEST_F(EngineTest, no_more_run_at_once_than_allowed) {
+  config_.max_running_requests = 2;
+  make_and_start_for_endless_requests();
+  std::vector<std::shared_ptr<TokenStream>> streams;
+  for (int i = 0; i < 4; ++i) {
+    Request asked = request(3, kEndless - 10);
+    streams.push_back(asked.stream);
+    ASSERT_FALSE(engine_->submit(std::move(asked)));
+  }
+  while (engine_->stats().generated_tokens < 20) std::this_thread::yield();
+  EXPECT_EQ(engine_->stats().running, 2);
+  EXPECT_EQ(engine_->stats().queued, 2);
+  engine_->stop(milliseconds(0));
 }
 
 TEST_F(EngineTest, the_context_is_limited_to_what_the_cache_can_hold) {

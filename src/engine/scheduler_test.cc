@@ -324,6 +324,85 @@ TEST(Scheduler, admission_keeps_pages_for_the_output_of_the_newcomer) {
   EXPECT_TRUE(runs_both(96, 90));
 }
 
+TEST(Scheduler, after_a_preemption_admission_plans_for_what_outputs_turned_out_to_need) {
+  const auto is_admitted = [](bool pages_run_short) {
+    EngineConfig config = small_config();
+    config.total_tokens = 16 * kPageTokens;
+    Bench bench(config);
+    bench.add(text(30), 40);
+    const auto young = bench.add(text(30, 2), 40);
+    for (int i = 0; i < 31; ++i) bench.run();
+    std::vector<Page> held;  // somebody else's
+    while (pages_run_short && bench.pool.num_free() > 0) held.push_back(*bench.pool.take());
+    for (int i = 0; i < 6; ++i) {
+      StepHandle handle = bench.step.launch(*bench.scheduler.plan());
+      bench.scheduler.retire(handle);
+    }
+    EXPECT_EQ(bench.scheduler.stats().retractions, pages_run_short ? 1U : 0U);
+    held.clear();
+    young->cancel();
+    bench.add(text(10, 3), 200);
+    bench.run();
+    return bench.scheduler.stats().running == 2;
+  };
+  // 11 pages can be had. Of the newcomer's output two thirds are planned for, 144 tokens with its
+  // prompt; or all of it, 210 tokens, once the first was seen to need all of its own.
+  EXPECT_TRUE(is_admitted(false));
+  EXPECT_FALSE(is_admitted(true));
+}
+
+TEST(Scheduler, admission_plans_for_less_of_the_outputs_while_all_goes_well) {
+  const auto is_admitted = [](int steps_before) {
+    EngineConfig config = small_config();
+    config.total_tokens = 12 * kPageTokens;
+    Bench bench(config);
+    bench.add(text(3), steps_before + 1);
+    bench.run_all();
+    bench.add(text(10, 2), 100);
+    bench.run();
+    bench.add(text(10, 3), 160);
+    bench.run();
+    return bench.scheduler.stats().running == 2;
+  };
+  // 11 pages can be had. Of 70 % of the outputs the first will want 4 more and the second 8.
+  EXPECT_FALSE(is_admitted(1));
+  EXPECT_TRUE(is_admitted(150));
+}
+
+// Proposes nothing, and notes how deep it might have gone.
+class NotingDrafter final : public Drafter {
+ public:
+  DraftNeeds needs() const override { return {.taps = {}, .max_nodes = 8, .host_tokens = false}; }
+  void open(SeqSlot, std::span<const Token>, std::uint64_t) override {}
+  void close(SeqSlot) override {}
+  void observe(const CommittedRows&) override {}
+  void propose(std::span<const SeqSlot>, std::span<const TreeLimits> limits, DraftTrees&) override {
+    for (const TreeLimits& limit : limits) depths.push_back(limit.depth);
+  }
+
+  std::vector<int> depths;
+};
+
+TEST(Scheduler, no_drafts_are_asked_for_that_could_not_become_text) {
+  Request request;
+  request.prompt = text(10);
+  request.max_new_tokens = 5;
+  const auto depths_of = [](const Request& asked) {
+    auto own = std::make_unique<NotingDrafter>();
+    const NotingDrafter& drafter = *own;
+    Bench bench(small_config(), std::move(own));
+    bench.add(Request(asked));
+    bench.run_all();
+    return drafter.depths;
+  };
+  // After the first token four are left: three drafts and what is sampled behind them.
+  EXPECT_EQ(depths_of(request), (std::vector<int>{3, 2, 1}));
+  const auto output = HashOracle::answer(request, kVocab).output;
+  ASSERT_NE(output[0].token, output[1].token);
+  request.sampling.stop_tokens = {output[1].token};
+  EXPECT_EQ(depths_of(request), std::vector<int>{3});
+}
+
 // Proposes long chains for all slots but the first.
 class LopsidedDrafter final : public Drafter {
  public:
