@@ -669,6 +669,30 @@ TEST(Scheduler, a_step_looks_at_no_more_of_the_cache_because_more_are_waiting) {
           << "policy " << static_cast<int>(policy) << ", cached " << is_cached;
 }
 
+TEST(Scheduler, a_cached_text_is_not_walked_in_vain_by_who_must_wait) {
+  EngineConfig config = small_config();
+  config.total_tokens = 80 * kPageTokens;
+  config.chunked_prefill_size = 1024;
+  Bench bench(config);
+  std::vector<Token> document = text(40 * kPageTokens);
+  bench.add(document, 1);
+  bench.run_all();
+  bench.add(text(20 * kPageTokens, 2), 100);
+  bench.run();
+  // 20 pages can be had beside the document's own, which the next one reuses, and it wants 28 of
+  // them besides those that the first will want.
+  document.insert(document.end(), kPageTokens, 9);
+  bench.add(document, 600);
+  bench.run();
+  for (int i = 0; i < 3; ++i) {
+    const std::uint64_t before = bench.cache.visits();
+    StepHandle handle = bench.step.launch(*bench.scheduler.plan());
+    EXPECT_LT(bench.cache.visits() - before, 10U);
+    bench.scheduler.retire(handle);
+  }
+  EXPECT_EQ(bench.scheduler.stats().queued, 1);
+}
+
 TEST(Scheduler, the_integrity_check_sees_a_page_that_belongs_to_nobody) {
   Bench bench(small_config());
   bench.add(text(40), 30);
