@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/load.h"
 #include "spec/ngram_options.h"
@@ -22,6 +23,8 @@ struct DraftOptions {
   TreeBudget budget = TreeBudget::kMeasured;
   std::string token_map;  // file of the tokens that are drafted; empty: all are
   NgramOptions ngram;
+  // Where acceptance is simulated: by depth, that a draft is accepted. Empty: it is not.
+  std::vector<float> simulated_chances;
 };
 
 // The canonical name of an algorithm, empty for none: NEXTN is EAGLE with a head that comes with

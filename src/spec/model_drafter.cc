@@ -108,8 +108,9 @@ void ModelDrafter::add_candidates(Tensor hidden) {
     TreeGrowth& growth = growing.growth;
     const std::size_t rows = growth.levels() == 0 ? 1 : growth.followed().size();
     const std::size_t count = rows * at(shape_.topk);
-    growth.add_level(std::span(top_.token).subspan(first, count),
-                     std::span(top_.probability).subspan(first, count));
+    const auto probabilities = std::span(top_.probability).subspan(first, count);
+    pace_->rate(growth.levels(), probabilities);
+    growth.add_level(std::span(top_.token).subspan(first, count), probabilities);
     first += count;
   }
 }
