@@ -85,7 +85,10 @@ class Race {
         auto& said = messages[lanes_[i].plain];
         if (i == lanes_[i].plain) said.push_back(prompt.turns[turn]);
         Contender& contender = *lanes_[i].contender;
-        answers.push_back(contender.answer(contender.encode(said), options_.length));
+        const bool predicts = options_.predicts && i != lanes_[i].plain;
+        answers.push_back(
+            contender.answer(contender.encode(said), options_.length,
+                             predicts ? answers[lanes_[i].plain].tokens : std::vector<Token>{}));
         lanes_[i].result->seconds.back() += answers.back().seconds;
         count(lanes_[i], answers.back(), answers[lanes_[i].plain], is_first);
       }

@@ -124,6 +124,10 @@ FlagTable accept_flags() {
             .kind = kInteger,
             .text = "repeats, of which medians are printed",
             .default_value = "3"},
+           {.names = {"--predict"},
+            .kind = kSwitch,
+            .text = "tell all methods but plain decoding the right answer as a prediction, one "
+                    "request at a time"},
            {.names = {"--verbose"}, .kind = kSwitch, .text = "print the answers, and what differs"},
        }}};
 }
@@ -161,6 +165,11 @@ AcceptOptions read_accept_options(std::span<const std::string> args) {
   options.limit = at_least(0, values, "--limit");
   options.repeats = at_least(1, values, "--repeats");
   options.threads = at_least(0, values, "--threads");
+  options.predicts = values.on("--predict");
+  if (options.predicts && options.at_once > 1)
+    throw UsageError({.what = "--predict",
+                      .expected = "--at-once 1 beside it",
+                      .found = values.text("--at-once")});
   options.is_verbose = values.on("--verbose");
   return options;
 }

@@ -36,6 +36,7 @@ struct AcceptOptions {
   int limit = 0;  // 0: all prompts
   int repeats = 1;
   int threads = 0;  // 0: usable cores
+  bool predicts = false;
   bool is_verbose = false;
 };
 

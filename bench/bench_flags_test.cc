@@ -56,6 +56,8 @@ TEST(BenchFlags, what_cannot_be_meant_is_named) {
   EXPECT_THAT(usage_error(read_accept_options, {"--method", "a=--x"}), HasSubstr("--model"));
   EXPECT_THAT(usage_error(read_accept_options, {"--draft-budget", "half"}), HasSubstr("full"));
   EXPECT_THAT(usage_error(read_accept_options, {"--turns", "0"}), HasSubstr("at least 1"));
+  EXPECT_THAT(usage_error(read_accept_options, {"--predict", "--at-once", "2"}),
+              HasSubstr("--at-once 1"));
 }
 
 }  // namespace

@@ -38,10 +38,12 @@ Contender::Contender(const Options& options)
 
 Contender::~Contender() = default;
 
-Answer Contender::answer(const std::vector<Token>& prompt, const AnswerLength& length) {
+Answer Contender::answer(const std::vector<Token>& prompt, const AnswerLength& length,
+                         const std::vector<Token>& prediction) {
   Request request;
   request.id = "bench";
   request.prompt = prompt;
+  request.prediction = prediction;
   request.sampling.temperature = 0.0F;
   request.sampling.top_logprobs = -1;
   if (!length.ignores_end) request.sampling.stop_tokens = stop_tokens_;

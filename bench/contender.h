@@ -32,8 +32,9 @@ class Contender {
   Contender(const DraftMethod& method, std::span<const std::string> extra_flags);
   ~Contender();
 
-  // Greedily; throws Error when the engine gives up.
-  Answer answer(const std::vector<Token>& prompt, const AnswerLength& length);
+  // Greedily; throws Error when the engine gives up. prediction: what is expected as the answer.
+  Answer answer(const std::vector<Token>& prompt, const AnswerLength& length,
+                const std::vector<Token>& prediction = {});
 
   // The conversation as token ids, the answer yet to come. messages: user, assistant, user, ...
   std::vector<Token> encode(const std::vector<std::string>& messages) const;

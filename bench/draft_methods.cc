@@ -62,6 +62,11 @@ std::vector<DraftMethod> demo_methods(const std::string& checkpoints) {
                      words_of("--speculative-algorithm NGRAM --speculative-num-draft-tokens 16 "
                               "--speculative-ngram-isolation request"),
                      {target}});
+  methods.push_back(
+      {"SUFFIX",
+       target,
+       words_of("--speculative-algorithm SUFFIX --speculative-suffix-isolation request"),
+       {target}});
   methods.push_back({"plain", mimo, {}, {mimo}});
   methods.push_back({"NEXTN 1/1/2",
                      mimo,

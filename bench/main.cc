@@ -1,7 +1,7 @@
 // foretoken-bench: how near to the machine's roofs a step runs. Takes a model's shape (made-up
 // weights), repeats rounds of {roof, plain decode step, verify steps of several tree sizes,
 // prefill} and prints medians. `foretoken-bench accept` compares methods of drafting instead,
-// `foretoken-bench ngram` times the trie of NGRAM.
+// `foretoken-bench ngram` and `foretoken-bench suffix` time what drafts from texts cost the host.
 
 #include <algorithm>
 #include <cstdio>
@@ -21,6 +21,7 @@
 #include "bench/report.h"
 #include "bench/shapes.h"
 #include "bench/step_rig.h"
+#include "bench/suffix_command.h"
 #include "model/runner.h"
 #include "tensor/buffer.h"
 
@@ -99,7 +100,7 @@ std::string help_of(const std::string& subcommand) {
   return "foretoken-bench [flags]\n"
          "Times steps of a model of made-up weights against the machine's roofs; see also\n"
          "`foretoken-bench accept --help` and `foretoken-bench queue --help`. `foretoken-bench "
-         "ngram`\ntimes the trie of NGRAM.\n" +
+         "ngram`\nand `foretoken-bench suffix` time what NGRAM and SUFFIX cost the host.\n" +
          help_text(step_flags());
 }
 
@@ -110,6 +111,7 @@ int run_command(std::span<const std::string> args) {
     return 0;
   }
   if (subcommand == "ngram") return ngram_command();
+  if (subcommand == "suffix") return suffix_command();
   if (subcommand == "accept") return accept_command(read_accept_options(args.subspan(1)));
   if (subcommand == "queue") return queue_command(args.subspan(1));
   return run(read_step_options(args));

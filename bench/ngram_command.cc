@@ -1,12 +1,10 @@
 #include "bench/ngram_command.h"
 
-#include <cmath>
-#include <ctime>
-#include <random>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "bench/author.h"
 #include "bench/report.h"
 #include "spec/ngram_growth.h"
 
@@ -14,41 +12,6 @@ namespace foretoken {
 namespace {
 
 constexpr int kDepth = 18, kDrafts = 15, kRounds = 9, kSteps = 200;
-
-// Texts as languages make them: few frequent words, many rare ones; and now and then a quotation.
-class Author {
- public:
-  explicit Author(std::uint64_t seed, std::vector<Token>& told) : random_(seed), told_(told) {}
-
-  Token next() {
-    if (left_ == 0 && random_() % 32 == 0 && told_.size() > 1000) {
-      quoted_ = random_() % (told_.size() - 100);
-      left_ = 20 + random_() % 60;
-    }
-    Token token = 0;
-    if (left_ > 0) {
-      --left_;
-      token = told_[quoted_++];
-    } else {
-      const double u = static_cast<double>(random_() % 1'000'000 + 1) / 1e6;
-      token = static_cast<Token>(std::pow(32'000.0, u));
-    }
-    told_.push_back(token);
-    return token;
-  }
-
- private:
-  std::mt19937_64 random_;
-  std::vector<Token>& told_;
-  std::size_t quoted_ = 0, left_ = 0;
-};
-
-// Of this thread's work: what others do on the machine meanwhile is not ours.
-double microseconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
-}
 
 struct Load {
   int sequences, tokens;  // at once; accepted in a step
@@ -75,14 +38,14 @@ void measure(NgramTrie& trie, std::vector<Token>& told, const Load& load) {
       tokens.clear();
       for (Author& author : authors)
         for (int n = 0; n < load.tokens; ++n) tokens.push_back(author.next());
-      const double start = microseconds();
+      const double start = thread_microseconds();
       for (std::size_t n = 0; n < tokens.size(); ++n)
         trie.append(cursors[n / at(load.tokens)], tokens[n]);
-      const double middle = microseconds();
+      const double middle = thread_microseconds();
       for (const NgramTrie::Cursor& cursor : cursors)
         drafts += static_cast<long>(growth.grow(trie, cursor, kDrafts, kDrafts).size());
       read += middle - start;
-      grown += microseconds() - middle;
+      grown += thread_microseconds() - middle;
     }
     reading.push_back(read / kSteps / load.sequences);
     growing.push_back(grown / kSteps / load.sequences);
@@ -104,14 +67,14 @@ int ngram_command() {
     Author author(1, told);
     NgramTrie::Cursor cursor;
     std::uint64_t scope = 0;
-    const double start = microseconds();
+    const double start = thread_microseconds();
     while (trie.size() < nodes - 1) {
       if (told.size() % 5000 == 0) cursor.start(scope++ % 4);
       trie.append(cursor, author.next());
     }
     fmt::print("{} nodes, {:.2f} GB, filled with {} tokens, {:.2f} us each\n", nodes,
                static_cast<double>(NgramTrie::bytes_for(nodes)) / 1e9, told.size(),
-               (microseconds() - start) / static_cast<double>(told.size()));
+               (thread_microseconds() - start) / static_cast<double>(told.size()));
     for (const auto order : {NgramShape::Order::kNewest, NgramShape::Order::kMostFrequent})
       for (const int sequences : {1, 8, 64})
         for (const int tokens : {1, 4, 16}) measure(trie, told, {sequences, tokens, order});

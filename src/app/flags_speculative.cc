@@ -13,6 +13,10 @@ constexpr std::string_view kLossless =
     "no token is accepted that the model itself would not have chosen";
 constexpr std::string_view kOneBackend = "there is one backend for target and draft";
 
+constexpr std::string_view kIsolation =
+    "whose texts drafts come from: of the request, of the same cache salt or API key, of all "
+    "(timing can tell whether others had the same words)";
+
 Flag ngram(std::string_view name, std::string_view default_value, std::string_view text) {
   return {.names = {name}, .kind = kInteger, .text = text, .default_value = default_value};
 }
@@ -36,8 +40,9 @@ FlagGroup speculative_flags() {
       "Speculative decoding",
       {
           {.names = {"--speculative-algorithm", "--speculative-algo"},
-           .text = "EAGLE, EAGLE3: a draft head; NEXTN: the head in the target's checkpoint; "
-                   "STANDALONE: a small model of the same vocabulary; NGRAM: earlier texts"},
+           .text =
+               "EAGLE, EAGLE3: a draft head; NEXTN: the head in the target's checkpoint; "
+               "STANDALONE: a small model of the same vocabulary; NGRAM, SUFFIX: earlier texts"},
           {.names = {"--speculative-draft-model-path", "--speculative-draft-model",
                      "--speculative-draft"},
            .text = "checkpoint folder or hub id of the draft model"},
@@ -129,13 +134,40 @@ FlagGroup speculative_flags() {
           ngram("--speculative-ngram-capacity", "10000000",
                 "nodes of the memory of runs, some 50 bytes each"),
           {.names = {"--speculative-ngram-isolation"},
-           .text = "whose texts drafts come from: of the request, of the same cache salt or API "
-                   "key, of all (timing can tell whether others had the same words)",
+           .text = kIsolation,
            .default_value = "key",
            .choices = {"request", "key", "shared"}},
           corpus("--speculative-ngram-external-corpus-path", kText, {}),
           corpus("--speculative-ngram-external-sam-budget", kInteger, "0"),
           corpus("--speculative-ngram-external-corpus-max-tokens", kInteger, "10000000"),
+          {.names = {"--speculative-suffix-max-tree-depth"},
+           .kind = kInteger,
+           .text = "tokens of the longest run that is counted",
+           .default_value = "24"},
+          {.names = {"--speculative-suffix-max-cached-requests"},
+           .kind = kInteger,
+           .text = "finished answers that are remembered; 0: drafts come from the request alone",
+           .default_value = "10000"},
+          {.names = {"--speculative-suffix-max-spec-factor"},
+           .kind = kNumber,
+           .text = "drafts for each token that agrees with an earlier text, at most",
+           .default_value = "1.0"},
+          {.names = {"--speculative-suffix-min-token-prob"},
+           .kind = kNumber,
+           .text = "least probability of a draft, by how often it followed",
+           .default_value = "0.1"},
+          {.names = {"--speculative-suffix-capacity"},
+           .kind = kInteger,
+           .text = "tokens of all texts that are kept, some 100 bytes each; the oldest answers "
+                   "leave first",
+           .default_value = "2000000"},
+          {.names = {"--speculative-suffix-isolation"},
+           .text = kIsolation,
+           .default_value = "key",
+           .choices = {"request", "key", "shared"}},
+          {.names = {"--disable-predictions"},
+           .kind = kSwitch,
+           .text = "do not draft from the `prediction` of a chat request"},
       }};
 }
 

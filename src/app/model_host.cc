@@ -40,15 +40,6 @@ int useful_tokens(const EngineConfig& engine) {
       std::min(kMost, std::int64_t{2} * engine.max_running_requests * engine.context_length));
 }
 
-// Where acceptance is simulated, the drafter must know, too.
-DraftOptions draft_options(const Options& options) {
-  DraftOptions draft = options.draft;
-  draft.load.available_memory_bytes = [] { return read_memory().available_bytes; };
-  for (int drafts = 1; options.simulation.length > 0 && drafts < kMaxTreeNodes; ++drafts)
-    draft.simulated_chances.push_back(static_cast<float>(options.simulation.chance(drafts)));
-  return draft;
-}
-
 }  // namespace
 
 ModelHost::ModelHost(const Options& options) : pool_(options.threads) {
@@ -62,7 +53,7 @@ ModelHost::ModelHost(const Options& options) : pool_(options.threads) {
   const auto loaded = std::chrono::steady_clock::now();
   const EngineConfig config = size_engine(options, memory);
   runner_ = std::make_unique<Runner>(*ops_, *decoder_, pages_for(config.total_tokens));
-  drafter_ = make_drafter(*ops_, std::move(draft_model_), draft_options(options), tree_shape_,
+  drafter_ = make_drafter(*ops_, std::move(draft_model_), options.draft, tree_shape_,
                           pages_for(config.total_tokens), config.max_running_requests);
   TargetModel* target = runner_.get();
   if (options.simulation.length > 0) {
@@ -94,8 +85,11 @@ ModelHost::ModelHost(const Options& options) : pool_(options.threads) {
 void ModelHost::load_drafts(const Options& options) {
   weight_bytes_ = decoder_->weight_bytes();
   page_bytes_ = KvStore::bytes_per_page(decoder_->kv_shape());
+  drafter_bytes_ = draft_fixed_bytes(options.draft);
+  serves_predictions_ = options.draft.serves_predictions;
   if (options.draft.algorithm.empty()) return;
-  const DraftOptions draft = draft_options(options);
+  DraftOptions draft = options.draft;
+  draft.load.available_memory_bytes = [] { return read_memory().available_bytes; };
   tree_shape_ = choose_tree_shape(draft, decoder_->config().architecture);
   draft_model_ = load_draft_model(*ops_, *decoder_, draft);
   drafts_ = true;
@@ -104,7 +98,6 @@ void ModelHost::load_drafts(const Options& options) {
       "Draft trees: speculative_num_steps={}, speculative_eagle_topk={}, "
       "speculative_num_draft_tokens={}.",
       tree_shape_.steps, tree_shape_.topk, tree_shape_.nodes);
-  drafter_bytes_ = draft_fixed_bytes(draft);
   if (drafter_bytes_ > 0)
     log_info("Memory of earlier texts for drafts: up to {:.2f} GB.", gigabytes(drafter_bytes_));
   if (!draft_model_) return;
@@ -118,7 +111,12 @@ EngineConfig ModelHost::size_engine(const Options& options, const MachineMemory&
   EngineConfig config = options.engine;
   config.context_length = static_cast<int>(decoder_->config().context_length);
   StepModels models{.target = decoder_->config(), .draft = draft_model_.get()};
-  if (drafts_) models.shape = tree_shape_;
+  if (drafts_) {
+    models.shape = tree_shape_;
+  } else if (serves_predictions_) {
+    models.shape.nodes = kPredictionNodes;
+    models.most_drafts = kPredictionDrafts;
+  }
   const MemoryNeeds needs{.weight_bytes = weight_bytes_ + drafter_bytes_,
                           .page_bytes = page_bytes_,
                           .step_bytes = most_step_bytes(config, *ops_, models),
@@ -165,13 +163,7 @@ void ModelHost::check_drafts(const std::vector<Token>& prompt) {
   const int room = config().context_length - static_cast<int>(prompt.size());
   if (!has_draft_model_ || prompt.empty() || room < 2) return;
   const TokenDelta end = answer(prompt, std::min(kNewTokens, room));
-  if (end.verify_steps == 0) return;
-  if (end.proposed_drafts == 0) {
-    log_info(
-        "Self-check of the drafts: nothing was drafted, because on this machine and this prompt no "
-        "draft is worth its cost (see --draft-budget).");
-    return;
-  }
+  if (end.proposed_drafts == 0 || end.verify_steps == 0) return;
   const double length = 1.0 + static_cast<double>(end.accepted_drafts) / end.verify_steps;
   log_info("Self-check of the drafts: accept length {:.2f} in {} steps.", length, end.verify_steps);
   if (end.accepted_drafts == 0)

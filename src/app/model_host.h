@@ -62,6 +62,7 @@ class ModelHost {
   std::size_t drafter_bytes_ = 0;  // beside models and pages
   TreeShape tree_shape_;
   bool drafts_ = false;
+  bool serves_predictions_ = false;
   bool has_draft_model_ = false;
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<TargetModel> simulated_;  // stands before the runner where there is one

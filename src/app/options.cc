@@ -11,8 +11,8 @@
 
 #include "app/hub_cache.h"
 #include "app/machine.h"
-#include "app/ngram_flags.h"
 #include "app/server_args.h"
+#include "app/text_draft_flags.h"
 #include "base/json_text.h"
 
 namespace foretoken {
@@ -195,6 +195,8 @@ DraftOptions draft_options(const FlagValues& values, const LoadOptions& target,
     draft.window = bounded(values, "--speculative-draft-window-size", 1);
   }
   draft.ngram = read_ngram_flags(values);
+  draft.suffix = read_suffix_flags(values);
+  draft.serves_predictions = !values.on("--disable-predictions");
   const std::string path = values.text("--speculative-draft-model-path");
   if (draft.algorithm.empty()) {
     if (!path.empty())
@@ -297,19 +299,22 @@ Options resolve_options(const FlagValues& values, const Environment& environment
   options.engine = engine_config(values, environment);
   options.engine.policy_seed = options.load.seed;
   options.draft = draft_options(values, options.load, environment);
-  const bool runs_draft_model =
-      !options.draft.algorithm.empty() && options.draft.algorithm != "NGRAM";
-  if (runs_draft_model && !values.given("--max-running-requests")) {
+  if (runs_draft_model(options.draft) && !values.given("--max-running-requests")) {
     options.engine.max_running_requests = 48;
     options.warnings.push_back(
         "Max running requests is reset to 48 for speculative decoding. You can override this by "
         "explicitly setting --max-running-requests.");
   }
-  if (options.draft.algorithm != "NGRAM" && has_ngram_flags(values))
-    options.warnings.push_back(
-        "--speculative-ngram-* flags have no effect without --speculative-algorithm NGRAM.");
+  for (const std::string algorithm : {"NGRAM", "SUFFIX"}) {
+    const std::string beginning =
+        algorithm == "NGRAM" ? "--speculative-ngram-" : "--speculative-suffix-";
+    if (options.draft.algorithm != algorithm && has_flags_like(values, beginning))
+      options.warnings.push_back(fmt::format(
+          "{}* flags have no effect without --speculative-algorithm {}.", beginning, algorithm));
+  }
   options.simulation = acceptance_simulation(values, environment);
   options.server = server_config(values, options.load);
+  options.server.serves_predictions = options.draft.serves_predictions;
   if (has_flag(values.table(), "--port")) {
     fill_http(values, options.server);
     options.sampling_defaults_of_model = values.text("--sampling-defaults") == "model";

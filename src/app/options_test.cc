@@ -140,6 +140,20 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
        [](auto& o) { return o.draft.ngram.capacity == 5000; }},
       {{"--speculative-ngram-isolation", "request"},
        [](auto& o) { return o.draft.ngram.isolation == DraftIsolation::kRequest; }},
+      {{"--speculative-suffix-max-tree-depth", "12"},
+       [](auto& o) { return o.draft.suffix.max_depth == 12; }},
+      {{"--speculative-suffix-max-cached-requests", "0"},
+       [](auto& o) { return o.draft.suffix.max_answers == 0; }},
+      {{"--speculative-suffix-max-spec-factor", "1.5"},
+       [](auto& o) { return o.draft.suffix.shape.factor == 1.5F; }},
+      {{"--speculative-suffix-min-token-prob", "0.25"},
+       [](auto& o) { return o.draft.suffix.shape.least_probability == 0.25F; }},
+      {{"--speculative-suffix-capacity", "5000"},
+       [](auto& o) { return o.draft.suffix.capacity == 5000; }},
+      {{"--speculative-suffix-isolation", "shared"},
+       [](auto& o) { return o.draft.suffix.isolation == DraftIsolation::kShared; }},
+      {{"--disable-predictions"},
+       [](auto& o) { return !o.draft.serves_predictions && !o.server.serves_predictions; }},
       {{"--simulate-acc-len", "3.5"}, [](auto& o) { return o.simulation.length == 3.5; }},
       {{"--simulate-acc-method", "multinomial"},
        [](auto& o) { return o.simulation.method == AcceptanceSimulation::Method::kMultinomial; }},
@@ -334,6 +348,25 @@ TEST(Options, ngram_flags_without_ngram_are_named) {
   const auto options = resolve({"--speculative-ngram-capacity", "5000"});
   ASSERT_EQ(options.warnings.size(), 1U);
   EXPECT_NE(options.warnings[0].find("no effect without --speculative-algorithm NGRAM"),
+            std::string::npos);
+}
+
+TEST(Options, suffix_flags_are_checked) {
+  const auto fault = [](const std::string& flag, const std::string& value) {
+    return usage_error(
+        {"--speculative-algorithm", "suffix", "--speculative-suffix-" + flag, value});
+  };
+  EXPECT_NE(fault("max-tree-depth", "1").find("2 to 255"), std::string::npos);
+  EXPECT_NE(fault("max-tree-depth", "256").find("2 to 255"), std::string::npos);
+  EXPECT_NE(fault("max-cached-requests", "-1").find("0 to"), std::string::npos);
+  EXPECT_NE(fault("max-spec-factor", "-0.5").find("0 to 1000"), std::string::npos);
+  EXPECT_NE(fault("min-token-prob", "1.5").find("0 to 1"), std::string::npos);
+  EXPECT_NE(fault("min-token-prob", "nan").find("min-token-prob"), std::string::npos);
+  EXPECT_NE(fault("capacity", "0").find("1 to"), std::string::npos);
+  EXPECT_NE(fault("isolation", "all").find("shared"), std::string::npos);
+  const auto options = resolve({"--speculative-suffix-capacity", "5000"});
+  ASSERT_EQ(options.warnings.size(), 1U);
+  EXPECT_NE(options.warnings[0].find("no effect without --speculative-algorithm SUFFIX"),
             std::string::npos);
 }
 

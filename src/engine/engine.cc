@@ -197,6 +197,8 @@ std::optional<Refusal> Engine::State::fault(const Request& request) const {
                        "The input contains token id {}, which is not in the vocabulary [0, {}).",
                        *strange, vocab)};
   }
+  if (!request.prediction.all_in(vocab))
+    return Refusal{.message = "The prediction contains tokens that are not in the vocabulary."};
   if (output < 0)
     return Refusal{.message = fmt::format("max_new_tokens must be at least 0, got {}.", output)};
   if (input >= context)

@@ -21,6 +21,7 @@
 #include "model/runner.h"
 #include "spec/model_drafter.h"
 #include "spec/ngram_drafter.h"
+#include "spec/suffix_drafter.h"
 
 namespace foretoken {
 namespace {
@@ -192,6 +193,15 @@ class OutOfMemory : public testing::Test {
     rig_.start(*ops_, *target_, *drafter_);
   }
 
+  void start_with_suffixes() {
+    SuffixOptions options;
+    options.capacity = 20'000;
+    ops_ = make_backend({.device = "reference"}, threads_);
+    target_ = std::make_unique<HashModel>(*ops_, kPages, kVocab);
+    drafter_ = std::make_unique<SuffixDrafter>(options, 6, engine_config().max_running_requests);
+    rig_.start(*ops_, *target_, *drafter_);
+  }
+
   void start_with_a_head() {
     ops_ = make_backend({.device = "cpu", .cpu_isa = "auto", .gemm_order = "auto"}, threads_);
     decoder_ =
@@ -237,6 +247,16 @@ TEST_F(OutOfMemory, memory_refused_again_and_again_ends_requests_and_nothing_els
 
 TEST_F(OutOfMemory, a_drafter_that_was_interrupted_in_a_text_drafts_as_ever) {
   start_with_texts();
+  for (long first = 0; first < 4000; first += 67) {
+    rig_.answer_with_short_memory(first, 0);
+    if (first % 670 == 0) rig_.expect_answers_as_ever();
+    ASSERT_FALSE(testing::Test::HasFailure()) << "allocation " << first;
+  }
+  rig_.expect_answers_as_ever();
+}
+
+TEST_F(OutOfMemory, suffix_trees_that_were_interrupted_in_a_text_draft_as_ever) {
+  start_with_suffixes();
   for (long first = 0; first < 4000; first += 67) {
     rig_.answer_with_short_memory(first, 0);
     if (first % 670 == 0) rig_.expect_answers_as_ever();

@@ -13,6 +13,7 @@
 #include "engine/testing/guess_drafter.h"
 #include "engine/testing/hash_model.h"
 #include "spec/ngram_drafter.h"
+#include "spec/suffix_drafter.h"
 
 namespace foretoken {
 namespace {
@@ -84,7 +85,17 @@ std::unique_ptr<Drafter> random_drafter(Dice& dice, std::uint64_t seed,
                                       .truth = dice.pick({0.0, 0.5, 0.9, 1.0}),
                                       .vocab = kVocab,
                                       .seed = seed};
-  if (seed % 3 > 0) return std::make_unique<GuessDrafter>(guesses, texts);
+  if (seed % 4 > 1) return std::make_unique<GuessDrafter>(guesses, texts);
+  if (seed % 4 == 1) {
+    SuffixOptions options;
+    options.capacity = dice.pick({20, 500, 20'000});
+    options.max_depth = dice.pick({2, 5, 24});
+    options.max_answers = dice.pick({0, 2, 1000});
+    options.only_predictions = dice.chance(30);
+    options.most_drafts = dice.pick({7, 1000});
+    options.isolation = dice.pick({DraftIsolation::kRequest, DraftIsolation::kShared});
+    return std::make_unique<SuffixDrafter>(options, dice.pick({2, 8, 64}), 16);
+  }
   NgramOptions options;
   options.capacity = dice.pick({30, 1000, 100'000});
   options.shape.order = dice.pick({NgramShape::Order::kNewest, NgramShape::Order::kMostFrequent});
@@ -106,6 +117,10 @@ TEST_P(RandomLoad, gives_every_request_the_text_of_the_oracle) {
       expected.push_back(HashOracle::answer(requests.back(), kVocab));
       texts.push_back(requests.back().prompt.to_vector());
       for (const SampledToken& token : expected.back().output) texts.back().push_back(token.token);
+      if (!dice.chance(40)) continue;
+      const int slips = dice.pick({0, 5, 50});
+      for (const SampledToken& token : expected.back().output)
+        requests.back().prediction.push_back(dice.chance(slips) ? 0 : token.token);
     }
 
     ThreadPool threads(1, false);

@@ -240,7 +240,10 @@ void Scheduler::run(std::unique_ptr<Sequence> owner, std::vector<Page> matched) 
   CHECK(pages_.grow(s, s.size())) << "pages counted as available were not";
   if (scratch_slots_ > 0) pages_.grow(s, s.size() + scratch_slots_);  // the drafter can do without
   by_slot_[at(slot)] = &s;
-  drafter_.open(slot, s.tokens, s.request.draft_scope);
+  drafter_.open(slot, {.tokens = s.tokens,
+                       .prompt_tokens = at(s.prompt_tokens()),
+                       .scope = s.request.draft_scope,
+                       .prediction = s.request.prediction});
   drafter_is_open_[at(slot)] = 1;
   roster_.runs(s, planned_at_);
   reserved_pages_ += reserved_pages(s);
@@ -367,6 +370,8 @@ void Scheduler::close_drafter(SeqSlot slot) {
 }
 
 void Scheduler::release(Sequence& s) {
+  const PredictionTally predictions = drafter_.predictions(s.slot);
+  s.predicted(predictions.accepted, predictions.rejected);
   close_drafter(s.slot);
   by_slot_[at(s.slot)] = nullptr;
   free_slots_.push_back(s.slot);

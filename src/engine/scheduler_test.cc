@@ -373,7 +373,7 @@ TEST(Scheduler, admission_plans_for_less_of_the_outputs_while_all_goes_well) {
 class NotingDrafter final : public Drafter {
  public:
   DraftNeeds needs() const override { return {.taps = {}, .max_nodes = 8, .host_tokens = false}; }
-  void open(SeqSlot, std::span<const Token>, std::uint64_t) override {}
+  void open(SeqSlot, const DraftRequest&) override {}
   void close(SeqSlot) override {}
   void observe(const CommittedRows&) override {}
   void propose(std::span<const SeqSlot>, std::span<const TreeLimits> limits, DraftTrees&) override {
@@ -407,7 +407,7 @@ TEST(Scheduler, no_drafts_are_asked_for_that_could_not_become_text) {
 class LopsidedDrafter final : public Drafter {
  public:
   DraftNeeds needs() const override { return {.taps = {}, .max_nodes = 32, .host_tokens = false}; }
-  void open(SeqSlot, std::span<const Token>, std::uint64_t) override {}
+  void open(SeqSlot, const DraftRequest&) override {}
   void close(SeqSlot) override {}
   void observe(const CommittedRows&) override {}
   void propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
@@ -458,7 +458,7 @@ class AskedDrafter final : public Drafter {
  public:
   explicit AskedDrafter(std::vector<TreeLimits>& asked) : asked_(asked) {}
   DraftNeeds needs() const override { return {.taps = {}, .max_nodes = 8, .host_tokens = false}; }
-  void open(SeqSlot, std::span<const Token>, std::uint64_t) override {}
+  void open(SeqSlot, const DraftRequest&) override {}
   void close(SeqSlot) override {}
   void observe(const CommittedRows&) override {}
   void propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,

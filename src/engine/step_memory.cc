@@ -16,8 +16,9 @@ constexpr std::size_t kRowBytes = 256, kPageBytes = 16;
 
 // Decodes have their trees, prompts the rest of a chunk but at least a quarter of it, and no more
 // than all slots hold.
-std::int64_t most_step_rows(const EngineConfig& config, int max_nodes) {
-  const std::int64_t slots = config.max_running_requests, trees = slots * max_nodes;
+std::int64_t most_step_rows(const EngineConfig& config, int max_nodes, std::int64_t most_drafts) {
+  const std::int64_t slots = config.max_running_requests;
+  const std::int64_t trees = slots + std::min(slots * (max_nodes - 1), most_drafts);
   const std::int64_t chunk = config.chunked_prefill_size;
   const std::int64_t rows = chunk > 0
                                 ? std::max(chunk, trees + std::max<std::int64_t>(chunk / 4, 1))
@@ -29,7 +30,7 @@ std::size_t most_step_bytes(const EngineConfig& config, const Ops& ops, const St
   const ModelConfig& target = models.target;
   const int slots = config.max_running_requests;
   const int max_nodes = models.shape.nodes;
-  const std::int64_t rows = most_step_rows(config, max_nodes);
+  const std::int64_t rows = most_step_rows(config, max_nodes, models.most_drafts);
   const int slice = logit_slice_rows(target.vocab, config.logit_slice_bytes);
   const auto logit_rows = std::min<std::int64_t>(rows, std::max(slice, kScoredRows + max_nodes));
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "engine/engine.h"
 #include "model/draft_model.h"
@@ -17,13 +18,15 @@ namespace foretoken {
 // vocabulary.
 inline constexpr int kScoredRows = 128;
 
-// max_nodes: of a tree, root included.
-std::int64_t most_step_rows(const EngineConfig& config, int max_nodes);
+// max_nodes: of a tree, root included. most_drafts: of all trees together.
+std::int64_t most_step_rows(const EngineConfig& config, int max_nodes,
+                            std::int64_t most_drafts = std::numeric_limits<int>::max());
 
 struct StepModels {
   const ModelConfig& target;
-  const DraftModel* draft = nullptr;  // null: none
-  TreeShape shape = {.nodes = 1};     // of draft trees, whoever makes them
+  const DraftModel* draft = nullptr;                           // null: none
+  TreeShape shape = {.nodes = 1};                              // of draft trees, whoever makes them
+  std::int64_t most_drafts = std::numeric_limits<int>::max();  // in a step
 };
 std::size_t most_step_bytes(const EngineConfig& config, const Ops& ops, const StepModels& models);
 

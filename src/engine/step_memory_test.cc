@@ -145,6 +145,7 @@ TEST(StepMemoryBound, grows_with_what_a_step_may_hold) {
   const EngineConfig config = engine_config();
   EXPECT_EQ(most_step_rows(config, 1), 160);
   EXPECT_EQ(most_step_rows(config, 64), kSlots * 64 + 40);
+  EXPECT_EQ(most_step_rows(config, 64, 200), kSlots + 200 + 40);
   EngineConfig whole_prompts = config;
   whole_prompts.chunked_prefill_size = -1;
   whole_prompts.max_prefill_tokens = 1000;

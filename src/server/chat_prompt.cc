@@ -17,31 +17,6 @@ namespace json = boost::json;
 constexpr std::array<std::string_view, 6> kRoles = {"system", "user",     "assistant",
                                                     "tool",   "function", "developer"};
 
-// Content is a text, null, or a list of text parts.
-void check_content(Fields& message) {
-  const json::value* content = message.find("content");
-  if (content == nullptr || content->is_string()) return;
-  if (!content->is_array())
-    return message.refuse_field(
-        "content",
-        fmt::format("Input should be a valid string or list (found {})", json_kind(*content)));
-  std::size_t index = 0;
-  for (const json::value& item : content->get_array()) {
-    const std::string path = fmt::format("{}.content.{}", message.path(), index++);
-    if (!item.is_object())
-      return message.refuse(
-          fmt::format("{}: Input should be a valid dictionary (found {})", path, json_kind(item)));
-    Fields part(item.get_object(), path, message.fault());
-    part.require("type");
-    const std::string type = part.string("type").value_or("");
-    if (message.ok() && type != "text")
-      part.refuse(fmt::format(
-          "{}: content of type '{}' is not supported: this model reads text only", path, type));
-    part.require("text");
-    part.string("text");
-  }
-}
-
 void check_messages(Fields& fields) {
   fields.require("messages");
   const json::array* messages = fields.array("messages");
@@ -62,7 +37,7 @@ void check_messages(Fields& fields) {
                                                "'tool', 'function' or 'developer' (found '{}')",
                                                *role));
     if (role && (*role == "user" || *role == "system")) message.require("content");
-    check_content(message);
+    check_text_content(message);
   }
 }
 
@@ -115,6 +90,40 @@ bool ends_with_assistant(const json::object& body) {
 }
 
 }  // namespace
+
+void check_text_content(Fields& message) {
+  const json::value* content = message.find("content");
+  if (content == nullptr || content->is_string()) return;
+  if (!content->is_array())
+    return message.refuse_field(
+        "content",
+        fmt::format("Input should be a valid string or list (found {})", json_kind(*content)));
+  std::size_t index = 0;
+  for (const json::value& item : content->get_array()) {
+    const std::string path = fmt::format("{}.content.{}", message.path(), index++);
+    if (!item.is_object())
+      return message.refuse(
+          fmt::format("{}: Input should be a valid dictionary (found {})", path, json_kind(item)));
+    Fields part(item.get_object(), path, message.fault());
+    part.require("type");
+    const std::string type = part.string("type").value_or("");
+    if (message.ok() && type != "text")
+      part.refuse(fmt::format(
+          "{}: content of type '{}' is not supported: this model reads text only", path, type));
+    part.require("text");
+    part.string("text");
+  }
+}
+
+std::string text_of_content(const Fields& message) {
+  const json::value* content = message.find("content");
+  if (content == nullptr) return {};
+  if (content->is_string()) return std::string(content->get_string());
+  std::string text;
+  for (const json::value& part : content->get_array())
+    text += part.get_object().at("text").get_string();
+  return text;
+}
 
 Result<std::string> render_chat(const ServerContext& context, Fields& fields) {
   check_messages(fields);

@@ -1,6 +1,7 @@
 #pragma once
 // From the messages and tools of a request body to the rendered prompt: what is checked before the
-// template sees it. Used by the chat route and by /tokenize, so both give the same prompt.
+// template sees it. Used by the chat route and by /tokenize, so both give the same prompt. And what
+// else has content of a message's form.
 
 #include <string>
 
@@ -13,5 +14,11 @@ namespace foretoken {
 // Reads messages, tools, tool_choice, add_generation_prompt (true unless a final assistant message
 // is continued), continue_final_message, chat_template_kwargs, reasoning_effort.
 Result<std::string> render_chat(const ServerContext& context, Fields& fields);
+
+// Checks that `content` is a text, null, or a list of text parts.
+void check_text_content(Fields& message);
+
+// The text of content that was checked, of all its parts.
+std::string text_of_content(const Fields& message);
 
 }  // namespace foretoken

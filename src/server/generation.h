@@ -26,6 +26,7 @@ struct ChoicePlan {
   TextStream::Options text;
   int prompt_index = 0;
   bool first_of_prompt = true;  // counts the prompt's tokens in usage
+  bool has_prediction = false;  // usage tells what became of it
 };
 
 // A choice at work, as formats see it.
@@ -36,6 +37,7 @@ struct RunningChoice {
   std::string id;
   int prompt_index = 0;
   bool first_of_prompt = true;
+  bool has_prediction = false;
   std::int64_t prompt_tokens = 0;
   SamplingParams sampling;
   Choice choice;

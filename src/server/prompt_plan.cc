@@ -64,10 +64,12 @@ Result<ResolvedSampling> resolve_within_limits(const ServerConfig& config, const
   const AnswerNeeds needs = needs_of(prompt);
   const double per_token = answer_bytes_per_token(needs), n = prompt.sampling.n;
   const double fixed = fixed_answer_bytes(needs, prompt.sampling);
-  const double held = plan.held_bytes + sizeof(Token) * static_cast<double>(prompt.tokens.size()) +
-                      (prompt.sampling.stop != nullptr
-                           ? kStopBytes * static_cast<double>(prompt.sampling.stop->total_bytes())
-                           : 0.0);
+  const double held =
+      plan.held_bytes + sizeof(Token) * static_cast<double>(prompt.tokens.size()) +
+      (prompt.prediction ? sizeof(Token) * static_cast<double>(prompt.prediction->size()) : 0.0) +
+      (prompt.sampling.stop != nullptr
+           ? kStopBytes * static_cast<double>(prompt.sampling.stop->total_bytes())
+           : 0.0);
   const double most = plan.is_cumulative ? kMaxEventBytes : kMaxHeldBytes;
   const double affordable =
       (std::min(most, (kMaxHeldBytes - held) / n) - fixed) / per_token;  // tokens of each choice
@@ -114,6 +116,9 @@ std::optional<Refusal> add_prompt(ServerContext& context, PromptPlan prompt, Gen
     return refusal;
   const std::uint64_t seed = prompt.sampling.seed ? *prompt.sampling.seed : context.next_seed();
   const SharedTokens tokens(std::move(prompt.tokens));
+  const bool has_prediction = prompt.prediction.has_value();
+  SharedTokens prediction;
+  if (has_prediction) prediction = SharedTokens(*std::move(prompt.prediction));
   const int prompt_index = plan.choices.empty() ? 0 : plan.choices.back().prompt_index + 1;
   for (int i = 0; i < n; ++i) {
     ChoicePlan choice;
@@ -126,6 +131,7 @@ std::optional<Refusal> add_prompt(ServerContext& context, PromptPlan prompt, Gen
     request.sampling.logprob_tokens = prompt.logprob_tokens;
     request.max_new_tokens = resolved->max_new_tokens;
     request.logprob_start = static_cast<int>(prompt.logprob_start);
+    request.prediction = prediction;
     request.cache_salt = prompt.cache_salt;
     request.deadline = prompt.deadline;
     choice.text.stops = prompt.sampling.stop;
@@ -134,6 +140,7 @@ std::optional<Refusal> add_prompt(ServerContext& context, PromptPlan prompt, Gen
         prompt.sampling.skip_special_tokens ? SpecialText::kSkip : SpecialText::kKeep;
     choice.prompt_index = prompt_index;
     choice.first_of_prompt = i == 0;
+    choice.has_prediction = has_prediction;
     plan.choices.push_back(std::move(choice));
   }
   if (prompt.sampling.stream_interval)

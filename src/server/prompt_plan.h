@@ -25,7 +25,8 @@ struct PromptPlan {
   int top_logprobs = -1;                               // -1: no logprobs
   std::int64_t logprob_start = -1;
   std::vector<Token> logprob_tokens;
-  std::size_t echoed_bytes = 0;  // text of the prompt that each choice repeats
+  std::size_t echoed_bytes = 0;                  // text of the prompt that each choice repeats
+  std::optional<std::vector<Token>> prediction;  // of each choice; nullopt: there is none
   std::uint64_t cache_salt = 0;
   std::optional<std::chrono::steady_clock::time_point> deadline;
 };

@@ -12,7 +12,7 @@
 namespace foretoken {
 namespace {
 
-constexpr std::array kSupported{"EAGLE", "EAGLE3", "NEXTN", "STANDALONE", "NGRAM"};
+constexpr std::array kSupported{"EAGLE", "EAGLE3", "NEXTN", "STANDALONE", "NGRAM", "SUFFIX"};
 constexpr std::array kKnown{"DFLASH", "DSPARK"};
 
 TreeShape usual_shape(const std::string& algorithm, const std::string& target_architecture) {
@@ -21,6 +21,14 @@ TreeShape usual_shape(const std::string& algorithm, const std::string& target_ar
       std::find(kBranching.begin(), kBranching.end(), target_architecture) != kBranching.end())
     return {.steps = 5, .topk = 4, .nodes = 8};
   return {.steps = 3, .topk = 1, .nodes = 4};
+}
+
+void check_nodes(const TreeShape& shape) {
+  if (shape.nodes > kMaxTreeNodes)
+    throw Error({.what = "a tree of this size cannot be verified",
+                 .where = "--speculative-num-draft-tokens",
+                 .expected = fmt::format("at most {}", kMaxTreeNodes),
+                 .found = std::to_string(shape.nodes)});
 }
 
 // Trees of n-grams grow as deep as there are nodes; the steps are a number for reports only.
@@ -35,12 +43,19 @@ TreeShape ngram_shape(const DraftOptions& options) {
   if (!options.nodes)
     log_warning("speculative_num_draft_tokens is set to {} for NGRAM, because none was given.",
                 shape.nodes);
-  if (shape.nodes > kMaxTreeNodes)
-    throw Error({.what = "a tree of this size cannot be verified",
-                 .where = "--speculative-num-draft-tokens",
-                 .expected = fmt::format("at most {}", kMaxTreeNodes),
-                 .found = std::to_string(shape.nodes)});
+  check_nodes(shape);
   shape.steps = options.steps.value_or(std::max(1, shape.nodes / shape.topk));
+  return shape;
+}
+
+// Chains, as long as texts can agree within a tree.
+TreeShape suffix_shape(const DraftOptions& options) {
+  if (options.topk && *options.topk != 1)
+    log_warning("speculative_eagle_topk is set to 1 for SUFFIX, which drafts chains.");
+  TreeShape shape{.steps = 0, .topk = 1, .nodes = 0};
+  shape.nodes = options.nodes.value_or(std::min(options.suffix.max_depth + 1, kMaxTreeNodes));
+  check_nodes(shape);
+  shape.steps = shape.nodes - 1;
   return shape;
 }
 
@@ -68,8 +83,24 @@ std::string algorithm_named(const std::string& name) {
   throw Error("Unknown speculative algorithm name: " + name);
 }
 
+bool runs_draft_model(const DraftOptions& options) {
+  return !options.algorithm.empty() && options.algorithm != "NGRAM" &&
+         options.algorithm != "SUFFIX";
+}
+
+SuffixOptions prediction_options(const DraftOptions& options) {
+  constexpr std::int64_t kCapacity = std::int64_t{1} << 19;
+  SuffixOptions suffix = options.suffix;
+  suffix.only_predictions = true;
+  suffix.max_answers = 0;
+  suffix.capacity = std::min(suffix.capacity, kCapacity);
+  suffix.most_drafts = kPredictionDrafts;
+  return suffix;
+}
+
 TreeShape choose_tree_shape(const DraftOptions& options, const std::string& target_architecture) {
   if (options.algorithm == "NGRAM") return ngram_shape(options);
+  if (options.algorithm == "SUFFIX") return suffix_shape(options);
   TreeShape shape = usual_shape(options.algorithm, target_architecture);
   if (!options.steps && !options.topk && !options.nodes) return shape;
   shape.steps = options.steps.value_or(shape.steps);

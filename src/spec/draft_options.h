@@ -5,10 +5,10 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "model/load.h"
 #include "spec/ngram_options.h"
+#include "spec/suffix_options.h"
 #include "spec/tree_growth.h"
 
 namespace foretoken {
@@ -23,13 +23,21 @@ struct DraftOptions {
   TreeBudget budget = TreeBudget::kMeasured;
   std::string token_map;  // file of the tokens that are drafted; empty: all are
   NgramOptions ngram;
-  // Where acceptance is simulated: by depth, that a draft is accepted. Empty: it is not.
-  std::vector<float> simulated_chances;
+  SuffixOptions suffix;
+  bool serves_predictions = true;  // drafts from predictions, whatever the algorithm
 };
+
+// Of trees for requests with a prediction, where nothing else is drafted; drafts of them together.
+inline constexpr int kPredictionNodes = 33, kPredictionDrafts = 256;
+// What they are drafted with there.
+SuffixOptions prediction_options(const DraftOptions& options);
 
 // The canonical name of an algorithm, empty for none: NEXTN is EAGLE with a head that comes with
 // the target. Throws Error for names unknown or unsupported.
 std::string algorithm_named(const std::string& name);
+
+// Whether drafts are made by a model, which takes memory and forwards.
+bool runs_draft_model(const DraftOptions& options);
 
 // Fills in what was not asked for, by algorithm and architecture of the target as SGLang does.
 // Logs a warning where a wish is changed; throws Error for trees that cannot be.

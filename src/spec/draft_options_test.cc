@@ -39,6 +39,7 @@ TEST(DraftOptions, names_are_known_in_any_case) {
     EXPECT_EQ(std::string(error.what()), "Unknown speculative algorithm name: MAGIC");
   }
   EXPECT_EQ(algorithm_named("ngram"), "NGRAM");
+  EXPECT_EQ(algorithm_named("Suffix"), "SUFFIX");
   EXPECT_THROW(algorithm_named("DSPARK"), Error);
 }
 
@@ -74,6 +75,25 @@ TEST(DraftOptions, more_nodes_than_the_tree_has_are_refused) {
   EXPECT_NE(shape("EAGLE", {.steps = 2, .topk = 2, .nodes = 8}).find("at most 7"),
             std::string::npos);
   EXPECT_EQ(shape("EAGLE", {.steps = 2, .topk = 2, .nodes = 7}), "2 2 7");
+}
+
+TEST(DraftOptions, chains_of_suffixes_are_as_long_as_asked_or_as_their_trees_are_deep) {
+  EXPECT_EQ(shape("SUFFIX"), "24 1 25");
+  EXPECT_EQ(shape("SUFFIX", {.steps = {}, .topk = {}, .nodes = 16}), "15 1 16");
+  EXPECT_EQ(shape("SUFFIX", {.steps = 5, .topk = 2, .nodes = 64}), "63 1 64");
+  EXPECT_NE(shape("SUFFIX", {.steps = {}, .topk = {}, .nodes = 65}).find("at most 64"),
+            std::string::npos);
+}
+
+TEST(DraftOptions, predictions_are_drafted_with_what_suffixes_are_but_little_memory) {
+  DraftOptions options;
+  options.suffix.max_depth = 12;
+  const SuffixOptions predictions = prediction_options(options);
+  EXPECT_TRUE(predictions.only_predictions);
+  EXPECT_EQ(predictions.max_depth, 12);
+  EXPECT_EQ(predictions.max_answers, 0);
+  EXPECT_LT(predictions.capacity, options.suffix.capacity);
+  EXPECT_EQ(predictions.most_drafts, kPredictionDrafts);
 }
 
 }  // namespace

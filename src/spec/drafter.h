@@ -35,18 +35,35 @@ struct CommittedRows {
   const Features& features;
 };
 
+// What a drafter may know of a request that enters a slot. Spans are valid during the call.
+struct DraftRequest {
+  std::span<const Token> tokens = {};  // prompt, and output where it goes on after a preemption
+  std::size_t prompt_tokens = 0;       // of them
+  // Texts of other scopes must not inform what is drafted for this one.
+  std::uint64_t scope = 0;
+  std::span<const Token> prediction = {};  // what its client expects as the answer, if anything
+};
+
+// Drafts of a request that were taken from its prediction, and what became of them.
+struct PredictionTally {
+  int accepted = 0;
+  int rejected = 0;
+};
+
 class Drafter {
  public:
   virtual ~Drafter() = default;
   virtual DraftNeeds needs() const = 0;
-  // scope: texts of other scopes must not inform what is drafted for this one. Where it throws, for
-  // lack of memory, the slot stays closed. close() needs none, whatever was thrown since.
-  virtual void open(SeqSlot slot, std::span<const Token> tokens, std::uint64_t scope) = 0;
+  // Where it throws, for lack of memory, the slot stays closed. close() needs none, whatever was
+  // thrown since.
+  virtual void open(SeqSlot slot, const DraftRequest& request) = 0;
   virtual void close(SeqSlot slot) = 0;
   virtual void observe(const CommittedRows& rows) = 0;
   // Grows trees whose roots are planted already, that of slots[i] within limits[i].
   virtual void propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
                        DraftTrees& trees) = 0;
+  // Of the request in an open slot, since it was opened.
+  virtual PredictionTally predictions(SeqSlot) const { return {}; }
   // What it keeps of texts that have ended, it forgets.
   virtual void forget() {}
 };

@@ -1,5 +1,9 @@
 #include "spec/edge_index.h"
 
+#include <cstring>
+
+#include <sys/mman.h>
+
 namespace foretoken {
 
 void EdgeIndex::insert(Hash hash, Id id) {
@@ -21,6 +25,11 @@ void EdgeIndex::erase(Hash hash, Id id) {
     gap = slot;
   }
   entries[gap] = {};
+}
+
+void give_back(const Buffer& memory) {
+  if (madvise(memory.data(), memory.bytes(), MADV_DONTNEED) != 0)
+    std::memset(memory.data(), 0, memory.bytes());
 }
 
 }  // namespace foretoken

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/types.h"
 #include "tensor/buffer.h"
 
 namespace foretoken {
@@ -16,6 +17,15 @@ class EdgeIndex {
  public:
   using Hash = std::uint32_t;
   using Id = std::uint32_t;  // 0: none
+
+  // Of the child that a token leads to.
+  static Hash hash_of(Id parent, Token token) {
+    std::uint64_t x = std::uint64_t{parent} << 32 | static_cast<std::uint32_t>(token);
+    x *= 0x9e3779b97f4a7c15U;
+    x ^= x >> 29;
+    x *= 0xbf58476d1ce4e5b9U;
+    return static_cast<Hash>(x >> 32);
+  }
 
   // At most `capacity` entries at a time. Throws Error where memory is short.
   explicit EdgeIndex(std::size_t capacity)
@@ -56,5 +66,9 @@ class EdgeIndex {
   Buffer memory_;
   Hash mask_;
 };
+
+// Fills memory with zeros by giving it back to the system until it is needed again, without
+// touching what was never written.
+void give_back(const Buffer& memory);
 
 }  // namespace foretoken

@@ -16,7 +16,7 @@
 #include "spec/measured_pace.h"
 #include "spec/model_drafter.h"
 #include "spec/ngram_drafter.h"
-#include "spec/simulated_pace.h"
+#include "spec/suffix_drafter.h"
 
 namespace foretoken {
 namespace {
@@ -122,16 +122,14 @@ std::unique_ptr<DraftModel> load_eagle3(Ops& ops, const Decoder& target,
 }
 
 void warn_without_model(const DraftOptions& options) {
-  constexpr const char* kReason = "NGRAM runs no draft model";
+  constexpr const char* kReason = "no draft model is run";
   warn_without_effect(!options.folder.empty(), "--speculative-draft-model-path", kReason);
   warn_without_effect(options.window.has_value(), "--speculative-draft-window-size", kReason);
   warn_without_effect(!options.token_map.empty(), "--speculative-token-map", kReason);
 }
 
-std::unique_ptr<DraftPace> make_pace(const DraftOptions& options) {
-  if (options.budget == TreeBudget::kFull) return std::make_unique<DraftPace>();
-  if (!options.simulated_chances.empty())
-    return std::make_unique<SimulatedPace>(options.simulated_chances);
+std::unique_ptr<DraftPace> make_pace(TreeBudget budget) {
+  if (budget == TreeBudget::kFull) return std::make_unique<DraftPace>();
   return std::make_unique<MeasuredPace>();
 }
 
@@ -140,7 +138,7 @@ std::unique_ptr<DraftPace> make_pace(const DraftOptions& options) {
 std::unique_ptr<DraftModel> load_draft_model(Ops& ops, const Decoder& target,
                                              const DraftOptions& options) {
   if (options.algorithm.empty()) return nullptr;
-  if (options.algorithm == "NGRAM") {
+  if (!runs_draft_model(options)) {
     warn_without_model(options);
     return nullptr;
   }
@@ -160,7 +158,13 @@ std::size_t draft_bytes_per_slot(const DraftModel& model) {
 }
 
 std::size_t draft_fixed_bytes(const DraftOptions& options) {
-  return options.algorithm == "NGRAM" ? NgramTrie::bytes_for(options.ngram.capacity) : 0;
+  const auto bytes_of = [](const SuffixOptions& suffix) {
+    return SuffixTrees::bytes_for(suffix.capacity, suffix.max_depth);
+  };
+  if (options.algorithm == "NGRAM") return NgramTrie::bytes_for(options.ngram.capacity);
+  if (options.algorithm == "SUFFIX") return bytes_of(options.suffix);
+  const bool is_plain = options.algorithm.empty() && options.serves_predictions;
+  return is_plain ? bytes_of(prediction_options(options)) : 0;
 }
 
 // What is read are the rows of the target and the roots behind them, and what sequences catch up
@@ -191,11 +195,17 @@ std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> mode
                                       int num_pages, int num_slots) {
   if (options.algorithm == "NGRAM")
     return std::make_unique<NgramDrafter>(options.ngram, shape.nodes, num_slots,
-                                          make_pace(options));
+                                          make_pace(options.budget));
+  if (options.algorithm == "SUFFIX")
+    return std::make_unique<SuffixDrafter>(options.suffix, shape.nodes, num_slots,
+                                           make_pace(options.budget));
+  if (!model && options.serves_predictions)
+    return std::make_unique<SuffixDrafter>(prediction_options(options), kPredictionNodes, num_slots,
+                                           make_pace(options.budget));
   if (!model) return make_null_drafter();
   model->allocate_kv(num_pages);
   return std::make_unique<ModelDrafter>(ops, std::move(model), shape, num_pages, num_slots,
-                                        make_pace(options));
+                                        make_pace(options.budget));
 }
 
 }  // namespace foretoken

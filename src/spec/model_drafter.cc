@@ -38,7 +38,7 @@ DraftNeeds ModelDrafter::needs() const {
   return {.taps = model_->taps(), .max_nodes = shape_.nodes, .scratch_slots = draft_slots(shape_)};
 }
 
-void ModelDrafter::open(SeqSlot slot, std::span<const Token>, std::uint64_t) {
+void ModelDrafter::open(SeqSlot slot, const DraftRequest&) {
   pace_->open(slot);
   reader_.open(slot);
 }
@@ -108,9 +108,8 @@ void ModelDrafter::add_candidates(Tensor hidden) {
     TreeGrowth& growth = growing.growth;
     const std::size_t rows = growth.levels() == 0 ? 1 : growth.followed().size();
     const std::size_t count = rows * at(shape_.topk);
-    const auto probabilities = std::span(top_.probability).subspan(first, count);
-    pace_->rate(growth.levels(), probabilities);
-    growth.add_level(std::span(top_.token).subspan(first, count), probabilities);
+    growth.add_level(std::span(top_.token).subspan(first, count),
+                     std::span(top_.probability).subspan(first, count));
     first += count;
   }
 }

@@ -34,7 +34,7 @@ class ModelDrafter final : public Drafter {
                std::size_t logit_slice_bytes = kLogitSliceBytes);
 
   DraftNeeds needs() const override;
-  void open(SeqSlot slot, std::span<const Token> tokens, std::uint64_t scope) override;
+  void open(SeqSlot slot, const DraftRequest& request) override;
   void close(SeqSlot slot) override;
   void observe(const CommittedRows& rows) override;
   void propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,

@@ -193,7 +193,7 @@ class ModelDrafterLevels : public testing::Test {
     Walk walk;
     std::vector<SeqSlot> slots;
     for (SeqSlot slot = 0; slot < static_cast<SeqSlot>(limits.size()); ++slot) {
-      drafter.open(slot, prompt, 0);
+      drafter.open(slot, {.tokens = prompt});
       slots.push_back(slot);
       plan.entries.push_back({.slot = slot,
                               .chain = std::span(prompt).first(prompt.size() - 1),

@@ -2,9 +2,8 @@
 // NgramDrafter: proposes what followed when the end of the text occurred before, in this text or in
 // another one of the same scope. Runs no model: what was committed goes into an NgramTrie, and
 // trees are read off it. Prompts are read from admission on, a bounded number of tokens per step
-// and their ends first, so that the first decode steps can draft. A node's score is the chance that
-// such drafts have had of late, here and with this sequence; the DraftPace says which are worth
-// their row. Allocates nothing once its vectors have grown. Engine thread only.
+// and their ends first, so that the first decode steps can draft. What is offered of a tree, the
+// TextOffers decide. Allocates nothing once its vectors have grown. Engine thread only.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,10 +13,10 @@
 
 #include "spec/draft_pace.h"
 #include "spec/drafter.h"
-#include "spec/match_odds.h"
 #include "spec/ngram_growth.h"
 #include "spec/ngram_options.h"
 #include "spec/ngram_trie.h"
+#include "spec/text_drafts.h"
 
 namespace foretoken {
 
@@ -28,7 +27,7 @@ class NgramDrafter final : public Drafter {
                std::unique_ptr<DraftPace> pace = std::make_unique<DraftPace>());
 
   DraftNeeds needs() const override;
-  void open(SeqSlot slot, std::span<const Token> tokens, std::uint64_t scope) override;
+  void open(SeqSlot slot, const DraftRequest& request) override;
   void close(SeqSlot slot) override;
   void observe(const CommittedRows& rows) override;
   void propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
@@ -38,11 +37,6 @@ class NgramDrafter final : public Drafter {
   const NgramTrie& trie() const { return trie_; }
 
  private:
-  struct Offered {  // a node of the tree that is being verified
-    int parent;     // node
-    MatchOdds::Kind kind;
-    float score;
-  };
   struct Sequence {
     bool is_open = false;
     NgramTrie::Cursor end;    // of what is read up to the end of the text
@@ -50,8 +44,6 @@ class NgramDrafter final : public Drafter {
     // What is still to be read: [early_at, early_end) and [end_at, size()).
     std::vector<Token> text;
     std::size_t early_at = 0, early_end = 0, end_at = 0;
-    std::vector<Offered> offered;      // by node - 1
-    float promised = 0, accepted = 0;  // decaying sums over its trees
 
     bool knows_its_end() const { return end_at == text.size(); }
     bool is_read() const { return knows_its_end() && early_at == early_end; }
@@ -59,21 +51,17 @@ class NgramDrafter final : public Drafter {
   };
 
   void commit(Sequence& sequence, std::span<const SampledToken> emitted);
-  void learn(Sequence& sequence, std::span<const std::int32_t> path, int nodes);
   void read_texts(int tokens);
-  void offer(SeqSlot slot, std::span<const NgramDraft> drafts, DraftTrees& trees);
 
   const DraftIsolation isolation_;
   const int nodes_;
   NgramTrie trie_;
   NgramGrowth growth_;
-  MatchOdds odds_;
+  TextOffers offers_;
   std::unique_ptr<DraftPace> pace_;
   std::vector<Sequence> sequences_;  // by slot
   std::vector<SeqSlot> unread_;      // those with something still to be read
   std::uint64_t opened_ = 0;         // numbers the scopes of single requests
-  std::vector<int> node_;            // by draft: its node in the tree, -1: none
-  std::vector<float> score_;         // by draft
 };
 
 }  // namespace foretoken

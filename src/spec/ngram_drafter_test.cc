@@ -40,7 +40,7 @@ class Steps {
       : drafter(options, kNodes, 2, std::move(pace)) {}
 
   void open(std::span<const Token> prompt, std::uint64_t scope = 0) {
-    drafter.open(0, prompt, scope);
+    drafter.open(0, {.tokens = prompt, .scope = scope});
     trees.plant(0, prompt.back());
   }
   void idle() { drafter.observe({plan_, table_, {}, {}, features_}); }

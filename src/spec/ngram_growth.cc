@@ -11,9 +11,8 @@ constexpr int kMostRanked = 32;
 
 }  // namespace
 
-std::span<const NgramDraft> NgramGrowth::grow(const NgramTrie& trie,
-                                              const NgramTrie::Cursor& cursor, int most,
-                                              int depth) {
+std::span<const TextDraft> NgramGrowth::grow(const NgramTrie& trie, const NgramTrie::Cursor& cursor,
+                                             int most, int depth) {
   most_ = at(most);
   depth_ = depth;
   drafts_.clear();

@@ -12,15 +12,9 @@
 
 #include "spec/ngram_options.h"
 #include "spec/ngram_trie.h"
+#include "spec/text_drafts.h"
 
 namespace foretoken {
-
-struct NgramDraft {
-  Token token;
-  int parent;   // an earlier draft; -1: the last token of the text
-  int context;  // tokens before it that occurred before it there, too
-  float share;  // how often it was this token that followed these, 0 to 1
-};
 
 class NgramGrowth {
  public:
@@ -28,8 +22,8 @@ class NgramGrowth {
 
   // At most `most` drafts for the text of the cursor, none of them more than `depth` tokens ahead.
   // Valid until the next call.
-  std::span<const NgramDraft> grow(const NgramTrie& trie, const NgramTrie::Cursor& cursor, int most,
-                                   int depth);
+  std::span<const TextDraft> grow(const NgramTrie& trie, const NgramTrie::Cursor& cursor, int most,
+                                  int depth);
 
  private:
   struct Found {  // a node of the trie whose children are to follow
@@ -61,7 +55,7 @@ class NgramGrowth {
   float breadth_step_ = 0;
   std::size_t most_ = 0;
   int depth_ = 0;
-  std::vector<NgramDraft> drafts_;
+  std::vector<TextDraft> drafts_;
   std::vector<Links> links_;  // of the root, then by draft
   std::vector<Found> waiting_;
   std::vector<Candidate> heap_;

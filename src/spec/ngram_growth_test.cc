@@ -22,15 +22,15 @@ class NgramGrowthTest : public testing::Test {
     return cursor;
   }
 
-  std::vector<NgramDraft> grow(const NgramShape& shape, const std::vector<Token>& text, int most,
-                               int depth = kMaxTreeNodes) {
+  std::vector<TextDraft> grow(const NgramShape& shape, const std::vector<Token>& text, int most,
+                              int depth = kMaxTreeNodes) {
     NgramGrowth growth(shape);
     const auto drafts = growth.grow(trie_, end_of(text), most, depth);
     return {drafts.begin(), drafts.end()};
   }
 
   // Level by level, the drafts found last first: the order in which SGLang lists its trees.
-  static std::vector<Token> levels(const std::vector<NgramDraft>& drafts) {
+  static std::vector<Token> levels(const std::vector<TextDraft>& drafts) {
     std::vector<Token> tokens;
     std::vector<int> level{-1};
     while (!level.empty()) {
@@ -44,9 +44,9 @@ class NgramGrowthTest : public testing::Test {
     return tokens;
   }
 
-  static std::vector<Token> tokens_of(const std::vector<NgramDraft>& drafts) {
+  static std::vector<Token> tokens_of(const std::vector<TextDraft>& drafts) {
     std::vector<Token> tokens;
-    for (const NgramDraft& draft : drafts) tokens.push_back(draft.token);
+    for (const TextDraft& draft : drafts) tokens.push_back(draft.token);
     return tokens;
   }
 
@@ -132,7 +132,7 @@ TEST_F(NgramGrowthTest, windows_limit_the_ends_that_are_looked_up) {
   NgramShape shape{.min_window = 2, .max_window = 2, .min_breadth = 5, .max_breadth = 5};
   auto first = [&] {
     std::vector<Token> tokens;
-    for (const NgramDraft& draft : grow(shape, {1, 2, 3}, 20))
+    for (const TextDraft& draft : grow(shape, {1, 2, 3}, 20))
       if (draft.parent < 0) tokens.push_back(draft.token);
     return tokens;
   };

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "spec/draft_isolation.h"
+
 namespace foretoken {
 
 inline constexpr int kMostNgramDepth = 256;
@@ -17,14 +19,6 @@ struct NgramShape {
   // Children of a node that are followed: of the longest anchor, and of the shortest.
   int min_breadth = 1, max_breadth = 10;
   Order order = Order::kNewest;
-};
-
-// Whose texts may inform whose drafts. Drafts never change a text, but how fast it comes can tell
-// that somebody had its words before.
-enum class DraftIsolation {
-  kRequest,  // a request's own
-  kKey,      // those of the same scope: cache salt, else API key
-  kShared,   // all
 };
 
 struct NgramOptions {

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include "base/error.h"
 
@@ -25,12 +23,6 @@ std::int64_t checked_capacity(std::int64_t capacity, int max_depth) {
     fail("the capacity of a trie of n-grams", fmt::format("{} to {} nodes", least, kMostNgramNodes),
          capacity);
   return capacity;
-}
-
-// To zeros, without touching what was never written.
-void give_back(const Buffer& memory) {
-  if (madvise(memory.data(), memory.bytes(), MADV_DONTNEED) != 0)
-    std::memset(memory.data(), 0, memory.bytes());
 }
 
 Token low_half(std::uint64_t scope) { return static_cast<Token>(scope & 0xffffffffU); }
@@ -54,14 +46,6 @@ NgramTrie::NgramTrie(std::int64_t capacity, int max_depth)
 
 std::size_t NgramTrie::bytes_for(std::int64_t capacity) {
   return at(capacity) * (sizeof(Node) + sizeof(Id)) + EdgeIndex::bytes_for(at(capacity));
-}
-
-EdgeIndex::Hash NgramTrie::hash_of(Id parent, Token token) {
-  std::uint64_t x = std::uint64_t{parent} << 32 | static_cast<std::uint32_t>(token);
-  x *= 0x9e3779b97f4a7c15U;
-  x ^= x >> 29;
-  x *= 0xbf58476d1ce4e5b9U;
-  return static_cast<EdgeIndex::Hash>(x >> 32);
 }
 
 NgramTrie::Id NgramTrie::find(Id parent, Token token, EdgeIndex::Hash hash) const {

@@ -87,7 +87,9 @@ class NgramTrie {
 
   Node* nodes() const { return static_cast<Node*>(memory_.data()); }
   Node& node(Id id) const { return nodes()[id]; }
-  static EdgeIndex::Hash hash_of(Id parent, Token token);
+  static EdgeIndex::Hash hash_of(Id parent, Token token) {
+    return EdgeIndex::hash_of(parent, token);
+  }
   Id find(Id parent, Token token, EdgeIndex::Hash hash) const;
 
   bool exists(const Place& place) const {

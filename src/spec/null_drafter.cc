@@ -6,7 +6,7 @@ namespace {
 class NullDrafter final : public Drafter {
  public:
   DraftNeeds needs() const override { return {}; }
-  void open(SeqSlot, std::span<const Token>, std::uint64_t) override {}
+  void open(SeqSlot, const DraftRequest&) override {}
   void close(SeqSlot) override {}
   void observe(const CommittedRows&) override {}
   void propose(std::span<const SeqSlot>, std::span<const TreeLimits>, DraftTrees&) override {}

@@ -110,7 +110,7 @@ class Proposing {
                                                         2, std::make_unique<SwitchedPace>(rests_));
     rests_ = false;
     slot_ = 0;
-    drafter->open(slot_, draft_.tokens, 0);
+    drafter->open(slot_, {.tokens = draft_.tokens});
     Runner runner(*ops_, *decoder_, 2 * kPages);
     SeqTable table(2);
     for (int page = 0; page < kPages; ++page) table.pages[0].push_back(kPages - 1 - page);
@@ -142,7 +142,7 @@ class Proposing {
       table.pages[1][page] = static_cast<PageId>(kPages + page);
     drafter.close(slot_);
     slot_ = 1;
-    drafter.open(slot_, draft_.tokens, 0);
+    drafter.open(slot_, {.tokens = draft_.tokens});
   }
 
   // As the step does, with the sampler's choice made for it.

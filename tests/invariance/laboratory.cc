@@ -14,6 +14,7 @@
 #include "model/runner.h"
 #include "spec/model_drafter.h"
 #include "spec/ngram_drafter.h"
+#include "spec/suffix_drafter.h"
 
 namespace foretoken {
 namespace {
@@ -134,6 +135,14 @@ std::unique_ptr<Drafter> Laboratory::make_drafter(Bench& bench, const Trees& tre
         trees.depth % 2 == 0 ? NgramShape::Order::kNewest : NgramShape::Order::kMostFrequent;
     return std::make_unique<NgramDrafter>(options, trees.nodes, kMaxRunning, std::move(pace));
   }
+  if (trees.proposer == Proposer::kSuffix || trees.proposer == Proposer::kPrediction) {
+    SuffixOptions options;
+    options.capacity = trees.topk % 2 == 0 ? 20'000 : 400;
+    options.max_depth = 1 + trees.depth;
+    options.max_answers = trees.topk;
+    options.only_predictions = trees.proposer == Proposer::kPrediction;
+    return std::make_unique<SuffixDrafter>(options, trees.nodes, kMaxRunning, std::move(pace));
+  }
   if (trees.proposer != Proposer::kGuess) {
     return std::make_unique<ModelDrafter>(
         *bench.ops, std::make_unique<Borrowed>(draft_of(bench, trees.proposer)),
@@ -156,6 +165,19 @@ Laboratory::Laboratory(std::string gemm_order, Loader load, Wrapper wrap, HeadLo
       wrap_(std::move(wrap)),
       load_head_(std::move(load_head)) {}
 Laboratory::~Laboratory() = default;
+
+namespace {
+
+// Every seventh token is another one.
+void predict(std::vector<Request>& requests, const std::vector<std::vector<Token>>& texts) {
+  for (std::size_t i = 0; i < std::min(requests.size(), texts.size()); ++i) {
+    const auto output = std::span(texts[i]).subspan(requests[i].prompt.size());
+    for (std::size_t n = 0; n < output.size(); ++n)
+      requests[i].prediction.push_back(n % 7 == 6 ? output[0] : output[n]);
+  }
+}
+
+}  // namespace
 
 Laboratory::Bench& Laboratory::bench(const std::string& isa, int threads) {
   auto& made = benches_[{isa, threads}];
@@ -200,6 +222,7 @@ std::vector<TokenDelta> Laboratory::run(const Cell& cell, const std::vector<Requ
   std::vector<TokenDelta> answers;
   for (int pass = 0; pass < (cell.cache ? 2 : 1); ++pass) {
     std::vector<Request> asked = requests;
+    if (cell.trees.proposer == Proposer::kPrediction) predict(asked, truth);
     if (cell.company == Company::kReversed) std::reverse(asked.begin(), asked.end());
     std::vector<TokenDelta> given;
     if (cell.company == Company::kAlone) {

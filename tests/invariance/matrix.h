@@ -13,8 +13,21 @@ namespace foretoken {
 
 // Who proposes: guesses that know the outputs, or a model: the target's own weights, which are
 // mostly right, or random ones, which hardly ever are: a language model, or heads of every family;
-// or earlier texts, which are right when a request is answered again.
-enum class Proposer { kGuess, kItself, kStranger, kEagle, kFrSpec, kEagle3, kMimo, kNextn, kNgram };
+// or earlier texts, which are right when a request is answered again; or predictions that come with
+// the requests, right but for some tokens.
+enum class Proposer {
+  kGuess,
+  kItself,
+  kStranger,
+  kEagle,
+  kFrSpec,
+  kEagle3,
+  kMimo,
+  kNextn,
+  kNgram,
+  kSuffix,
+  kPrediction
+};
 
 struct Trees {
   int nodes = 1;  // root included; 1: plain decoding

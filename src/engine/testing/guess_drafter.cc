@@ -15,11 +15,11 @@ DraftNeeds GuessDrafter::needs() const {
   return {.taps = {}, .max_nodes = options_.max_nodes, .host_tokens = true};
 }
 
-void GuessDrafter::open(SeqSlot slot, std::span<const Token> tokens, std::uint64_t) {
+void GuessDrafter::open(SeqSlot slot, const DraftRequest& request) {
   const auto index = at(slot);
   if (text_of_.size() <= index) text_of_.resize(index + 1);
   CHECK(text_of_[index].empty()) << "slot " << slot << " was opened twice";
-  text_of_[index].assign(tokens.begin(), tokens.end());
+  text_of_[index].assign(request.tokens.begin(), request.tokens.end());
 }
 
 void GuessDrafter::close(SeqSlot slot) {

@@ -26,7 +26,7 @@ class GuessDrafter final : public Drafter {
   GuessDrafter(const Options& options, std::vector<std::vector<Token>> texts);
 
   DraftNeeds needs() const override;
-  void open(SeqSlot slot, std::span<const Token> tokens, std::uint64_t scope) override;
+  void open(SeqSlot slot, const DraftRequest& request) override;
   void close(SeqSlot slot) override;
   void observe(const CommittedRows& rows) override;
   void propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,

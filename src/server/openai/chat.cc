@@ -13,6 +13,7 @@
 #include "server/generate_from_body.h"
 #include "server/openai/api.h"
 #include "server/openai/chat_format.h"
+#include "server/prediction.h"
 
 namespace foretoken {
 namespace {
@@ -76,6 +77,9 @@ Result<GenerationPlan> plan_chat(ServerContext& context, Fields& body) {
   auto tokens = encode_prompt(context, *prompt, add_special ? AddSpecial::kYes : AddSpecial::kNo);
   if (!tokens) return tokens.refusal();
   common.prompt.tokens = *std::move(tokens);
+  auto prediction = read_prediction(context, body);
+  if (!prediction) return prediction.refusal();
+  common.prompt.prediction = *std::move(prediction);
 
   GenerationPlan plan;
   plan.stream = common.stream;

@@ -1,5 +1,6 @@
 #include "server/openai/types.h"
 
+#include <algorithm>
 #include <cmath>
 #include <ctime>
 
@@ -34,7 +35,14 @@ void Usage::add(const RunningChoice& choice) {
     prompt_tokens += choice.prompt_tokens;
     cached_tokens += choice.choice.counters().cached_tokens;
   }
-  completion_tokens += static_cast<std::int64_t>(choice.choice.tokens().size());
+  const auto tokens = static_cast<std::int64_t>(choice.choice.tokens().size());
+  completion_tokens += tokens;
+  if (!choice.has_prediction) return;
+  const TokenDelta& counters = choice.choice.counters();
+  has_prediction = true;
+  // A stop string may have cut some of them off.
+  accepted_prediction_tokens += std::min<std::int64_t>(counters.accepted_predictions, tokens);
+  rejected_prediction_tokens += counters.rejected_predictions;
 }
 
 Usage usage_of(const std::vector<RunningChoice>& choices) {
@@ -53,6 +61,12 @@ void write_usage(JsonWriter& json, const Usage& usage, const ServerConfig& confi
     json.begin_object().field("cached_tokens", usage.cached_tokens).end_object();
   else
     json.null();
+  if (usage.has_prediction) {
+    json.key("completion_tokens_details").begin_object();
+    json.field("accepted_prediction_tokens", usage.accepted_prediction_tokens);
+    json.field("rejected_prediction_tokens", usage.rejected_prediction_tokens);
+    json.field("reasoning_tokens", 0).end_object();
+  }
   json.field("reasoning_tokens", 0);
   json.end_object();
 }

@@ -130,6 +130,10 @@ bool FakeEngine::step(Running& running) {
       end(FinishReason::kLength);
   }
   delta.verify_steps = static_cast<int>(running.done + 1) / 2;
+  if (with_drafts && delta.finish && !request.prediction.empty()) {
+    delta.accepted_predictions = 1000;
+    delta.rejected_predictions = 2;
+  }
   if (with_drafts) {
     delta.proposed_drafts = 3 * delta.verify_steps;
     delta.accepted_drafts = delta.verify_steps;

@@ -1,4 +1,4 @@
-#include "app/ngram_flags.h"
+#include "app/text_draft_flags.h"
 
 #include <algorithm>
 #include <string>
@@ -8,11 +8,10 @@
 namespace foretoken {
 namespace {
 
-constexpr std::string_view kPrefix = "--speculative-ngram-";
+constexpr std::string_view kNgram = "--speculative-ngram-", kSuffix = "--speculative-suffix-";
 
-std::int64_t within(const FlagValues& values, const std::string& name, std::int64_t least,
+std::int64_t within(const FlagValues& values, const std::string& flag, std::int64_t least,
                     std::int64_t most) {
-  const std::string flag = std::string(kPrefix) + name;
   const std::int64_t value = *values.integer(flag);
   if (value < least || value > most)
     throw UsageError({.what = flag,
@@ -23,9 +22,23 @@ std::int64_t within(const FlagValues& values, const std::string& name, std::int6
 
 void expect_ascending(const std::string& least, int from, const std::string& most, int to) {
   if (from > to)
-    throw UsageError({.what = std::string(kPrefix) + least,
-                      .expected = fmt::format("at most {}{} ({})", kPrefix, most, to),
+    throw UsageError({.what = std::string(kNgram) + least,
+                      .expected = fmt::format("at most {}{} ({})", kNgram, most, to),
                       .found = std::to_string(from)});
+}
+
+double between(const FlagValues& values, const std::string& flag, double least, double most) {
+  const double value = *values.number(flag);
+  if (!(value >= least && value <= most))
+    throw UsageError({.what = flag,
+                      .expected = fmt::format("{} to {}", least, most),
+                      .found = values.text(flag)});
+  return value;
+}
+
+DraftIsolation isolation_named(const std::string& name) {
+  if (name == "request") return DraftIsolation::kRequest;
+  return name == "shared" ? DraftIsolation::kShared : DraftIsolation::kKey;
 }
 
 }  // namespace
@@ -34,7 +47,7 @@ NgramOptions read_ngram_flags(const FlagValues& values) {
   NgramOptions options;
   constexpr int kMost = kMostNgramDepth;
   const auto integer = [&](const char* name, int least, int most) {
-    return static_cast<int>(within(values, name, least, most));
+    return static_cast<int>(within(values, std::string(kNgram) + name, least, most));
   };
   options.max_depth = integer("max-trie-depth", 2, kMost);
   NgramShape& shape = options.shape;
@@ -55,18 +68,31 @@ NgramOptions read_ngram_flags(const FlagValues& values) {
                     ? NgramShape::Order::kMostFrequent
                     : NgramShape::Order::kNewest;
   // One run with the nodes that lead to it, at least.
-  options.capacity = within(values, "capacity", options.max_depth + 4, kMostNgramNodes);
-  const std::string isolation = values.text("--speculative-ngram-isolation");
-  options.isolation = isolation == "request"  ? DraftIsolation::kRequest
-                      : isolation == "shared" ? DraftIsolation::kShared
-                                              : DraftIsolation::kKey;
+  options.capacity =
+      within(values, "--speculative-ngram-capacity", options.max_depth + 4, kMostNgramNodes);
+  options.isolation = isolation_named(values.text("--speculative-ngram-isolation"));
   return options;
 }
 
-bool has_ngram_flags(const FlagValues& values) {
+SuffixOptions read_suffix_flags(const FlagValues& values) {
+  SuffixOptions options;
+  const auto named = [](const char* name) { return std::string(kSuffix) + name; };
+  options.max_depth =
+      static_cast<int>(within(values, named("max-tree-depth"), 2, kMostSuffixDepth));
+  options.max_answers =
+      static_cast<int>(within(values, named("max-cached-requests"), 0, 1'000'000'000));
+  options.shape.factor = static_cast<float>(between(values, named("max-spec-factor"), 0, 1000));
+  options.shape.least_probability =
+      static_cast<float>(between(values, named("min-token-prob"), 0, 1));
+  options.capacity = within(values, named("capacity"), 1, kMostSuffixTokens);
+  options.isolation = isolation_named(values.text(named("isolation")));
+  return options;
+}
+
+bool has_flags_like(const FlagValues& values, std::string_view beginning) {
   for (const auto& group : values.table())
     for (const auto& flag : group.flags)
-      if (flag.name().starts_with(kPrefix) && values.given(flag.name())) return true;
+      if (flag.name().starts_with(beginning) && values.given(flag.name())) return true;
   return false;
 }
 

@@ -11,6 +11,7 @@
 #include "engine/testing/answers.h"
 #include "engine/testing/hash_model.h"
 #include "spec/ngram_drafter.h"
+#include "spec/suffix_drafter.h"
 
 namespace foretoken {
 namespace {
@@ -44,13 +45,10 @@ class CountingModel final : public TargetModel {
   HashModel kv_;
 };
 
-class NgramEngine : public testing::Test {
+class TextEngine : public testing::Test {
  protected:
-  void start(DraftIsolation isolation = DraftIsolation::kKey) {
-    NgramOptions options;
-    options.capacity = 50'000;
-    options.isolation = isolation;
-    drafter_ = std::make_unique<NgramDrafter>(options, kNodes, 4);
+  void start(std::unique_ptr<Drafter> drafter) {
+    drafter_ = std::move(drafter);
     EngineConfig config;
     config.max_running_requests = 4;
     config.total_tokens = kPages * kPageTokens;
@@ -90,8 +88,18 @@ class NgramEngine : public testing::Test {
   ThreadPool threads_{1, false};
   std::unique_ptr<Ops> ops_ = make_backend({.device = "reference"}, threads_);
   CountingModel model_{*ops_};
-  std::unique_ptr<NgramDrafter> drafter_;
+  std::unique_ptr<Drafter> drafter_;
   std::unique_ptr<Engine> engine_;
+};
+
+class NgramEngine : public TextEngine {
+ protected:
+  void start(DraftIsolation isolation = DraftIsolation::kKey) {
+    NgramOptions options;
+    options.capacity = 50'000;
+    options.isolation = isolation;
+    TextEngine::start(std::make_unique<NgramDrafter>(options, kNodes, 4));
+  }
 };
 
 TEST_F(NgramEngine, an_answer_that_quotes_its_prompt_takes_one_step_for_a_tree) {
@@ -145,6 +153,87 @@ TEST_F(NgramEngine, requests_side_by_side_keep_their_own_ends) {
         request(std::move(prompt), 1 + 5 * kNodes, static_cast<std::uint64_t>(first % 3)));
   }
   for (const TokenDelta& answer : run(std::move(requests))) EXPECT_EQ(answer.verify_steps, 5);
+}
+
+class SuffixEngine : public TextEngine {
+ protected:
+  void start(bool only_predictions = false) {
+    SuffixOptions options;
+    options.capacity = 20'000;
+    options.only_predictions = only_predictions;
+    TextEngine::start(std::make_unique<SuffixDrafter>(options, kNodes, 4));
+  }
+  static Request predicted(std::vector<Token> prompt, int output, std::vector<Token> prediction) {
+    Request made = request(std::move(prompt), output);
+    made.prediction = std::move(prediction);
+    return made;
+  }
+};
+
+TEST_F(SuffixEngine, an_answer_that_quotes_its_prompt_doubles_its_drafts) {
+  start();
+  auto prompt = counting(0, 100);
+  prompt.push_back(10);
+  // 11; then 12; 13 14 15; from there on seven drafts and what follows them.
+  const auto answer = run({request(prompt, 1 + 2 + 4 + 5 * kNodes)})[0];
+  EXPECT_EQ(answer.verify_steps, 2 + 5);
+  EXPECT_EQ(answer.accepted_drafts, 1 + 3 + 5 * (kNodes - 1));
+  EXPECT_EQ(answer.accepted_predictions, 0);
+}
+
+TEST_F(SuffixEngine, a_text_without_repeats_is_decoded_plainly) {
+  start();
+  const auto answer = run({request(counting(0, 20), 50)})[0];
+  EXPECT_EQ(answer.verify_steps, 49);
+  EXPECT_EQ(answer.proposed_drafts, 0);
+}
+
+TEST_F(SuffixEngine, an_answer_drafts_for_the_next_one_of_its_scope) {
+  start();
+  run({request({7}, 41, 5)});
+  EXPECT_EQ(run({request({7}, 41, 6)})[0].proposed_drafts, 0);
+  EXPECT_LT(run({request({7}, 41, 5)})[0].verify_steps, 9);
+  ASSERT_TRUE(engine_->flush_cache().get());
+  EXPECT_EQ(run({request({7}, 41, 5)})[0].proposed_drafts, 0);
+}
+
+TEST_F(SuffixEngine, a_prediction_that_is_the_answer_takes_a_step_for_a_tree) {
+  for (const bool only_predictions : {false, true}) {
+    start(only_predictions);
+    const auto prompt = counting(0, 30);
+    const auto answer = run({predicted(prompt, 1 + 10 * kNodes, counting(30, 100))})[0];
+    EXPECT_EQ(answer.verify_steps, 10);
+    EXPECT_EQ(answer.accepted_predictions, 10 * (kNodes - 1));
+    EXPECT_EQ(answer.rejected_predictions, 0);
+  }
+}
+
+TEST_F(SuffixEngine, a_prediction_that_is_wrong_changes_nothing_but_the_number_of_drafts) {
+  start(true);
+  const auto answer = run({predicted(counting(0, 30), 41, {30, 31, 99, 98, 97})})[0];
+  EXPECT_EQ(answer.accepted_predictions, 1);  // 30 comes with the prompt
+  EXPECT_EQ(answer.rejected_predictions, 3);
+  EXPECT_EQ(answer.verify_steps, 39);
+}
+
+TEST_F(SuffixEngine, tokens_that_do_not_exist_are_refused_in_predictions_too) {
+  start();
+  Request made = predicted({1, 2}, 5, {3, static_cast<Token>(kVocab)});
+  made.stream = std::make_shared<TokenStream>();
+  const auto refusal = engine_->submit(std::move(made));
+  ASSERT_TRUE(refusal);
+  EXPECT_NE(refusal->message.find("prediction"), std::string::npos);
+}
+
+TEST_F(SuffixEngine, predictions_side_by_side_keep_their_own_ends) {
+  start(true);
+  std::vector<Request> requests;
+  for (Token first = 0; first < 8; ++first)
+    requests.push_back(predicted(counting(first * 20, 10), 1 + 4 * kNodes,
+                                 counting(first * 20 + 10, first % 2 == 0 ? 100 : 0)));
+  const auto answers = run(std::move(requests));
+  for (std::size_t i = 0; i < answers.size(); ++i)
+    EXPECT_EQ(answers[i].verify_steps, i % 2 == 0 ? 4 : 4 * kNodes);
 }
 
 }  // namespace
