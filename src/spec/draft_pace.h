@@ -7,6 +7,10 @@
 
 namespace foretoken {
 
+// What the draft model computes: hidden states of what was committed, candidates below roots, or
+// both of a level.
+enum class DraftWork { kReading, kRoots, kLevel };
+
 class DraftPace {
  public:
   virtual ~DraftPace() = default;
@@ -18,8 +22,8 @@ class DraftPace {
   // Whether, until the next facts, nothing is drafted for the slot.
   virtual bool rests(SeqSlot) const { return false; }
 
-  // The draft model computes something for so many rows: hidden states, candidates, or both.
-  virtual void begin_forward() {}
+  // The draft model computes something for so many rows.
+  virtual void begin_forward(DraftWork work) { (void)work; }
   virtual void end_forward(int rows) { (void)rows; }
 
   // Drafts of lower scores are left out.

@@ -61,7 +61,7 @@ void DraftReader::open(SeqSlot slot) { slots_[at(slot)] = {}; }
 
 void DraftReader::read(const CommittedRows& rows, DraftPace& pace) {
   layout(rows, pace);
-  pace.begin_forward();
+  pace.begin_forward(DraftWork::kReading);
   const Tensor features = features_of_batch(rows.features);
   if (batch_.rows > 0) {
     found_ = model_.forward(batch_, features);

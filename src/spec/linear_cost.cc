@@ -6,7 +6,7 @@
 namespace foretoken {
 namespace {
 
-constexpr double kNews = 0.1;     // share of a new sample in a mean
+constexpr int kMemory = 32;       // samples in a mean
 constexpr double kOutlier = 1.3;  // a sample counts as at most so many times the mean
 // What is taken as fixed while all samples are of one size, in rows. Large batches begin careful.
 constexpr double kUsualFixed = 16;
@@ -25,11 +25,17 @@ void LinearCost::add(int rows, double seconds) {
   const std::size_t at = cell_of(rows);
   if (cells_.size() <= at) cells_.resize(at + 1);
   Cell& cell = cells_[at];
-  cell.rows = rows;
-  cell.seconds += cell.seconds == 0
-                      ? seconds
-                      : kNews * (std::min(seconds, kOutlier * cell.seconds) - cell.seconds);
+  cell.samples = std::min(cell.samples + 1, kMemory);
+  cell.rows += (rows - cell.rows) / cell.samples;
+  const double counted = cell.samples == 1 ? seconds : std::min(seconds, kOutlier * cell.seconds);
+  cell.seconds += (counted - cell.seconds) / cell.samples;
   fit();
+}
+
+double LinearCost::of(int rows) const {
+  const std::size_t at = cell_of(rows);
+  if (at >= cells_.size() || cells_[at].samples == 0) return line(rows);
+  return cells_[at].seconds * line(rows) / line(cells_[at].rows);
 }
 
 // Least squares in relative errors. Of one cell alone nothing can be said but by prejudice.
@@ -37,7 +43,7 @@ void LinearCost::fit() {
   double w = 0, x = 0, y = 0, xx = 0, xy = 0;
   for (const Cell& cell : cells_) {
     if (cell.seconds == 0) continue;
-    const double weight = 1 / (cell.seconds * cell.seconds);
+    const double weight = cell.samples / (cell.seconds * cell.seconds);
     w += weight;
     x += weight * cell.rows;
     y += weight * cell.seconds;

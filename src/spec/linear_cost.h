@@ -13,12 +13,16 @@ class LinearCost {
 
   double per_row() const { return per_row_; }  // 0 while unknown
   double fixed() const { return fixed_; }      // of no rows; 0 while unknown
+  // Of so many rows: what such work took, or what the line says. 0 while nothing is known.
+  double of(int rows) const;
 
  private:
   struct Cell {  // of about so many rows
     double rows = 0, seconds = 0;
+    int samples = 0;  // up to the memory of the mean
   };
   void fit();
+  double line(double rows) const { return fixed_ + per_row_ * rows; }
 
   std::vector<Cell> cells_;
   double per_row_ = 0, fixed_ = 0;

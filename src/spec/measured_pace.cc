@@ -9,7 +9,8 @@
 namespace foretoken {
 namespace {
 
-constexpr double kNews = 0.02;  // share of a tree in the means over trees
+constexpr int kMemory = 50;       // steps in means
+constexpr double kOutlier = 1.5;  // a step counts as at most so many usual ones
 
 }  // namespace
 
@@ -23,68 +24,78 @@ MeasuredPace::MeasuredPace(Clock clock) : clock_(std::move(clock)) {}
 void MeasuredPace::open(SeqSlot slot) {
   if (drafted_.size() <= at(slot)) drafted_.resize(at(slot) + 1);
   drafted_[at(slot)] = {};
-  rest_.open(slot);
 }
 
 // Steps with prompts in them say nothing about the rows of trees; before one, the engine may have
 // been idle.
 void MeasuredPace::observe(const CommittedRows& rows) {
-  const auto continues = [](const StepEntry& entry) {
-    return entry.has_tree && entry.chain.empty() && entry.generated > 0;
-  };
-  const auto sequences = static_cast<int>(std::ranges::count_if(rows.plan.entries, continues));
-  if (grown_ > 0 && sequences == static_cast<int>(rows.plan.entries.size()))
-    step_.add(rows.batch.rows, clock_() - grown_);
-  for (std::size_t i = 0; i < rows.walk.seqs.size(); ++i)
-    if (continues(rows.plan.entries[i])) count(rows, i, sequences);
-  rest_.add_step();
+  const double now = clock_();
+  const Decoded decoded = count(rows);
+  const bool has_prompts = decoded.sequences < static_cast<int>(rows.plan.entries.size());
+  if (grown_ > 0 && !has_prompts) step_.add(rows.batch.rows, now - grown_);
+  if (decoded.was_drafted && (has_prompts || observed_ > 0) && step_.fixed() > 0)
+    rest_.add_gain(gain(decoded, has_prompts, now - observed_));
   const int next = std::max(1, static_cast<int>(rows.plan.entries.size()));
-  worth_.set_costs(step_.per_row(), (plain_seconds(next) + usual_cost_) / (1 + usual_accepted_));
-  forwards_ = 0;
-  grown_ = 0;
+  if (rest_.add_step(next)) usual_steps_ = 0;
+  rests_ = rest_.rests();
+  const double token = usual_steps_ > 0 ? usual_seconds_ / usual_tokens_ : step_.of(next) / next;
+  worth_.set_costs(step_.per_row(), token);
+  observed_ = has_prompts ? 0 : now;
+  growing_ = grown_ = 0;
 }
 
-// Of a plain step for each of its sequences.
-double MeasuredPace::plain_seconds(int sequences) const {
-  return step_.fixed() / sequences + step_.per_row();
+MeasuredPace::Decoded MeasuredPace::count(const CommittedRows& rows) {
+  Decoded decoded;
+  for (std::size_t i = 0; i < rows.walk.seqs.size(); ++i) {
+    const StepEntry& entry = rows.plan.entries[i];
+    if (!entry.has_tree || !entry.chain.empty() || entry.generated == 0) continue;
+    const WalkSeq& seq = rows.walk.seqs[i];
+    const int tokens = static_cast<int>(seq.path.size());
+    ++decoded.sequences;
+    decoded.rows += rows.batch.seqs[i].rows;
+    decoded.tokens += tokens;
+    const Drafted drafted = std::exchange(drafted_[at(seq.slot)], {});
+    if (!drafted.is_planted) continue;
+    decoded.was_drafted = true;
+    worth_.add_outcome(drafted.promised, tokens - 1);
+  }
+  return decoded;
 }
 
-void MeasuredPace::count(const CommittedRows& rows, std::size_t i, int sequences) {
-  const WalkSeq& seq = rows.walk.seqs[i];
-  const Drafted drafted = std::exchange(drafted_[at(seq.slot)], {});
-  if (!drafted.is_planted) return;
-  const int committed = static_cast<int>(seq.path.size()), accepted = committed - 1;
-  worth_.add_outcome(drafted.promised, accepted);
-  const double plain = plain_seconds(sequences);
-  if (plain == 0) return;
-  const double seconds = cost(drafted, rows.batch.seqs[i].rows, committed, sequences);
-  usual_cost_ += kNews * (seconds - usual_cost_);
-  usual_accepted_ += kNews * (accepted - usual_accepted_);
-  // A step that computes prompts is needed anyway: a token saves its row there, not the step.
-  const bool has_prompts = sequences < static_cast<int>(rows.plan.entries.size());
-  const double saved = has_prompts ? step_.per_row() : plain;
-  rest_.add_gain(seq.slot, (accepted * saved - seconds) / plain);
+// In plain steps. A step that computes prompts is needed anyway: a token saves its row there, not
+// the step.
+double MeasuredPace::gain(const Decoded& decoded, bool has_prompts, double seconds) {
+  const double plain = step_.of(decoded.sequences);
+  if (has_prompts) {
+    const int accepted = decoded.tokens - decoded.sequences;
+    const int drafts = decoded.rows - decoded.sequences;
+    return ((accepted - drafts) * step_.per_row() - growing_) / plain;
+  }
+  if (usual_steps_ > 0) seconds = std::min(seconds, kOutlier * usual_seconds_);
+  usual_steps_ = std::min(usual_steps_ + 1, kMemory);
+  usual_seconds_ += (seconds - usual_seconds_) / usual_steps_;
+  usual_tokens_ += (decoded.tokens - usual_tokens_) / usual_steps_;
+  return static_cast<double>(decoded.tokens) / decoded.sequences - seconds / plain;
 }
 
-// Seconds that drafting for one sequence added to the step, if it was done for all of them.
-double MeasuredPace::cost(const Drafted& drafted, int nodes, int read_rows, int sequences) const {
-  return step_.per_row() * (nodes - 1) + forward_.per_row() * (read_rows + drafted.level_rows) +
-         forward_.fixed() * forwards_ / sequences;
+void MeasuredPace::begin_forward(DraftWork work) {
+  work_ = work;
+  work_begin_ = clock_();
 }
-
-void MeasuredPace::begin_forward() { forward_begin_ = clock_(); }
 
 void MeasuredPace::end_forward(int rows) {
-  forward_.add(rows, clock_() - forward_begin_);
-  ++forwards_;
+  const double seconds = clock_() - work_begin_;
+  if (work_ == DraftWork::kLevel) level_.add(rows, seconds);
+  if (work_ != DraftWork::kReading) growing_ += seconds;
 }
 
 bool MeasuredPace::is_level_worth(int rows, double promised) const {
-  return worth_.is_level_worth(promised, forward_.fixed() + forward_.per_row() * rows);
+  return worth_.is_level_worth(promised, level_.of(rows));
 }
 
 void MeasuredPace::plant(SeqSlot slot, double promised, int level_rows) {
-  drafted_[at(slot)] = {true, promised, level_rows};
+  (void)level_rows;
+  drafted_[at(slot)] = {true, promised};
 }
 
 void MeasuredPace::end_growth() { grown_ = clock_(); }

@@ -1,7 +1,7 @@
 #pragma once
-// MeasuredPace: drafts what pays on this machine and this text, by the clock: the costs of rows and
-// of the draft model, and what became of drafts. Under load, or where drafts are poor, sequences
-// rest, which is plain decoding. Engine thread only.
+// MeasuredPace: drafts what pays on this machine and this text, by the clock: what steps take with
+// drafts and without, what rows and levels add to them, and what became of drafts. Under load, or
+// where drafts are poor, all sequences rest, which is plain decoding. Engine thread only.
 
 #include <functional>
 #include <vector>
@@ -21,8 +21,8 @@ class MeasuredPace final : public DraftPace {
 
   void open(SeqSlot slot) override;
   void observe(const CommittedRows& rows) override;
-  bool rests(SeqSlot slot) const override { return rest_.rests(slot); }
-  void begin_forward() override;
+  bool rests(SeqSlot) const override { return rests_; }
+  void begin_forward(DraftWork work) override;
   void end_forward(int rows) override;
   float least_score() const override { return worth_.least_score(); }
   bool is_level_worth(int rows, double promised) const override;
@@ -35,25 +35,31 @@ class MeasuredPace final : public DraftPace {
   struct Drafted {  // a tree that is being verified
     bool is_planted = false;
     double promised = 0;
-    int level_rows = 0;
+  };
+  // What a step computed for sequences that decode.
+  struct Decoded {
+    int sequences = 0, rows = 0, tokens = 0;
+    bool was_drafted = false;
   };
 
-  void count(const CommittedRows& rows, std::size_t i, int sequences);
-  double cost(const Drafted& drafted, int nodes, int read_rows, int sequences) const;
-  double plain_seconds(int sequences) const;
+  Decoded count(const CommittedRows& rows);
+  double gain(const Decoded& decoded, bool has_prompts, double seconds);
 
   const Clock clock_;
   NodeWorth worth_;
   RestChoice rest_;
   LinearCost step_;               // of the target, by rows of trees
-  LinearCost forward_;            // of the draft model, by its rows
+  LinearCost level_;              // of the draft model, by rows of a level
   std::vector<Drafted> drafted_;  // by slot
-  int forwards_ = 0;              // of the draft model, for the trees that are being verified
-  // What became of trees, as means per tree.
-  double usual_cost_ = 0;      // seconds
-  double usual_accepted_ = 0;  // tokens
-  double grown_ = 0;           // when trees were complete; 0: none were
-  double forward_begin_ = 0;
+  bool rests_ = false;
+  // Of drafted steps without prompts, means.
+  double usual_seconds_ = 0, usual_tokens_ = 0;
+  int usual_steps_ = 0;
+  double observed_ = 0;  // when the step before was complete; 0: it had prompts, or there was none
+  double grown_ = 0;     // when trees were complete; 0: none were
+  DraftWork work_ = DraftWork::kReading;
+  double work_begin_ = 0;
+  double growing_ = 0;  // seconds that the draft model took for the trees that are being verified
 };
 
 }  // namespace foretoken

@@ -38,7 +38,7 @@ class Machine {
     nodes_ = 1;
     if (!pace_.rests(0)) {
       for (int i = 0; i < forwards_; ++i) {
-        pace_.begin_forward();
+        pace_.begin_forward(DraftWork::kRoots);
         seconds_ += per_forward_;
         pace_.end_forward(2);
       }
@@ -74,7 +74,7 @@ int full_trees(Machine& machine, int accepted, int steps) {
 
 TEST(MeasuredPace, drafts_that_cost_little_and_come_true_go_on) {
   Machine machine(0.001, 0.01);
-  EXPECT_EQ(full_trees(machine, 7, 500), 500);
+  EXPECT_GE(full_trees(machine, 7, 500), 490) << "but for the steps that tell what plain ones take";
 }
 
 TEST(MeasuredPace, drafts_that_never_come_true_end) {
@@ -105,15 +105,15 @@ TEST(MeasuredPace, a_step_that_prompts_need_anyway_is_not_saved) {
     beside_prompts.step(2, true);
     full += beside_prompts.nodes() == 8;
   }
-  EXPECT_EQ(full_trees(alone, 2, 1000), 1000);
+  EXPECT_GE(full_trees(alone, 2, 1000), 980);
   EXPECT_LT(full, 100);
 }
 
 TEST(MeasuredPace, a_better_text_is_noticed) {
   Machine machine(0.1, 0.3);
   full_trees(machine, 0, 300);
-  full_trees(machine, 7, 300);
-  EXPECT_EQ(full_trees(machine, 7, 100), 100);
+  full_trees(machine, 7, 500);
+  EXPECT_GE(full_trees(machine, 7, 100), 98);
 }
 
 }  // namespace

@@ -224,7 +224,7 @@ void ModelDrafter::propose(std::span<const SeqSlot> slots, std::span<const TreeL
 }
 
 void ModelDrafter::grow_levels() {
-  pace_->begin_forward();
+  pace_->begin_forward(DraftWork::kRoots);
   DraftRows above = reader_.found();
   const Tensor roots =
       ops_.temp(DType::kF32, {static_cast<std::int64_t>(rows_.size()), above.hidden.dim(1)});
@@ -232,7 +232,7 @@ void ModelDrafter::grow_levels() {
   add_candidates(roots);
   pace_->end_forward(static_cast<int>(num_growing_));
   while (layout_level()) {
-    pace_->begin_forward();
+    pace_->begin_forward(DraftWork::kLevel);
     above = model_->forward(reader_.batch(), level_features(above));
     add_candidates(above.hidden);
     pace_->end_forward(reader_.batch().rows);

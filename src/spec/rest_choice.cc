@@ -1,45 +1,78 @@
 #include "spec/rest_choice.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+
+#include "base/index.h"
 
 namespace foretoken {
 namespace {
 
-constexpr int kTrial = 8;    // steps
-constexpr int kMemory = 24;  // steps of a sequence that count
-constexpr double kUsualMemory = 32;
-// What says that drafting does not pay for others either: more than chance, in tokens per step.
-constexpr double kPoor = -0.1;
-constexpr double kMostLoss = -1;  // of one step: the first trees are grown in ignorance of costs
+constexpr int kMost = 512;  // values that a mean remembers
+constexpr int kFew = 8;     // values that may contradict it
+// Standard deviations of a mean of few that are no chance.
+constexpr double kNoChance = 3;
+
+constexpr int kTrial = 8;                                 // drafted steps
+constexpr double kEnough = 4;                             // lost in a trial that is cut short
+constexpr double kMostLost = 3;                           // of that by one step
+constexpr double kMostLoss = -1;                          // of one step, as the mean takes it
+constexpr double kTrialShare = 0.01;                      // of all steps, that trials may lose
 constexpr int kShortestPause = 64, kLongestPause = 1024;  // steps
+constexpr int kFirstSounding = 2, kSoundings = 128;       // steps
 
 }  // namespace
 
-RestChoice::RestChoice() : pause_(kShortestPause) {}
-
-bool RestChoice::is_trial() const { return steps_ < kTrial; }
-
-void RestChoice::open(SeqSlot slot) {
-  if (slots_.size() <= at(slot)) slots_.resize(at(slot) + 1);
-  slots_[at(slot)] = {.rests = usual_gain_ < kPoor && !is_trial()};
+void CurrentMean::add(double value) {
+  count_ = std::min(count_ + 1, kMost);
+  const double off = value - mean_;
+  mean_ += off / count_;
+  variance_ += (off * (value - mean_) - variance_) / count_;
+  recent_ += (value - recent_) / std::min(count_, kFew);
+  const double chance = std::sqrt(variance_ / (2 * kFew - 1));
+  if (count_ < 2 * kFew || std::abs(recent_ - mean_) <= kNoChance * chance) return;
+  count_ = kFew;
+  mean_ = recent_;
 }
 
-void RestChoice::add_step() {
-  if (++steps_ < pause_) return;
-  steps_ = 0;
-  pause_ = usual_gain_ < kPoor ? std::min(2 * pause_, kLongestPause) : kShortestPause;
-  for (Slot& slot : slots_)
-    if (slot.rests) slot = {};
+double CurrentMean::error() const { return count_ > 0 ? std::sqrt(variance_ / count_) : 0; }
+
+bool RestChoice::add_step(int sequences) {
+  const std::size_t before = now_;
+  now_ = static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(std::max(sequences, 1))));
+  if (loads_.size() <= now_) loads_.resize(now_ + 1);
+  Load& load = loads_[now_];
+  ++load.steps;
+  if (!load.rests || load.steps < load.pause) return now_ != before;
+  load.rests = false;
+  load.steps = load.drafted = 0;
+  load.lost = 0;
+  return now_ != before;
 }
 
-void RestChoice::add_gain(SeqSlot slot, double tokens) {
-  Slot& s = slots_[at(slot)];
-  tokens = std::max(tokens, kMostLoss);
-  s.steps = std::min(s.steps + 1, kMemory);
-  s.gain += (tokens - s.gain) / s.steps;
-  usual_gain_ += (tokens - usual_gain_) / kUsualMemory;
-  // The fewer steps, the more of their mean is chance.
-  s.rests = s.steps >= kTrial && s.gain * s.steps < -1;
+bool RestChoice::rests() const {
+  if (loads_.size() <= now_) return false;
+  const Load& load = loads_[now_];
+  return load.rests || load.steps % kSoundings == kFirstSounding;
+}
+
+void RestChoice::add_gain(double steps) {
+  if (loads_.size() <= now_) return;
+  Load& load = loads_[now_];
+  load.gain.add(std::max(kMostLoss, steps));
+  load.lost += std::min(kMostLost, -steps);
+  ++load.drafted;
+  const bool is_loss = load.drafted >= kTrial && load.gain.mean() + load.gain.error() < 0;
+  const bool is_cut = load.drafted >= 2 && load.drafted < kTrial && load.lost > kEnough;
+  if (!is_loss && !is_cut) return;
+  // What the next trial will lose, if it goes like this one.
+  const double trial = load.lost * std::min(load.drafted, kTrial) / load.drafted;
+  const double pause = std::clamp<double>(trial / kTrialShare, kShortestPause, kLongestPause);
+  load.pause = static_cast<int>(pause);
+  load.rests = true;
+  load.steps = 0;
 }
 
 }  // namespace foretoken

@@ -1,41 +1,50 @@
 #pragma once
-// RestChoice: for which sequences nothing is drafted, because it gains less than it costs. Those
-// that rest are tried again from time to time, all at once, because a draft model costs about as
-// much for one sequence as for many; the more seldom the longer drafting has not paid for any. Not
-// a clock: it is told gains. Engine thread only.
+// RestChoice: whether anything is drafted at all, for each load, that is about so many sequences at
+// once. Drafting has to gain more than it costs: it is told what every drafted step gained, in
+// plain steps, and rests where the mean of that is a loss for sure. What rests is tried again from
+// time to time, the more seldom the more often that was in vain. While it does not rest, a step now
+// and then is plain all the same, so that it stays known what a plain step takes. Not a clock.
+// Engine thread only.
 
-#include <cstddef>
 #include <vector>
-
-#include "base/index.h"
-#include "base/types.h"
 
 namespace foretoken {
 
-class RestChoice {
+// The mean of what comes now: of all there was, until what is new contradicts it.
+class CurrentMean {
  public:
-  RestChoice();
-
-  void open(SeqSlot slot);
-  bool rests(SeqSlot slot) const { return slots_[at(slot)].rests; }
-
-  // A step of the engine passed.
-  void add_step();
-  // In tokens: those that a step of this slot gained, less what drafting for it cost.
-  void add_gain(SeqSlot slot, double tokens);
+  void add(double value);
+  int count() const { return count_; }
+  double mean() const { return mean_; }
+  double error() const;  // of the mean, one standard deviation
 
  private:
-  struct Slot {
-    bool rests = false;
-    int steps = 0;    // drafted since it woke, up to the memory of `gain`
-    double gain = 0;  // mean of those
-  };
-  bool is_trial() const;
+  int count_ = 0;
+  double mean_ = 0, variance_ = 0;
+  double recent_ = 0;  // the same of the last few
+};
 
-  std::vector<Slot> slots_;
-  double usual_gain_ = 0;  // of all that are drafted for
-  int steps_ = 0;          // since the last trial began
-  int pause_;              // steps from one trial to the next
+class RestChoice {
+ public:
+  // A step of the engine passed; the next one has so many sequences. True where that is another
+  // load.
+  bool add_step(int sequences);
+  bool rests() const;
+  // What a step of the load that add_step was told last has gained: the plain steps that its tokens
+  // would have taken, less those that it took itself.
+  void add_gain(double steps);
+
+ private:
+  struct Load {
+    bool rests = false;
+    int steps = 0;    // since that changed
+    int drafted = 0;  // of them
+    double lost = 0;  // by them
+    int pause = 0;    // steps until the next trial
+    CurrentMean gain;
+  };
+  std::vector<Load> loads_;
+  std::size_t now_ = 0;
 };
 
 }  // namespace foretoken
