@@ -197,6 +197,21 @@ TEST_F(ConnectionTest, new_requests_on_old_connections_are_refused_while_drainin
   EXPECT_EQ(client.read_reply().status, 200);
 }
 
+TEST_F(ConnectionTest, no_body_is_asked_for_while_draining) {
+  engine.pace = std::chrono::milliseconds(100);  // the answer outlasts what the test does beside it
+  start();
+  HttpClient idle(port);
+  EXPECT_EQ(idle.request("GET", "/health").status, 200);
+  HttpClient client(port);
+  client.send(request("/generate", R"({"text":"a"})"));
+  ASSERT_TRUE(eventually([&] { return engine.running() == 1; }));
+  http->stop();
+  ASSERT_TRUE(eventually([&] { return HttpClient(port).request("GET", "/health").status == 0; }));
+  idle.send("POST /generate HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1000000\r\n\r\n");
+  EXPECT_EQ(idle.read_reply().status, 503);
+  EXPECT_EQ(client.read_reply().status, 200);
+}
+
 TEST_F(ConnectionTest, draining_gives_up_after_its_time) {
   endless();
   config.drain_seconds = 0.1;

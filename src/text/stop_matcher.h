@@ -22,7 +22,7 @@ enum class StopTrim {
 
 struct StopScan {
   std::string text;  // certain text; ends before (kTrim) or after (kKeep) the stop, if there is one
-  std::optional<int> stop;  // index of the stop string that was completed
+  std::optional<int> stop;  // index of the stop string that was completed; of equal ones the first
 };
 
 // The stop strings of a request and their automaton. Immutable. Takes some 25 bytes per byte of the
