@@ -86,7 +86,7 @@ def must(command, **options):
 
 
 def environment():
-    return {**os.environ, "CCACHE_BASEDIR": str(TREE), "CCACHE_NOHASHDIR": "1",
+    return {**os.environ, "CCACHE_BASEDIR": str(TREE), "CCACHE_NOHASHDIR": "1", "CCACHE_DEPEND": "1",
             "PATH": os.environ["PATH"] + ":" + os.path.expanduser("~/.cargo/bin")}
 
 
