@@ -68,7 +68,7 @@ class Race {
       clients.push_back(std::async(std::launch::async, [&] {
         for (std::size_t n; (n = next++) < prompts.size();)
           answers[n] =
-              contender.answer(contender.encode({prompts[n].turns.front()}), options_.length);
+              contender.answer(contender.encode({prompts[n].turns.front()}), options_.answers);
       }));
     for (auto& client : clients) client.get();
     return answers;
@@ -87,7 +87,7 @@ class Race {
         Contender& contender = *lanes_[i].contender;
         const bool predicts = options_.predicts && i != lanes_[i].plain;
         answers.push_back(
-            contender.answer(contender.encode(said), options_.length,
+            contender.answer(contender.encode(said), options_.answers,
                              predicts ? answers[lanes_[i].plain].tokens : std::vector<Token>{}));
         lanes_[i].result->seconds.back() += answers.back().seconds;
         count(lanes_[i], answers.back(), answers[lanes_[i].plain], is_first);
@@ -154,10 +154,10 @@ int accept_command(const AcceptOptions& options) {
   auto prompts = read_prompts(options.prompts);
   if (options.limit > 0 && prompts.size() > static_cast<std::size_t>(options.limit))
     prompts.resize(static_cast<std::size_t>(options.limit));
-  const auto methods =
-      with_budgets(options.model.empty() ? demo_methods(options.checkpoints)
-                                         : methods_of(options.model, options.methods),
-                   options.budgets);
+  auto methods = options.model.empty() ? demo_methods(options.checkpoints)
+                                       : methods_of(options.model, options.methods);
+  methods = with_variants(methods, "--draft-budget", options.budgets);
+  methods = with_variants(methods, "--draft-coupling", options.couplings);
   std::vector<MethodResult> results(methods.size());
   Race(options, open_lanes(methods, options, results)).run(prompts);
   fmt::print("{}", format_results(results));

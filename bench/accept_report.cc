@@ -9,16 +9,17 @@
 namespace foretoken {
 namespace {
 
-std::string format_row(const MethodResult& result, const std::vector<MethodResult>& all) {
+std::string format_row(const MethodResult& result, const std::vector<MethodResult>& all,
+                       std::size_t width) {
   if (!result.skipped.empty())
-    return fmt::format("{:<24} skipped: {}\n", result.name, result.skipped);
+    return fmt::format("{:<{}} skipped: {}\n", result.name, width, result.skipped);
   const auto plain = std::ranges::find_if(
       all, [&](const MethodResult& r) { return r.is_plain && r.model == result.model; });
   const double proposed = static_cast<double>(std::max(result.proposed_drafts, 1L));
   return fmt::format(
-      "{:<24} {:>8.2f} {:>8.2f} {:>10.1f} {:>8.2f}  {}\n", result.name, accept_length(result),
-      static_cast<double>(result.accepted_drafts) / proposed, tokens_per_second(result),
-      plain == all.end() ? 0.0 : speed_up(result, *plain),
+      "{:<{}} {:>8.2f} {:>8.2f} {:>10.1f} {:>8.2f}  {}\n", result.name, width,
+      accept_length(result), static_cast<double>(result.accepted_drafts) / proposed,
+      tokens_per_second(result), plain == all.end() ? 0.0 : speed_up(result, *plain),
       result.is_plain
           ? fmt::format("{} answers, {} tokens, {}", result.answers, result.tokens, result.model)
       : result.different_answers == 0
@@ -47,9 +48,11 @@ double speed_up(const MethodResult& result, const MethodResult& plain) {
 }
 
 std::string format_results(const std::vector<MethodResult>& results) {
-  std::string text = fmt::format("{:<24} {:>8} {:>8} {:>10} {:>8}  {}\n", "method", "accept",
+  std::size_t width = 24;
+  for (const MethodResult& result : results) width = std::max(width, result.name.size());
+  std::string text = fmt::format("{:<{}} {:>8} {:>8} {:>10} {:>8}  {}\n", "method", width, "accept",
                                  "rate", "tokens/s", "x plain", "texts against plain");
-  for (const MethodResult& result : results) text += format_row(result, results);
+  for (const MethodResult& result : results) text += format_row(result, results, width);
   return text;
 }
 

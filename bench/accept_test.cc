@@ -55,11 +55,13 @@ TEST(DraftMethods, a_method_is_a_name_and_flags) {
   EXPECT_THROW(methods_of("folder", {"--a"}), Error);
 }
 
-TEST(DraftMethods, each_that_drafts_runs_with_each_budget) {
-  const auto methods = with_budgets(methods_of("folder", {"mine=--a"}), {"full", "auto"});
+TEST(DraftMethods, each_that_drafts_runs_with_each_value) {
+  const auto plain_and_mine = methods_of("folder", {"mine=--a"});
+  const auto methods = with_variants(plain_and_mine, "--draft-budget", {"full", "auto"});
   ASSERT_EQ(methods.size(), 3U);
   EXPECT_EQ(methods[1].name, "mine, full");
   EXPECT_THAT(methods[2].flags, ElementsAre("--a", "--draft-budget", "auto"));
+  EXPECT_EQ(with_variants(plain_and_mine, "--draft-coupling", {}).size(), 2U);
 }
 
 TEST(DraftMethods, what_is_missing_is_named) {

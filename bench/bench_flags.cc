@@ -31,6 +31,14 @@ std::vector<int> sizes(const FlagValues& values, std::string_view name, std::vec
   return out;
 }
 
+float temperature_of(const FlagValues& values) {
+  const double value = values.number("--temperature").value_or(0);
+  if (!(value >= 0) || value > 100)
+    throw UsageError(
+        {.what = "--temperature", .expected = "0 to 100", .found = values.text("--temperature")});
+  return static_cast<float>(value);
+}
+
 Flag threads_flag() {
   return {.names = {"--threads"},
           .kind = kInteger,
@@ -94,6 +102,12 @@ FlagTable accept_flags() {
             .text = "full: trees of all nodes, auto: of as many as pay; methods run with each",
             .default_note = "full auto",
             .choices = {"full", "auto"}},
+           {.names = {"--draft-coupling"},
+            .kind = kTextList,
+            .text = "above temperature 0, whether drafts are drawn with the sampler's noise; "
+                    "methods run with each",
+            .default_note = "never always",
+            .choices = {"auto", "always", "never"}},
            threads_flag(),
        }},
       {"Prompts",
@@ -113,6 +127,10 @@ FlagTable accept_flags() {
             .kind = kInteger,
             .text = "length of an answer",
             .default_value = "128"},
+           {.names = {"--temperature"},
+            .kind = kNumber,
+            .text = "of sampling; seeds are the prompts'",
+            .default_value = "0"},
            {.names = {"--ignore-eos"},
             .kind = kSwitch,
             .text = "answers of --max-new-tokens, no shorter"},
@@ -158,8 +176,13 @@ AcceptOptions read_accept_options(std::span<const std::string> args) {
   options.budgets = values.given("--draft-budget") ? values.list("--draft-budget")
                                                    : std::vector<std::string>{"full", "auto"};
   options.prompts = values.text("--prompts");
-  options.length.max_new_tokens = at_least(1, values, "--max-new-tokens");
-  options.length.ignores_end = values.on("--ignore-eos");
+  options.answers.max_new_tokens = at_least(1, values, "--max-new-tokens");
+  options.answers.ignores_end = values.on("--ignore-eos");
+  options.answers.temperature = temperature_of(values);
+  if (options.answers.temperature > 0)
+    options.couplings = values.given("--draft-coupling")
+                            ? values.list("--draft-coupling")
+                            : std::vector<std::string>{"never", "always"};
   options.max_turns = at_least(1, values, "--turns");
   options.at_once = at_least(1, values, "--at-once");
   options.limit = at_least(0, values, "--limit");

@@ -29,8 +29,9 @@ struct AcceptOptions {
   std::string model;
   std::vector<std::string> methods;
   std::vector<std::string> budgets;
+  std::vector<std::string> couplings;  // empty: of no interest, at temperature 0
   std::string prompts;
-  AnswerLength length;
+  AnswerOptions answers;
   int max_turns = 1;
   int at_once = 1;
   int limit = 0;  // 0: all prompts

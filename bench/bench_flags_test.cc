@@ -47,6 +47,15 @@ TEST(BenchFlags, methods_are_listed_and_may_begin_their_flags_with_dashes) {
   EXPECT_TRUE(options.is_verbose);
 }
 
+TEST(BenchFlags, couplings_are_compared_above_temperature_0) {
+  EXPECT_THAT(read_accept_options({}).couplings, ElementsAre());
+  const std::vector<std::string> warm = {"--temperature", "0.7"};
+  EXPECT_EQ(read_accept_options(warm).answers.temperature, 0.7F);
+  EXPECT_THAT(read_accept_options(warm).couplings, ElementsAre("never", "always"));
+  const std::vector<std::string> chosen = {"--temperature", "1", "--draft-coupling", "auto"};
+  EXPECT_THAT(read_accept_options(chosen).couplings, ElementsAre("auto"));
+}
+
 TEST(BenchFlags, what_cannot_be_meant_is_named) {
   EXPECT_THAT(usage_error(read_step_options, {"--rounds", "0"}),
               HasSubstr("--rounds: expected at"));
@@ -58,6 +67,8 @@ TEST(BenchFlags, what_cannot_be_meant_is_named) {
   EXPECT_THAT(usage_error(read_accept_options, {"--turns", "0"}), HasSubstr("at least 1"));
   EXPECT_THAT(usage_error(read_accept_options, {"--predict", "--at-once", "2"}),
               HasSubstr("--at-once 1"));
+  EXPECT_THAT(usage_error(read_accept_options, {"--temperature", "-1"}), HasSubstr("0 to 100"));
+  EXPECT_THAT(usage_error(read_accept_options, {"--draft-coupling", "yes"}), HasSubstr("never"));
 }
 
 }  // namespace

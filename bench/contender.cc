@@ -7,6 +7,7 @@
 #include "app/draft_vocabulary.h"
 #include "app/environment.h"
 #include "base/error.h"
+#include "base/rng.h"
 #include "model/generation_config.h"
 #include "text/text_stream.h"
 
@@ -38,16 +39,18 @@ Contender::Contender(const Options& options)
 
 Contender::~Contender() = default;
 
-Answer Contender::answer(const std::vector<Token>& prompt, const AnswerLength& length,
+Answer Contender::answer(const std::vector<Token>& prompt, const AnswerOptions& options,
                          const std::vector<Token>& prediction) {
   Request request;
   request.id = "bench";
   request.prompt = prompt;
   request.prediction = prediction;
-  request.sampling.temperature = 0.0F;
+  request.sampling.temperature = options.temperature;
+  for (const Token token : prompt)
+    request.sampling.seed = mix_seed(request.sampling.seed, static_cast<std::uint64_t>(token));
   request.sampling.top_logprobs = -1;
-  if (!length.ignores_end) request.sampling.stop_tokens = stop_tokens_;
-  request.max_new_tokens = length.max_new_tokens;
+  if (!options.ignores_end) request.sampling.stop_tokens = stop_tokens_;
+  request.max_new_tokens = options.max_new_tokens;
   request.stream = std::make_shared<TokenStream>();
   const auto stream = request.stream;
   const auto start = std::chrono::steady_clock::now();

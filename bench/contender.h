@@ -21,9 +21,10 @@ struct Answer {
   int proposed_drafts = 0;
 };
 
-struct AnswerLength {
+struct AnswerOptions {
   int max_new_tokens = 128;
   bool ignores_end = false;  // goes on beyond the model's end of an answer
+  float temperature = 0.0F;  // seeds are the prompts', so that all methods draw alike
 };
 
 class Contender {
@@ -32,8 +33,8 @@ class Contender {
   Contender(const DraftMethod& method, std::span<const std::string> extra_flags);
   ~Contender();
 
-  // Greedily; throws Error when the engine gives up. prediction: what is expected as the answer.
-  Answer answer(const std::vector<Token>& prompt, const AnswerLength& length,
+  // Throws Error when the engine gives up. prediction: what is expected as the answer.
+  Answer answer(const std::vector<Token>& prompt, const AnswerOptions& options,
                 const std::vector<Token>& prediction = {});
 
   // The conversation as token ids, the answer yet to come. messages: user, assistant, user, ...

@@ -87,16 +87,18 @@ std::vector<DraftMethod> methods_of(const std::string& model,
   return methods;
 }
 
-std::vector<DraftMethod> with_budgets(const std::vector<DraftMethod>& methods,
-                                      const std::vector<std::string>& budgets) {
+std::vector<DraftMethod> with_variants(const std::vector<DraftMethod>& methods,
+                                       const std::string& flag,
+                                       const std::vector<std::string>& values) {
+  if (values.empty()) return methods;
   std::vector<DraftMethod> all;
   for (const DraftMethod& method : methods) {
     if (!method.drafts()) all.push_back(method);
-    for (const std::string& budget : budgets) {
+    for (const std::string& value : values) {
       if (!method.drafts()) break;
       DraftMethod& variant = all.emplace_back(method);
-      variant.name += ", " + budget;
-      variant.flags.insert(variant.flags.end(), {"--draft-budget", budget});
+      variant.name += ", " + value;
+      variant.flags.insert(variant.flags.end(), {flag, value});
     }
   }
   return all;

@@ -23,10 +23,11 @@ std::vector<DraftMethod> demo_methods(const std::string& checkpoints);
 std::vector<DraftMethod> methods_of(const std::string& model,
                                     const std::vector<std::string>& texts);
 
-// Every method that drafts once for each value of --draft-budget: with full trees, as far as drafts
-// carry; with trees sized by measured cost, what a server does.
-std::vector<DraftMethod> with_budgets(const std::vector<DraftMethod>& methods,
-                                      const std::vector<std::string>& budgets);
+// Every method that drafts once for each value of a flag, named after it; all as they are where
+// there are none.
+std::vector<DraftMethod> with_variants(const std::vector<DraftMethod>& methods,
+                                       const std::string& flag,
+                                       const std::vector<std::string>& values);
 
 // The first of method.needs that does not exist; empty: all are there.
 std::string missing_for(const DraftMethod& method);

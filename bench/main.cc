@@ -91,7 +91,7 @@ bool asks_for_help(std::span<const std::string> args) {
 std::string help_of(const std::string& subcommand) {
   if (subcommand == "accept")
     return "foretoken-bench accept [flags]\n"
-           "Accept lengths and speeds of drafting methods at temperature 0.\n" +
+           "Accept lengths and speeds of drafting methods.\n" +
            help_text(accept_flags());
   if (subcommand == "queue")
     return "foretoken-bench queue [flags]\n"

@@ -69,6 +69,11 @@ FlagGroup speculative_flags() {
                "auto: trees of as many nodes as pay, by measured cost; full: of all nodes, always",
            .default_value = "auto",
            .choices = {"auto", "full"}},
+          {.names = {"--draft-coupling"},
+           .text = "above temperature 0, a draft model draws with the sampler's own noise: auto: "
+                   "where that comes true more often than its most probable tokens; always; never",
+           .default_value = "auto",
+           .choices = {"auto", "always", "never"}},
           {.names = {"--simulate-acc-len"},
            .kind = kNumber,
            .text = "benchmarks only, answers become wrong: accept so many tokens per step",

@@ -188,6 +188,10 @@ DraftOptions draft_options(const FlagValues& values, const LoadOptions& target,
   draft.nodes = bounded(values, "--speculative-num-draft-tokens", 2);
   draft.budget =
       values.text("--draft-budget") == "full" ? TreeBudget::kFull : TreeBudget::kMeasured;
+  const std::string coupling = values.text("--draft-coupling");
+  draft.coupling = coupling == "always"  ? Coupling::kAlways
+                   : coupling == "never" ? Coupling::kNever
+                                         : Coupling::kMeasured;
   if (const auto window = values.integer("--speculative-draft-window-size")) {
     if (*window <= 0)
       throw UsageError(

@@ -73,6 +73,10 @@ class Delegate : public Ops {
   void top_tokens(Tensor logits, int k, TopTokens& out) override {
     inner_->top_tokens(logits, k, out);
   }
+  void draw_tokens(Tensor logits, std::span<const Token> ids, std::int64_t vocab,
+                   std::span<const DrawRow> rows, int k, DrawnTokens& out) override {
+    inner_->draw_tokens(logits, ids, vocab, rows, k, out);
+  }
   void kv_keep(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) override {
     inner_->kv_keep(walk, batch, layers);
   }

@@ -30,6 +30,10 @@ ScoredRows scored_rows(const StepEntry& entry);
 Walk verify_trees(ThreadPool& pool, const StepPlan& plan, const DraftTrees& trees,
                   const Batch& batch, Tensor logits);
 
+// Ops::draw_tokens. scratch [pool.size(), vocab] f32.
+void draw_rows(ThreadPool& pool, const Tensor& logits, std::span<const Token> ids, Tensor scratch,
+               std::span<const DrawRow> rows, int k, DrawnTokens& out);
+
 // Ops::gather_columns, copy_rows and join_columns, where memory is the host's.
 void gather_host_columns(ThreadPool& pool, const Tensor& x, std::span<const std::int32_t> rows,
                          const Tensor& out, std::int64_t column);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "batch/batch.h"
+#include "batch/draws.h"
 #include "batch/tree.h"
 #include "tensor/arena.h"
 #include "tensor/tensor.h"
@@ -102,6 +103,20 @@ struct Roof {
 struct TopTokens {
   std::vector<Token> token;        // kNoToken where a row has fewer numbers
   std::vector<float> probability;  // softmax over the whole row; 1 when k is 1
+};
+
+// A row of logits below which drafts are drawn as the sampler would draw.
+struct DrawRow {
+  std::int32_t row = 0;
+  float noise_share = 1;   // see draw_candidates
+  bool is_judged = false;  // wants what there is to judge, too
+  RowContext context;      // of the row, if the logits were the target's
+};
+
+// What was found, so many per row drawn; see draw_candidates.
+struct DrawnTokens {
+  static constexpr int kJudged = 8;
+  std::vector<Drawable> found, judged;
 };
 
 class Ops {
@@ -220,6 +235,12 @@ class Ops {
   // The k most probable entries of each row of logits [rows, vocab] f32; equal ones: the lowest id
   // first. For drafts, not for sampling: the probabilities are good to about 1e-6.
   virtual void top_tokens(Tensor logits, int k, TopTokens& out) = 0;
+
+  // Draws k candidates from each of some rows of logits [rows, n] f32. Column i is the target's
+  // token ids[i], or nothing where that is kNoToken; without ids it is token i. vocab: above all of
+  // them.
+  virtual void draw_tokens(Tensor logits, std::span<const Token> ids, std::int64_t vocab,
+                           std::span<const DrawRow> rows, int k, DrawnTokens& out) = 0;
 
   // Samples and walks every tree of the plan. logits [batch.logit_rows.size(), vocab] f32,
   // modified.

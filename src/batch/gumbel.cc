@@ -31,6 +31,41 @@ std::uint32_t lowest_useful_word(float x, float best) {
   return needed <= 0.0F ? 0U : static_cast<std::uint32_t>(needed) << 9U;
 }
 
+// The greatest so far, in order.
+class Leaders {
+ public:
+  Leaders(std::span<NoisyToken> out, float reach) : out_(out), reach_(reach) {}
+
+  // What is below it does not get in any more.
+  float floor() const {
+    if (count_ == 0) return kMinusInfinity;
+    const float within_reach = out_[0].value - reach_;
+    return count_ < out_.size() ? within_reach : std::max(within_reach, out_.back().value);
+  }
+  // Those that a new leader leaves out of reach are the last ones.
+  std::size_t count() const {
+    std::size_t count = count_;
+    while (count > 1 && out_[count - 1].value < floor()) --count;
+    return count;
+  }
+  void add(NoisyToken found) {
+    if (found.value < floor()) return;
+    if (count_ == out_.size() && !goes_before(found, out_.back())) return;
+    if (count_ < out_.size()) ++count_;
+    std::size_t place = count_ - 1;
+    for (; place > 0 && goes_before(found, out_[place - 1]); --place) out_[place] = out_[place - 1];
+    out_[place] = found;
+  }
+
+ private:
+  static bool goes_before(const NoisyToken& a, const NoisyToken& b) {
+    return a.value != b.value ? a.value > b.value : a.token < b.token;
+  }
+  const std::span<NoisyToken> out_;
+  const float reach_;
+  std::size_t count_ = 0;
+};
+
 }  // namespace
 
 Token find_first(std::span<const float> logits, float max) {
@@ -45,31 +80,36 @@ Token find_first(std::span<const float> logits, float max) {
   return kNoToken;
 }
 
-Token gumbel_argmax(std::span<const float> logits, const Cut& cut, Token best_token,
-                    std::uint64_t seed, std::int64_t position) {
-  Token token = best_token;
-  float best = logits[static_cast<std::size_t>(token)] + gumbel_noise(seed, position, best_token);
+std::size_t gumbel_top(std::span<const float> logits, const Cut& cut, Token best_token,
+                       std::uint64_t seed, std::int64_t position, float reach,
+                       std::span<NoisyToken> out) {
+  Leaders leaders(out, reach);
+  leaders.add({best_token, logits[static_cast<std::size_t>(best_token)] +
+                               gumbel_noise(seed, position, best_token)});
   std::array<std::uint32_t, kBlock> words;
   for (std::size_t start = 0; start < logits.size(); start += kBlock) {
     const auto block = logits.subspan(start, std::min(kBlock, logits.size() - start));
     const float top = block_max(block);
-    if (top < cut.x || top + kMaxGumbelNoise < best) continue;
+    if (top < cut.x || top + kMaxGumbelNoise < leaders.floor()) continue;
     noise_words_block(seed, position, static_cast<std::int32_t>(start), words);
-    const std::uint32_t lowest = lowest_useful_word(top, best);
+    const std::uint32_t lowest = lowest_useful_word(top, leaders.floor());
     int useful = 0;
     for (const std::uint32_t word : words) useful |= word >= lowest ? 1 : 0;
     if (useful == 0) continue;
     for (std::size_t i = 0; i < block.size(); ++i) {
       const auto id = static_cast<Token>(start + i);
-      if (words[i] < lowest || !cut.keeps(block[i], id)) continue;
-      const float score = block[i] + gumbel_of_word(words[i]);
-      if (score > best || (score == best && id < token)) {
-        best = score;
-        token = id;
-      }
+      if (words[i] < lowest || id == best_token || !cut.keeps(block[i], id)) continue;
+      leaders.add({id, block[i] + gumbel_of_word(words[i])});
     }
   }
-  return token;
+  return leaders.count();
+}
+
+Token gumbel_argmax(std::span<const float> logits, const Cut& cut, Token best_token,
+                    std::uint64_t seed, std::int64_t position) {
+  NoisyToken best;
+  gumbel_top(logits, cut, best_token, seed, position, 0.0F, {&best, 1});
+  return best.token;
 }
 
 }  // namespace foretoken

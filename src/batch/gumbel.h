@@ -8,14 +8,22 @@
 
 #include "base/types.h"
 #include "batch/filters.h"
+#include "batch/noisy_token.h"
 
 namespace foretoken {
 
 // Lowest id of the greatest value; `max` is that value (see row_max).
 Token find_first(std::span<const float> logits, float max);
 
+// The kept tokens of the greatest logits[i] + gumbel_noise(seed, position, i), greatest first, ties
+// to the lower id: as many as `out` holds and are at most `reach` below the greatest. Returns how
+// many. `best_token` is the argmax of logits, finite and kept. No NaN in logits.
+std::size_t gumbel_top(std::span<const float> logits, const Cut& cut, Token best_token,
+                       std::uint64_t seed, std::int64_t position, float reach,
+                       std::span<NoisyToken> out);
+
 // argmax over kept tokens of logits[i] + gumbel_noise(seed, position, i), ties to the lowest id.
-// `best_token` is the argmax of logits, finite and kept. No NaN in logits.
+// Otherwise as above.
 Token gumbel_argmax(std::span<const float> logits, const Cut& cut, Token best_token,
                     std::uint64_t seed, std::int64_t position);
 

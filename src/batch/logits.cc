@@ -70,8 +70,15 @@ void adjust_logits(std::span<float> logits, const RowContext& row) {
       if (float* x = find_logit(logits, token)) *x = kMinusInfinity;
   if (params.has_penalties()) apply_penalties(logits, row);
   if (!row.allowed.empty()) apply_mask(logits, row.allowed);
-  const bool is_greedy = params.temperature < kLowestTemperature;
-  scale_and_clean(logits, is_greedy ? 1.0F : params.temperature);
+  const bool has_none = params.temperature < kLowestTemperature;
+  scale_and_clean(logits, has_none ? 1.0F : params.temperature);
+}
+
+Cut sampling_cut(std::span<const float> logits, float max, const SamplingParams& params) {
+  Cut cut;
+  if (params.top_k > 0) cut = cut_top_k(logits, params.top_k);
+  cut = cut_top_p(logits, max, cut, params.top_p);
+  return cut_min_p(max, cut, params.min_p);
 }
 
 float row_max(std::span<const float> logits) {

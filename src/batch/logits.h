@@ -4,12 +4,18 @@
 
 #include <span>
 
+#include "batch/filters.h"
 #include "batch/sampling.h"
 
 namespace foretoken {
 
 // Temperatures below this mean argmax: nothing but the best token would survive them.
 inline constexpr float kLowestTemperature = 1e-6F;
+
+// Whether the next token is the best one, and no noise decides.
+inline bool is_greedy(const SamplingParams& params) {
+  return params.temperature < kLowestTemperature || params.top_k == 1;
+}
 
 // Reported for tokens that cannot be drawn (barred, masked): a finite number, because JSON has no
 // infinity.
@@ -21,6 +27,9 @@ inline constexpr float kNoChance = -9999.0F;
 // Penalties: repetition first (x > 0 ? x / r : x * r, prompt and output), then
 // x - frequency * count - presence (output only).
 void adjust_logits(std::span<float> logits, const RowContext& row);
+
+// What top-k, top-p and min-p leave of adjusted logits, whose greatest value is max, finite.
+Cut sampling_cut(std::span<const float> logits, float max, const SamplingParams& params);
 
 // The greatest value; minus infinity for a row of barred tokens. No NaN.
 float row_max(std::span<const float> logits);

@@ -65,13 +65,6 @@ SampledToken lowest_allowed(const RowContext& row) {
   return out;
 }
 
-Cut filter(std::span<const float> logits, float max, const SamplingParams& params) {
-  Cut cut;
-  if (params.top_k > 0) cut = cut_top_k(logits, params.top_k);
-  cut = cut_top_p(logits, max, cut, params.top_p);
-  return cut_min_p(max, cut, params.min_p);
-}
-
 }  // namespace
 
 SampledToken sample_row(std::span<float> logits, const RowContext& row) {
@@ -82,9 +75,9 @@ SampledToken sample_row(std::span<float> logits, const RowContext& row) {
 
   SampledToken out;
   out.token = find_first(logits, max);
-  if (params.temperature >= kLowestTemperature && params.top_k != 1)
-    out.token =
-        gumbel_argmax(logits, filter(logits, max, params), out.token, params.seed, row.position);
+  if (!is_greedy(params))
+    out.token = gumbel_argmax(logits, sampling_cut(logits, max, params), out.token, params.seed,
+                              row.position);
   if (params.wants_logprobs()) report(out, logits, max, params);
   return out;
 }

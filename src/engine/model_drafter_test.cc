@@ -91,8 +91,10 @@ class ModelDrafterTest : public testing::Test {
 
   std::vector<TokenDelta> run(std::unique_ptr<DraftModel> model, const TreeShape& shape,
                               std::vector<Request> requests, const EngineConfig& config,
-                              std::unique_ptr<DraftPace> pace = std::make_unique<DraftPace>()) {
-    ModelDrafter drafter(*ops_, std::move(model), shape, kPages, kSlots, std::move(pace));
+                              std::unique_ptr<DraftPace> pace = std::make_unique<DraftPace>(),
+                              Coupling coupling = Coupling::kMeasured) {
+    ModelDrafter drafter(*ops_, std::move(model), shape, kPages, kSlots, std::move(pace),
+                         kLogitSliceBytes, coupling);
     Engine engine(config, *ops_, runner_, drafter);
     auto answers = start_and_run(engine, std::move(requests));
     stats_ = engine.stats();
@@ -128,6 +130,52 @@ TEST_F(ModelDrafterTest, the_target_as_its_own_draft_has_every_chain_accepted) {
     EXPECT_EQ(answer.verify_steps, 12);  // 5 tokens each, after the first
     EXPECT_EQ(answer.accepted_drafts, 48);
   }
+}
+
+// Every way to sample: temperatures, filters, biases, bars, penalties.
+std::vector<SamplingParams> sampled_ways() {
+  std::vector<SamplingParams> all(8);
+  all[1].temperature = 0.7F;
+  all[2].top_k = 5;
+  all[3].top_p = 0.5F;
+  all[4].min_p = 0.2F;
+  all[5].logit_bias = {{7, 3.0F}, {8, -100.0F}};
+  all[6].stop_tokens = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  all[6].min_new_tokens = 1000;
+  all[7].repetition_penalty = 1.3F;
+  all[7].frequency_penalty = 0.4F;
+  all[7].presence_penalty = 0.2F;
+  std::uint64_t seed = 100;
+  for (SamplingParams& params : all) {
+    params.seed = ++seed;
+    params.top_logprobs = -1;
+  }
+  return all;
+}
+
+TEST_F(ModelDrafterTest, the_target_as_its_own_draft_has_every_sampled_chain_accepted) {
+  for (const SamplingParams& way : sampled_ways())
+    for (const Coupling coupling : {Coupling::kAlways, Coupling::kMeasured}) {
+      std::vector<Request> requests{make_request(3, 50, 61), make_request(90, 7, 61)};
+      for (Request& request : requests) request.sampling = way;
+      const auto first = plain(requests[0]), second = plain(requests[1]);
+      const auto answers = run(draft_model(1), {.steps = 4, .topk = 1, .nodes = 5}, requests,
+                               config(), std::make_unique<DraftPace>(), coupling);
+      EXPECT_EQ(tokens_of(answers[0]), first);
+      EXPECT_EQ(tokens_of(answers[1]), second);
+      // Measured, it takes some tokens to see that both agree.
+      for (const TokenDelta& answer : answers)
+        EXPECT_GE(answer.accepted_drafts, coupling == Coupling::kAlways ? 48 : 44);
+    }
+}
+
+TEST_F(ModelDrafterTest, without_the_noise_few_sampled_drafts_come_true) {
+  Request request = make_request(3, 50, 61);
+  request.sampling = sampled_ways()[0];
+  const auto answers = run(draft_model(1), {.steps = 4, .topk = 1, .nodes = 5}, {request}, config(),
+                           std::make_unique<DraftPace>(), Coupling::kNever);
+  EXPECT_EQ(tokens_of(answers[0]), plain(request));
+  EXPECT_LT(answers[0].accepted_drafts, 24);
 }
 
 TEST_F(ModelDrafterTest, branches_see_their_own_ancestors_only) {

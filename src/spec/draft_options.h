@@ -7,6 +7,7 @@
 #include <string>
 
 #include "model/load.h"
+#include "spec/coupling.h"
 #include "spec/ngram_options.h"
 #include "spec/suffix_options.h"
 #include "spec/tree_growth.h"
@@ -21,6 +22,7 @@ struct DraftOptions {
   std::optional<int> steps, topk, nodes;  // absent: chosen
   std::optional<int> window;              // positions that the draft model sees; absent: all
   TreeBudget budget = TreeBudget::kMeasured;
+  Coupling coupling = Coupling::kMeasured;
   std::string token_map;  // file of the tokens that are drafted; empty: all are
   NgramOptions ngram;
   SuffixOptions suffix;

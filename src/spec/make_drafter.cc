@@ -205,7 +205,8 @@ std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> mode
   if (!model) return make_null_drafter();
   model->allocate_kv(num_pages);
   return std::make_unique<ModelDrafter>(ops, std::move(model), shape, num_pages, num_slots,
-                                        make_pace(options.budget));
+                                        make_pace(options.budget), kLogitSliceBytes,
+                                        options.coupling);
 }
 
 }  // namespace foretoken

@@ -26,13 +26,13 @@ TreeShape checked(const TreeShape& shape) {
 
 ModelDrafter::ModelDrafter(Ops& ops, std::unique_ptr<DraftModel> model, const TreeShape& shape,
                            int num_pages, int num_slots, std::unique_ptr<DraftPace> pace,
-                           std::size_t logit_slice_bytes)
+                           std::size_t logit_slice_bytes, Coupling coupling)
     : ops_(ops),
       model_(std::move(model)),
       shape_(checked(shape)),
       pace_(std::move(pace)),
       reader_(ops, *model_, num_pages, num_slots, draft_slots(shape_)),
-      slice_rows_(logit_slice_rows(model_->logit_width(), logit_slice_bytes)) {}
+      finder_(ops, *model_, shape_.topk, coupling, logit_slice_bytes) {}
 
 DraftNeeds ModelDrafter::needs() const {
   return {.taps = model_->taps(), .max_nodes = shape_.nodes, .scratch_slots = draft_slots(shape_)};
@@ -41,6 +41,7 @@ DraftNeeds ModelDrafter::needs() const {
 void ModelDrafter::open(SeqSlot slot, const DraftRequest&) {
   pace_->open(slot);
   reader_.open(slot);
+  finder_.open(slot);
 }
 
 void ModelDrafter::close(SeqSlot) {}
@@ -48,6 +49,7 @@ void ModelDrafter::close(SeqSlot) {}
 void ModelDrafter::observe(const CommittedRows& rows) {
   pace_->observe(rows);
   reader_.read(rows, *pace_);
+  finder_.observe(rows);
 }
 
 void ModelDrafter::start_growing(std::span<const SeqSlot> slots,
@@ -75,32 +77,26 @@ void ModelDrafter::start_growing(std::span<const SeqSlot> slots,
   }
 }
 
-// Of chains, too, it must be known how probable the tokens are, for that may decide on their
-// length; of one token alone top_tokens does not say it.
-void ModelDrafter::add_top_tokens(Tensor hidden) {
-  const ScratchScope logits_only(ops_);
-  const std::size_t width = at(std::max(shape_.topk, 2)), kept = at(shape_.topk);
-  ops_.top_tokens(model_->logits(hidden), static_cast<int>(width), slice_);
-  for (std::size_t row = 0; row < at(hidden.dim(0)); ++row)
-    for (std::size_t i = 0; i < kept; ++i) {
-      top_.token.push_back(slice_.token[row * width + i]);
-      top_.probability.push_back(slice_.probability[row * width + i]);
-    }
-}
-
-// The children of rows, topk each.
-void ModelDrafter::find_candidates(Tensor hidden) {
-  top_.token.clear();
-  top_.probability.clear();
-  for (std::int64_t first = 0; first < hidden.dim(0); first += slice_rows_)
-    add_top_tokens(hidden.rows(first, std::min<std::int64_t>(slice_rows_, hidden.dim(0) - first)));
+// The rows of a sequence that are followed, for those who look for their children.
+void ModelDrafter::list_rows(const Growing& growing) {
+  const TreeGrowth& growth = growing.growth;
+  path_.clear();
+  if (growth.levels() == 0) finder_.add_row(growing.slot, path_);
+  for (const int candidate : growth.followed()) {
+    path_.clear();
+    for (int node = candidate; node >= 0; node = growth.parent(node))
+      path_.push_back(growth.token(node));
+    std::ranges::reverse(path_);
+    finder_.add_row(growing.slot, path_);
+  }
 }
 
 // hidden: the rows that were followed, of one sequence after the other.
 void ModelDrafter::add_candidates(Tensor hidden) {
-  find_candidates(hidden);
-  for (Token& token : top_.token)
-    if (token >= 0) token = model_->target_token(token);
+  finder_.clear();
+  for (std::size_t i = 0; i < num_growing_; ++i)
+    if (growing_[i].is_following) list_rows(growing_[i]);
+  finder_.find(hidden);
   std::size_t first = 0;
   for (std::size_t i = 0; i < num_growing_; ++i) {
     Growing& growing = growing_[i];
@@ -108,8 +104,8 @@ void ModelDrafter::add_candidates(Tensor hidden) {
     TreeGrowth& growth = growing.growth;
     const std::size_t rows = growth.levels() == 0 ? 1 : growth.followed().size();
     const std::size_t count = rows * at(shape_.topk);
-    growth.add_level(std::span(top_.token).subspan(first, count),
-                     std::span(top_.probability).subspan(first, count));
+    growth.add_level(finder_.tokens().subspan(first, count),
+                     finder_.chances().subspan(first, count));
     first += count;
   }
 }

@@ -17,6 +17,7 @@
 #include "backend/ops.h"
 #include "batch/logit_slices.h"
 #include "model/draft_model.h"
+#include "spec/candidate_finder.h"
 #include "spec/draft_pace.h"
 #include "spec/draft_reader.h"
 #include "spec/drafter.h"
@@ -31,7 +32,8 @@ class ModelDrafter final : public Drafter {
   // logit_slice_bytes: of logits that are in memory at once.
   ModelDrafter(Ops& ops, std::unique_ptr<DraftModel> model, const TreeShape& shape, int num_pages,
                int num_slots, std::unique_ptr<DraftPace> pace = std::make_unique<DraftPace>(),
-               std::size_t logit_slice_bytes = kLogitSliceBytes);
+               std::size_t logit_slice_bytes = kLogitSliceBytes,
+               Coupling coupling = Coupling::kMeasured);
 
   DraftNeeds needs() const override;
   void open(SeqSlot slot, const DraftRequest& request) override;
@@ -61,7 +63,7 @@ class ModelDrafter final : public Drafter {
 
   void start_growing(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits);
   void grow_levels();
-  void find_candidates(Tensor hidden);
+  void list_rows(const Growing& growing);
   void add_candidates(Tensor hidden);
   void choose_following();
   bool is_level_worth() const;
@@ -69,19 +71,18 @@ class ModelDrafter final : public Drafter {
   Tensor level_features(const DraftRows& above);
   void add_level_rows(Growing& growing);
   void plant_tree(Growing& growing, DraftTrees& trees);
-  void add_top_tokens(Tensor hidden);
 
   Ops& ops_;
   std::unique_ptr<DraftModel> model_;
   const TreeShape shape_;
   std::unique_ptr<DraftPace> pace_;
   DraftReader reader_;
+  CandidateFinder finder_;
 
   std::vector<std::int32_t> rows_;  // rows to gather
   std::vector<Growing> growing_;    // the first num_growing_ are in use
   std::size_t num_growing_ = 0;
-  const int slice_rows_;
-  TopTokens slice_, top_;  // of a slice of rows, of all rows
+  std::vector<Token> path_;  // from a root to a row
 };
 
 }  // namespace foretoken

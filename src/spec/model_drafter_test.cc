@@ -175,6 +175,7 @@ class AskedPace final : public DraftPace {
 class ModelDrafterLevels : public testing::Test {
  protected:
   ModelDrafterLevels() : pool_(1, false), ops_(make_backend({.device = "reference"}, pool_)) {
+    params_.temperature = 0;
     PageId next = kPages;
     for (auto& pages : table_.pages)
       for (int i = 0; i < kPages / kSlots; ++i) pages.push_back(--next);

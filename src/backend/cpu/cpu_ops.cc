@@ -259,6 +259,12 @@ class CpuOps final : public Ops {
     });
   }
 
+  void draw_tokens(Tensor logits, std::span<const Token> ids, std::int64_t vocab,
+                   std::span<const DrawRow> rows, int k, DrawnTokens& out) override {
+    const ScratchScope rows_only(*this);
+    draw_rows(pool_, logits, ids, temp(DType::kF32, {pool_.size(), vocab}), rows, k, out);
+  }
+
   Walk verify(const StepPlan& plan, const DraftTrees& trees, const Batch& batch,
               Tensor logits) override {
     return verify_trees(pool_, plan, trees, batch, logits);
