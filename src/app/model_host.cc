@@ -40,6 +40,15 @@ int useful_tokens(const EngineConfig& engine) {
       std::min(kMost, std::int64_t{2} * engine.max_running_requests * engine.context_length));
 }
 
+// Where acceptance is simulated, the drafter must know, too.
+DraftOptions draft_options(const Options& options) {
+  DraftOptions draft = options.draft;
+  draft.load.available_memory_bytes = [] { return read_memory().available_bytes; };
+  for (int drafts = 1; options.simulation.length > 0 && drafts < kMaxTreeNodes; ++drafts)
+    draft.simulated_chances.push_back(static_cast<float>(options.simulation.chance(drafts)));
+  return draft;
+}
+
 }  // namespace
 
 ModelHost::ModelHost(const Options& options) : pool_(options.threads) {
@@ -53,7 +62,7 @@ ModelHost::ModelHost(const Options& options) : pool_(options.threads) {
   const auto loaded = std::chrono::steady_clock::now();
   const EngineConfig config = size_engine(options, memory);
   runner_ = std::make_unique<Runner>(*ops_, *decoder_, pages_for(config.total_tokens));
-  drafter_ = make_drafter(*ops_, std::move(draft_model_), options.draft, tree_shape_,
+  drafter_ = make_drafter(*ops_, std::move(draft_model_), draft_options(options), tree_shape_,
                           pages_for(config.total_tokens), config.max_running_requests);
   TargetModel* target = runner_.get();
   if (options.simulation.length > 0) {
@@ -88,8 +97,7 @@ void ModelHost::load_drafts(const Options& options) {
   drafter_bytes_ = draft_fixed_bytes(options.draft);
   serves_predictions_ = options.draft.serves_predictions;
   if (options.draft.algorithm.empty()) return;
-  DraftOptions draft = options.draft;
-  draft.load.available_memory_bytes = [] { return read_memory().available_bytes; };
+  const DraftOptions draft = draft_options(options);
   tree_shape_ = choose_tree_shape(draft, decoder_->config().architecture);
   draft_model_ = load_draft_model(*ops_, *decoder_, draft);
   drafts_ = true;
@@ -163,7 +171,13 @@ void ModelHost::check_drafts(const std::vector<Token>& prompt) {
   const int room = config().context_length - static_cast<int>(prompt.size());
   if (!has_draft_model_ || prompt.empty() || room < 2) return;
   const TokenDelta end = answer(prompt, std::min(kNewTokens, room));
-  if (end.proposed_drafts == 0 || end.verify_steps == 0) return;
+  if (end.verify_steps == 0) return;
+  if (end.proposed_drafts == 0) {
+    log_info(
+        "Self-check of the drafts: nothing was drafted, because on this machine and this prompt no "
+        "draft is worth its cost (see --draft-budget).");
+    return;
+  }
   const double length = 1.0 + static_cast<double>(end.accepted_drafts) / end.verify_steps;
   log_info("Self-check of the drafts: accept length {:.2f} in {} steps.", length, end.verify_steps);
   if (end.accepted_drafts == 0)

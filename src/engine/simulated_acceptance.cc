@@ -32,6 +32,12 @@ int AcceptanceSimulation::tokens(std::uint64_t draw) const {
   return std::max(1, static_cast<int>(std::lround(length + normal)));
 }
 
+double AcceptanceSimulation::chance(int drafts) const {
+  if (drafts <= 0) return 1;
+  if (method == Method::kMatchExpected) return std::clamp(length - drafts, 0.0, 1.0);
+  return std::erfc((drafts + 0.5 - length) / std::numbers::sqrt2) / 2;
+}
+
 Tensor SimulatedAcceptance::logits(const Features& features, const Batch& batch) {
   const Tensor logits = target_.logits(features, batch);
   for (const BatchSeq& seq : batch.seqs) {

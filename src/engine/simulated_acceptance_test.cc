@@ -23,6 +23,22 @@ TEST(AcceptanceSimulation, has_the_mean_that_is_asked_for) {
   EXPECT_NEAR(mean_tokens({.length = 5, .method = Method::kMultinomial}), 5.0, 0.03);
 }
 
+TEST(AcceptanceSimulation, says_how_probable_its_draws_are) {
+  for (const auto method : {Method::kMatchExpected, Method::kMultinomial})
+    for (const double length : {0.3, 1.0, 2.0, 3.25, 4.9}) {
+      const AcceptanceSimulation simulation{.length = length, .method = method};
+      constexpr int kDraws = 20000, kMost = 10;
+      std::vector<int> reached(kMost, 0);
+      for (std::uint64_t draw = 0; draw < kDraws; ++draw)
+        for (int drafts = 0; drafts < std::min(kMost, simulation.tokens(draw)); ++drafts)
+          ++reached[static_cast<std::size_t>(drafts)];
+      for (int drafts = 0; drafts < kMost; ++drafts)
+        EXPECT_NEAR(simulation.chance(drafts),
+                    reached[static_cast<std::size_t>(drafts)] / double{kDraws}, 0.015)
+            << length << ", " << drafts << " drafts";
+    }
+}
+
 TEST(AcceptanceSimulation, yields_at_least_one_token) {
   EXPECT_EQ((AcceptanceSimulation{.length = 0.5}.tokens(1)), 1);
   for (std::uint64_t draw = 0; draw < 1000; ++draw)

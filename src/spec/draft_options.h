@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/load.h"
 #include "spec/coupling.h"
@@ -27,6 +28,8 @@ struct DraftOptions {
   NgramOptions ngram;
   SuffixOptions suffix;
   bool serves_predictions = true;  // drafts from predictions, whatever the algorithm
+  // Where acceptance is simulated: by depth, that a draft is accepted. Empty: it is not.
+  std::vector<float> simulated_chances;
 };
 
 // Of trees for requests with a prediction, where nothing else is drafted; drafts of them together.

@@ -3,6 +3,8 @@
 // how many levels it grows. This one does all it may; MeasuredPace does what pays. What it answers
 // changes speed only. Engine thread only.
 
+#include <span>
+
 #include "spec/drafter.h"
 
 namespace foretoken {
@@ -26,6 +28,11 @@ class DraftPace {
   virtual void begin_forward(DraftWork work) { (void)work; }
   virtual void end_forward(int rows) { (void)rows; }
 
+  // The probabilities that the draft model gives the candidates of a level, the first one's
+  // children first: what they are taken for.
+  virtual void rate(int level, std::span<float> probabilities) const {
+    (void)level, (void)probabilities;
+  }
   // Drafts of lower scores are left out.
   virtual float least_score() const { return 0.0F; }
   // Whether to grow a level of so many rows below nodes with this sum of scores.

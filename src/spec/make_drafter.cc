@@ -16,6 +16,7 @@
 #include "spec/measured_pace.h"
 #include "spec/model_drafter.h"
 #include "spec/ngram_drafter.h"
+#include "spec/simulated_pace.h"
 #include "spec/suffix_drafter.h"
 
 namespace foretoken {
@@ -128,8 +129,10 @@ void warn_without_model(const DraftOptions& options) {
   warn_without_effect(!options.token_map.empty(), "--speculative-token-map", kReason);
 }
 
-std::unique_ptr<DraftPace> make_pace(TreeBudget budget) {
-  if (budget == TreeBudget::kFull) return std::make_unique<DraftPace>();
+std::unique_ptr<DraftPace> make_pace(const DraftOptions& options) {
+  if (options.budget == TreeBudget::kFull) return std::make_unique<DraftPace>();
+  if (!options.simulated_chances.empty())
+    return std::make_unique<SimulatedPace>(options.simulated_chances);
   return std::make_unique<MeasuredPace>();
 }
 
@@ -195,18 +198,17 @@ std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> mode
                                       int num_pages, int num_slots) {
   if (options.algorithm == "NGRAM")
     return std::make_unique<NgramDrafter>(options.ngram, shape.nodes, num_slots,
-                                          make_pace(options.budget));
+                                          make_pace(options));
   if (options.algorithm == "SUFFIX")
     return std::make_unique<SuffixDrafter>(options.suffix, shape.nodes, num_slots,
-                                           make_pace(options.budget));
+                                           make_pace(options));
   if (!model && options.serves_predictions)
     return std::make_unique<SuffixDrafter>(prediction_options(options), kPredictionNodes, num_slots,
-                                           make_pace(options.budget));
+                                           make_pace(options));
   if (!model) return make_null_drafter();
   model->allocate_kv(num_pages);
   return std::make_unique<ModelDrafter>(ops, std::move(model), shape, num_pages, num_slots,
-                                        make_pace(options.budget), kLogitSliceBytes,
-                                        options.coupling);
+                                        make_pace(options), kLogitSliceBytes, options.coupling);
 }
 
 }  // namespace foretoken

@@ -13,7 +13,7 @@
 
 namespace foretoken {
 
-class MeasuredPace final : public DraftPace {
+class MeasuredPace : public DraftPace {
  public:
   using Clock = std::function<double()>;  // seconds since some moment
 

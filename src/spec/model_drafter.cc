@@ -104,8 +104,10 @@ void ModelDrafter::add_candidates(Tensor hidden) {
     TreeGrowth& growth = growing.growth;
     const std::size_t rows = growth.levels() == 0 ? 1 : growth.followed().size();
     const std::size_t count = rows * at(shape_.topk);
-    growth.add_level(finder_.tokens().subspan(first, count),
-                     finder_.chances().subspan(first, count));
+    const auto found = finder_.chances().subspan(first, count);
+    chances_.assign(found.begin(), found.end());
+    pace_->rate(growth.levels(), chances_);
+    growth.add_level(finder_.tokens().subspan(first, count), chances_);
     first += count;
   }
 }

@@ -80,6 +80,7 @@ class ModelDrafter final : public Drafter {
   CandidateFinder finder_;
 
   std::vector<std::int32_t> rows_;  // rows to gather
+  std::vector<float> chances_;      // of candidates
   std::vector<Growing> growing_;    // the first num_growing_ are in use
   std::size_t num_growing_ = 0;
   std::vector<Token> path_;  // from a root to a row
