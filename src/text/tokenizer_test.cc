@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "text/sentencepiece_model.h"
 #include "text/test_tokenizers.h"
+#include "text/tokenizer_json.h"
 
 namespace foretoken {
 namespace {
@@ -139,6 +141,19 @@ TEST(Tokenizer, added_tokens_of_the_config_extend_the_vocabulary) {
   EXPECT_EQ(encode(tokenizer, "hello<think><|pad|>"), (std::vector<Token>{259, 266, 265}));
   EXPECT_FALSE(tokenizer.is_special(266));
   EXPECT_TRUE(tokenizer.is_special(265));
+}
+
+TEST(Tokenizer, sentencepiece_merges_go_by_score_whatever_the_order_of_the_vocabulary) {
+  SentencePieceModel model{
+      .pieces = {{"<unk>", 0, SentencePiece::kUnknown}, {"<s>", 0, SentencePiece::kControl}},
+      .type = SentencePieceModel::kBpe,
+      .byte_fallback = true};
+  model.pieces.push_back({"</s>", 0, SentencePiece::kControl});
+  for (const char* letter : {"a", "b", "c"}) model.pieces.push_back({letter, -9});
+  model.pieces.push_back({"ab", -5});
+  model.pieces.push_back({"bc", -1});
+  const std::string json = tokenizer_json_from_sentencepiece(model, {}, "here");
+  EXPECT_NE(json.find(R"("merges":[["b","c"],["a","b"]])"), std::string::npos) << json;
 }
 
 TEST(Tokenizer, sentencepiece_models_encode_like_llama_2) {
