@@ -731,6 +731,37 @@ TEST(Scheduler, the_time_in_the_queue_counts_once_from_the_acceptance) {
   EXPECT_GE(stats.queue_time.sum, 7);
 }
 
+TEST(Scheduler, drafts_are_counted_once_for_their_request_and_for_all) {
+  std::vector<Request> requests(2);
+  std::vector<std::vector<Token>> truth;
+  for (Request& request : requests) {
+    request.prompt = text(20, static_cast<Token>(truth.size()));
+    request.max_new_tokens = 30;
+    truth.push_back(request.prompt.to_vector());
+    for (const SampledToken& token : HashOracle::answer(request, kVocab).output)
+      truth.back().push_back(token.token);
+  }
+  const GuessDrafter::Options guesses{
+      .max_nodes = 8, .depth = 4, .topk = 2, .truth = 0.8, .vocab = kVocab, .seed = 3};
+  Bench bench(small_config(), std::make_unique<GuessDrafter>(guesses, truth));
+  std::vector<std::shared_ptr<TokenStream>> streams;
+  for (const Request& request : requests) streams.push_back(bench.add(Request(request)));
+  bench.run_all();
+  std::uint64_t proposed = 0, accepted = 0, verified = 0;
+  for (const auto& stream : streams) {
+    const auto delta = stream->take();
+    proposed += static_cast<std::uint64_t>(delta->proposed_drafts);
+    accepted += static_cast<std::uint64_t>(delta->accepted_drafts);
+    verified += static_cast<std::uint64_t>(delta->verify_steps);
+  }
+  const EngineStats stats = bench.scheduler.stats();
+  EXPECT_GT(accepted, 0U);
+  EXPECT_EQ(stats.proposed_drafts, proposed);
+  EXPECT_EQ(stats.accepted_drafts, accepted);
+  EXPECT_EQ(stats.verify_steps, verified);
+  EXPECT_EQ(stats.generated_tokens, 60U);
+}
+
 TEST(Scheduler, what_steps_computed_and_how_long_is_counted_by_kind) {
   EngineConfig config;
   config.max_running_requests = 2;
