@@ -71,8 +71,8 @@ FlagGroup speculative_flags() {
            .choices = {"auto", "full"}},
           {.names = {"--draft-coupling"},
            .text = "above temperature 0, a draft model draws with the sampler's own noise: auto: "
-                   "where that comes true more often than its most probable tokens; always; never",
-           .default_value = "auto",
+                   "as far as that has told what is drawn; always; never",
+           .default_value = "never",
            .choices = {"auto", "always", "never"}},
           {.names = {"--simulate-acc-len"},
            .kind = kNumber,
