@@ -21,18 +21,6 @@ Flag ngram(std::string_view name, std::string_view default_value, std::string_vi
   return {.names = {name}, .kind = kInteger, .text = text, .default_value = default_value};
 }
 
-// Its default may be spelled out.
-Flag corpus(std::string_view name, FlagKind kind, std::string_view default_value) {
-  Flag flag{
-      .names = {name},
-      .kind = kind,
-      .support = kRefused,
-      .text = "not supported yet: drafts from corpora (NGRAM drafts from prompts and answers)",
-      .default_value = default_value};
-  if (!default_value.empty()) flag.choices = {default_value};
-  return flag;
-}
-
 }  // namespace
 
 FlagGroup speculative_flags() {
@@ -142,9 +130,13 @@ FlagGroup speculative_flags() {
            .text = kIsolation,
            .default_value = "key",
            .choices = {"request", "key", "shared"}},
-          corpus("--speculative-ngram-external-corpus-path", kText, {}),
-          corpus("--speculative-ngram-external-sam-budget", kInteger, "0"),
-          corpus("--speculative-ngram-external-corpus-max-tokens", kInteger, "10000000"),
+          {.names = {"--speculative-ngram-external-corpus-path"},
+           .text = "texts to draft from besides: a JSONL file, each line a JSON string; more are "
+                   "added at /add_external_corpus"},
+          ngram("--speculative-ngram-external-sam-budget", "0",
+                "nodes of a tree that come from these texts; 0: none"),
+          ngram("--speculative-ngram-external-corpus-max-tokens", "10000000",
+                "tokens of all these texts together, 8 bytes each"),
           {.names = {"--speculative-suffix-max-tree-depth"},
            .kind = kInteger,
            .text = "tokens of the longest run that is counted",

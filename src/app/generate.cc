@@ -4,6 +4,7 @@
 
 #include "app/commands.h"
 #include "app/draft_vocabulary.h"
+#include "app/first_corpus.h"
 #include "app/model_host.h"
 #include "app/text_host.h"
 #include "base/log.h"
@@ -82,6 +83,7 @@ int generate(std::span<const std::string> args) {
 
   check_draft_vocabulary(text.tokenizer, options);
   ModelHost host(options);
+  add_first_corpus(options, &text.tokenizer, host.decoder().config().vocab, host.corpora().get());
   request.sampling.stop_tokens =
       stop_tokens_of(options.load.model_folder, host.decoder().config().eos, text.tokenizer.eos());
   host.engine().start();

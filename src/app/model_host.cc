@@ -62,7 +62,10 @@ ModelHost::ModelHost(const Options& options) : pool_(options.threads) {
   const auto loaded = std::chrono::steady_clock::now();
   const EngineConfig config = size_engine(options, memory);
   runner_ = std::make_unique<Runner>(*ops_, *decoder_, pages_for(config.total_tokens));
-  drafter_ = make_drafter(*ops_, std::move(draft_model_), draft_options(options), tree_shape_,
+  DraftOptions draft = draft_options(options);
+  if (drafts_from_corpora(draft))
+    draft.ngram.corpora = corpora_ = std::make_shared<Corpora>(draft.ngram.corpus_tokens);
+  drafter_ = make_drafter(*ops_, std::move(draft_model_), draft, tree_shape_,
                           pages_for(config.total_tokens), config.max_running_requests);
   TargetModel* target = runner_.get();
   if (options.simulation.length > 0) {

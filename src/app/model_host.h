@@ -16,6 +16,7 @@
 #include "engine/engine.h"
 #include "model/decoder.h"
 #include "model/runner.h"
+#include "spec/corpora.h"
 #include "spec/make_drafter.h"
 
 namespace foretoken {
@@ -38,6 +39,9 @@ class ModelHost {
   std::optional<TreeShape> tree_shape() const {
     return drafts_ ? std::optional(tree_shape_) : std::nullopt;
   }
+
+  // Texts that drafts are taken from, for who adds to them; null: none are.
+  const std::shared_ptr<Corpora>& corpora() const { return corpora_; }
 
   // Generates a few tokens, so that the first request finds everything in place, and forgets them.
   // The engine must have been started. Throws Error when the generation fails.
@@ -66,6 +70,7 @@ class ModelHost {
   bool has_draft_model_ = false;
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<TargetModel> simulated_;  // stands before the runner where there is one
+  std::shared_ptr<Corpora> corpora_;
   std::unique_ptr<Drafter> drafter_;
   std::unique_ptr<Engine> engine_;
 };

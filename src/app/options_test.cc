@@ -1,6 +1,8 @@
 #include "app/options.h"
 
 #include <functional>
+#include <set>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -121,7 +123,6 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
       {{"--speculative-eagle-topk", "4"}, [](auto& o) { return o.draft.topk == 4; }},
       {{"--speculative-num-draft-tokens", "5"}, [](auto& o) { return o.draft.nodes == 5; }},
       {{"--draft-budget", "full"}, [](auto& o) { return o.draft.budget == TreeBudget::kFull; }},
-      {{"--draft-coupling", "never"}, [](auto& o) { return o.draft.coupling == Coupling::kNever; }},
       {{"--draft-coupling", "always"},
        [](auto& o) { return o.draft.coupling == Coupling::kAlways; }},
       {{"--speculative-draft-window-size", "512"}, [](auto& o) { return o.draft.window == 512; }},
@@ -143,6 +144,13 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
        [](auto& o) { return o.draft.ngram.capacity == 5000; }},
       {{"--speculative-ngram-isolation", "request"},
        [](auto& o) { return o.draft.ngram.isolation == DraftIsolation::kRequest; }},
+      {{"--speculative-ngram-external-sam-budget", "3"},
+       [](auto& o) { return o.draft.ngram.corpus_drafts == 3; }},
+      {{"--speculative-ngram-external-corpus-path", "texts.jsonl",
+        "--speculative-ngram-external-sam-budget", "3"},
+       [](auto& o) { return o.draft.ngram.corpus_path == "texts.jsonl"; }},
+      {{"--speculative-ngram-external-corpus-max-tokens", "77"},
+       [](auto& o) { return o.draft.ngram.corpus_tokens == 77; }},
       {{"--speculative-suffix-max-tree-depth", "12"},
        [](auto& o) { return o.draft.suffix.max_depth == 12; }},
       {{"--speculative-suffix-max-cached-requests", "0"},
@@ -167,7 +175,9 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
     for (const auto& flag : group.flags) supported += flag.support == Support::kYes ? 1 : 0;
   // --model-path and --revision have their own tests; the draft model's revision acts as the
   // latter.
-  EXPECT_EQ(effects.size() + 3, supported) << "a supported flag has no row in this test";
+  std::set<std::string> tested;
+  for (const auto& effect : effects) tested.insert(effect.args.front());
+  EXPECT_EQ(tested.size() + 3, supported) << "a supported flag has no row in this test";
   for (const auto& effect : effects) {
     EXPECT_FALSE(effect.shows(plain)) << effect.args.front();
     EXPECT_TRUE(effect.shows(resolve(effect.args))) << effect.args.front();
@@ -332,9 +342,10 @@ TEST(Options, ngram_flags_are_checked_as_sglang_does) {
             std::string::npos);
   EXPECT_NE(fault("match-type", "LUCK").find("BFS"), std::string::npos);
   EXPECT_NE(fault("capacity", "9").find("22 to"), std::string::npos);
-  EXPECT_NE(fault("external-corpus-path", "/etc/hostname").find("not supported yet"),
+  EXPECT_NE(fault("external-corpus-path", "texts.jsonl").find("external-sam-budget: expected 1 to"),
             std::string::npos);
-  EXPECT_NE(fault("external-sam-budget", "3").find("not supported yet"), std::string::npos);
+  EXPECT_NE(fault("external-sam-budget", "-1").find("0 to"), std::string::npos);
+  EXPECT_NE(fault("external-corpus-max-tokens", "0").find("1 to"), std::string::npos);
 }
 
 TEST(Options, the_documented_ngram_command_is_understood) {

@@ -7,6 +7,7 @@
 
 #include "app/commands.h"
 #include "app/draft_vocabulary.h"
+#include "app/first_corpus.h"
 #include "app/machine.h"
 #include "app/model_host.h"
 #include "app/server_args.h"
@@ -42,6 +43,7 @@ ServerConfig complete(const Options& options, const ModelHost& host, const Token
   server.model_type = model.model_type;
   server.architectures = {model.architecture};
   server.vocab = model.vocab;
+  server.corpora = host.corpora();
   server.context_length = host.config().context_length;
   server.eos = stop_tokens_of(options.load.model_folder, model.eos,
                               tokenizer != nullptr ? tokenizer->eos() : std::nullopt);
@@ -119,6 +121,7 @@ int serve(std::span<const std::string> args) {
   const Tokenizer* tokenizer = text ? &text->tokenizer : nullptr;
   if (tokenizer != nullptr) check_draft_vocabulary(*tokenizer, options);
   ModelHost host(options);
+  add_first_corpus(options, tokenizer, host.decoder().config().vocab, host.corpora().get());
   host.engine().start();
   const auto warmup_start = Clock::now();
   if (!options.skip_warmup) {

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "batch/tree.h"
+
 namespace foretoken {
 namespace {
 
@@ -71,6 +73,11 @@ NgramOptions read_ngram_flags(const FlagValues& values) {
   options.capacity =
       within(values, "--speculative-ngram-capacity", options.max_depth + 4, kMostNgramNodes);
   options.isolation = isolation_named(values.text("--speculative-ngram-isolation"));
+  options.corpus_path = values.text("--speculative-ngram-external-corpus-path");
+  options.corpus_drafts =
+      integer("external-sam-budget", options.corpus_path.empty() ? 0 : 1, kMaxTreeNodes);
+  options.corpus_tokens =
+      within(values, "--speculative-ngram-external-corpus-max-tokens", 1, kMostCorpusTokens);
   return options;
 }
 

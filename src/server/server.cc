@@ -140,6 +140,11 @@ void Server::State::add_routes() {
   add({"GET", "POST"}, "/flush_cache", handle_flush_cache, flush);
   add({"GET"}, "/check_integrity", handle_check_integrity, admin);
   add({"POST"}, "/abort_request", handle_abort_request, admin);
+  Route corpus = admin;
+  corpus.is_work = true;  // it is tokenized and sorted
+  add({"POST"}, "/add_external_corpus", handle_add_corpus, corpus);
+  add({"POST"}, "/remove_external_corpus", handle_remove_corpus, admin);
+  add({"GET"}, "/list_external_corpora", handle_list_corpora, admin);
   add_unsupported_routes(router);
 }
 

@@ -2,12 +2,14 @@
 // ServerConfig: everything the HTTP side needs to know, resolved once from the flags. Plain data.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/types.h"
+#include "spec/corpora.h"
 
 namespace foretoken {
 
@@ -35,8 +37,9 @@ struct ServerConfig {
   std::int64_t context_length = 0;
   std::int64_t given_context_length = 0;  // as the operator asked for; 0: left to the model
   int max_running_requests = 0;
-  std::vector<Token> eos;         // stop tokens unless ignore_eos
-  std::uint64_t random_seed = 0;  // of requests without a seed
+  std::vector<Token> eos;            // stop tokens unless ignore_eos
+  std::uint64_t random_seed = 0;     // of requests without a seed
+  std::shared_ptr<Corpora> corpora;  // that routes add to; null: nothing drafts from them
   bool skip_tokenizer_init = false;
   bool log_requests = false;
   int log_requests_level = 2;

@@ -21,7 +21,6 @@ constexpr std::string_view kMemory = "memory is held until the server ends";
 constexpr std::string_view kSessions = "there are no sessions: a prefix that repeats is cached";
 constexpr std::string_view kCache = "the prefix cache lies in memory only, see /flush_cache";
 constexpr std::string_view kExperts = "the use of experts is not recorded";
-constexpr std::string_view kCorpora = "there are no drafts from n-grams";
 
 struct Unsupported {
   std::string_view path;  // ending in '/': all below it
@@ -81,9 +80,6 @@ constexpr Unsupported kUnsupported[] = {
     {"/start_expert_distribution_record", kExperts},
     {"/stop_expert_distribution_record", kExperts},
     {"/dump_expert_distribution_record", kExperts},
-    {"/add_external_corpus", kCorpora},
-    {"/remove_external_corpus", kCorpora},
-    {"/list_external_corpora", kCorpora},
     {"/separate_reasoning", "there is no reasoning parser"},
     {"/parse_function_call", "there is no tool call parser"},
 };

@@ -44,6 +44,12 @@ TreeShape ngram_shape(const DraftOptions& options) {
     log_warning("speculative_num_draft_tokens is set to {} for NGRAM, because none was given.",
                 shape.nodes);
   check_nodes(shape);
+  if (options.ngram.corpus_drafts > shape.nodes - 1)
+    throw Error(
+        {.what = "corpora cannot have more drafts than a tree has",
+         .where = "--speculative-ngram-external-sam-budget",
+         .expected = fmt::format("at most speculative_num_draft_tokens - 1 ({})", shape.nodes - 1),
+         .found = std::to_string(options.ngram.corpus_drafts)});
   shape.steps = options.steps.value_or(std::max(1, shape.nodes / shape.topk));
   return shape;
 }

@@ -160,11 +160,17 @@ std::size_t draft_bytes_per_slot(const DraftModel& model) {
   return DraftReader::bytes_per_slot(model);
 }
 
+bool drafts_from_corpora(const DraftOptions& options) {
+  return options.algorithm == "NGRAM" && options.ngram.corpus_drafts > 0;
+}
+
 std::size_t draft_fixed_bytes(const DraftOptions& options) {
   const auto bytes_of = [](const SuffixOptions& suffix) {
     return SuffixTrees::bytes_for(suffix.capacity, suffix.max_depth);
   };
-  if (options.algorithm == "NGRAM") return NgramTrie::bytes_for(options.ngram.capacity);
+  if (options.algorithm == "NGRAM")
+    return NgramTrie::bytes_for(options.ngram.capacity) +
+           (drafts_from_corpora(options) ? Corpora::bytes(options.ngram.corpus_tokens) : 0);
   if (options.algorithm == "SUFFIX") return bytes_of(options.suffix);
   const bool is_plain = options.algorithm.empty() && options.serves_predictions;
   return is_plain ? bytes_of(prediction_options(options)) : 0;

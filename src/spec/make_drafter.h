@@ -22,6 +22,9 @@ std::size_t draft_bytes_per_page(const DraftModel& model);
 // And each sequence that may run at once.
 std::size_t draft_bytes_per_slot(const DraftModel& model);
 
+// Drafts may come from DraftOptions::ngram.corpora, which the caller makes.
+bool drafts_from_corpora(const DraftOptions& options);
+
 // What drafting without a model takes, whatever the cache holds.
 std::size_t draft_fixed_bytes(const DraftOptions& options);
 

@@ -23,6 +23,9 @@ NgramDrafter::NgramDrafter(const NgramOptions& options, int nodes, int num_slots
       nodes_(nodes),
       trie_(options.capacity, options.max_depth),
       growth_(options.shape),
+      corpora_(options.corpora),
+      corpus_drafts_(options.corpus_drafts),
+      corpus_growth_(options.shape),
       offers_(num_slots),
       pace_(std::move(pace)),
       sequences_(at(num_slots)) {}
@@ -49,6 +52,11 @@ void NgramDrafter::open(SeqSlot slot, const DraftRequest& request) {
   sequence.early_at = 0;
   sequence.early_end =
       sequence.end_at == 0 ? 0 : std::min(tokens.size(), sequence.end_at + at(trie_.max_depth()));
+  sequence.last.clear();
+  if (corpora_) {
+    const auto kept = std::min(tokens.size(), at(Corpus::kMostContext));
+    sequence.last.assign(tokens.end() - static_cast<std::ptrdiff_t>(kept), tokens.end());
+  }
   unread_.push_back(slot);
   sequence.is_open = true;
 }
@@ -78,11 +86,20 @@ void NgramDrafter::observe(const CommittedRows& rows) {
 }
 
 void NgramDrafter::commit(Sequence& sequence, std::span<const SampledToken> emitted) {
-  for (const SampledToken& token : emitted)
+  for (const SampledToken& token : emitted) {
     if (sequence.knows_its_end())
       trie_.append(sequence.end, token.token);
     else
       sequence.text.push_back(token.token);
+    if (corpora_) keep_last(sequence, token.token);
+  }
+}
+
+void NgramDrafter::keep_last(Sequence& sequence, Token token) {
+  constexpr std::ptrdiff_t kKept = Corpus::kMostContext;
+  std::vector<Token>& last = sequence.last;
+  if (std::ssize(last) == 4 * kKept) last.erase(last.begin(), last.end() - kKept);
+  last.push_back(token);
 }
 
 // ---- reading
@@ -121,14 +138,28 @@ void NgramDrafter::Sequence::drop_text() {
 
 void NgramDrafter::propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
                            DraftTrees& trees) {
+  const auto corpora = corpora_ ? corpora_->all() : nullptr;
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const Sequence& sequence = sequences_[at(slots[i])];
     const int most = std::min(limits[i].nodes, nodes_) - 1;
-    if (most > 0 && sequence.knows_its_end())
-      offers_.offer(slots[i], growth_.grow(trie_, sequence.end, most, limits[i].depth), *pace_,
-                    trees);
+    if (most <= 0) continue;
+    drafts_.clear();
+    const int of_corpora = corpora && !corpora->empty() ? std::min(corpus_drafts_, most) : 0;
+    if (sequence.knows_its_end())
+      growth_.grow(trie_, sequence.end, most - of_corpora, limits[i].depth, drafts_);
+    if (of_corpora > 0) find_drafts(sequence, *corpora, of_corpora, limits[i].depth);
+    offers_.offer(slots[i], drafts_.drafts(), *pace_, trees);
   }
   pace_->end_growth();
+}
+
+// Each corpus has an equal share, the first ones the rest of the division.
+void NgramDrafter::find_drafts(const Sequence& sequence, const Corpora::List& corpora, int most,
+                               int depth) {
+  const auto count = static_cast<int>(corpora.size());
+  for (int i = 0; i < count; ++i)
+    corpus_growth_.grow(*corpora[at(i)], sequence.last, most / count + (i < most % count ? 1 : 0),
+                        depth, drafts_);
 }
 
 }  // namespace foretoken

@@ -1,9 +1,10 @@
 #pragma once
 // NgramDrafter: proposes what followed when the end of the text occurred before, in this text or in
-// another one of the same scope. Runs no model: what was committed goes into an NgramTrie, and
-// trees are read off it. Prompts are read from admission on, a bounded number of tokens per step
-// and their ends first, so that the first decode steps can draft. What is offered of a tree, the
-// TextOffers decide. Allocates nothing once its vectors have grown. Engine thread only.
+// another one of the same scope, or in corpora of the operator's. Runs no model: what was committed
+// goes into an NgramTrie, and trees are read off it. Prompts are read from admission on, a bounded
+// number of tokens per step and their ends first, so that the first decode steps can draft. What is
+// offered of a tree, the TextOffers decide. Allocates nothing once its vectors have grown. Engine
+// thread only.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,9 @@
 #include <span>
 #include <vector>
 
+#include "spec/corpora.h"
+#include "spec/corpus_growth.h"
+#include "spec/draft_list.h"
 #include "spec/draft_pace.h"
 #include "spec/drafter.h"
 #include "spec/ngram_growth.h"
@@ -41,6 +45,7 @@ class NgramDrafter final : public Drafter {
     bool is_open = false;
     NgramTrie::Cursor end;    // of what is read up to the end of the text
     NgramTrie::Cursor early;  // of what is read from its beginning on
+    std::vector<Token> last;  // tokens of the text, for corpora; a few more than are looked up
     // What is still to be read: [early_at, early_end) and [end_at, size()).
     std::vector<Token> text;
     std::size_t early_at = 0, early_end = 0, end_at = 0;
@@ -52,11 +57,17 @@ class NgramDrafter final : public Drafter {
 
   void commit(Sequence& sequence, std::span<const SampledToken> emitted);
   void read_texts(int tokens);
+  void keep_last(Sequence& sequence, Token token);
+  void find_drafts(const Sequence& sequence, const Corpora::List& corpora, int most, int depth);
 
   const DraftIsolation isolation_;
   const int nodes_;
   NgramTrie trie_;
   NgramGrowth growth_;
+  const std::shared_ptr<const Corpora> corpora_;  // null: none
+  const int corpus_drafts_;
+  CorpusGrowth corpus_growth_;
+  DraftList drafts_;
   TextOffers offers_;
   std::unique_ptr<DraftPace> pace_;
   std::vector<Sequence> sequences_;  // by slot

@@ -1,6 +1,9 @@
 // The drafter by itself: what it reads when, and which drafts it offers.
 #include "spec/ngram_drafter.h"
 
+#include <memory>
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -243,6 +246,45 @@ TEST(NgramDrafter, where_drafting_did_not_pay_only_what_is_sure_is_offered) {
   EXPECT_THAT(steps.propose({.nodes = 4}), ElementsAre(41, 42));
   steps.commit({}, 3);
   EXPECT_THAT(steps.propose({.nodes = 3}), ElementsAre()) << "one token agrees";
+}
+
+NgramOptions with_corpora(std::vector<std::vector<Token>> texts, int drafts) {
+  NgramOptions options = small();
+  auto corpora = std::make_shared<Corpora>(1000);
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    EXPECT_TRUE(corpora->add(std::to_string(i), std::move(texts[i])));
+  options.corpora = corpora;
+  options.corpus_drafts = drafts;
+  return options;
+}
+
+TEST(NgramDrafter, corpora_draft_beside_the_text_within_their_share) {
+  Steps steps(with_corpora({{30, 1, 2, 40, 41, 42, 43}}, 3));
+  steps.open(std::vector<Token>{1, 2, 3, 4, 5, 6, 7, 8, 9, 1});
+  steps.commit({}, 2);
+  EXPECT_THAT(steps.propose(), ElementsAre(3, 4, 5, 6, 40, 41, 42));
+}
+
+TEST(NgramDrafter, several_corpora_share_alike) {
+  Steps steps(with_corpora({{77, 40, 41, 42}, {77, 50, 51, 52}}, 3));
+  steps.open(counting(0, 20));
+  steps.commit({}, 77);
+  EXPECT_THAT(steps.propose(), ElementsAre(40, 41, 50));
+}
+
+TEST(NgramDrafter, corpora_know_the_end_of_the_text_however_long_it_grows) {
+  Steps steps(with_corpora({{200, 201, 202, 300}}, 3));
+  steps.open(counting(0, 20));
+  for (const Token token : counting(20, 203)) steps.commit({}, token);
+  EXPECT_THAT(steps.propose(), ElementsAre(300));
+}
+
+TEST(NgramDrafter, forgetting_texts_keeps_the_corpora) {
+  Steps steps(with_corpora({{77, 40}}, 3));
+  steps.drafter.forget();
+  steps.open(counting(0, 20));
+  steps.commit({}, 77);
+  EXPECT_THAT(steps.propose(), ElementsAre(40));
 }
 
 }  // namespace

@@ -11,12 +11,11 @@ constexpr int kMostRanked = 32;
 
 }  // namespace
 
-std::span<const TextDraft> NgramGrowth::grow(const NgramTrie& trie, const NgramTrie::Cursor& cursor,
-                                             int most, int depth) {
+void NgramGrowth::grow(const NgramTrie& trie, const NgramTrie::Cursor& cursor, int most, int depth,
+                       DraftList& drafts) {
   most_ = at(most);
   depth_ = depth;
-  drafts_.clear();
-  links_.assign(1, Links{});
+  drafts_ = &drafts;
   const int longest = std::min(shape_.max_window, trie.max_depth() - 1);
   const auto lengths = static_cast<float>(std::max(1, longest - shape_.min_window + 1));
   breadth_step_ = static_cast<float>(shape_.max_breadth - shape_.min_breadth) / lengths;
@@ -33,7 +32,6 @@ std::span<const TextDraft> NgramGrowth::grow(const NgramTrie& trie, const NgramT
     else
       grow_most_frequent(trie, anchor);
   }
-  return drafts_;
 }
 
 void NgramGrowth::grow_newest(const NgramTrie& trie, const Found& anchor) {
@@ -108,16 +106,10 @@ float NgramGrowth::share_of(const NgramTrie& trie, const Found& from, NgramTrie:
 }
 
 int NgramGrowth::add(const NgramTrie& trie, const Candidate& candidate) {
-  const Token token = trie.token(candidate.node);
-  int* link = &links_[at(candidate.parent + 1)].first_child;
-  while (*link >= 0) {
-    if (drafts_[at(*link)].token == token) return *link;
-    link = &links_[at(*link + 1)].next;
-  }
-  *link = static_cast<int>(drafts_.size());
-  drafts_.push_back({token, candidate.parent, candidate.context, candidate.share});
-  links_.emplace_back();
-  return static_cast<int>(drafts_.size()) - 1;
+  return drafts_->add({.token = trie.token(candidate.node),
+                       .parent = candidate.parent,
+                       .context = candidate.context,
+                       .share = candidate.share});
 }
 
 }  // namespace foretoken

@@ -7,12 +7,11 @@
 // vectors have grown. Engine thread only.
 
 #include <cstddef>
-#include <span>
 #include <vector>
 
+#include "spec/draft_list.h"
 #include "spec/ngram_options.h"
 #include "spec/ngram_trie.h"
-#include "spec/text_drafts.h"
 
 namespace foretoken {
 
@@ -20,10 +19,10 @@ class NgramGrowth {
  public:
   explicit NgramGrowth(const NgramShape& shape) : shape_(shape) {}
 
-  // At most `most` drafts for the text of the cursor, none of them more than `depth` tokens ahead.
-  // Valid until the next call.
-  std::span<const TextDraft> grow(const NgramTrie& trie, const NgramTrie::Cursor& cursor, int most,
-                                  int depth);
+  // Adds drafts for the text of the cursor until there are `most`, none of them more than `depth`
+  // tokens ahead.
+  void grow(const NgramTrie& trie, const NgramTrie::Cursor& cursor, int most, int depth,
+            DraftList& drafts);
 
  private:
   struct Found {  // a node of the trie whose children are to follow
@@ -39,24 +38,20 @@ class NgramGrowth {
     float probability;  // of the path from the anchor
     int order;          // of candidates, as they were found
   };
-  struct Links {  // between drafts
-    int first_child = -1, next = -1;
-  };
 
-  bool is_full() const { return drafts_.size() >= most_; }
+  bool is_full() const { return drafts_->size() >= most_; }
   void grow_newest(const NgramTrie& trie, const Found& anchor);
   void grow_most_frequent(const NgramTrie& trie, const Found& anchor);
   void push_most_frequent(const NgramTrie& trie, const Found& from, float probability);
   static float share_of(const NgramTrie& trie, const Found& from, NgramTrie::Id child);
-  // The draft with the token of this node; a new one where no anchor gave it before.
+  // The draft with the token of this node.
   int add(const NgramTrie& trie, const Candidate& candidate);
 
   const NgramShape shape_;
   float breadth_step_ = 0;
   std::size_t most_ = 0;
   int depth_ = 0;
-  std::vector<TextDraft> drafts_;
-  std::vector<Links> links_;  // of the root, then by draft
+  DraftList* drafts_ = nullptr;  // during grow()
   std::vector<Found> waiting_;
   std::vector<Candidate> heap_;
   std::vector<NgramTrie::Id> ranked_;

@@ -24,8 +24,15 @@ class NgramGrowthTest : public testing::Test {
 
   std::vector<TextDraft> grow(const NgramShape& shape, const std::vector<Token>& text, int most,
                               int depth = kMaxTreeNodes) {
+    return grow(shape, end_of(text), most, depth);
+  }
+
+  std::vector<TextDraft> grow(const NgramShape& shape, const NgramTrie::Cursor& end, int most,
+                              int depth) {
     NgramGrowth growth(shape);
-    const auto drafts = growth.grow(trie_, end_of(text), most, depth);
+    DraftList list;
+    growth.grow(trie_, end, most, depth, list);
+    const auto drafts = list.drafts();
     return {drafts.begin(), drafts.end()};
   }
 
@@ -95,12 +102,10 @@ TEST_F(NgramGrowthTest, any_beginning_of_the_drafts_is_the_tree_of_that_size) {
     NgramShape shape;
     shape.order = order;
     const NgramTrie::Cursor end = end_of({9, 1, 2});
-    NgramGrowth growth(shape);
-    const auto found = growth.grow(trie_, end, 20, 20);
-    const auto all = tokens_of({found.begin(), found.end()});
+    const auto all = tokens_of(grow(shape, end, 20, 20));
     ASSERT_EQ(all.size(), 20U);
     for (int most = 1; most < 20; ++most) {
-      const auto drafts = growth.grow(trie_, end, most, most);
+      const auto drafts = grow(shape, end, most, most);
       ASSERT_EQ(drafts.size(), at(most));
       for (std::size_t i = 0; i < drafts.size(); ++i) {
         EXPECT_EQ(drafts[i].token, all[i]);

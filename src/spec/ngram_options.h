@@ -2,12 +2,17 @@
 // What the NGRAM drafter is asked for. Plain data; what cannot be is refused where flags are read.
 
 #include <cstdint>
+#include <memory>
+#include <string>
 
 #include "spec/draft_isolation.h"
 
 namespace foretoken {
 
+class Corpora;
+
 inline constexpr int kMostNgramDepth = 256;
+inline constexpr std::int64_t kMostCorpusTokens = std::int64_t{1} << 29;
 inline constexpr std::int64_t kMostNgramNodes = std::int64_t{1} << 30;
 
 // How trees are read off the trie.
@@ -26,6 +31,11 @@ struct NgramOptions {
   int max_depth = 18;                  // of the trie: tokens of the longest run
   std::int64_t capacity = 10'000'000;  // nodes of the trie
   DraftIsolation isolation = DraftIsolation::kKey;
+  // Texts of the operator's own.
+  int corpus_drafts = 0;                    // of a tree, that come from them; 0: there are none
+  std::int64_t corpus_tokens = 10'000'000;  // of all together
+  std::string corpus_path;                  // the first of them, a JSONL file; empty: none
+  std::shared_ptr<const Corpora> corpora;   // null: none
 };
 
 }  // namespace foretoken

@@ -133,6 +133,12 @@ std::unique_ptr<Drafter> Laboratory::make_drafter(Bench& bench, const Trees& tre
     options.shape.max_breadth = trees.topk;
     options.shape.order =
         trees.depth % 2 == 0 ? NgramShape::Order::kNewest : NgramShape::Order::kMostFrequent;
+    if (trees.nodes > 2) {  // half of the tree from a text that some requests are saying
+      const auto corpora = std::make_shared<Corpora>(std::int64_t{1} << 20);
+      CHECK(corpora->add("said", truth.front()));
+      options.corpora = corpora;
+      options.corpus_drafts = trees.nodes / 2;
+    }
     return std::make_unique<NgramDrafter>(options, trees.nodes, kMaxRunning, std::move(pace));
   }
   if (trees.proposer == Proposer::kSuffix || trees.proposer == Proposer::kPrediction) {

@@ -1,5 +1,6 @@
 #pragma once
-// SGLang's own routes: /generate, health, information, cache, abort, load. Handlers answer their
+// SGLang's own routes: /generate, health, information, cache, abort, load,
+// corpora. Handlers answer their
 // exchange, at once or by starting a Generation. Thread-safe.
 
 #include <memory>
@@ -24,6 +25,10 @@ void handle_flush_cache(ServerContext& context, const ExchangePtr& exchange);
 void handle_check_integrity(ServerContext& context, const ExchangePtr& exchange);
 void handle_abort_request(ServerContext& context, const ExchangePtr& exchange);
 void handle_metrics(ServerContext& context, const ExchangePtr& exchange);
+
+void handle_add_corpus(ServerContext& context, const ExchangePtr& exchange);
+void handle_remove_corpus(ServerContext& context, const ExchangePtr& exchange);
+void handle_list_corpora(ServerContext& context, const ExchangePtr& exchange);
 
 void handle_tokenize(ServerContext& context, const ExchangePtr& exchange);
 void handle_detokenize(ServerContext& context, const ExchangePtr& exchange);

@@ -1,0 +1,42 @@
+#pragma once
+// CorpusGrowth: drafts from a Corpus: what followed the longest end of the text that occurs there,
+// the most frequent or the newest first. Of many places some are looked at, spread evenly, so a
+// growth costs the same in a corpus of any size. No model and no clock. Allocates nothing once its
+// vectors have grown. Engine thread only.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "spec/corpus.h"
+#include "spec/draft_list.h"
+#include "spec/ngram_options.h"
+
+namespace foretoken {
+
+class CorpusGrowth {
+ public:
+  explicit CorpusGrowth(const NgramShape& shape) : shape_(shape) {}
+
+  // Adds at most `most` drafts for a text that ends like this, none more than `depth` tokens ahead.
+  void grow(const Corpus& corpus, std::span<const Token> end, int most, int depth,
+            DraftList& drafts);
+
+ private:
+  struct Node {  // a run that followed at some of the places
+    Token token;
+    int parent, depth;  // -1: the places themselves
+    int count = 0;
+    std::int32_t newest = 0;  // of its places
+    int first_child = -1, next = -1;
+    int draft = -1;
+  };
+  void read(const Corpus& corpus, std::int32_t place, int depth);
+  int child(int parent, Token token);
+
+  const NgramShape shape_;
+  std::vector<Node> nodes_;
+  std::vector<int> order_;
+};
+
+}  // namespace foretoken
