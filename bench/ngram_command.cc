@@ -29,6 +29,7 @@ void measure(NgramTrie& trie, std::vector<Token>& told, const Load& load) {
   NgramShape shape;
   shape.order = load.order;
   NgramGrowth growth(shape);
+  DraftList list;
   std::vector<double> reading, growing;
   std::vector<Token> tokens;
   long drafts = 0;
@@ -42,8 +43,11 @@ void measure(NgramTrie& trie, std::vector<Token>& told, const Load& load) {
       for (std::size_t n = 0; n < tokens.size(); ++n)
         trie.append(cursors[n / at(load.tokens)], tokens[n]);
       const double middle = thread_microseconds();
-      for (const NgramTrie::Cursor& cursor : cursors)
-        drafts += static_cast<long>(growth.grow(trie, cursor, kDrafts, kDrafts).size());
+      for (const NgramTrie::Cursor& cursor : cursors) {
+        list.clear();
+        growth.grow(trie, cursor, kDrafts, kDrafts, list);
+        drafts += static_cast<long>(list.size());
+      }
       read += middle - start;
       grown += thread_microseconds() - middle;
     }
