@@ -109,6 +109,7 @@ class Proposing {
     const auto drafter = std::make_unique<ModelDrafter>(*ops_, std::move(model), shape, 2 * kPages,
                                                         2, std::make_unique<SwitchedPace>(rests_));
     rests_ = false;
+    params_.temperature = 0;  // the most probable tokens are drafted
     slot_ = 0;
     drafter->open(slot_, {.tokens = draft_.tokens});
     Runner runner(*ops_, *decoder_, 2 * kPages);
