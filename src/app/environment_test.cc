@@ -46,6 +46,18 @@ TEST(Environment, simulated_acceptance_is_read) {
             "texts are made of the drafts themselves");
 }
 
+TEST(Environment, forced_greedy_verification_is_read_as_sglang_reads_booleans) {
+  const auto of = [](const std::string& value) {
+    return read_environment({"SGLANG_NGRAM_FORCE_GREEDY_VERIFY=" + value});
+  };
+  for (const auto* on : {"1", "true", "True", "YES", "y"})
+    EXPECT_TRUE(of(on).ngram_verifies_greedily) << on;
+  for (const auto* off : {"0", "false", "no", ""})
+    EXPECT_FALSE(of(off).ngram_verifies_greedily) << off;
+  EXPECT_FALSE(read_environment({}).ngram_verifies_greedily);
+  EXPECT_TRUE(of("1").notes.empty());
+}
+
 TEST(Environment, other_variables_of_sglang_give_a_note_each) {
   const auto notes =
       read_environment({"SGLANG_ENABLE_SPEC_V2=True", "SGLANG_NEW=1", "PATH=/bin", "broken"}).notes;

@@ -77,6 +77,10 @@ ModelHost::ModelHost(const Options& options) : pool_(options.threads) {
     simulated_ = std::make_unique<SimulatedAcceptance>(*runner_, options.simulation);
     target = simulated_.get();
   }
+  if (config.greedy)
+    log_warning(
+        "SGLANG_NGRAM_FORCE_GREEDY_VERIFY is set: every request is decoded as at temperature 0, so "
+        "sampled answers differ from those without it.");
   engine_ = std::make_unique<Engine>(config, *ops_, *target, *drafter_);
   phases_.emplace_back("kv_cache_allocation", seconds_since(loaded));
   phases_.emplace_back("scheduler_e2e", seconds_since(start));

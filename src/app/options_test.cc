@@ -358,6 +358,24 @@ TEST(Options, the_documented_ngram_command_is_understood) {
   EXPECT_TRUE(options.warnings.empty()) << options.warnings.front();
 }
 
+TEST(Options, forced_greedy_verification_belongs_to_ngram) {
+  Environment environment;
+  environment.ngram_verifies_greedily = true;
+  const auto with = resolve({"--speculative-algorithm", "ngram"}, environment);
+  EXPECT_TRUE(with.engine.greedy);
+  EXPECT_TRUE(with.notes.empty()) << with.notes.front();
+  EXPECT_FALSE(resolve({"--speculative-algorithm", "NGRAM"}).engine.greedy);
+  for (const auto& args : std::vector<std::vector<std::string>>{
+           {}, {"--speculative-algorithm", "SUFFIX"}, {"--speculative-algorithm", "NEXTN"}}) {
+    const auto without = resolve(args, environment);
+    EXPECT_FALSE(without.engine.greedy);
+    ASSERT_EQ(without.notes.size(), 1U);
+    EXPECT_EQ(without.notes[0],
+              "environment variable SGLANG_NGRAM_FORCE_GREEDY_VERIFY has no effect without "
+              "--speculative-algorithm NGRAM");
+  }
+}
+
 TEST(Options, ngram_flags_without_ngram_are_named) {
   const auto options = resolve({"--speculative-ngram-capacity", "5000"});
   ASSERT_EQ(options.warnings.size(), 1U);

@@ -273,6 +273,7 @@ std::optional<Refusal> Engine::submit(Request request) {
     const std::lock_guard lock(state_->mutex);
     if (auto refusal = state_->closed_door()) return refusal;
   }
+  if (state_->config.greedy) request.sampling.temperature = 0.0F;
   request.accepted = Clock::now();
   // Commands can be copied, a sequence cannot. Made here, because that takes longer for a longer
   // prompt, and without the lock.

@@ -37,6 +37,7 @@ struct EngineConfig {
   double waiting_timeout_seconds = 0;  // a request waits no longer; 0: no limit
   double running_timeout_seconds = 0;  // nor runs longer since it was admitted last
   bool radix_cache = true;
+  bool greedy = false;  // every request is decoded as at temperature 0, whatever it asks for
   std::size_t logit_slice_bytes = kLogitSliceBytes;  // of logits that are in memory at once
   int force_preempt_every = 0;   // test hook: preempt the youngest every n steps; 0: never
   bool check_integrity = false;  // test hook: check all invariants after each step

@@ -78,6 +78,22 @@ TEST_F(EngineTest, answers_as_the_oracle_does) {
   EXPECT_EQ(answers[0].finish->reason, FinishReason::kLength);
 }
 
+TEST_F(EngineTest, a_greedy_engine_answers_sampled_requests_as_at_temperature_0) {
+  Request sampled = request(30, 20);
+  sampled.sampling.temperature = 1.5F;
+  sampled.sampling.top_p = 0.9F;
+  sampled.sampling.repetition_penalty = 1.2F;
+  sampled.sampling.seed = 5;
+  Request greedy = sampled;
+  greedy.sampling.temperature = 0.0F;
+  const auto expected = HashOracle::answer(greedy, kVocab);
+  ASSERT_NE(difference(HashOracle::answer(sampled, kVocab).output, expected.output), "");
+  config_.greedy = true;
+  make_and_start();
+  const auto answers = run_requests(*engine_, {sampled});
+  EXPECT_EQ(difference(answers[0].tokens, expected.output), "");
+}
+
 TEST_F(EngineTest, refuses_with_the_texts_clients_know) {
   make_and_start();
   const auto text = [&](Request asked) { return engine_->submit(std::move(asked))->message; };

@@ -63,12 +63,12 @@ class CliTest(unittest.TestCase):
                 "--random-seed", "1", "--threads", "2", *more]
 
     @contextlib.contextmanager
-    def server(self, *flags):
+    def server(self, *flags, **variables):
         """A running server as (url, process); its log is process.log() once it has ended."""
         port = free_port()
         with tempfile.TemporaryFile("w+") as log:
             process = subprocess.Popen([PROGRAM, *self.serve_flags("--port", str(port), *flags)],
-                                       stdout=log, stderr=log, text=True)
+                                       env={**os.environ, **variables}, stdout=log, stderr=log, text=True)
             process.log = lambda: (log.seek(0), log.read())[1]
             url = f"http://127.0.0.1:{port}"
             try:
@@ -259,6 +259,30 @@ class CliTest(unittest.TestCase):
         self.assertLess(second["meta_info"]["spec_verify_ct"], 15)
         self.assertEqual(info["speculative_num_draft_tokens"], 16)
         self.assertEqual(info["speculative_eagle_topk"], 10)
+
+    def test_sampled_requests_are_verified_greedily_where_the_environment_asks_for_it(self):
+        params = {"max_new_tokens": 30, "ignore_eos": True, "sampling_seed": 7}
+        flags = ["--speculative-algorithm", "NGRAM", "--draft-budget", "full"]
+        variable = {"SGLANG_NGRAM_FORCE_GREEDY_VERIFY": "true"}
+
+        def answers(*flags, **variables):
+            with self.server(*flags, **variables) as (url, process):
+                texts = [self.generate(url, sampling_params={**params, "temperature": t})["output_ids"]
+                         for t in (0, 1)]
+                process.send_signal(signal.SIGTERM)
+                self.assertEqual(process.wait(30), 0)
+                return *texts, process.log()
+
+        greedy, sampled, log = answers(*flags)
+        self.assertNotEqual(sampled, greedy)
+        self.assertNotIn("SGLANG_NGRAM_FORCE_GREEDY_VERIFY", log)
+        forced_greedy, forced_sampled, log = answers(*flags, **variable)
+        self.assertEqual(forced_greedy, greedy)
+        self.assertEqual(forced_sampled, greedy)
+        self.assertEqual(len(re.findall("WARNING: SGLANG_NGRAM_FORCE_GREEDY_VERIFY is set", log)), 1)
+        _, without_ngram, log = answers(**variable)
+        self.assertEqual(without_ngram, sampled)
+        self.assertEqual(log.count("SGLANG_NGRAM_FORCE_GREEDY_VERIFY has no effect without"), 1)
 
     def test_acceptance_is_reported_everywhere(self):
         params = {"max_new_tokens": 31, "temperature": 0, "ignore_eos": True}
