@@ -65,7 +65,7 @@ ModelHost::ModelHost(const Options& options) : pool_(options.threads) {
   DraftOptions draft = draft_options(options);
   if (drafts_from_corpora(draft))
     draft.ngram.corpora = corpora_ = std::make_shared<Corpora>(draft.ngram.corpus_tokens);
-  drafter_ = make_drafter(*ops_, std::move(draft_model_), draft, tree_shape_,
+  drafter_ = make_drafter(*ops_, std::move(draft_model_), draft, plan_,
                           pages_for(config.total_tokens), config.max_running_requests);
   TargetModel* target = runner_.get();
   if (options.simulation.length > 0) {
@@ -102,19 +102,18 @@ void ModelHost::load_drafts(const Options& options) {
   weight_bytes_ = decoder_->weight_bytes();
   page_bytes_ = KvStore::bytes_per_page(decoder_->kv_shape());
   drafter_bytes_ = draft_fixed_bytes(options.draft);
-  serves_predictions_ = options.draft.serves_predictions;
-  if (options.draft.algorithm.empty()) return;
   const DraftOptions draft = draft_options(options);
-  tree_shape_ = choose_tree_shape(draft, decoder_->config().architecture);
+  plan_ = plan_drafts(draft, decoder_->config().architecture);
+  drafts_ = !options.draft.algorithm.empty();
+  if (!drafts_) return;
   draft_model_ = load_draft_model(*ops_, *decoder_, draft);
-  drafts_ = true;
   has_draft_model_ = draft_model_ != nullptr;
   log_info(
       "Draft trees: speculative_num_steps={}, speculative_eagle_topk={}, "
       "speculative_num_draft_tokens={}.",
-      tree_shape_.steps, tree_shape_.topk, tree_shape_.nodes);
+      plan_.shape.steps, plan_.shape.topk, plan_.shape.nodes);
   if (drafter_bytes_ > 0)
-    log_info("Memory of earlier texts for drafts: up to {:.2f} GB.", gigabytes(drafter_bytes_));
+    log_info("Memory of texts for drafts: up to {:.2f} GB.", gigabytes(drafter_bytes_));
   if (!draft_model_) return;
   weight_bytes_ += draft_model_->weight_bytes() +
                    draft_bytes_per_slot(*draft_model_) *
@@ -125,19 +124,23 @@ void ModelHost::load_drafts(const Options& options) {
 EngineConfig ModelHost::size_engine(const Options& options, const MachineMemory& memory) const {
   EngineConfig config = options.engine;
   config.context_length = static_cast<int>(decoder_->config().context_length);
-  StepModels models{.target = decoder_->config(), .draft = draft_model_.get()};
-  if (drafts_) {
-    models.shape = tree_shape_;
-  } else if (serves_predictions_) {
-    models.shape.nodes = kPredictionNodes;
-    models.most_drafts = kPredictionDrafts;
-  }
+  const StepModels models{.target = decoder_->config(),
+                          .draft = draft_model_.get(),
+                          .shape = plan_.model,
+                          .max_nodes = plan_.max_nodes(),
+                          .most_drafts = plan_.most_drafts(config.max_running_requests)};
   const MemoryNeeds needs{.weight_bytes = weight_bytes_ + drafter_bytes_,
                           .page_bytes = page_bytes_,
                           .step_bytes = most_step_bytes(config, *ops_, models),
                           .useful_tokens = useful_tokens(config)};
   config.total_tokens = plan_kv_tokens(options.memory, memory, needs);
   return config;
+}
+
+std::vector<std::string> ModelHost::drafters() const {
+  std::vector<std::string> names;
+  for (const DraftPart& part : plan_.parts) names.push_back(part.name);
+  return names;
 }
 
 std::size_t ModelHost::kv_bytes() const {

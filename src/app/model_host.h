@@ -35,10 +35,12 @@ class ModelHost {
   std::size_t draft_kv_bytes() const;
   // Seconds that the parts of the construction took, by SGLang's names for them.
   const std::vector<std::pair<std::string, double>>& phases() const { return phases_; }
-  // Of the draft trees; nullopt: nothing is drafted.
+  // Of the draft trees; nullopt: nothing is drafted, predictions apart.
   std::optional<TreeShape> tree_shape() const {
-    return drafts_ ? std::optional(tree_shape_) : std::nullopt;
+    return drafts_ ? std::optional(plan_.shape) : std::nullopt;
   }
+  // Who drafts, in the order in which reports and wishes number them.
+  std::vector<std::string> drafters() const;
 
   // Texts that drafts are taken from, for who adds to them; null: none are.
   const std::shared_ptr<Corpora>& corpora() const { return corpora_; }
@@ -64,9 +66,8 @@ class ModelHost {
   std::size_t page_bytes_ = 0;
   std::vector<std::pair<std::string, double>> phases_;
   std::size_t drafter_bytes_ = 0;  // beside models and pages
-  TreeShape tree_shape_;
+  DraftPlan plan_;
   bool drafts_ = false;
-  bool serves_predictions_ = false;
   bool has_draft_model_ = false;
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<TargetModel> simulated_;  // stands before the runner where there is one

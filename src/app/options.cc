@@ -308,7 +308,7 @@ Options resolve_options(const FlagValues& values, const Environment& environment
   options.engine = engine_config(values, environment);
   options.engine.policy_seed = options.load.seed;
   options.draft = draft_options(values, options.load, environment);
-  if (runs_draft_model(options.draft) && !values.given("--max-running-requests")) {
+  if (!model_algorithm(options.draft).empty() && !values.given("--max-running-requests")) {
     options.engine.max_running_requests = 48;
     options.warnings.push_back(
         "Max running requests is reset to 48 for speculative decoding. You can override this by "
@@ -317,7 +317,7 @@ Options resolve_options(const FlagValues& values, const Environment& environment
   for (const std::string algorithm : {"NGRAM", "SUFFIX"}) {
     const std::string beginning =
         algorithm == "NGRAM" ? "--speculative-ngram-" : "--speculative-suffix-";
-    if (options.draft.algorithm != algorithm && has_flags_like(values, beginning))
+    if (!drafts_by(options.draft, algorithm) && has_flags_like(values, beginning))
       options.warnings.push_back(fmt::format(
           "{}* flags have no effect without --speculative-algorithm {}.", beginning, algorithm));
   }

@@ -55,6 +55,7 @@ ServerConfig complete(const Options& options, const ModelHost& host, const Token
   server.draft_kv_bytes = host.draft_kv_bytes();
   server.startup_phases = host.phases();
   set_server_arg(server.server_args, "context_length", std::to_string(server.context_length));
+  server.drafters = host.drafters();
   if (const auto shape = host.tree_shape()) {
     server.draft_method = options.draft.algorithm;
     server.draft_steps = shape->steps;

@@ -9,6 +9,7 @@ DraftTrees::DraftTrees(int slots, int max_nodes)
       max_nodes_(max_nodes),
       token_(static_cast<std::size_t>(slots) * static_cast<std::size_t>(max_nodes), kNoToken),
       parent_(token_.size(), -1),
+      score_(token_.size(), 1.0F),
       size_(static_cast<std::size_t>(slots), 0) {
   CHECK(slots >= 0 && max_nodes >= 1 && max_nodes <= kMaxTreeNodes)
       << slots << " slots, " << max_nodes << " nodes";
@@ -24,6 +25,11 @@ std::span<const std::int32_t> DraftTrees::parents(SeqSlot slot) const {
                                     static_cast<std::size_t>(size(slot)));
 }
 
+std::span<const float> DraftTrees::scores(SeqSlot slot) const {
+  return std::span(score_).subspan(index(slot) * static_cast<std::size_t>(max_nodes_),
+                                   static_cast<std::size_t>(size(slot)));
+}
+
 void DraftTrees::plant(SeqSlot slot, Token root) {
   CHECK(slot >= 0 && slot < slots_) << "slot " << slot;
   const std::size_t first = index(slot) * static_cast<std::size_t>(max_nodes_);
@@ -32,7 +38,7 @@ void DraftTrees::plant(SeqSlot slot, Token root) {
   size_[index(slot)] = 1;
 }
 
-int DraftTrees::grow(SeqSlot slot, int parent, Token token) {
+int DraftTrees::grow(SeqSlot slot, int parent, Token token, float score) {
   const int nodes = size(slot);
   CHECK(parent >= 0 && parent < nodes) << "parent " << parent << " of " << nodes << " nodes";
   const std::size_t first = index(slot) * static_cast<std::size_t>(max_nodes_);
@@ -44,6 +50,7 @@ int DraftTrees::grow(SeqSlot slot, int parent, Token token) {
   const std::size_t at = first + static_cast<std::size_t>(nodes);
   token_[at] = token;
   parent_[at] = parent;
+  score_[at] = score;
   size_[index(slot)] = nodes + 1;
   return nodes;
 }

@@ -34,12 +34,15 @@ class DraftTrees {
   int size(SeqSlot slot) const { return size_[index(slot)]; }
   std::span<const Token> tokens(SeqSlot slot) const;
   std::span<const std::int32_t> parents(SeqSlot slot) const;
+  // How probable whoever grew them takes the nodes for; 1: nothing is known. No node is more
+  // probable than its parent.
+  std::span<const float> scores(SeqSlot slot) const;
 
   // The tree of one node.
   void plant(SeqSlot slot, Token root);
   // Adds a proposal and returns its node, or the node of the sibling that already carries the
   // token, or -1 when the tree is full.
-  int grow(SeqSlot slot, int parent, Token token);
+  int grow(SeqSlot slot, int parent, Token token, float score = 1.0F);
   // Keeps the first `nodes` nodes (parents precede children, so a prefix is a tree).
   void prune(SeqSlot slot, int nodes);
 
@@ -49,6 +52,7 @@ class DraftTrees {
   int max_nodes_;
   std::vector<Token> token_;
   std::vector<std::int32_t> parent_;
+  std::vector<float> score_;
   std::vector<std::int32_t> size_;
 };
 

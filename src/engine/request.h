@@ -18,6 +18,7 @@
 
 #include "batch/sampling.h"
 #include "engine/shared_tokens.h"
+#include "spec/draft_report.h"
 
 namespace foretoken {
 
@@ -49,8 +50,7 @@ struct TokenDelta {
   int verify_steps = 0;     // decode steps so far; the one that ends the prompt is none
   int accepted_drafts = 0;  // drafts accepted so far
   int proposed_drafts = 0;  // drafts offered so far
-  // Drafts from the prediction so far, known when the sequence leaves its slot.
-  int accepted_predictions = 0, rejected_predictions = 0;
+  DraftReport drafts;       // so far, known when the sequence leaves its slot
   std::vector<int> accept_histogram;  // [k] = steps that accepted k drafts; filled with the finish
   std::optional<Finish> finish;       // set once, with the last delta
 };
@@ -97,6 +97,7 @@ struct Request {
   // Texts of other scopes do not inform this one's drafts, where the drafter keeps texts apart.
   std::uint64_t draft_scope = 0;
   SharedTokens prediction;  // what the client expects as the answer: for drafts, changes no token
+  DraftWish draft_wish;     // changes no token either
   std::optional<std::chrono::steady_clock::time_point> deadline;
   // When it was accepted; the time in the queue counts from here.
   std::chrono::steady_clock::time_point accepted = std::chrono::steady_clock::now();

@@ -243,7 +243,8 @@ void Scheduler::run(std::unique_ptr<Sequence> owner, std::vector<Page> matched) 
   drafter_.open(slot, {.tokens = s.tokens,
                        .prompt_tokens = at(s.prompt_tokens()),
                        .scope = s.request.draft_scope,
-                       .prediction = s.request.prediction});
+                       .prediction = s.request.prediction,
+                       .wish = s.request.draft_wish});
   drafter_is_open_[at(slot)] = 1;
   roster_.runs(s, planned_at_);
   reserved_pages_ += reserved_pages(s);
@@ -370,8 +371,7 @@ void Scheduler::close_drafter(SeqSlot slot) {
 }
 
 void Scheduler::release(Sequence& s) {
-  const PredictionTally predictions = drafter_.predictions(s.slot);
-  s.predicted(predictions.accepted, predictions.rejected);
+  s.drafted(drafter_.report(s.slot));
   close_drafter(s.slot);
   by_slot_[at(s.slot)] = nullptr;
   free_slots_.push_back(s.slot);

@@ -120,10 +120,7 @@ bool Sequence::admitted(int cached) {
 
 void Sequence::offered(int drafts) { delta_.proposed_drafts += drafts; }
 
-void Sequence::predicted(int accepted, int rejected) {
-  delta_.accepted_predictions += accepted;
-  delta_.rejected_predictions += rejected;
-}
+void Sequence::drafted(const DraftReport& report) { delta_.drafts.add(report); }
 
 void Sequence::preempted() {
   ++delta_.retractions;
@@ -140,8 +137,7 @@ TokenDelta Sequence::take_delta() {
   delta_.verify_steps = out.verify_steps;
   delta_.accepted_drafts = out.accepted_drafts;
   delta_.proposed_drafts = out.proposed_drafts;
-  delta_.accepted_predictions = out.accepted_predictions;
-  delta_.rejected_predictions = out.rejected_predictions;
+  delta_.drafts = out.drafts;
   return out;
 }
 

@@ -75,8 +75,8 @@ class Sequence {
   // `cached` tokens came from the prefix cache. True when it is admitted for the first time. What
   // only a running one needs is made here and dropped by preempted().
   bool admitted(int cached);
-  void offered(int drafts);                    // proposals that go into a step
-  void predicted(int accepted, int rejected);  // what became of drafts from the prediction
+  void offered(int drafts);                 // proposals that go into a step
+  void drafted(const DraftReport& report);  // what became of drafts while it ran
   void preempted();
 
   // What happened since the last call, with all totals.

@@ -29,7 +29,7 @@ std::int64_t most_step_rows(const EngineConfig& config, int max_nodes, std::int6
 std::size_t most_step_bytes(const EngineConfig& config, const Ops& ops, const StepModels& models) {
   const ModelConfig& target = models.target;
   const int slots = config.max_running_requests;
-  const int max_nodes = models.shape.nodes;
+  const int max_nodes = models.max_nodes;
   const std::int64_t rows = most_step_rows(config, max_nodes, models.most_drafts);
   const int slice = logit_slice_rows(target.vocab, config.logit_slice_bytes);
   const auto logit_rows = std::min<std::int64_t>(rows, std::max(slice, kScoredRows + max_nodes));

@@ -25,7 +25,8 @@ std::int64_t most_step_rows(const EngineConfig& config, int max_nodes,
 struct StepModels {
   const ModelConfig& target;
   const DraftModel* draft = nullptr;                           // null: none
-  TreeShape shape = {.nodes = 1};                              // of draft trees, whoever makes them
+  TreeShape shape = {.nodes = 1};                              // of what it drafts
+  int max_nodes = 1;                                           // of a tree, whoever drafts
   std::int64_t most_drafts = std::numeric_limits<int>::max();  // in a step
 };
 std::size_t most_step_bytes(const EngineConfig& config, const Ops& ops, const StepModels& models);

@@ -73,7 +73,10 @@ struct Rig {
 
   std::size_t bound(const EngineConfig& config) const {
     StepModels models{.target = target.config(), .draft = draft.get()};
-    if (draft) models.shape = kShape;
+    if (draft) {
+      models.shape = kShape;
+      models.max_nodes = kShape.nodes;
+    }
     return most_step_bytes(config, *ops, models);
   }
 

@@ -178,7 +178,7 @@ TEST_F(SuffixEngine, an_answer_that_quotes_its_prompt_doubles_its_drafts) {
   const auto answer = run({request(prompt, 1 + 2 + 4 + 5 * kNodes)})[0];
   EXPECT_EQ(answer.verify_steps, 2 + 5);
   EXPECT_EQ(answer.accepted_drafts, 1 + 3 + 5 * (kNodes - 1));
-  EXPECT_EQ(answer.accepted_predictions, 0);
+  EXPECT_EQ(answer.drafts.predictions.accepted, 0);
 }
 
 TEST_F(SuffixEngine, a_text_without_repeats_is_decoded_plainly) {
@@ -203,16 +203,16 @@ TEST_F(SuffixEngine, a_prediction_that_is_the_answer_takes_a_step_for_a_tree) {
     const auto prompt = counting(0, 30);
     const auto answer = run({predicted(prompt, 1 + 10 * kNodes, counting(30, 100))})[0];
     EXPECT_EQ(answer.verify_steps, 10);
-    EXPECT_EQ(answer.accepted_predictions, 10 * (kNodes - 1));
-    EXPECT_EQ(answer.rejected_predictions, 0);
+    EXPECT_EQ(answer.drafts.predictions.accepted, 10 * (kNodes - 1));
+    EXPECT_EQ(answer.drafts.predictions.proposed, 10 * (kNodes - 1));
   }
 }
 
 TEST_F(SuffixEngine, a_prediction_that_is_wrong_changes_nothing_but_the_number_of_drafts) {
   start(true);
   const auto answer = run({predicted(counting(0, 30), 41, {30, 31, 99, 98, 97})})[0];
-  EXPECT_EQ(answer.accepted_predictions, 1);  // 30 comes with the prompt
-  EXPECT_EQ(answer.rejected_predictions, 3);
+  EXPECT_EQ(answer.drafts.predictions.accepted, 1);  // 30 comes with the prompt
+  EXPECT_EQ(answer.drafts.predictions.proposed, 4);
   EXPECT_EQ(answer.verify_steps, 39);
 }
 

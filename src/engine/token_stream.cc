@@ -30,8 +30,7 @@ void merge(TokenDelta& to, TokenDelta&& from) {
   to.verify_steps = from.verify_steps;
   to.accepted_drafts = from.accepted_drafts;
   to.proposed_drafts = from.proposed_drafts;
-  to.accepted_predictions = from.accepted_predictions;
-  to.rejected_predictions = from.rejected_predictions;
+  to.drafts = from.drafts;
   to.accept_histogram = std::move(from.accept_histogram);
   to.finish = std::move(from.finish);
 }

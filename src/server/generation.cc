@@ -275,6 +275,7 @@ RunningChoice::RunningChoice(const ChoicePlan& plan, const Tokenizer* tokenizer)
       prompt_index(plan.prompt_index),
       first_of_prompt(plan.first_of_prompt),
       has_prediction(plan.has_prediction),
+      reports_drafts(plan.reports_drafts),
       prompt_tokens(static_cast<std::int64_t>(plan.request.prompt.size())),
       sampling(plan.request.sampling),
       choice(tokenizer, plan.text) {}

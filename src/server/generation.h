@@ -27,6 +27,7 @@ struct ChoicePlan {
   int prompt_index = 0;
   bool first_of_prompt = true;  // counts the prompt's tokens in usage
   bool has_prediction = false;  // usage tells what became of it
+  bool reports_drafts = false;  // its end tells what became of them
 };
 
 // A choice at work, as formats see it.
@@ -38,6 +39,7 @@ struct RunningChoice {
   int prompt_index = 0;
   bool first_of_prompt = true;
   bool has_prediction = false;
+  bool reports_drafts = false;
   std::int64_t prompt_tokens = 0;
   SamplingParams sampling;
   Choice choice;

@@ -65,7 +65,9 @@ std::vector<std::string_view> sampling_names() {
 const std::vector<Group>& accepted_groups() {
   static const std::vector<Group> groups = {
       // Read by the routes.
-      {kAll, {}, {"rid", "stream", "extra_key", "cache_salt", "timeout_seconds", "model"}},
+      {kAll,
+       {},
+       {"rid", "stream", "extra_key", "cache_salt", "timeout_seconds", "model", "speculative"}},
       {kV1, {}, sampling_names()},
       {kV1, {}, {"stream_options", "best_of", "logprobs", "response_format", "add_special_tokens"}},
       {kChat,

@@ -132,6 +132,7 @@ std::optional<Refusal> add_prompt(ServerContext& context, PromptPlan prompt, Gen
     request.max_new_tokens = resolved->max_new_tokens;
     request.logprob_start = static_cast<int>(prompt.logprob_start);
     request.prediction = prediction;
+    request.draft_wish = prompt.draft_wish.value_or(DraftWish{});
     request.cache_salt = prompt.cache_salt;
     request.deadline = prompt.deadline;
     choice.text.stops = prompt.sampling.stop;
@@ -141,6 +142,7 @@ std::optional<Refusal> add_prompt(ServerContext& context, PromptPlan prompt, Gen
     choice.prompt_index = prompt_index;
     choice.first_of_prompt = i == 0;
     choice.has_prediction = has_prediction;
+    choice.reports_drafts = prompt.draft_wish.has_value();
     plan.choices.push_back(std::move(choice));
   }
   if (prompt.sampling.stream_interval)

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/draft_wish.h"
 #include "server/generation.h"
 #include "server/json_fields.h"
 #include "server/sampling_request.h"
@@ -27,6 +28,7 @@ struct PromptPlan {
   std::vector<Token> logprob_tokens;
   std::size_t echoed_bytes = 0;                  // text of the prompt that each choice repeats
   std::optional<std::vector<Token>> prediction;  // of each choice; nullopt: there is none
+  std::optional<DraftWish> draft_wish;           // of each choice
   std::uint64_t cache_salt = 0;
   std::optional<std::chrono::steady_clock::time_point> deadline;
 };

@@ -44,10 +44,11 @@ struct ServerConfig {
   bool log_requests = false;
   int log_requests_level = 2;
   bool enable_metrics = false;
-  std::string draft_method;        // the algorithm's name; empty: nothing is drafted
-  int draft_steps = 0;             // levels of the draft trees; 0: nothing is drafted
-  int draft_nodes = 0;             // of a draft tree, root included
-  bool serves_predictions = true;  // drafts come from the prediction of a request, too
+  std::string draft_method;           // the algorithm's name; empty: nothing is drafted
+  int draft_steps = 0;                // levels of the draft trees; 0: nothing is drafted
+  int draft_nodes = 0;                // of a draft tree, root included
+  bool serves_predictions = true;     // drafts come from the prediction of a request, too
+  std::vector<std::string> drafters;  // as reports and wishes number them
   bool enable_cache_report = false;
   bool incremental_streaming_output = false;
   bool stream_include_usage = false;  // --stream-response-default-include-usage

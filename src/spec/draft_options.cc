@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/ranges.h>
 
@@ -14,6 +15,37 @@ namespace {
 
 constexpr std::array kSupported{"EAGLE", "EAGLE3", "NEXTN", "STANDALONE", "NGRAM", "SUFFIX"};
 constexpr std::array kKnown{"DFLASH", "DSPARK"};
+
+bool is_model(const std::string& algorithm) {
+  return algorithm != "NGRAM" && algorithm != "SUFFIX";
+}
+
+// At every '+'; nothing of an empty name.
+std::vector<std::string> split(const std::string& name) {
+  std::vector<std::string> parts;
+  for (std::size_t first = 0; !name.empty() && first <= name.size();) {
+    const std::size_t end = std::min(name.find('+', first), name.size());
+    parts.push_back(name.substr(first, end - first));
+    first = end + 1;
+  }
+  return parts;
+}
+
+std::string one_algorithm_named(const std::string& name) {
+  std::string upper = name;
+  std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) {
+    return static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  });
+  const auto is_upper = [&](const char* known) { return upper == known; };
+  if (upper == "NEXTN") return "EAGLE";
+  if (std::any_of(kSupported.begin(), kSupported.end(), is_upper)) return upper;
+  if (std::any_of(kKnown.begin(), kKnown.end(), is_upper))
+    throw Error({.what = "not supported yet: drafts by " + upper,
+                 .where = "--speculative-algorithm",
+                 .expected = fmt::format("{}", fmt::join(kSupported, " or ")),
+                 .found = name});
+  throw Error("Unknown speculative algorithm name: " + name);
+}
 
 TreeShape usual_shape(const std::string& algorithm, const std::string& target_architecture) {
   constexpr std::array kBranching{"LlamaForCausalLM", "Grok1ForCausalLM", "Grok1VForCausalLM"};
@@ -71,43 +103,9 @@ int most_nodes(const TreeShape& shape) {
          most_candidates(std::min(shape.steps, kMaxTreeNodes), std::min(shape.topk, kMaxTreeNodes));
 }
 
-}  // namespace
-
-std::string algorithm_named(const std::string& name) {
-  std::string upper = name;
-  std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) {
-    return static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
-  });
-  const auto is_upper = [&](const char* known) { return upper == known; };
-  if (upper == "NEXTN") return "EAGLE";
-  if (upper.empty() || std::any_of(kSupported.begin(), kSupported.end(), is_upper)) return upper;
-  if (std::any_of(kKnown.begin(), kKnown.end(), is_upper))
-    throw Error({.what = "not supported yet: drafts by " + upper,
-                 .where = "--speculative-algorithm",
-                 .expected = fmt::format("{}", fmt::join(kSupported, " or ")),
-                 .found = name});
-  throw Error("Unknown speculative algorithm name: " + name);
-}
-
-bool runs_draft_model(const DraftOptions& options) {
-  return !options.algorithm.empty() && options.algorithm != "NGRAM" &&
-         options.algorithm != "SUFFIX";
-}
-
-SuffixOptions prediction_options(const DraftOptions& options) {
-  constexpr std::int64_t kCapacity = std::int64_t{1} << 19;
-  SuffixOptions suffix = options.suffix;
-  suffix.only_predictions = true;
-  suffix.max_answers = 0;
-  suffix.capacity = std::min(suffix.capacity, kCapacity);
-  suffix.most_drafts = kPredictionDrafts;
-  return suffix;
-}
-
-TreeShape choose_tree_shape(const DraftOptions& options, const std::string& target_architecture) {
-  if (options.algorithm == "NGRAM") return ngram_shape(options);
-  if (options.algorithm == "SUFFIX") return suffix_shape(options);
-  TreeShape shape = usual_shape(options.algorithm, target_architecture);
+TreeShape model_shape(const std::string& name, const DraftOptions& options,
+                      const std::string& target_architecture) {
+  TreeShape shape = usual_shape(name, target_architecture);
   if (!options.steps && !options.topk && !options.nodes) return shape;
   shape.steps = options.steps.value_or(shape.steps);
   shape.topk = options.topk.value_or(shape.topk);
@@ -130,6 +128,105 @@ TreeShape choose_tree_shape(const DraftOptions& options, const std::string& targ
                                          most_nodes(shape), shape.steps, shape.topk),
                  .found = std::to_string(shape.nodes)});
   return shape;
+}
+
+TreeShape shape_alone(const std::string& name, const DraftOptions& options,
+                      const std::string& target_architecture) {
+  if (name == "NGRAM") return ngram_shape(options);
+  if (name == "SUFFIX") return suffix_shape(options);
+  return model_shape(name, options, target_architecture);
+}
+
+// Levels and children asked for are those of the model, the nodes those of all.
+TreeShape shape_among_others(const std::string& name, const DraftOptions& options,
+                             const std::string& target_architecture) {
+  DraftOptions own = options;
+  if (!is_model(name)) {
+    own.steps = own.topk = std::nullopt;
+    return shape_alone(name, own, target_architecture);
+  }
+  own.nodes = std::nullopt;
+  TreeShape shape = model_shape(name, own, target_architecture);
+  if (options.nodes && shape.topk > 1) shape.nodes = std::min(*options.nodes, most_nodes(shape));
+  return shape;
+}
+
+}  // namespace
+
+std::string algorithm_named(const std::string& name) {
+  std::vector<std::string> parts;
+  std::string model;
+  for (const std::string& part : split(name)) {
+    const std::string canonical = one_algorithm_named(part);
+    if (std::ranges::count(parts, canonical) > 0)
+      throw Error({.what = canonical + " is named twice",
+                   .where = "--speculative-algorithm",
+                   .found = name});
+    if (is_model(canonical) && !std::exchange(model, canonical).empty())
+      throw Error({.what = "one drafter runs a model at most",
+                   .where = "--speculative-algorithm",
+                   .expected = "NGRAM or SUFFIX beside it",
+                   .found = name});
+    parts.push_back(canonical);
+  }
+  return fmt::format("{}", fmt::join(parts, "+"));
+}
+
+std::vector<std::string> algorithms_of(const DraftOptions& options) {
+  return split(options.algorithm);
+}
+
+bool drafts_by(const DraftOptions& options, const std::string& algorithm) {
+  return std::ranges::count(algorithms_of(options), algorithm) > 0;
+}
+
+std::string model_algorithm(const DraftOptions& options) {
+  const auto parts = algorithms_of(options);
+  const auto model = std::ranges::find_if(parts, is_model);
+  return model == parts.end() ? std::string() : *model;
+}
+
+SuffixOptions prediction_options(const DraftOptions& options) {
+  constexpr std::int64_t kCapacity = std::int64_t{1} << 19;
+  SuffixOptions suffix = options.suffix;
+  suffix.only_predictions = true;
+  suffix.max_answers = 0;
+  suffix.capacity = std::min(suffix.capacity, kCapacity);
+  suffix.most_drafts = kPredictionDrafts;
+  return suffix;
+}
+
+DraftPlan plan_drafts(const DraftOptions& options, const std::string& target_architecture) {
+  DraftPlan plan;
+  const auto names = algorithms_of(options);
+  for (const std::string& name : names) {
+    const TreeShape shape = names.size() == 1
+                                ? shape_alone(name, options, target_architecture)
+                                : shape_among_others(name, options, target_architecture);
+    plan.parts.push_back({name, shape});
+    if (is_model(name)) plan.model = shape;
+    plan.shape.nodes = std::max(plan.shape.nodes, shape.nodes);
+  }
+  if (!plan.parts.empty()) {
+    const TreeShape& told = plan.model.steps > 0 ? plan.model : plan.parts.front().shape;
+    plan.shape.steps = told.steps;
+    plan.shape.topk = told.topk;
+  }
+  if (options.serves_predictions && !drafts_by(options, "SUFFIX"))
+    plan.parts.push_back(
+        {kPredictions, {.steps = kPredictionNodes - 1, .topk = 1, .nodes = kPredictionNodes}});
+  return plan;
+}
+
+int DraftPlan::max_nodes() const {
+  int most = 1;
+  for (const DraftPart& part : parts) most = std::max(most, part.shape.nodes);
+  return most;
+}
+
+std::int64_t DraftPlan::most_drafts(int num_slots) const {
+  const bool has_predictions = !parts.empty() && parts.back().name == kPredictions;
+  return std::int64_t{num_slots} * (shape.nodes - 1) + (has_predictions ? kPredictionDrafts : 0);
 }
 
 }  // namespace foretoken

@@ -3,6 +3,7 @@
 // the trees that SGLang would choose for them. Plain data and pure functions; the models themselves
 // are made in make_drafter.h.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,20 +33,43 @@ struct DraftOptions {
   std::vector<float> simulated_chances;
 };
 
-// Of trees for requests with a prediction, where nothing else is drafted; drafts of them together.
+// Of trees for requests with a prediction, where SUFFIX does not read it anyway; drafts of them
+// together.
 inline constexpr int kPredictionNodes = 33, kPredictionDrafts = 256;
 // What they are drafted with there.
 SuffixOptions prediction_options(const DraftOptions& options);
 
-// The canonical name of an algorithm, empty for none: NEXTN is EAGLE with a head that comes with
-// the target. Throws Error for names unknown or unsupported.
+// The canonical name of an algorithm, or of several joined by '+', empty for none: NEXTN is EAGLE
+// with a head that comes with the target. Throws Error for names unknown or unsupported, and where
+// more than one would run a model.
 std::string algorithm_named(const std::string& name);
 
-// Whether drafts are made by a model, which takes memory and forwards.
-bool runs_draft_model(const DraftOptions& options);
+// Its parts, in order.
+std::vector<std::string> algorithms_of(const DraftOptions& options);
+bool drafts_by(const DraftOptions& options, const std::string& algorithm);
+
+// The one whose drafts are made by a model, which takes memory and forwards; empty: none.
+std::string model_algorithm(const DraftOptions& options);
+
+// One of the drafters that share the trees.
+struct DraftPart {
+  std::string name;  // of an algorithm, or kPredictions
+  TreeShape shape;   // of trees that it grows alone
+};
+inline constexpr const char* kPredictions = "PREDICTION";  // drafts from predictions alone
+
+// Who drafts, and the trees that they share.
+struct DraftPlan {
+  std::vector<DraftPart> parts;
+  TreeShape shape = {.steps = 0, .topk = 0, .nodes = 1};  // of all, predictions apart
+  TreeShape model = {.steps = 0, .topk = 0, .nodes = 1};  // of what a model drafts
+
+  int max_nodes() const;                          // of a tree, root included
+  std::int64_t most_drafts(int num_slots) const;  // of all trees of a step together
+};
 
 // Fills in what was not asked for, by algorithm and architecture of the target as SGLang does.
 // Logs a warning where a wish is changed; throws Error for trees that cannot be.
-TreeShape choose_tree_shape(const DraftOptions& options, const std::string& target_architecture);
+DraftPlan plan_drafts(const DraftOptions& options, const std::string& target_architecture);
 
 }  // namespace foretoken

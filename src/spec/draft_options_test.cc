@@ -20,7 +20,7 @@ std::string shape(const std::string& algorithm, const Wish& wish = {},
   options.topk = wish.topk;
   options.nodes = wish.nodes;
   try {
-    const TreeShape chosen = choose_tree_shape(options, architecture);
+    const TreeShape chosen = plan_drafts(options, architecture).shape;
     return fmt::format("{} {} {}", chosen.steps, chosen.topk, chosen.nodes);
   } catch (const Error& error) {
     return error.what();
@@ -94,6 +94,60 @@ TEST(DraftOptions, predictions_are_drafted_with_what_suffixes_are_but_little_mem
   EXPECT_EQ(predictions.max_answers, 0);
   EXPECT_LT(predictions.capacity, options.suffix.capacity);
   EXPECT_EQ(predictions.most_drafts, kPredictionDrafts);
+}
+
+TEST(DraftOptions, several_algorithms_are_joined_by_a_plus) {
+  EXPECT_EQ(algorithm_named("eagle3+Suffix"), "EAGLE3+SUFFIX");
+  EXPECT_EQ(algorithm_named("ngram+suffix+nextn"), "NGRAM+SUFFIX+EAGLE");
+  EXPECT_THROW(algorithm_named("EAGLE+NEXTN"), Error);
+  EXPECT_THROW(algorithm_named("EAGLE3+STANDALONE"), Error);
+  for (const char* name : {"NGRAM+ngram", "+", "NGRAM+", "+NGRAM", "NGRAM++SUFFIX", "NGRAM+MAGIC"})
+    EXPECT_THROW(algorithm_named(name), Error) << name;
+  DraftOptions options;
+  options.algorithm = "NGRAM+EAGLE3";
+  EXPECT_EQ(model_algorithm(options), "EAGLE3");
+  EXPECT_TRUE(drafts_by(options, "NGRAM"));
+  EXPECT_FALSE(drafts_by(options, "EAGLE"));
+  EXPECT_EQ(model_algorithm({}), "");
+}
+
+std::string parts(DraftOptions options) {
+  std::string out;
+  for (const DraftPart& part : plan_drafts(options, "LlamaForCausalLM").parts)
+    out += fmt::format("{} {} {} {}; ", part.name, part.shape.steps, part.shape.topk,
+                       part.shape.nodes);
+  return out;
+}
+
+TEST(DraftOptions, each_part_has_trees_of_its_own_and_all_share_the_largest) {
+  DraftOptions options;
+  options.algorithm = "EAGLE3+SUFFIX";
+  EXPECT_EQ(parts(options), "EAGLE3 5 4 8; SUFFIX 24 1 25; ");
+  EXPECT_EQ(shape("EAGLE3+SUFFIX"), "5 4 25");
+  EXPECT_EQ(shape("SUFFIX+EAGLE3", {.steps = 3, .topk = 1, .nodes = 16}), "3 1 16");
+  options.steps = 3;
+  options.topk = 1;
+  options.nodes = 16;
+  EXPECT_EQ(parts(options), "EAGLE3 3 1 4; SUFFIX 15 1 16; ");
+  options.topk = 2;
+  options.nodes = 64;
+  EXPECT_EQ(parts(options), "EAGLE3 3 2 11; SUFFIX 63 1 64; ");
+}
+
+TEST(DraftOptions, predictions_are_a_part_where_suffixes_do_not_read_them) {
+  DraftOptions options;
+  EXPECT_EQ(parts(options), "PREDICTION 32 1 33; ");
+  EXPECT_EQ(plan_drafts(options, "").most_drafts(100), kPredictionDrafts);
+  options.algorithm = "EAGLE3";
+  EXPECT_EQ(parts(options), "EAGLE3 5 4 8; PREDICTION 32 1 33; ");
+  const DraftPlan plan = plan_drafts(options, "LlamaForCausalLM");
+  EXPECT_EQ(plan.shape.nodes, 8);
+  EXPECT_EQ(plan.max_nodes(), 33);
+  EXPECT_EQ(plan.most_drafts(10), 70 + kPredictionDrafts);
+  options.serves_predictions = false;
+  EXPECT_EQ(parts(options), "EAGLE3 5 4 8; ");
+  options.algorithm = "";
+  EXPECT_EQ(parts(options), "");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "batch/batch.h"
 #include "batch/tree.h"
 #include "model/decoder.h"
+#include "spec/draft_report.h"
 
 namespace foretoken {
 
@@ -19,6 +20,7 @@ struct DraftNeeds {
   FeatureTaps taps;
   int max_nodes = 1;         // root included
   bool host_tokens = false;  // wants the committed tokens on the host
+  bool runs_model = false;   // what it reads and proposes takes forwards
   // KV slots behind the committed text that it writes while it drafts. Where pages are short it
   // gets none, and proposes nothing.
   int scratch_slots = 0;
@@ -42,12 +44,7 @@ struct DraftRequest {
   // Texts of other scopes must not inform what is drafted for this one.
   std::uint64_t scope = 0;
   std::span<const Token> prediction = {};  // what its client expects as the answer, if anything
-};
-
-// Drafts of a request that were taken from its prediction, and what became of them.
-struct PredictionTally {
-  int accepted = 0;
-  int rejected = 0;
+  DraftWish wish = {};
 };
 
 class Drafter {
@@ -58,12 +55,13 @@ class Drafter {
   // thrown since.
   virtual void open(SeqSlot slot, const DraftRequest& request) = 0;
   virtual void close(SeqSlot slot) = 0;
+  // What the rows refer to lives until the propose() that follows has returned.
   virtual void observe(const CommittedRows& rows) = 0;
   // Grows trees whose roots are planted already, that of slots[i] within limits[i].
   virtual void propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
                        DraftTrees& trees) = 0;
   // Of the request in an open slot, since it was opened.
-  virtual PredictionTally predictions(SeqSlot) const { return {}; }
+  virtual DraftReport report(SeqSlot) const { return {}; }
   // What it keeps of texts that have ended, it forgets.
   virtual void forget() {}
 };

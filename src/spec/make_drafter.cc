@@ -18,12 +18,13 @@
 #include "spec/ngram_drafter.h"
 #include "spec/simulated_pace.h"
 #include "spec/suffix_drafter.h"
+#include "spec/union_drafter.h"
 
 namespace foretoken {
 namespace {
 
 [[noreturn]] void refuse_without_folder(const DraftOptions& options) {
-  throw Error({.what = "speculative algorithm " + options.algorithm + " needs a draft model",
+  throw Error({.what = "speculative algorithm " + model_algorithm(options) + " needs a draft model",
                .where = "--speculative-draft-model-path"});
 }
 
@@ -141,13 +142,14 @@ std::unique_ptr<DraftPace> make_pace(const DraftOptions& options) {
 std::unique_ptr<DraftModel> load_draft_model(Ops& ops, const Decoder& target,
                                              const DraftOptions& options) {
   if (options.algorithm.empty()) return nullptr;
-  if (!runs_draft_model(options)) {
+  const std::string algorithm = model_algorithm(options);
+  if (algorithm.empty()) {
     warn_without_model(options);
     return nullptr;
   }
   log_info("Draft model: {}.", options.folder.empty() ? options.target_folder : options.folder);
-  if (options.algorithm == "STANDALONE") return load_standalone(ops, target, options);
-  if (options.algorithm == "EAGLE") return load_eagle(ops, target, options);
+  if (algorithm == "STANDALONE") return load_standalone(ops, target, options);
+  if (algorithm == "EAGLE") return load_eagle(ops, target, options);
   return load_eagle3(ops, target, options);
 }
 
@@ -161,19 +163,21 @@ std::size_t draft_bytes_per_slot(const DraftModel& model) {
 }
 
 bool drafts_from_corpora(const DraftOptions& options) {
-  return options.algorithm == "NGRAM" && options.ngram.corpus_drafts > 0;
+  return drafts_by(options, "NGRAM") && options.ngram.corpus_drafts > 0;
 }
 
 std::size_t draft_fixed_bytes(const DraftOptions& options) {
   const auto bytes_of = [](const SuffixOptions& suffix) {
     return SuffixTrees::bytes_for(suffix.capacity, suffix.max_depth);
   };
-  if (options.algorithm == "NGRAM")
-    return NgramTrie::bytes_for(options.ngram.capacity) +
-           (drafts_from_corpora(options) ? Corpora::bytes(options.ngram.corpus_tokens) : 0);
-  if (options.algorithm == "SUFFIX") return bytes_of(options.suffix);
-  const bool is_plain = options.algorithm.empty() && options.serves_predictions;
-  return is_plain ? bytes_of(prediction_options(options)) : 0;
+  std::size_t bytes = 0;
+  if (drafts_by(options, "NGRAM")) bytes += NgramTrie::bytes_for(options.ngram.capacity);
+  if (drafts_from_corpora(options)) bytes += Corpora::bytes(options.ngram.corpus_tokens);
+  if (drafts_by(options, "SUFFIX"))
+    bytes += bytes_of(options.suffix);
+  else if (options.serves_predictions)
+    bytes += bytes_of(prediction_options(options));
+  return bytes;
 }
 
 // What is read are the rows of the target and the roots behind them, and what sequences catch up
@@ -200,21 +204,25 @@ ForwardSize draft_forward_size(const DraftModel& model, const TreeShape& shape, 
 }
 
 std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> model,
-                                      const DraftOptions& options, const TreeShape& shape,
+                                      const DraftOptions& options, const DraftPlan& plan,
                                       int num_pages, int num_slots) {
-  if (options.algorithm == "NGRAM")
-    return std::make_unique<NgramDrafter>(options.ngram, shape.nodes, num_slots,
-                                          make_pace(options));
-  if (options.algorithm == "SUFFIX")
-    return std::make_unique<SuffixDrafter>(options.suffix, shape.nodes, num_slots,
-                                           make_pace(options));
-  if (!model && options.serves_predictions)
-    return std::make_unique<SuffixDrafter>(prediction_options(options), kPredictionNodes, num_slots,
-                                           make_pace(options));
-  if (!model) return make_null_drafter();
-  model->allocate_kv(num_pages);
-  return std::make_unique<ModelDrafter>(ops, std::move(model), shape, num_pages, num_slots,
-                                        make_pace(options), kLogitSliceBytes, options.coupling);
+  if (plan.parts.empty()) return make_null_drafter();
+  if (model) model->allocate_kv(num_pages);
+  auto all = std::make_unique<UnionDrafter>(num_slots, make_pace(options));
+  for (const DraftPart& part : plan.parts)
+    all->add([&](std::unique_ptr<DraftPace> pace) -> std::unique_ptr<Drafter> {
+      const int nodes = part.shape.nodes;
+      if (part.name == "NGRAM")
+        return std::make_unique<NgramDrafter>(options.ngram, nodes, num_slots, std::move(pace));
+      if (part.name == "SUFFIX")
+        return std::make_unique<SuffixDrafter>(options.suffix, nodes, num_slots, std::move(pace));
+      if (part.name == kPredictions)
+        return std::make_unique<SuffixDrafter>(prediction_options(options), nodes, num_slots,
+                                               std::move(pace));
+      return std::make_unique<ModelDrafter>(ops, std::move(model), part.shape, num_pages, num_slots,
+                                            std::move(pace), kLogitSliceBytes, options.coupling);
+    });
+  return all;
 }
 
 }  // namespace foretoken

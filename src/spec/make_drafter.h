@@ -37,7 +37,7 @@ ForwardSize draft_forward_size(const DraftModel& model, const TreeShape& shape, 
 
 // model: what load_draft_model gave. num_slots: sequences at once.
 std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> model,
-                                      const DraftOptions& options, const TreeShape& shape,
+                                      const DraftOptions& options, const DraftPlan& plan,
                                       int num_pages, int num_slots);
 
 }  // namespace foretoken

@@ -35,7 +35,10 @@ ModelDrafter::ModelDrafter(Ops& ops, std::unique_ptr<DraftModel> model, const Tr
       finder_(ops, *model_, shape_.topk, coupling, logit_slice_bytes) {}
 
 DraftNeeds ModelDrafter::needs() const {
-  return {.taps = model_->taps(), .max_nodes = shape_.nodes, .scratch_slots = draft_slots(shape_)};
+  return {.taps = model_->taps(),
+          .max_nodes = shape_.nodes,
+          .runs_model = true,
+          .scratch_slots = draft_slots(shape_)};
 }
 
 void ModelDrafter::open(SeqSlot slot, const DraftRequest&) {
@@ -207,8 +210,10 @@ void ModelDrafter::plant_tree(Growing& growing, DraftTrees& trees) {
                                                         : -1;
     if (node < 0) continue;
     growing.node.resize(at(candidate) + 1, -1);
-    growing.node[at(candidate)] = trees.grow(growing.slot, node, growing.growth.token(candidate));
-    promised += static_cast<double>(growing.growth.score(candidate));
+    const float score = growing.growth.score(candidate);
+    growing.node[at(candidate)] =
+        trees.grow(growing.slot, node, growing.growth.token(candidate), score);
+    promised += static_cast<double>(score);
   }
   pace_->plant(growing.slot, promised, growing.computed);
 }

@@ -4,6 +4,8 @@
 // to a step; how far scores are probabilities is learned from what became of drafts. Not a clock:
 // it is told seconds. What it answers changes speed only. Engine thread only.
 
+#include "spec/score_trust.h"
+
 namespace foretoken {
 
 class NodeWorth {
@@ -11,7 +13,7 @@ class NodeWorth {
   // What a row adds to a step of the target, and what a token takes; 0: unknown.
   void set_costs(double row_seconds, double token_seconds);
   // The nodes of a tree had this sum of scores, and so many were accepted.
-  void add_outcome(double promised, int accepted);
+  void add_outcome(double promised, int accepted) { trust_.add(promised, accepted); }
 
   // Nodes of lower scores are not worth their rows; 0 while nothing is known.
   float least_score() const;
@@ -19,10 +21,8 @@ class NodeWorth {
   bool is_level_worth(double promised, double seconds) const;
 
  private:
-  double trust() const;
-
-  double row_ = 0, token_ = 0;          // seconds
-  double accepted_ = 0, promised_ = 0;  // decaying sums
+  double row_ = 0, token_ = 0;  // seconds
+  ScoreTrust trust_;
 };
 
 }  // namespace foretoken

@@ -149,8 +149,7 @@ void SuffixDrafter::commit(SeqSlot slot, std::span<const SampledToken> sampled) 
   Sequence& sequence = sequences_[at(slot)];
   const TextOffers::Outcome outcome = offers_.learn(slot, sampled);
   if (sequence.offers_prediction) {
-    sequence.predictions.accepted += outcome.accepted;
-    sequence.predictions.rejected += outcome.offered - outcome.accepted;
+    sequence.predictions.add({.proposed = outcome.offered, .accepted = outcome.accepted});
   }
   sequence.offers_prediction = false;
   if (sequence.own.root == 0) return;

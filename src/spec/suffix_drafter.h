@@ -35,8 +35,8 @@ class SuffixDrafter final : public Drafter {
   void observe(const CommittedRows& rows) override;
   void propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
                DraftTrees& trees) override;
-  PredictionTally predictions(SeqSlot slot) const override {
-    return sequences_[at(slot)].predictions;
+  DraftReport report(SeqSlot slot) const override {
+    return {.by_drafter = {}, .predictions = sequences_[at(slot)].predictions};
   }
   void forget() override;
 
@@ -61,7 +61,7 @@ class SuffixDrafter final : public Drafter {
     SuffixTrees::Cursor in_prediction, in_answers;  // the end of its text there
     std::vector<Token> answer;                      // since it was opened, to be remembered
     bool offers_prediction = false;                 // by the tree that is being verified
-    PredictionTally predictions;
+    DraftTally predictions;
   };
   struct Felled {  // a tree that is being cleared away, with its text
     SuffixTrees::Id root;

@@ -145,8 +145,8 @@ TEST(SuffixDrafter, a_prediction_is_drafted_before_anything_was_said) {
   steps.commit(8, 8);
   EXPECT_EQ(steps.propose(), counting(9, 9 + Steps::kNodes - 1)) << "and what was said since";
   steps.commit(15, 24);
-  EXPECT_EQ(steps.drafter.predictions(0).accepted, 23);
-  EXPECT_EQ(steps.drafter.predictions(0).rejected, 0);
+  EXPECT_EQ(steps.drafter.report(0).predictions.accepted, 23);
+  EXPECT_EQ(steps.drafter.report(0).predictions.proposed, 23);
 }
 
 TEST(SuffixDrafter, where_the_answer_leaves_the_prediction_it_finds_back) {
@@ -154,8 +154,8 @@ TEST(SuffixDrafter, where_the_answer_leaves_the_prediction_it_finds_back) {
   steps.open(counting(100, 120), counting(0, 50));
   ASSERT_EQ(steps.propose().size(), 8U);
   steps.commit(3, 77);  // 0 1 2 77
-  EXPECT_EQ(steps.drafter.predictions(0).accepted, 3);
-  EXPECT_EQ(steps.drafter.predictions(0).rejected, 5);
+  EXPECT_EQ(steps.drafter.report(0).predictions.accepted, 3);
+  EXPECT_EQ(steps.drafter.report(0).predictions.proposed, 8);
   EXPECT_THAT(steps.propose(), ElementsAre());
   steps.commit(0, 4);
   EXPECT_THAT(steps.propose(), ElementsAre(5));

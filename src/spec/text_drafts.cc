@@ -40,7 +40,7 @@ void TextOffers::offer(SeqSlot slot, std::span<const TextDraft> drafts, DraftPac
       continue;
     }
     const int parent = above < 0 ? 0 : sequence.offered[at(above)].node;
-    const int node = trees.grow(slot, parent, draft.token);
+    const int node = trees.grow(slot, parent, draft.token, score);
     if (node < 0) break;
     place_[i] = static_cast<int>(sequence.offered.size());
     sequence.offered.push_back({.token = draft.token,

@@ -15,6 +15,7 @@
 #include "spec/model_drafter.h"
 #include "spec/ngram_drafter.h"
 #include "spec/suffix_drafter.h"
+#include "spec/union_drafter.h"
 
 namespace foretoken {
 namespace {
@@ -58,6 +59,14 @@ class Borrowed final : public DraftModel {
  private:
   DraftModel& model_;
 };
+
+}  // namespace
+
+namespace {
+
+bool shares_trees(Proposer proposer) {
+  return proposer == Proposer::kUnion || proposer == Proposer::kWishes;
+}
 
 }  // namespace
 
@@ -124,8 +133,27 @@ DraftModel& Laboratory::draft_of(Bench& bench, Proposer proposer) {
 }
 
 std::unique_ptr<Drafter> Laboratory::make_drafter(Bench& bench, const Trees& trees,
-                                                  const std::vector<std::vector<Token>>& truth) {
+                                                  const Texts& truth) {
   auto pace = trees.is_erratic ? std::make_unique<ErraticPace>(5) : std::make_unique<DraftPace>();
+  if (shares_trees(trees.proposer)) return make_union(bench, trees, truth, std::move(pace));
+  return make_one(bench, trees, truth, std::move(pace));
+}
+
+std::unique_ptr<Drafter> Laboratory::make_union(Bench& bench, const Trees& trees,
+                                                const Texts& truth,
+                                                std::unique_ptr<DraftPace> pace) {
+  auto all = std::make_unique<UnionDrafter>(kMaxRunning, std::move(pace));
+  for (const Proposer proposer : {Proposer::kItself, Proposer::kNgram, Proposer::kSuffix})
+    all->add([&](std::unique_ptr<DraftPace> part_pace) {
+      Trees own = trees;
+      own.proposer = proposer;
+      return make_one(bench, own, truth, std::move(part_pace));
+    });
+  return all;
+}
+
+std::unique_ptr<Drafter> Laboratory::make_one(Bench& bench, const Trees& trees, const Texts& truth,
+                                              std::unique_ptr<DraftPace> pace) {
   if (trees.proposer == Proposer::kNgram) {
     NgramOptions options;
     // The smaller ones give up runs all the time.
@@ -183,6 +211,15 @@ void predict(std::vector<Request>& requests, const std::vector<std::vector<Token
   }
 }
 
+// Nothing at all, few nodes, one drafter or two.
+void wish(std::vector<Request>& requests) {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const auto number = static_cast<std::uint32_t>(i);
+    requests[i].draft_wish = {.max_nodes = number % 3 == 1 ? 1 + static_cast<int>(number) : 64,
+                              .drafters = number % 8};
+  }
+}
+
 }  // namespace
 
 Laboratory::Bench& Laboratory::bench(const std::string& isa, int threads) {
@@ -228,7 +265,9 @@ std::vector<TokenDelta> Laboratory::run(const Cell& cell, const std::vector<Requ
   std::vector<TokenDelta> answers;
   for (int pass = 0; pass < (cell.cache ? 2 : 1); ++pass) {
     std::vector<Request> asked = requests;
-    if (cell.trees.proposer == Proposer::kPrediction) predict(asked, truth);
+    const Proposer proposer = cell.trees.proposer;
+    if (proposer == Proposer::kPrediction || shares_trees(proposer)) predict(asked, truth);
+    if (proposer == Proposer::kWishes) wish(asked);
     if (cell.company == Company::kReversed) std::reverse(asked.begin(), asked.end());
     std::vector<TokenDelta> given;
     if (cell.company == Company::kAlone) {

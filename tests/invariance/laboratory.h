@@ -17,6 +17,7 @@
 #include "model/decoder.h"
 #include "model/draft_model.h"
 #include "model/runner.h"
+#include "spec/draft_pace.h"
 #include "spec/drafter.h"
 
 namespace foretoken {
@@ -55,8 +56,12 @@ class Laboratory {
   struct Bench;
   Bench& bench(const std::string& isa, int threads);
   DraftModel& draft_of(Bench& bench, Proposer proposer);
-  std::unique_ptr<Drafter> make_drafter(Bench& bench, const Trees& trees,
-                                        const std::vector<std::vector<Token>>& truth);
+  using Texts = std::vector<std::vector<Token>>;
+  std::unique_ptr<Drafter> make_drafter(Bench& bench, const Trees& trees, const Texts& truth);
+  std::unique_ptr<Drafter> make_union(Bench& bench, const Trees& trees, const Texts& truth,
+                                      std::unique_ptr<DraftPace> pace);
+  std::unique_ptr<Drafter> make_one(Bench& bench, const Trees& trees, const Texts& truth,
+                                    std::unique_ptr<DraftPace> pace);
 
   std::string gemm_order_;
   Loader load_;

@@ -22,10 +22,10 @@ constexpr std::array kGuesses{
     Trees{.nodes = 64, .depth = 6, .topk = 8, .truth = 0.5},
     Trees{.nodes = 64, .depth = 63, .topk = 2, .truth = 0.95},
 };
-constexpr std::array kModels{Proposer::kItself,    Proposer::kStranger, Proposer::kEagle,
-                             Proposer::kFrSpec,    Proposer::kEagle3,   Proposer::kMimo,
-                             Proposer::kNextn,     Proposer::kNgram,    Proposer::kSuffix,
-                             Proposer::kPrediction};
+constexpr std::array kModels{Proposer::kItself,     Proposer::kStranger, Proposer::kEagle,
+                             Proposer::kFrSpec,     Proposer::kEagle3,   Proposer::kMimo,
+                             Proposer::kNextn,      Proposer::kNgram,    Proposer::kSuffix,
+                             Proposer::kPrediction, Proposer::kUnion,    Proposer::kWishes};
 struct Shape {
   int steps, topk, nodes;
   bool is_erratic = false;
@@ -96,6 +96,10 @@ const char* name_of(Proposer proposer) {
       return "suffixes of earlier texts";
     case Proposer::kPrediction:
       return "predictions";
+    case Proposer::kUnion:
+      return "the target itself and texts";
+    case Proposer::kWishes:
+      return "the target itself and texts, as wished";
   }
   return "?";
 }

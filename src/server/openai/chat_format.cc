@@ -62,7 +62,7 @@ std::string ChatFormat::chunk(const RunningChoice& choice, const Delta& delta) c
   else
     json.null();
   if (delta.with_finish)
-    write_finish(json, choice.choice);
+    write_finish(json, choice, context_.config);
   else
     json.field_null("finish_reason").field_null("matched_stop");
   json.end_object().end_array();
@@ -100,7 +100,7 @@ HttpReply ChatFormat::whole(const std::vector<RunningChoice>& choices) {
     json.field_null("reasoning_content").field_null("tool_calls").end_object();
     json.key("logprobs");
     write_logprobs(json, choice, 0);
-    write_finish(json, choice.choice);
+    write_finish(json, choice, context_.config);
     json.end_object();
   }
   json.end_array();

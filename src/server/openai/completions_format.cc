@@ -128,7 +128,7 @@ void CompletionFormat::write_choice(JsonWriter& json, const RunningChoice& choic
   json.key("logprobs");
   write_logprobs(json, choice);
   if (with_finish)
-    write_finish(json, choice.choice);
+    write_finish(json, choice, context_.config);
   else
     json.field_null("finish_reason").field_null("matched_stop");
   json.end_object();

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <ctime>
 
+#include "server/draft_wish.h"
+
 namespace foretoken {
 
 OpenAiCommon read_openai_common(Fields& fields, ServerContext& context, BodyKind kind) {
@@ -25,6 +27,7 @@ OpenAiCommon read_openai_common(Fields& fields, ServerContext& context, BodyKind
   out.prompt.sampling = read_openai_sampling(fields, context.config);
   if (const auto best_of = fields.integer("best_of"); best_of && *best_of != out.prompt.sampling.n)
     fields.refuse("best_of other than n is not supported: ask for n choices and pick");
+  out.prompt.draft_wish = read_draft_wish(fields, context.config);
   out.prompt.cache_salt = read_cache_salt(fields);
   out.prompt.deadline = read_deadline(fields, context.config);
   return out;
@@ -41,8 +44,9 @@ void Usage::add(const RunningChoice& choice) {
   const TokenDelta& counters = choice.choice.counters();
   has_prediction = true;
   // A stop string may have cut some of them off.
-  accepted_prediction_tokens += std::min<std::int64_t>(counters.accepted_predictions, tokens);
-  rejected_prediction_tokens += counters.rejected_predictions;
+  const DraftTally& drafts = counters.drafts.predictions;
+  accepted_prediction_tokens += std::min<std::int64_t>(drafts.accepted, tokens);
+  rejected_prediction_tokens += drafts.proposed - drafts.accepted;
 }
 
 Usage usage_of(const std::vector<RunningChoice>& choices) {
@@ -84,8 +88,8 @@ void write_chunk_usage(JsonWriter& json, const OpenAiCommon& common, const Runni
   write_usage(json, usage, config);
 }
 
-void write_finish(JsonWriter& json, const Choice& choice) {
-  const auto& end = choice.end();
+void write_finish(JsonWriter& json, const RunningChoice& choice, const ServerConfig& config) {
+  const auto& end = choice.choice.end();
   if (!end) {
     json.field_null("finish_reason").field_null("matched_stop");
     return;
@@ -107,6 +111,9 @@ void write_finish(JsonWriter& json, const Choice& choice) {
     json.field("matched_stop", *end->matched_token);
   else
     json.field_null("matched_stop");
+  if (!choice.reports_drafts) return;
+  json.key("speculative");
+  write_draft_report(json, choice.choice.counters(), config);
 }
 
 void write_opening(JsonWriter& json, const OpenAiCommon& common, std::string_view object) {

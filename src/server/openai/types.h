@@ -49,8 +49,9 @@ void write_usage(JsonWriter& json, const Usage& usage, const ServerConfig& confi
 void write_chunk_usage(JsonWriter& json, const OpenAiCommon& common, const RunningChoice& choice,
                        const ServerConfig& config);
 
-// "finish_reason": ..., "matched_stop": ...; both null while it runs.
-void write_finish(JsonWriter& json, const Choice& choice);
+// "finish_reason": ..., "matched_stop": ...; both null while it runs. At its end, "speculative" for
+// those who asked for drafts of their own wishes.
+void write_finish(JsonWriter& json, const RunningChoice& choice, const ServerConfig& config);
 
 // id, object, created, model: the opening of answers and chunks.
 void write_opening(JsonWriter& json, const OpenAiCommon& common, std::string_view object);

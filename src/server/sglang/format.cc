@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "server/draft_wish.h"
 #include "text/utf8.h"
 
 namespace foretoken {
@@ -150,6 +151,10 @@ void NativeFormat::write_meta(JsonWriter& json, const RunningChoice& choice) con
   if (choice.choice.is_finished()) {
     json.field("e2e_latency", choice.seconds);
     write_spec(json, choice);
+    if (choice.reports_drafts) {
+      json.key("speculative");
+      write_draft_report(json, choice.choice.counters(), context_.config);
+    }
   }
   json.end_object();
 }

@@ -207,6 +207,7 @@ std::optional<Refusal> plan_prompt(ServerContext& context, Fields& fields, Promp
     prompt.logprob_start = start;
     prompt.logprob_tokens = std::move(wanted);
   }
+  prompt.draft_wish = read_draft_wish(fields, context.config);
   prompt.cache_salt = read_cache_salt(fields);
   prompt.deadline = read_deadline(fields, context.config);
   if (!fields.ok()) return *fields.fault();

@@ -130,14 +130,17 @@ bool FakeEngine::step(Running& running) {
       end(FinishReason::kLength);
   }
   delta.verify_steps = static_cast<int>(running.done + 1) / 2;
-  if (with_drafts && delta.finish && !request.prediction.empty()) {
-    delta.accepted_predictions = 1000;
-    delta.rejected_predictions = 2;
-  }
+  if (with_drafts && delta.finish && !request.prediction.empty())
+    delta.drafts.predictions = {.proposed = 1002, .accepted = 1000};
   if (with_drafts) {
     delta.proposed_drafts = 3 * delta.verify_steps;
     delta.accepted_drafts = delta.verify_steps;
     delta.accept_histogram = {0, delta.verify_steps};
+    const bool is_wished = request.draft_wish.allows_drafts();
+    delta.drafts.steps = delta.verify_steps;
+    (is_wished ? delta.drafts.drafted : delta.drafts.unwished) = delta.verify_steps;
+    delta.drafts.by_drafter[0] = {.proposed = delta.proposed_drafts,
+                                  .accepted = delta.accepted_drafts};
   }
   const bool more = !delta.finish;
   request.stream->push(std::move(delta));

@@ -1,0 +1,51 @@
+#pragma once
+// What a client may wish of the drafts for its request, and what became of them: plain data that
+// travels with requests and answers. Wishes change speed only. A drafter may consist of several;
+// they are numbered in the order in which they are named.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "batch/tree.h"
+
+namespace foretoken {
+
+inline constexpr std::size_t kMostDrafters = 4;  // in one tree
+
+struct DraftWish {
+  int max_nodes = kMaxTreeNodes;  // of its trees, root included; 1: nothing is drafted
+  std::uint32_t drafters = ~0U;   // bit i: drafter i may draft for it
+
+  bool allows_drafts() const { return max_nodes > 1 && drafters != 0; }
+};
+
+// Drafts of one origin. What several have found counts for each of them.
+struct DraftTally {
+  int proposed = 0;
+  int accepted = 0;
+
+  void add(const DraftTally& other) {
+    proposed += other.proposed;
+    accepted += other.accepted;
+  }
+};
+
+// Of one request.
+struct DraftReport {
+  std::array<DraftTally, kMostDrafters> by_drafter;
+  DraftTally predictions;  // those taken from its prediction
+  int steps = 0;           // that might have verified drafts
+  int drafted = 0;         // that did
+  int unwished = 0;        // that did not, because the request forbade it
+  int rested = 0;          // that did not, because drafting did not pay
+
+  void add(const DraftReport& other);
+  // Why little was drafted: "request": it wished so; "acceptance": drafts did not come true, or
+  // nobody had any; "cost": those that came true cost more than they saved. Empty: in most steps
+  // something was drafted.
+  std::string_view reason() const;
+};
+
+}  // namespace foretoken

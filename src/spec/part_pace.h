@@ -1,0 +1,44 @@
+#pragma once
+// PartPace: how much one of several drafters does that share the trees of a batch: what the pace of
+// all says, in the part's own scores, but nothing for those sequences that it need not draft for.
+// Whoever joins the trees reports to the pace of all, so the part's own reports end here. Engine
+// thread only.
+
+#include <vector>
+
+#include "base/index.h"
+#include "spec/draft_pace.h"
+#include "spec/score_trust.h"
+
+namespace foretoken {
+
+class PartPace final : public DraftPace {
+ public:
+  // The pace outlives it.
+  PartPace(DraftPace& all, int num_slots) : all_(all), is_spared_(at(num_slots), 0) {}
+
+  // Until said otherwise, the part drafts nothing for the slot.
+  void spare(SeqSlot slot, bool is_spared) { is_spared_[at(slot)] = is_spared ? 1 : 0; }
+  bool is_spared(SeqSlot slot) const { return is_spared_[at(slot)] != 0; }
+  ScoreTrust& trust() { return trust_; }
+
+  bool rests(SeqSlot slot) const override { return is_spared(slot) || all_.rests(slot); }
+  void begin_forward(DraftWork work) override { all_.begin_forward(work); }
+  void end_forward(int rows) override { all_.end_forward(rows); }
+  void rate(int level, std::span<float> probabilities) const override {
+    all_.rate(level, probabilities);
+  }
+  float least_score() const override {
+    return all_.least_score() / static_cast<float>(trust_.factor());
+  }
+  bool is_level_worth(int rows, double promised) const override {
+    return all_.is_level_worth(rows, promised * trust_.factor());
+  }
+
+ private:
+  DraftPace& all_;
+  ScoreTrust trust_;
+  std::vector<char> is_spared_;  // by slot
+};
+
+}  // namespace foretoken

@@ -1,0 +1,258 @@
+#include "spec/union_drafter.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+#include "base/index.h"
+#include "spec/tree_growth.h"
+
+namespace foretoken {
+namespace {
+
+constexpr double kMemory = 0.95;   // of yields, per tree
+constexpr double kUsualTrees = 4;  // of all sequences, that count for one of which little is known
+
+}  // namespace
+
+void UnionDrafter::Yield::add(int drafts) {
+  trees = trees * kMemory + 1;
+  accepted = accepted * kMemory + drafts;
+}
+
+UnionDrafter::Part::Part(std::unique_ptr<Drafter> made, PartPace& its_pace, int num_slots)
+    : drafter(std::move(made)),
+      pace(its_pace),
+      needs(drafter->needs()),
+      trees(num_slots, std::clamp(needs.max_nodes, 1, kMaxTreeNodes)),
+      yield_of(at(num_slots)) {}
+
+// Drafts per tree. While nothing is known nobody is expected to bring less than others promise.
+double UnionDrafter::Part::expected(SeqSlot slot) const {
+  if (yield.trees == 0) return kMaxTreeNodes;
+  const Yield& own = yield_of[at(slot)];
+  const double usual = yield.accepted / yield.trees;
+  return (own.accepted + kUsualTrees * usual) / (own.trees + kUsualTrees);
+}
+
+UnionDrafter::UnionDrafter(int num_slots, std::unique_ptr<DraftPace> pace)
+    : num_slots_(num_slots), pace_(std::move(pace)), sequences_(at(num_slots)) {}
+
+void UnionDrafter::add(const Make& make) {
+  CHECK(parts_.size() < kMostDrafters) << "more than " << kMostDrafters << " drafters";
+  auto pace = std::make_unique<PartPace>(*pace_, num_slots_);
+  PartPace& kept = *pace;
+  parts_.emplace_back(make(std::move(pace)), kept, num_slots_);
+}
+
+DraftNeeds UnionDrafter::needs() const {
+  DraftNeeds all;
+  for (const Part& part : parts_) {
+    const DraftNeeds& needs = part.needs;
+    all.max_nodes = std::max(all.max_nodes, needs.max_nodes);
+    all.host_tokens |= needs.host_tokens;
+    all.scratch_slots = std::max(all.scratch_slots, needs.scratch_slots);
+    if (!needs.runs_model) continue;
+    CHECK(!all.runs_model) << "two drafters run a model";
+    all.runs_model = true;
+    all.taps = needs.taps;
+  }
+  return all;
+}
+
+// ---- requests come and go
+
+void UnionDrafter::open(SeqSlot slot, const DraftRequest& request) {
+  pace_->open(slot);
+  Sequence& sequence = sequences_[at(slot)];
+  sequence.wish = request.wish;
+  sequence.report = {};
+  sequence.planted.clear();
+  std::size_t opened = 0;
+  try {
+    for (; opened < parts_.size(); ++opened) parts_[opened].drafter->open(slot, request);
+  } catch (...) {
+    while (opened > 0) parts_[--opened].drafter->close(slot);
+    throw;
+  }
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    parts_[i].yield_of[at(slot)] = {};
+    parts_[i].pace.spare(slot, !request.wish.allows_drafts() || !may_draft(i, slot));
+  }
+}
+
+void UnionDrafter::close(SeqSlot slot) {
+  for (Part& part : parts_) part.drafter->close(slot);
+}
+
+void UnionDrafter::forget() {
+  for (Part& part : parts_) part.drafter->forget();
+}
+
+DraftReport UnionDrafter::report(SeqSlot slot) const {
+  DraftReport report = sequences_[at(slot)].report;
+  for (const Part& part : parts_) report.predictions.add(part.drafter->report(slot).predictions);
+  return report;
+}
+
+// ---- what was committed
+
+// Models read it only when it is known whom they draft for.
+void UnionDrafter::observe(const CommittedRows& rows) {
+  pace_->observe(rows);
+  for (std::size_t i = 0; i < rows.walk.seqs.size(); ++i) {
+    const BatchSeq& seq = rows.batch.seqs[i];
+    if (!rows.walk.seqs[i].path.empty()) learn(rows.walk.seqs[i], seq.rows - seq.chain - 1);
+  }
+  for (Part& part : parts_)
+    if (!part.needs.runs_model) part.drafter->observe(rows);
+  rows_.emplace(rows);
+}
+
+// drafts: those of its tree that were verified, the first ones.
+void UnionDrafter::learn(const WalkSeq& found, int drafts) {
+  Sequence& sequence = sequences_[at(found.slot)];
+  if (sequence.planted.size() > at(drafts)) sequence.planted.resize(at(drafts));
+  if (sequence.planted.empty()) return;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    DraftTally tally;
+    double promised = 0;
+    for (const Scores& scores : sequence.planted) {
+      if (scores[i] <= 0) continue;
+      ++tally.proposed;
+      promised += static_cast<double>(scores[i]);
+    }
+    if (tally.proposed == 0) continue;
+    for (const std::int32_t node : found.path)
+      if (node > 0 && sequence.planted[at(node - 1)][i] > 0) ++tally.accepted;
+    Part& part = parts_[i];
+    part.pace.trust().add(promised, tally.accepted);
+    part.yield.add(tally.accepted);
+    part.yield_of[at(found.slot)].add(tally.accepted);
+    sequence.report.by_drafter[i].add(tally);
+  }
+  ++sequence.report.drafted;
+  sequence.planted.clear();
+}
+
+// ---- trees
+
+void UnionDrafter::propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
+                           DraftTrees& trees) {
+  choose_slots(slots, limits);
+  for (std::size_t i = 0; i < parts_.size(); ++i)
+    if (!parts_[i].needs.runs_model) ask(i, trees);
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (!parts_[i].needs.runs_model) continue;
+    spare(i);
+    parts_[i].drafter->observe(*rows_);
+    ask(i, trees);
+  }
+  rows_.reset();
+  for (std::size_t i = 0; i < slots_.size(); ++i) join(slots_[i], limits_[i], trees);
+  pace_->end_growth();
+}
+
+void UnionDrafter::choose_slots(std::span<const SeqSlot> slots,
+                                std::span<const TreeLimits> limits) {
+  slots_.clear();
+  limits_.clear();
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    Sequence& sequence = sequences_[at(slots[i])];
+    ++sequence.report.steps;
+    if (!sequence.wish.allows_drafts()) {
+      ++sequence.report.unwished;
+      continue;
+    }
+    slots_.push_back(slots[i]);
+    limits_.push_back(limits[i]);
+    limits_.back().nodes = std::min(limits[i].nodes, sequence.wish.max_nodes);
+  }
+}
+
+// Lets it grow trees of its own.
+void UnionDrafter::ask(std::size_t part, const DraftTrees& trees) {
+  Part& asked = parts_[part];
+  asked_slots_.clear();
+  asked_limits_.clear();
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const SeqSlot slot = slots_[i];
+    asked.trees.plant(slot, trees.tokens(slot).front());
+    if (asked.pace.is_spared(slot)) continue;
+    asked_slots_.push_back(slot);
+    asked_limits_.push_back(limits_[i]);
+  }
+  asked.drafter->propose(asked_slots_, asked_limits_, asked.trees);
+}
+
+void UnionDrafter::spare(std::size_t model) {
+  Part& part = parts_[model];
+  for (const SeqSlot slot : slots_)
+    part.pace.spare(slot, !may_draft(model, slot) || promised(slot) >= part.expected(slot));
+}
+
+// Of the drafts that cost nothing, those that are expected to come true.
+double UnionDrafter::promised(SeqSlot slot) const {
+  double most = 0;
+  for (const Part& part : parts_) {
+    if (part.needs.runs_model) continue;
+    const auto drafts = part.trees.scores(slot).subspan(1);
+    const double sum = std::accumulate(drafts.begin(), drafts.end(), 0.0);
+    most = std::max(most, sum * part.pace.trust().factor());
+  }
+  return most;
+}
+
+void UnionDrafter::join(SeqSlot slot, const TreeLimits& limits, DraftTrees& trees) {
+  nodes_.assign(1, Node{});
+  nodes_.front().node = 0;
+  for (std::size_t i = 0; i < parts_.size(); ++i) add_tree(i, slot);
+  chances_.clear();
+  for (const Node& node : std::span(nodes_).subspan(1)) chances_.push_back(node.chance);
+  best_scores(chances_, std::min(limits.nodes, trees.max_nodes()) - 1, 0, chosen_);
+
+  Sequence& sequence = sequences_[at(slot)];
+  sequence.planted.clear();
+  double promised = 0;
+  for (const int draft : chosen_) {
+    Node& node = nodes_[at(draft + 1)];
+    // A draft is never better than its parent, so that is there.
+    node.node = trees.grow(slot, nodes_[at(node.parent)].node, node.token, node.chance);
+    sequence.planted.push_back(node.scores);
+    promised += static_cast<double>(node.chance);
+  }
+  if (!chosen_.empty())
+    pace_->plant(slot, promised, 0);
+  else if (pace_->rests(slot))
+    ++sequence.report.rested;
+}
+
+void UnionDrafter::add_tree(std::size_t part, SeqSlot slot) {
+  Part& asked = parts_[part];
+  const auto tokens = asked.trees.tokens(slot);
+  const auto parents = asked.trees.parents(slot);
+  const auto scores = asked.trees.scores(slot);
+  const auto trust = static_cast<float>(asked.pace.trust().factor());
+  place_.assign(1, 0);
+  for (std::size_t n = 1; n < tokens.size(); ++n) {
+    const int number = child(place_[at(parents[n])], tokens[n]);
+    Node& node = nodes_[at(number)];
+    node.scores[part] = scores[n];
+    node.chance = std::max(node.chance, std::min(1.0F, scores[n] * trust));
+    place_.push_back(number);
+  }
+}
+
+// The node with this token below the parent, a new one where there was none.
+int UnionDrafter::child(int parent, Token token) {
+  int number = nodes_[at(parent)].first_child;
+  while (number >= 0 && nodes_[at(number)].token != token) number = nodes_[at(number)].next;
+  if (number >= 0) return number;
+  number = static_cast<int>(nodes_.size());
+  nodes_.push_back({.token = token, .parent = parent, .next = nodes_[at(parent)].first_child});
+  nodes_[at(parent)].first_child = number;
+  return number;
+}
+
+}  // namespace foretoken
