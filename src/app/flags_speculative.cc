@@ -30,7 +30,8 @@ FlagGroup speculative_flags() {
           {.names = {"--speculative-algorithm", "--speculative-algo"},
            .text =
                "EAGLE, EAGLE3: a draft head; NEXTN: the head in the target's checkpoint; "
-               "STANDALONE: a small model of the same vocabulary; NGRAM, SUFFIX: earlier texts"},
+               "STANDALONE: a small model of the same vocabulary; NGRAM, SUFFIX: earlier texts; "
+               "several share their trees: EAGLE3+SUFFIX"},
           {.names = {"--speculative-draft-model-path", "--speculative-draft-model",
                      "--speculative-draft"},
            .text = "checkpoint folder or hub id of the draft model"},

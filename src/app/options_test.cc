@@ -402,6 +402,22 @@ TEST(Options, suffix_flags_are_checked) {
             std::string::npos);
 }
 
+TEST(Options, several_algorithms_are_one_model_and_any_texts) {
+  const auto options =
+      resolve({"--speculative-algorithm", "ngram+standalone+SUFFIX", "--speculative-ngram-capacity",
+               "1000", "--speculative-suffix-capacity", "1000"});
+  EXPECT_EQ(options.draft.algorithm, "NGRAM+STANDALONE+SUFFIX");
+  EXPECT_EQ(options.engine.max_running_requests, 48) << "a model drafts";
+  EXPECT_EQ(options.warnings.size(), 1U) << "all flags have an effect";
+  EXPECT_NE(usage_error({"--speculative-algorithm", "EAGLE+STANDALONE"})
+                .find("one drafter runs a model at most"),
+            std::string::npos);
+  EXPECT_NE(usage_error({"--speculative-algorithm", "NGRAM+ngram"}).find("NGRAM is named twice"),
+            std::string::npos);
+  EXPECT_EQ(usage_error({"--speculative-algorithm", "NGRAM+"}),
+            "Unknown speculative algorithm name: ");
+}
+
 TEST(Options, a_head_that_comes_with_the_target_needs_no_folder) {
   const auto options = resolve({"--speculative-algorithm", "NEXTN"});
   EXPECT_EQ(options.draft.algorithm, "EAGLE");
