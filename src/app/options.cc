@@ -250,11 +250,6 @@ AcceptanceSimulation acceptance_simulation(const FlagValues& values,
   return simulation;
 }
 
-// Of an algorithm or several joined by '+'.
-bool names_ngram(const std::string& algorithm) {
-  return ("+" + algorithm + "+").find("+NGRAM+") != std::string::npos;
-}
-
 bool has_flag(const FlagTable& table, std::string_view name) {
   for (const auto& group : table)
     for (const auto& flag : group.flags)
@@ -321,8 +316,7 @@ Options resolve_options(const FlagValues& values, const Environment& environment
       options.warnings.push_back(fmt::format(
           "{}* flags have no effect without --speculative-algorithm {}.", beginning, algorithm));
   }
-  options.engine.greedy =
-      environment.ngram_verifies_greedily && names_ngram(options.draft.algorithm);
+  options.engine.greedy = environment.ngram_verifies_greedily && drafts_by(options.draft, "NGRAM");
   options.simulation = acceptance_simulation(values, environment);
   options.server = server_config(values, options.load);
   options.server.serves_predictions = options.draft.serves_predictions;
