@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kMemory = 0.95;   // of yields, per tree
 constexpr double kUsualTrees = 4;  // of all sequences, that count for one of which little is known
+constexpr double kLeastPromise = 1;  // drafts, below which a model is not spared however poor it is
 
 }  // namespace
 
@@ -33,7 +34,8 @@ double UnionDrafter::Part::expected(SeqSlot slot) const {
   if (yield.trees == 0) return kMaxTreeNodes;
   const Yield& own = yield_of[at(slot)];
   const double usual = yield.accepted / yield.trees;
-  return (own.accepted + kUsualTrees * usual) / (own.trees + kUsualTrees);
+  const double drafts = (own.accepted + kUsualTrees * usual) / (own.trees + kUsualTrees);
+  return std::max(kLeastPromise, drafts);
 }
 
 UnionDrafter::UnionDrafter(int num_slots, std::unique_ptr<DraftPace> pace)

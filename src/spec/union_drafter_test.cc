@@ -234,6 +234,18 @@ TEST(UnionDrafter, a_model_computes_nothing_where_texts_promise_as_much) {
   EXPECT_THAT(steps.b->asked, ElementsAre(0));
 }
 
+TEST(UnionDrafter, a_model_that_brought_nothing_is_asked_again) {
+  Steps steps(kText, kModel);
+  steps.b->drafts = {{-1, 9, 0.9F}};
+  steps.open();
+  steps.commit({0});
+  for (int i = 0; i < 20; ++i) steps.step({0});
+  EXPECT_THAT(steps.b->asked, ElementsAre(0)) << "nobody promises anything";
+  steps.a->drafts = {{-1, 2, 0.9F}};
+  steps.propose();
+  EXPECT_THAT(steps.b->asked, ElementsAre(0)) << "nobody promises a token";
+}
+
 TEST(UnionDrafter, every_part_sees_every_step_once) {
   Steps steps(kModel, kText);
   steps.open();
