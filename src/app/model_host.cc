@@ -102,10 +102,11 @@ void ModelHost::load_drafts(const Options& options) {
   weight_bytes_ = decoder_->weight_bytes();
   page_bytes_ = KvStore::bytes_per_page(decoder_->kv_shape());
   drafter_bytes_ = draft_fixed_bytes(options.draft);
-  const DraftOptions draft = draft_options(options);
+  DraftOptions draft = draft_options(options);
   plan_ = plan_drafts(draft, decoder_->config().architecture);
   drafts_ = !options.draft.algorithm.empty();
   if (!drafts_) return;
+  draft.steps = plan_.model.steps;
   draft_model_ = load_draft_model(*ops_, *decoder_, draft);
   has_draft_model_ = draft_model_ != nullptr;
   log_info(

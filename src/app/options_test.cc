@@ -364,6 +364,7 @@ TEST(Options, forced_greedy_verification_belongs_to_ngram) {
   const auto with = resolve({"--speculative-algorithm", "ngram"}, environment);
   EXPECT_TRUE(with.engine.greedy);
   EXPECT_TRUE(with.notes.empty()) << with.notes.front();
+  EXPECT_TRUE(resolve({"--speculative-algorithm", "NEXTN+NGRAM"}, environment).engine.greedy);
   EXPECT_FALSE(resolve({"--speculative-algorithm", "NGRAM"}).engine.greedy);
   for (const auto& args : std::vector<std::vector<std::string>>{
            {}, {"--speculative-algorithm", "SUFFIX"}, {"--speculative-algorithm", "NEXTN"}}) {

@@ -92,6 +92,40 @@ TEST_P(AttentionBorders, agree_with_the_reference_for_every_window) {
     }
 }
 
+// Rows in front of the first slot that holds anything, around it, and a span away; chains and
+// trees.
+TEST_P(AttentionBorders, agree_with_the_reference_where_the_first_slots_hold_nothing) {
+  const Model model = model_of(GetParam());
+  constexpr int kLooks[] = {0, 1, 2, 5, 17, 512};
+  const auto look_from = [&](const Machine& machine, std::int32_t first_slot) {
+    std::vector<Sight> found;
+    for (const int base : kLooks)
+      for (const bool is_tree : {false, true}) {
+        World world(*machine.ops, model, 70);
+        world.read(0, base);
+        world.begin_at(first_slot);
+        found.push_back({(is_tree ? "nodes from " : "rows from ") + std::to_string(base) +
+                             ", first slot " + std::to_string(first_slot),
+                         world.step({part_of({base, kMany, is_tree})})});
+      }
+    return found;
+  };
+  for (const std::int32_t first_slot : {1, 3, 7}) {
+    const auto expected = look_from(machine("reference", 1), first_slot);
+    const auto of_all = look_from(machine("reference", 1), 0);
+    EXPECT_NE(expected.back().rows, of_all.back().rows);
+    // A row sees itself at least, so the first of a text is what it would be.
+    EXPECT_EQ(expected.front().rows.front(), of_all.front().rows.front());
+    for (const std::string& isa : cpu_isas())
+      for (const int threads : {1, 4}) {
+        const auto found = look_from(machine(isa, threads), first_slot);
+        for (std::size_t i = 0; i < expected.size(); ++i)
+          expect_near(found[i].rows, expected[i].rows, 2 * tolerance(model),
+                      isa + "/" + std::to_string(threads) + ", " + found[i].what);
+      }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Kv, AttentionBorders,
                          testing::Values(DType::kBF16, DType::kF16, DType::kF32),
                          [](const auto& param) { return std::string(dtype_name(param.param)); });

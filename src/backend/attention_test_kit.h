@@ -69,6 +69,7 @@ class World {
   // Stores and attends; out rows in the order of the batch.
   Rows step(const std::vector<Part>& parts) {
     const Tensor q = store(parts);
+    for (BatchSeq& seq : batch_.seqs) seq.first_slot = first_slot_;
     const std::int64_t width = q.dim(1);
     Tensor out = guarded(batch_.rows, width);
     ops_.attention(q, kv_, ops_.plan_attention(model_.shape, batch_), out);
@@ -80,6 +81,7 @@ class World {
   }
 
   void look_through(int window) { model_.shape.window = window; }
+  void begin_at(std::int32_t first_slot) { first_slot_ = first_slot; }
   void commit(SeqSlot slot, int tokens) { table_.length[at(slot)] += tokens; }
   void keep(const Walk& walk) { ops_.kv_keep(walk, batch_, std::span(&kv_, 1)); }
 
@@ -149,6 +151,7 @@ class World {
   RopeTable rope_;
   QkNorm norm_;
   Batch batch_;
+  std::int32_t first_slot_ = 0;
   Tensor guarded_;
 };
 

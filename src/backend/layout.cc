@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -85,11 +86,15 @@ void visible_slots(const Batch& batch, int row, std::vector<std::int32_t>& out) 
     out.push_back(pages[index / kPageTokens] * kPageTokens + index % kPageTokens);
   };
   out.clear();
-  const std::int32_t i = row - seq.first_row;
-  const std::int32_t shared = seq.base + (i < seq.chain ? i + 1 : seq.chain);
-  for (std::int32_t index = seq.first_slot; index < shared; ++index) add(index);
-  for (std::uint64_t nodes = batch.mask[at(row)]; nodes != 0; nodes &= nodes - 1)
-    add(seq.base + seq.chain + std::countr_zero(nodes));
+  const std::int32_t i = row - seq.first_row, tree = seq.base + seq.chain;
+  const std::int32_t shared = std::min(seq.base + i + 1, tree);
+  std::uint64_t nodes = batch.mask[at(row)];
+  // On a path slots would be places in the text, and first_slot counts such places.
+  std::int32_t place = nodes == 0 ? shared - 1 : tree + std::popcount(nodes) - 1;
+  const std::int32_t first = std::min(seq.first_slot, place);
+  for (std::int32_t index = first; index < shared; ++index) add(index);
+  for (place = tree; nodes != 0; nodes &= nodes - 1, ++place)
+    if (place >= first) add(tree + std::countr_zero(nodes));
 }
 
 }  // namespace foretoken

@@ -118,6 +118,30 @@ TEST(Layout, visible_slots_follow_the_path) {
   EXPECT_EQ(slots, prefix);
 }
 
+TEST(Layout, slots_before_the_first_are_seen_by_none_but_who_is_stored_there) {
+  const auto trees = trees_of({{-1, 0, 0, 2}});
+  const std::vector<Token> prompt{7, 8};
+  StepPlan plan;
+  plan.entries.push_back({.slot = 0, .chain = prompt, .has_tree = true});
+  Batch batch;
+  const SeqTable table = table_of({0}, 2);
+  layout_rows(plan, trees, table, batch);
+  batch.seqs[0].first_slot = 3;
+  const std::int32_t page = table.pages[0][0] * kPageTokens;
+  std::vector<std::int32_t> slots;
+  const auto seen = [&](int row) {
+    visible_slots(batch, row, slots);
+    for (std::int32_t& slot : slots) slot -= page;
+    return slots;
+  };
+  using Slots = std::vector<std::int32_t>;
+  EXPECT_EQ(seen(0), Slots{0});
+  EXPECT_EQ(seen(1), Slots{1});
+  EXPECT_EQ(seen(2), Slots{2});       // the root, third in the text
+  EXPECT_EQ(seen(4), Slots{4});       // node 2, the fourth
+  EXPECT_EQ(seen(5), (Slots{4, 5}));  // node 3 behind it
+}
+
 TEST(Verify, scores_known_successors_and_walks_trees) {
   ThreadPool pool(2);
   const auto trees = trees_of({{-1, 0}});

@@ -91,6 +91,7 @@ struct ForwardSize {
   std::int64_t intermediate = 0;  // of the gated MLP
   std::int64_t vocab = 0;
   AttentionShape attention;
+  int forwards = 1;  // of this size in a step, each with a plan of its own
 };
 
 // What the machine reaches at this moment, for benchmarks to set their figures against. 0: unknown.

@@ -57,8 +57,9 @@ struct BatchSeq {
   std::int32_t first_page;  // into Batch::pages
   std::int32_t num_pages;
   bool is_chain;  // the tree is a path too, so slot index == position for all rows
-  // Slots before this one hold nothing: no row sees them. Drafters that read features leave slot 0
-  // empty, because no feature precedes the first token.
+  // Slots before this one hold nothing: no row sees them, but that a row which is stored there sees
+  // itself. Drafters that read features leave slot 0 empty, because no feature precedes the first
+  // token.
   std::int32_t first_slot = 0;
 };
 

@@ -40,9 +40,12 @@ Tensor copy_of(Ops& ops, Tensor x) {
 void skip_draft_heads(WeightReader& read, const WeightSource& source, int layers) {
   read.skip_under("model.mtp_layers.");
   read.skip_under("mtp.");
-  const std::string next = "model.layers." + std::to_string(layers) + ".";
   const auto names = source.names();
-  if (std::ranges::count(names, next + "eh_proj.weight") > 0) read.skip_under(next);
+  for (int layer = layers;; ++layer) {
+    const std::string next = "model.layers." + std::to_string(layer) + ".";
+    if (std::ranges::count(names, next + "eh_proj.weight") == 0) return;
+    read.skip_under(next);
+  }
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 #pragma once
 // DraftModel: the model inside a drafter: rows in, guesses out. A row at KV slot p is the token
 // x[p], and for models that read features also what was found out about the token before it: f[p -
-// 1], a vector made from the target's features, or by this model itself further down a tree. Its KV
-// at slot p thus depends on x[0] .. x[p] only. Not a drafter: it knows no trees, no sequences.
-// Engine thread only.
+// 1], a vector made from the target's features, or by this model itself further down a tree. Models
+// of several heads, one for each depth, read more: what heads made of the row before, for the heads
+// behind them; that is carried from row to row. The KV at slot p thus depends on x[0] .. x[p] only.
+// Not a drafter: it grows no trees and keeps no sequences. Engine thread only.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +18,18 @@ namespace foretoken {
 // Views of step-lifetime scratch, float32, one row per row of the batch.
 struct DraftRows {
   Tensor hidden;   // what logits() reads
-  Tensor feature;  // what the rows of the next level read; empty for models without features
+  Tensor feature;  // what rows behind these read of them; empty for models without features
+};
+
+// What a forward reads beside the batch; empty for models without features.
+struct DraftInput {
+  // Of text, depth 0: [batch.rows, feature_width], of the token before each row. Further down: for
+  // each row DraftRows::feature of the row above it. It may be written over.
+  Tensor features = {};
+  // Of text: [batch.seqs, carried_width], DraftRows::feature of the row before the first of each
+  // sequence, or whatever is best in its stead. Empty where nothing is carried.
+  Tensor carried = {};
+  int depth = 0;  // of the rows in their trees; 0: text that was committed, and the roots behind it
 };
 
 class DraftModel {
@@ -27,6 +39,9 @@ class DraftModel {
   virtual FeatureTaps taps() const { return {}; }  // of the target, for features()
   virtual std::int64_t tap_width() const { return 0; }
   virtual int feature_width() const { return 0; }  // 0: reads tokens only
+  virtual int carried_width() const {
+    return 0;
+  }  // 0: text is read with the target's features only
 
   // The features of some rows of the target, [rows.size(), feature_width].
   virtual Tensor features(const Features& target, std::span<const std::int32_t> rows) {
@@ -53,9 +68,8 @@ class DraftModel {
   // Token ids from here on are unknown to it: they are read as token 0.
   virtual std::int64_t vocab() const = 0;
 
-  // Computes all rows and stores their KV. features [batch.rows, feature_width], of the token
-  // before each row; empty for models without features. It may be written over.
-  virtual DraftRows forward(const Batch& batch, Tensor features) = 0;
+  // Computes all rows and stores their KV. The batch is afterwards what it was.
+  virtual DraftRows forward(Batch& batch, const DraftInput& input) = 0;
 
   // [n, width of hidden] -> [n, draft vocabulary].
   virtual Tensor logits(Tensor hidden) = 0;

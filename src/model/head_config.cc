@@ -143,11 +143,11 @@ void check_target(const FileFields& fields, const HeadConfig& head, const ModelC
 
 // ---- MTP
 
-// NextN numbers its layer after the target's last.
-HeadConfig nextn_head(int number) {
+// NextN numbers its layers after the target's last.
+HeadConfig nextn_head(const ModelConfig& config, int depth) {
   HeadConfig head;
   head.layers_name = "model.layers.";
-  head.first_layer = number;
+  head.first_layer = config.layers + depth;
   const std::string layer = head.layer_prefix(0);
   head.join_name = layer + "eh_proj";
   head.embedding_norm = layer + "enorm";
@@ -156,9 +156,10 @@ HeadConfig nextn_head(int number) {
   return head;
 }
 
-HeadConfig mimo_head() {
+HeadConfig mimo_head(const ModelConfig&, int depth) {
   HeadConfig head;
   head.layers_name = "model.mtp_layers.";
+  head.first_layer = depth;
   const std::string layer = head.layer_prefix(0);
   head.join_name = layer + "input_proj";
   head.embedding_norm = layer + "token_layernorm";
@@ -166,16 +167,32 @@ HeadConfig mimo_head() {
   head.final_norm = layer + "final_layernorm";
   head.feature_first = true;
   head.first_embedding_is_zero = true;
+  head.all_read_target = true;
   return head;
 }
 
-HeadConfig qwen_mtp_head() {
+// Only the layer itself is one of several.
+HeadConfig qwen_mtp_head(const ModelConfig&, int depth) {
   HeadConfig head;
   head.layers_name = "mtp.layers.";
+  head.first_layer = depth;
   head.join_name = "mtp.fc";
   head.embedding_norm = "mtp.pre_fc_norm_embedding";
   head.feature_norm = "mtp.pre_fc_norm_hidden";
   head.final_norm = "mtp.norm";
+  return head;
+}
+
+// The head of a make for a depth, complete.
+template <typename Make>
+HeadConfig mtp_head(Make make, const ModelConfig& config, int depth) {
+  HeadConfig head = make(config, depth);
+  head.layer = config;
+  head.layer.layers = 1;
+  head.layer.layer_window.clear();
+  head.target_hidden = config.hidden;
+  head.taps.last_hidden = true;
+  head.input_norm = head.layer_prefix(0) + "input_layernorm";
   return head;
 }
 
@@ -206,23 +223,31 @@ HeadConfig read_head_config(const std::string& folder, HeadFamily family,
   return head;
 }
 
-std::optional<HeadConfig> find_mtp_head(const std::vector<std::string>& names,
-                                        const ModelConfig& config) {
-  const std::array known{mimo_head(), nextn_head(config.layers), qwen_mtp_head()};
-  auto found = std::find_if(known.begin(), known.end(), [&](const HeadConfig& head) {
-    return std::ranges::count(names, head.join_name + ".weight") > 0;
-  });
-  if (names.empty() && config.mtp_layers > 0)
-    found = known.begin() + (config.architecture == "MiMoForCausalLM" ? 0 : 1);
-  if (found == known.end()) return std::nullopt;
-  HeadConfig head = *found;
-  head.layer = config;
-  head.layer.layers = 1;
-  head.layer.layer_window.clear();
-  head.target_hidden = config.hidden;
-  head.taps.last_hidden = true;
-  head.input_norm = head.layer_prefix(0) + "input_layernorm";
-  return head;
+std::vector<HeadConfig> find_mtp_heads(const std::vector<std::string>& names,
+                                       const ModelConfig& config) {
+  constexpr int kMostHeads = kPageTokens - 1;
+  constexpr std::array kMakes{mimo_head, nextn_head, qwen_mtp_head};
+  const auto has = [&](const std::string& name) {
+    return std::ranges::count(names, name + ".weight") > 0;
+  };
+  std::vector<HeadConfig> heads;
+  if (names.empty()) {
+    const auto make = kMakes[config.architecture == "MiMoForCausalLM" ? 0 : 1];
+    for (int depth = 0; depth < std::min(config.mtp_layers, kMostHeads); ++depth)
+      heads.push_back(mtp_head(make, config, depth));
+    return heads;
+  }
+  for (const auto make : kMakes) {
+    if (!has(make(config, 0).join_name)) continue;
+    heads.push_back(mtp_head(make, config, 0));
+    for (int depth = 1; depth < kMostHeads; ++depth) {
+      HeadConfig head = mtp_head(make, config, depth);
+      if (!has(head.join_name) || !has(head.input_norm)) break;
+      heads.push_back(std::move(head));
+    }
+    break;
+  }
+  return heads;
 }
 
 }  // namespace foretoken

@@ -31,9 +31,12 @@ struct HeadConfig {
 
   bool tap_join_bias = false;
   bool recurs_before_norm = false;  // what the next level reads: the stream without final norm
-  bool has_embedding = false;       // its own, not the target's
-  bool head_is_embedding = false;   // its output matrix is its embedding
-  std::int64_t draft_vocab = 0;     // rows of its own output matrix; 0: it has none
+  // Where there is a head for each depth: whether all of them read the target's feature, or only
+  // the first does and each other one what the head before it made of the same row.
+  bool all_read_target = false;
+  bool has_embedding = false;      // its own, not the target's
+  bool head_is_embedding = false;  // its output matrix is its embedding
+  std::int64_t draft_vocab = 0;    // rows of its own output matrix; 0: it has none
 
   // Names without ".weight"; empty: there is none.
   std::string layers_name;  // prefix of the layers' tensors, without their number
@@ -56,10 +59,11 @@ struct HeadConfig {
 HeadConfig read_head_config(const std::string& folder, HeadFamily family,
                             const ModelConfig& target);
 
-// The MTP head that a checkpoint carries beside the target's layers, nullopt when it has none.
-// tensor_names: of the checkpoint; empty for made-up weights, for which the target's config
-// decides.
-std::optional<HeadConfig> find_mtp_head(const std::vector<std::string>& tensor_names,
-                                        const ModelConfig& target);
+// The MTP heads that a checkpoint carries beside the target's layers, one for each depth; empty
+// when it has none. tensor_names: of the checkpoint; empty for made-up weights, for which the
+// target's config decides. Those of a chain leave the first slots of a text empty, one more each;
+// no more are found than there are slots in a page.
+std::vector<HeadConfig> find_mtp_heads(const std::vector<std::string>& tensor_names,
+                                       const ModelConfig& target);
 
 }  // namespace foretoken

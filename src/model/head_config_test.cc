@@ -132,27 +132,68 @@ TEST(HeadConfig, heads_of_another_target_are_refused) {
 }
 
 TEST(HeadConfig, mtp_heads_are_known_by_their_tensors) {
-  const auto mimo = find_mtp_head({"model.mtp_layers.0.input_proj.weight"}, target());
-  ASSERT_TRUE(mimo);
-  EXPECT_TRUE(mimo->feature_first && mimo->first_embedding_is_zero);
-  EXPECT_EQ(mimo->layer_prefix(0), "model.mtp_layers.0.");
-  const auto nextn = find_mtp_head({"model.layers.12.eh_proj.weight"}, target());
-  ASSERT_TRUE(nextn);
-  EXPECT_EQ(nextn->final_norm, "model.layers.12.shared_head.norm");
-  EXPECT_EQ(nextn->layer.layers, 1);
-  const auto qwen = find_mtp_head({"mtp.fc.weight"}, target());
-  ASSERT_TRUE(qwen);
-  EXPECT_EQ(qwen->input_norm, "mtp.layers.0.input_layernorm");
-  EXPECT_FALSE(find_mtp_head({"model.layers.11.eh_proj.weight"}, target()));
+  const auto mimo = find_mtp_heads({"model.mtp_layers.0.input_proj.weight"}, target());
+  ASSERT_EQ(mimo.size(), 1U);
+  EXPECT_TRUE(mimo[0].feature_first && mimo[0].first_embedding_is_zero);
+  EXPECT_EQ(mimo[0].layer_prefix(0), "model.mtp_layers.0.");
+  const auto nextn = find_mtp_heads({"model.layers.12.eh_proj.weight"}, target());
+  ASSERT_EQ(nextn.size(), 1U);
+  EXPECT_EQ(nextn[0].final_norm, "model.layers.12.shared_head.norm");
+  EXPECT_EQ(nextn[0].layer.layers, 1);
+  const auto qwen = find_mtp_heads({"mtp.fc.weight"}, target());
+  ASSERT_EQ(qwen.size(), 1U);
+  EXPECT_EQ(qwen[0].input_norm, "mtp.layers.0.input_layernorm");
+  EXPECT_TRUE(find_mtp_heads({"model.layers.11.eh_proj.weight"}, target()).empty());
+}
+
+// As many as the checkpoint has without a gap, whatever the config says.
+TEST(HeadConfig, a_checkpoint_may_have_a_head_for_each_depth) {
+  std::vector<std::string> names;
+  const auto add_nextn = [&](int layer) {
+    const std::string prefix = "model.layers." + std::to_string(layer) + ".";
+    names.push_back(prefix + "input_layernorm.weight");
+    names.push_back(prefix + "eh_proj.weight");
+  };
+  for (const int layer : {12, 13, 14, 16}) add_nextn(layer);
+  const auto nextn = find_mtp_heads(names, target());
+  ASSERT_EQ(nextn.size(), 3U);
+  EXPECT_EQ(nextn[2].join_name, "model.layers.14.eh_proj");
+  EXPECT_EQ(nextn[2].input_norm, "model.layers.14.input_layernorm");
+  EXPECT_EQ(nextn[2].layer.layers, 1);
+  EXPECT_FALSE(nextn[2].all_read_target);
+
+  const auto mimo = find_mtp_heads(
+      {"model.mtp_layers.0.input_proj.weight", "model.mtp_layers.1.input_proj.weight",
+       "model.mtp_layers.0.input_layernorm.weight", "model.mtp_layers.1.input_layernorm.weight"},
+      target());
+  ASSERT_EQ(mimo.size(), 2U);
+  EXPECT_EQ(mimo[1].final_norm, "model.mtp_layers.1.final_layernorm");
+  EXPECT_TRUE(mimo[0].all_read_target);
+
+  const auto qwen = find_mtp_heads({"mtp.fc.weight", "mtp.layers.0.input_layernorm.weight",
+                                    "mtp.layers.1.input_layernorm.weight"},
+                                   target());
+  ASSERT_EQ(qwen.size(), 2U);
+  EXPECT_EQ(qwen[1].layer_prefix(0), "mtp.layers.1.");
+  EXPECT_EQ(qwen[1].join_name, "mtp.fc");
+
+  for (int layer = 15; layer < 40; ++layer) add_nextn(layer);
+  EXPECT_EQ(find_mtp_heads(names, target()).size(), 15U);  // as a page has slots, but for the first
 }
 
 TEST(HeadConfig, of_made_up_weights_the_config_says_what_they_hold) {
-  EXPECT_FALSE(find_mtp_head({}, target()));
+  EXPECT_TRUE(find_mtp_heads({}, target()).empty());
   ModelConfig config = target();
   config.mtp_layers = 1;
-  EXPECT_EQ(find_mtp_head({}, config)->layer_prefix(0), "model.layers.12.");
+  EXPECT_EQ(find_mtp_heads({}, config).at(0).layer_prefix(0), "model.layers.12.");
   config.architecture = "MiMoForCausalLM";
-  EXPECT_EQ(find_mtp_head({}, config)->layer_prefix(0), "model.mtp_layers.0.");
+  config.mtp_layers = 3;
+  const auto heads = find_mtp_heads({}, config);
+  ASSERT_EQ(heads.size(), 3U);
+  EXPECT_EQ(heads[0].layer_prefix(0), "model.mtp_layers.0.");
+  EXPECT_EQ(heads[2].layer_prefix(0), "model.mtp_layers.2.");
+  config.mtp_layers = 1 << 14;
+  EXPECT_EQ(find_mtp_heads({}, config).size(), 15U);
 }
 
 TEST(HeadWeights, all_spellings_become_one) {

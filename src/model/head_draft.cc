@@ -213,11 +213,11 @@ Tensor HeadDraft::join(const Batch& batch, Tensor features, Tensor& residual) {
   return normed(residual, w.input_norms[0]);
 }
 
-DraftRows HeadDraft::forward(const Batch& batch, Tensor features) {
+DraftRows HeadDraft::forward(Batch& batch, const DraftInput& input) {
   const Weights& w = *weights_;
   const float eps = config_.layer.rms_eps;
   LayerScratch s(ops_, config_.layer, batch);
-  Tensor in = join(batch, features, s.residual);
+  Tensor in = join(batch, input.features, s.residual);
   for (std::size_t i = 0; i < w.layers.size(); ++i) {
     if (i > 0) {
       ops_.add_norm(s.residual, s.delta, w.input_norms[i], eps, s.normed);

@@ -41,7 +41,7 @@ class HeadDraft final : public DraftModel {
   KvShape kv_shape() const override;
   std::size_t weight_bytes() const override;
   std::int64_t vocab() const override { return target_.config().vocab; }
-  DraftRows forward(const Batch& batch, Tensor features) override;
+  DraftRows forward(Batch& batch, const DraftInput& input) override;
   Tensor logits(Tensor hidden) override;
   Token target_token(Token draft) const override;
 

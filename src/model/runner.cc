@@ -18,7 +18,7 @@ Features Runner::forward(const Batch& batch, const FeatureTaps& taps) {
   return decoder_.forward(ops_, batch, *kv_, taps);
 }
 
-DraftRows Runner::forward(const Batch& batch, Tensor) {
+DraftRows Runner::forward(Batch& batch, const DraftInput&) {
   return {.hidden = forward(batch, FeatureTaps{}).last_hidden, .feature = {}};
 }
 

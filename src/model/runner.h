@@ -29,7 +29,7 @@ class Runner final : public TargetModel, public DraftModel {
   Tensor logits(const Features& features, const Batch& batch) override;
   std::span<const KvLayer> kv_layers() const override { return kv_->layers(); }
 
-  DraftRows forward(const Batch& batch, Tensor features) override;
+  DraftRows forward(Batch& batch, const DraftInput& input) override;
   Tensor logits(Tensor hidden) override;
   void allocate_kv(int num_pages) override;
   KvShape kv_shape() const override { return decoder_.kv_shape(); }

@@ -28,7 +28,7 @@ class MappedModel final : public DraftModel {
   std::int64_t hidden_width() const override { return 1; }
   std::int64_t logit_width() const override { return static_cast<std::int64_t>(ids_.size()); }
   Token target_token(Token draft) const override { return ids_[at(draft)]; }
-  DraftRows forward(const Batch&, Tensor) override { return {}; }
+  DraftRows forward(Batch&, const DraftInput&) override { return {}; }
   Tensor logits(Tensor hidden) override {
     const Tensor out = ops_.temp(DType::kF32, {hidden.dim(0), logit_width()});
     for (std::int64_t row = 0; row < out.dim(0); ++row)

@@ -39,11 +39,16 @@ DraftReader::DraftReader(Ops& ops, DraftModel& model, int num_pages, int num_slo
       model_(model),
       vocab_(static_cast<Token>(model.vocab())),
       shift_(model.feature_width() > 0 ? 1 : 0),
+      carried_width_(model.carried_width()),
       scratch_slots_(scratch_slots),
       slots_(at(num_slots)),
       is_read_(at(num_pages), 0) {
   if (!reads_features()) return;
   page_feature_ = ops_.alloc(DType::kF32, {num_pages, model.feature_width()});
+  if (carried_width_ > 0) {
+    page_carried_ = ops_.alloc(DType::kF32, {num_pages, carried_width_});
+    root_carried_ = ops_.alloc(DType::kF32, {num_slots, carried_width_});
+  }
   const Shape kept{std::int64_t{num_slots} * kKept, model.tap_width()};
   const FeatureTaps taps = model.taps();
   if (taps.last_hidden) kept_.last_hidden = ops_.alloc(DType::kF32, kept);
@@ -54,7 +59,7 @@ DraftReader::DraftReader(Ops& ops, DraftModel& model, int num_pages, int num_slo
 std::size_t DraftReader::bytes_per_slot(const DraftModel& model) {
   const FeatureTaps taps = model.taps();
   const std::size_t tensors = taps.layer_inputs.size() + (taps.last_hidden ? 1 : 0);
-  return tensors * at(kKept * model.tap_width()) * sizeof(float);
+  return (tensors * at(kKept * model.tap_width()) + at(model.carried_width())) * sizeof(float);
 }
 
 void DraftReader::open(SeqSlot slot) { slots_[at(slot)] = {}; }
@@ -63,10 +68,12 @@ void DraftReader::read(const CommittedRows& rows, DraftPace& pace) {
   layout(rows, pace);
   pace.begin_forward(DraftWork::kReading);
   const Tensor features = features_of_batch(rows.features);
+  const Tensor carried = carried_to_batch(features);
   if (batch_.rows > 0) {
-    found_ = model_.forward(batch_, features);
+    found_ = model_.forward(batch_, {.features = features, .carried = carried});
     pace.end_forward(batch_.rows);
   }
+  keep_carried();
   keep(rows.features);
 }
 
@@ -76,6 +83,9 @@ void DraftReader::layout(const CommittedRows& rows, const DraftPace& pace) {
   from_kept_.clear();
   from_pages_.clear();
   to_kept_.clear();
+  for (RowCopies* copies : {&carried_from_pages_, &carried_from_roots_, &carried_to_pages_,
+                            &carried_to_roots_, &roots_to_pages_})
+    copies->clear();
   for (Slot& slot : slots_) slot.seq = -1;
   for (std::size_t i = 0; i < rows.walk.seqs.size(); ++i) {
     const BatchSeq& seq = rows.batch.seqs[i];
@@ -150,6 +160,7 @@ void DraftReader::add_sequence(const CommittedRows& rows, std::size_t i, const R
   const bool has_first = s.root == seq.base;
   const std::int32_t first = std::max(first_slot + (has_first ? 1 : 0), shift_);
   if (reads_features()) list_features(rows, i, {first, length, has_root});
+  if (carried_width_ > 0) list_carried(rows, i, {first, length, has_root});
   mark(pages, first_slot, length, true);
   s.missed = -1;
   s.root = has_root ? length : -1;
@@ -216,6 +227,33 @@ void DraftReader::list_features(const CommittedRows& rows, std::size_t i, const 
   }
 }
 
+// The same of what the model carries from row to row. Slot 0 has no row, so nothing comes from it.
+void DraftReader::list_carried(const CommittedRows& rows, std::size_t i, const Reading& reading) {
+  const BatchSeq& seq = rows.batch.seqs[i];
+  const std::vector<PageId>& pages = rows.table.pages[at(seq.slot)];
+  const Slot& s = slots_[at(seq.slot)];
+  const auto [first, length, has_root] = reading;
+  const bool has_first = s.root == seq.base;
+  const std::int32_t before = first - 1, end = length + (has_root ? 1 : 0);
+  if (first < end) {
+    const auto sequence = static_cast<std::int32_t>(batch_.seqs.size());
+    const PageId page = pages[at(before / kPageTokens)];
+    if (has_first)
+      carried_from_roots_.add(seq.slot, sequence);
+    else if (before > 0 && (first == s.missed || (s.missed < 0 && is_read_[at(page)] != 0)))
+      carried_from_pages_.add(page, sequence);
+  }
+  const auto is_kept = [length = length](std::int32_t slot) {
+    return slot % kPageTokens == kPageTokens - 1 || slot == length - 1;
+  };
+  if (has_first && is_kept(seq.base))
+    roots_to_pages_.add(seq.slot, pages[at(seq.base / kPageTokens)]);
+  for (std::int32_t slot = first; slot < length; ++slot)
+    if (is_kept(slot))
+      carried_to_pages_.add(batch_.rows + slot - first, pages[at(slot / kPageTokens)]);
+  if (has_root) carried_to_roots_.add(batch_.rows + length - first, seq.slot);
+}
+
 // [batch rows, feature width]
 Tensor DraftReader::features_of_batch(const Features& target) {
   if (!reads_features()) return {};
@@ -224,6 +262,29 @@ Tensor DraftReader::features_of_batch(const Features& target) {
   deliver(target, from_target_, out);
   deliver(kept_, from_kept_, out);
   return out;
+}
+
+// [sequences, carried width]; in its parts the target's feature stands in for what is not known.
+Tensor DraftReader::carried_to_batch(Tensor features) {
+  if (carried_width_ == 0) return {};
+  first_rows_.clear();
+  for (const BatchSeq& seq : batch_.seqs) first_rows_.push_back(seq.first_row);
+  const Tensor out = ops_.temp(
+      DType::kF32, {static_cast<std::int64_t>(batch_.seqs.size()), std::int64_t{carried_width_}});
+  for (int part = 0; part < carried_width_; part += model_.feature_width())
+    ops_.gather_columns(features, first_rows_, out, part);
+  ops_.copy_rows(page_carried_, carried_from_pages_.from, out, carried_from_pages_.to);
+  ops_.copy_rows(root_carried_, carried_from_roots_.from, out, carried_from_roots_.to);
+  return out;
+}
+
+// The roots of the last step are committed; then come those of this one.
+void DraftReader::keep_carried() {
+  if (carried_width_ == 0) return;
+  ops_.copy_rows(root_carried_, roots_to_pages_.from, page_carried_, roots_to_pages_.to);
+  if (batch_.rows == 0) return;
+  ops_.copy_rows(found_.feature, carried_to_pages_.from, page_carried_, carried_to_pages_.to);
+  ops_.copy_rows(found_.feature, carried_to_roots_.from, root_carried_, carried_to_roots_.to);
 }
 
 void DraftReader::deliver(const Features& source, const FeatureRows& rows, Tensor out) {

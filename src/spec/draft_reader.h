@@ -3,7 +3,9 @@
 // can be grown from there. Not a drafter: it grows nothing.
 // A model that reads features reads the pair (x[p], f[p - 1]) into slot p. The feature of the last
 // token read in each page is kept beside the page, so that whoever goes on from there, with the
-// next step or after a prefix hit, finds it.
+// next step or after a prefix hit, finds it. So is what the model itself carries from that row to
+// the next one. Where nothing was carried to the first row of a reading, because what is before it
+// went by unread, the target's feature stands in.
 // The committed tokens of a sequence that rests go by unread, prompts excepted. When it wakes, the
 // model catches up with the last of them: so many tokens and features are kept of each slot. Pages
 // with unread slots in them are left out of what the model sees, positions staying as they are.
@@ -94,7 +96,10 @@ class DraftReader {
   void add_sequence(const CommittedRows& rows, std::size_t i, const Reading& reading);
   std::int32_t list_pages(std::span<const PageId> pages, std::int32_t first, std::int32_t end);
   void list_features(const CommittedRows& rows, std::size_t i, const Reading& reading);
+  void list_carried(const CommittedRows& rows, std::size_t i, const Reading& reading);
   Tensor features_of_batch(const Features& target);
+  Tensor carried_to_batch(Tensor features);
+  void keep_carried();
   void deliver(const Features& source, const FeatureRows& rows, Tensor out);
   void keep(const Features& target);
 
@@ -103,10 +108,13 @@ class DraftReader {
   const Token vocab_;         // of the model's input
   const std::int32_t shift_;  // 1 where a row's feature, and its rotary position, is of the token
                               // before it; that leaves slot 0 empty
+  const int carried_width_;
   const int scratch_slots_;
   std::vector<Slot> slots_;
   std::vector<char> is_read_;  // by page: all its committed slots
   Tensor page_feature_;        // [pages, feature width]: of the last token read in each
+  Tensor page_carried_;        // [pages, carried width]: from the same token's row
+  Tensor root_carried_;        // [slots, carried width]: from the root stored last
   Features kept_;              // [slots * kKept, width] each: of tokens that went by unread
 
   Batch batch_;
@@ -114,6 +122,10 @@ class DraftReader {
   FeatureRows from_target_, from_kept_;
   RowCopies from_pages_;  // features to rows of the batch
   RowCopies to_kept_;     // rows of the target to rows of kept_
+  // What is carried: to sequences of the batch, from its rows, and from roots to their pages.
+  RowCopies carried_from_pages_, carried_from_roots_, carried_to_pages_, carried_to_roots_;
+  RowCopies roots_to_pages_;
+  std::vector<std::int32_t> first_rows_;  // of the batch's sequences
 };
 
 // A row of the newest sequence, stored at index `slot` of its pages.

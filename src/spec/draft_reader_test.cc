@@ -28,20 +28,28 @@ std::vector<float> feature_at(int position) {
   return {p, 1000.0F + p, 2000.0F + p, 3000.0F + p};
 }
 
+// What the row of a slot carries to the next one, where something is carried.
+constexpr int kCarried = 8;
+std::vector<float> carried_from(int slot) {
+  return std::vector<float>(kCarried, 7000.0F + static_cast<float>(slot));
+}
+
 // A head whose features are both taps side by side. It computes nothing and notes what it is given.
 class NotingHead final : public DraftModel {
  public:
-  explicit NotingHead(Ops& ops) : ops_(ops) {}
+  explicit NotingHead(Ops& ops, int carried = 0) : ops_(ops), carried_(carried) {}
 
   struct Seen {
     Batch batch;
     std::vector<std::vector<float>> features;  // by row
+    std::vector<float> carried;                // to the first row
   };
   Seen last;
 
   FeatureTaps taps() const override { return {.layer_inputs = {1, 2}}; }
   std::int64_t tap_width() const override { return 2; }
   int feature_width() const override { return 4; }
+  int carried_width() const override { return carried_; }
   Tensor features(const Features& target, std::span<const std::int32_t> rows) override {
     const Tensor out = ops_.temp(DType::kF32, {static_cast<std::int64_t>(rows.size()), 4});
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -58,16 +66,23 @@ class NotingHead final : public DraftModel {
   ForwardSize forward_size(std::int64_t) const override { return {}; }
   std::int64_t hidden_width() const override { return 4; }
   std::int64_t logit_width() const override { return 4; }
-  DraftRows forward(const Batch& batch, Tensor features) override {
-    last = {batch, {}};
+  DraftRows forward(Batch& batch, const DraftInput& input) override {
+    const Tensor features = input.features;
+    last = {batch, {}, {}};
     for (std::int64_t row = 0; row < features.dim(0); ++row)
       last.features.emplace_back(features.row_f32(row), features.row_f32(row) + 4);
-    return {.hidden = features, .feature = features};
+    if (carried_ == 0) return {.hidden = features, .feature = features};
+    last.carried.assign(input.carried.row_f32(0), input.carried.row_f32(0) + carried_);
+    const Tensor out = ops_.temp(DType::kF32, {batch.rows, carried_});
+    for (int row = 0; row < batch.rows; ++row)
+      std::ranges::copy(carried_from(batch.position[at(row)] + 1), out.row_f32(row));
+    return {.hidden = features, .feature = out};
   }
   Tensor logits(Tensor hidden) override { return hidden; }
 
  private:
   Ops& ops_;
+  const int carried_;
 };
 
 class SwitchedPace final : public DraftPace {
@@ -79,10 +94,10 @@ class SwitchedPace final : public DraftPace {
 // One sequence: its prompt, then tokens one by one, as decoding commits them.
 class DraftReaderTest : public testing::Test {
  protected:
-  DraftReaderTest()
+  explicit DraftReaderTest(int carried = 0)
       : pool_(1, false),
         ops_(make_backend({.device = "reference"}, pool_)),
-        head_(*ops_),
+        head_(*ops_, carried),
         reader_(*ops_, head_, kPages, 2, kScratch) {
     for (int page = 0; page < kPages; ++page) table_.pages[kSlot].push_back(kPages - 1 - page);
   }
@@ -205,6 +220,64 @@ TEST_F(DraftReaderTest, what_follows_a_rest_of_40_tokens_goes_on_from_there) {
     expect_rows(length, length + 1);
   }
   EXPECT_EQ(seen_by_last_row().size(), 15U + 81 + 1 - 32);
+}
+
+class CarryingReaderTest : public DraftReaderTest {
+ protected:
+  CarryingReaderTest() : DraftReaderTest(kCarried) {}
+
+  // Where nothing was carried: the feature of the token before, once for each head.
+  static std::vector<float> stand_in(int slot) {
+    std::vector<float> parts = feature_at(slot);
+    const std::vector<float> again = parts;
+    parts.insert(parts.end(), again.begin(), again.end());
+    return parts;
+  }
+};
+
+TEST_F(CarryingReaderTest, each_step_goes_on_from_the_root_of_the_last) {
+  reader_.open(kSlot);
+  commit(20);
+  EXPECT_EQ(head_.last.carried, stand_in(0));
+  for (const int count : {1, 3, 7, 1, 1, 16, 2}) {
+    const int root = table_.length[kSlot];
+    commit(count);
+    expect_rows(root + 1, root + count + 1);
+    EXPECT_EQ(head_.last.carried, carried_from(root));
+  }
+}
+
+// Whoever finds the first pages goes on from them, whether their last token was read as text or as
+// a root.
+TEST_F(CarryingReaderTest, a_page_keeps_what_its_last_token_carries) {
+  for (const std::vector<int>& steps :
+       {std::vector{40}, std::vector{31, 1, 8}, std::vector{32, 8}, std::vector{30, 1, 1, 1, 7}}) {
+    reader_.open(kSlot);
+    table_.length[kSlot] = 0;
+    for (const int count : steps) commit(count);
+    for (const int shared : {2 * kPageTokens, kPageTokens}) {
+      reader_.open(kSlot);
+      table_.length[kSlot] = shared;
+      commit(5);
+      expect_rows(shared, shared + 6);
+      EXPECT_EQ(head_.last.carried, carried_from(shared - 1));
+    }
+  }
+}
+
+TEST_F(CarryingReaderTest, a_short_rest_goes_on_where_it_began) {
+  for (const int prompt : {20, 31, 32, 33})
+    for (const int rest : {1, 12, 31}) {
+      rest_and_wake(prompt, rest);
+      EXPECT_EQ(head_.last.carried, carried_from(prompt - 1)) << prompt << ", " << rest;
+    }
+}
+
+TEST_F(CarryingReaderTest, after_a_longer_rest_the_targets_feature_stands_in) {
+  rest_and_wake(20, 50);
+  const int first = round_up(70 - 31, kPageTokens);
+  expect_rows(first, 72);
+  EXPECT_EQ(head_.last.carried, stand_in(first - 1));
 }
 
 }  // namespace

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/log.h"
 #include "batch/logit_slices.h"
 #include "model/forward_memory.h"
+#include "model/head_chain.h"
 #include "model/head_draft.h"
 #include "model/head_weights.h"
 #include "model/runner.h"
@@ -53,16 +55,17 @@ std::unique_ptr<DraftModel> load_standalone(Ops& ops, const Decoder& target,
                                   target.config().vocab);
 }
 
-// An MTP head among the tensors of a checkpoint of a model with this config; null: there is none.
-std::unique_ptr<DraftModel> make_mtp_head(Ops& ops, const Decoder& target,
-                                          const DraftOptions& options, const ModelConfig& config,
-                                          const WeightSource& weights) {
-  const auto head = find_mtp_head(weights.names(), config);
-  if (!head) return nullptr;
-  if (config.mtp_layers > 1)
-    log_warning("The checkpoint has {} draft heads; the first drafts at every depth.",
-                config.mtp_layers);
-  return std::make_unique<HeadDraft>(ops, *head, weights, target, hot_tokens(target, options));
+// The MTP heads among the tensors of a checkpoint of a model with this config, as many as trees
+// have levels; null: there is none.
+std::unique_ptr<DraftModel> make_mtp_heads(Ops& ops, const Decoder& target,
+                                           const DraftOptions& options, const ModelConfig& config,
+                                           const WeightSource& weights) {
+  auto heads = find_mtp_heads(weights.names(), config);
+  if (heads.empty()) return nullptr;
+  const auto wanted = at(std::max(options.steps.value_or(kMaxTreeNodes), 1));
+  if (heads.size() > wanted) heads.resize(wanted);
+  if (heads.size() > 1) log_info("Draft heads: {}, one for each depth.", heads.size());
+  return make_heads(ops, heads, weights, target, hot_tokens(target, options));
 }
 
 // The head that came with the target. Its tensors lie among others that are no business of ours.
@@ -70,8 +73,8 @@ std::unique_ptr<DraftModel> load_own_head(Ops& ops, const Decoder& target,
                                           const DraftOptions& options) {
   ModelOptions load = options.load;
   load.show_progress = false;
-  auto head = make_mtp_head(ops, target, options, target.config(),
-                            *open_weights(options.target_folder, load));
+  auto head = make_mtp_heads(ops, target, options, target.config(),
+                             *open_weights(options.target_folder, load));
   if (head) return head;
   throw Error({.what = "the target's checkpoint carries no draft head",
                .where = "--speculative-draft-model-path",
@@ -89,7 +92,7 @@ std::unique_ptr<DraftModel> load_head(Ops& ops, const Decoder& target, const Dra
   auto weights = open_weights(options.folder, options.load);
   const auto names = weights->names();
   if (!is_eagle3 && !names.empty())
-    if (auto head = make_mtp_head(ops, target, options, config.layer, *weights)) return head;
+    if (auto head = make_mtp_heads(ops, target, options, config.layer, *weights)) return head;
   weights = head_weights(std::move(weights));
   if (!names.empty() && std::ranges::count(weights->names(), "norm.weight") > 0 &&
       std::ranges::count(weights->names(), "fc.weight") == 0 && !is_eagle3)
@@ -155,7 +158,7 @@ std::unique_ptr<DraftModel> load_draft_model(Ops& ops, const Decoder& target,
 
 std::size_t draft_bytes_per_page(const DraftModel& model) {
   return KvStore::bytes_per_page(model.kv_shape()) +
-         static_cast<std::size_t>(model.feature_width()) * sizeof(float);
+         at(model.feature_width() + model.carried_width()) * sizeof(float);
 }
 
 std::size_t draft_bytes_per_slot(const DraftModel& model) {
@@ -190,10 +193,12 @@ std::size_t draft_step_bytes(const DraftModel& model, const TreeShape& asked, st
   const std::int64_t level = std::int64_t{num_slots} * shape.topk;
   const auto levels = static_cast<std::size_t>(std::max(shape.steps - 1, 0));
   const auto slice = std::min<std::int64_t>(level, logit_slice_rows(model.logit_width()));
-  return rows_bytes(read, model.feature_width()) + model.feature_bytes(rows) +
-         model.feature_bytes(kept) + model.forward_bytes(read) +
+  const int carried = model.carried_width();
+  return rows_bytes(read, model.feature_width()) + rows_bytes(num_slots, carried) +
+         model.feature_bytes(rows) + model.feature_bytes(kept) + model.forward_bytes(read) +
          rows_bytes(num_slots, model.hidden_width()) +
-         levels * (rows_bytes(level, model.feature_width()) + model.forward_bytes(level)) +
+         levels * (rows_bytes(level, carried > 0 ? carried : model.feature_width()) +
+                   model.forward_bytes(level)) +
          rows_bytes(slice, model.logit_width());
 }
 

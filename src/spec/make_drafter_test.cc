@@ -99,7 +99,8 @@ TEST_F(MakeDrafter, every_byte_of_a_draft_model_is_counted) {
   for (const auto& [algorithm, head] :
        {std::pair{"STANDALONE", "targets/qwen3"}, std::pair{"STANDALONE", "targets/llama"},
         std::pair{"EAGLE", "heads/eagle"}, std::pair{"EAGLE3", "heads/eagle3"},
-        std::pair{"EAGLE3", "heads/eagle3_last_hidden_tied"}}) {
+        std::pair{"EAGLE3", "heads/eagle3_last_hidden_tied"},
+        std::pair{"EAGLE", "targets/nextn_chain"}}) {
     const auto model = load(with(algorithm, head));
     ASSERT_TRUE(model) << head;
     EXPECT_EQ(model->weight_bytes(), ops_->taken) << head;
@@ -120,6 +121,28 @@ TEST_F(MakeDrafter, a_page_costs_the_drafts_kv_and_a_feature) {
   const auto head = load(with("EAGLE", "heads/eagle"));
   EXPECT_EQ(draft_bytes_per_page(*head),
             KvStore::bytes_per_page(head->kv_shape()) + 32 * sizeof(float));
+}
+
+// Three heads, each with KV of its own; the second and the third read what is carried to them.
+TEST_F(MakeDrafter, a_checkpoint_with_a_head_for_each_depth_is_a_chain) {
+  DraftOptions options = with("EAGLE", "");
+  const auto chain = load(options, "nextn_chain");
+  EXPECT_EQ(chain->kv_shape().layers, 3);
+  EXPECT_EQ(chain->feature_width(), 32);
+  EXPECT_EQ(chain->carried_width(), 64);
+  EXPECT_EQ(draft_bytes_per_page(*chain),
+            KvStore::bytes_per_page(chain->kv_shape()) + 3 * 32 * sizeof(float));
+  const std::size_t whole = chain->weight_bytes();
+  // No head is loaded for a depth that no tree has.
+  options.steps = 2;
+  const auto two = load(options, "nextn_chain");
+  EXPECT_EQ(two->kv_shape().layers, 2);
+  EXPECT_LT(two->weight_bytes(), whole);
+  options.steps = 1;
+  const auto one = load(options, "nextn_chain");
+  EXPECT_EQ(one->kv_shape().layers, 1);
+  EXPECT_EQ(one->carried_width(), 0);
+  EXPECT_EQ(draft_bytes_per_slot(*chain) - draft_bytes_per_slot(*one), 64 * sizeof(float));
 }
 
 TEST_F(MakeDrafter, heads_of_the_other_kind_are_refused_by_name) {

@@ -193,8 +193,8 @@ bool ModelDrafter::layout_level() {
 // What the rows of the level read: the features of the rows above them.
 Tensor ModelDrafter::level_features(const DraftRows& above) {
   if (!reader_.reads_features()) return {};
-  const Tensor out = ops_.temp(DType::kF32, {static_cast<std::int64_t>(rows_.size()),
-                                             std::int64_t{model_->feature_width()}});
+  const Tensor out =
+      ops_.temp(DType::kF32, {static_cast<std::int64_t>(rows_.size()), above.feature.dim(1)});
   ops_.gather_rows(above.feature, rows_, out);
   return out;
 }
@@ -234,9 +234,10 @@ void ModelDrafter::grow_levels() {
   ops_.gather_rows(above.hidden, rows_, roots);
   add_candidates(roots);
   pace_->end_forward(static_cast<int>(num_growing_));
-  while (layout_level()) {
+  for (int depth = 1; layout_level(); ++depth) {
     pace_->begin_forward(DraftWork::kLevel);
-    above = model_->forward(reader_.batch(), level_features(above));
+    above =
+        model_->forward(reader_.lend_batch(), {.features = level_features(above), .depth = depth});
     add_candidates(above.hidden);
     pace_->end_forward(reader_.batch().rows);
   }

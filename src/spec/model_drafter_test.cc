@@ -43,7 +43,7 @@ class SteadyModel final : public DraftModel {
   ForwardSize forward_size(std::int64_t) const override { return {}; }
   std::int64_t hidden_width() const override { return 1; }
   std::int64_t logit_width() const override { return kVocab; }
-  DraftRows forward(const Batch& batch, Tensor) override {
+  DraftRows forward(Batch& batch, const DraftInput&) override {
     forwards_.push_back({batch.pages.data(), batch.pages, batch.rows});
     return {.hidden = ops_.temp(DType::kF32, {batch.rows, 1}), .feature = {}};
   }
@@ -83,7 +83,7 @@ class ReadingModel final : public DraftModel {
   ForwardSize forward_size(std::int64_t) const override { return {}; }
   std::int64_t hidden_width() const override { return kVocab; }
   std::int64_t logit_width() const override { return kVocab; }
-  DraftRows forward(const Batch& batch, Tensor) override {
+  DraftRows forward(Batch& batch, const DraftInput&) override {
     for (int row = 0; row < batch.rows; ++row)
       kv_[at(batch.kv_slot[at(row)])] = {batch.position[at(row)], batch.token[at(row)]};
     const Tensor out = ops_.temp(DType::kF32, {batch.rows, kVocab});

@@ -18,7 +18,9 @@ void read_logits(DraftCase& draft) {
   const MappedFile file(kFolder + draft.name + ".safetensors");
   for (const StoredTensor& stored : parse_safetensors(file.bytes(), file.path())) {
     const auto width = static_cast<std::size_t>(stored.shape[1]);
-    auto& rows = stored.name == "first" ? draft.first : draft.second;
+    auto& rows = stored.name == "first" ? draft.first
+                 : stored.name == "way" ? draft.way
+                                        : draft.second;
     rows.assign(static_cast<std::size_t>(stored.shape[0]), std::vector<float>(width));
     const std::byte* data = file.bytes().data() + stored.offset;
     for (std::vector<float>& row : rows) {
@@ -52,6 +54,8 @@ std::vector<DraftCase> read_draft_cases() {
     for (const auto& child : item.at("level_2").as_array())
       draft.level_2.push_back(
           {child.at(0).to_number<Token>(), child.at(1).to_number<int>(), child.at(2).as_double()});
+    if (item.as_object().contains("path"))
+      draft.path = boost::json::value_to<std::vector<Token>>(item.at("path"));
     read_logits(draft);
     cases.push_back(std::move(draft));
   }

@@ -21,8 +21,10 @@ struct DraftCase {
   std::string target, head;  // folders; head: empty: it is in the target's checkpoint
   std::vector<Token> tokens;
   Token root = 0;
-  std::string token_map;                          // file; empty: none
-  std::vector<Child> level_1, level_2;            // best first
+  std::string token_map;                // file; empty: none
+  std::vector<Child> level_1, level_2;  // best first
+  std::vector<Token> path;              // the best children all the way down; may be empty
+  std::vector<std::vector<float>> way;  // logits of the root, and of all but the last of path
   std::vector<std::vector<float>> first, second;  // logits of the root, and of level_1
 };
 inline void PrintTo(const DraftCase& draft, std::ostream* out) { *out << draft.name; }

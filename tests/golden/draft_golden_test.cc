@@ -1,5 +1,6 @@
 // The first two levels of draft trees against an independent computation of every family of heads,
-// through the same path as serving: checkpoints from disk, the prompt in chunks, the drafter.
+// and more levels where there is a head for each depth, through the same path as serving:
+// checkpoints from disk, the prompt in chunks, the drafter.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -22,6 +23,9 @@ namespace {
 
 constexpr int kTopk = 3;
 constexpr int kPages = 8;
+constexpr TreeShape kTwoLevels{.steps = 2, .topk = kTopk, .nodes = 1 + kTopk + kTopk * kTopk};
+// Deeper than any chain of heads, so that all of their KV is looked at.
+constexpr TreeShape kDeep{.steps = 5, .topk = 2, .nodes = 16};
 
 // A draft model that writes down all logits it gives.
 class Recorded final : public DraftModel {
@@ -31,6 +35,7 @@ class Recorded final : public DraftModel {
   FeatureTaps taps() const override { return model_->taps(); }
   std::int64_t tap_width() const override { return model_->tap_width(); }
   int feature_width() const override { return model_->feature_width(); }
+  int carried_width() const override { return model_->carried_width(); }
   Tensor features(const Features& target, std::span<const std::int32_t> rows) override {
     return model_->features(target, rows);
   }
@@ -47,8 +52,8 @@ class Recorded final : public DraftModel {
   ForwardSize forward_size(std::int64_t rows) const override { return model_->forward_size(rows); }
   std::int64_t hidden_width() const override { return model_->hidden_width(); }
   std::int64_t logit_width() const override { return model_->logit_width(); }
-  DraftRows forward(const Batch& batch, Tensor features) override {
-    return model_->forward(batch, features);
+  DraftRows forward(Batch& batch, const DraftInput& input) override {
+    return model_->forward(batch, input);
   }
   Tensor logits(Tensor hidden) override {
     const Tensor logits = model_->logits(hidden);
@@ -79,11 +84,13 @@ class SwitchedPace final : public DraftPace {
   const bool& rests_;
 };
 
-// Commits the tokens in chunks and lets the drafter propose two whole levels below the root.
+// Commits the tokens in chunks and lets the drafter propose a tree.
 class Proposing {
  public:
-  Proposing(const DraftCase& draft, const std::string& device, DType dtype)
+  Proposing(const DraftCase& draft, const std::string& device, DType dtype,
+            const TreeShape& shape = kTwoLevels)
       : draft_(draft),
+        shape_(shape),
         pool_(1, false),
         ops_(make_backend({.device = device, .cpu_isa = "auto", .gemm_order = "auto"}, pool_)) {
     options_.algorithm = algorithm_named(draft.algorithm);
@@ -104,9 +111,8 @@ class Proposing {
     Proposal result;
     auto model =
         std::make_unique<Recorded>(load_draft_model(*ops_, *decoder_, options_), result.logits);
-    const TreeShape shape{.steps = 2, .topk = kTopk, .nodes = 1 + kTopk + kTopk * kTopk};
     model->allocate_kv(2 * kPages);
-    const auto drafter = std::make_unique<ModelDrafter>(*ops_, std::move(model), shape, 2 * kPages,
+    const auto drafter = std::make_unique<ModelDrafter>(*ops_, std::move(model), shape_, 2 * kPages,
                                                         2, std::make_unique<SwitchedPace>(rests_));
     rests_ = false;
     params_.temperature = 0;  // the most probable tokens are drafted
@@ -115,7 +121,7 @@ class Proposing {
     Runner runner(*ops_, *decoder_, 2 * kPages);
     SeqTable table(2);
     for (int page = 0; page < kPages; ++page) table.pages[0].push_back(kPages - 1 - page);
-    DraftTrees trees(2, shape.nodes);
+    DraftTrees trees(2, shape_.nodes);
     const auto length = static_cast<int>(draft_.tokens.size()), prompt = length - decoded;
     for (int begin = 0; begin < prompt; begin += chunk) {
       if (begin == hand_over && begin > 0) take_over(*drafter, table);
@@ -177,6 +183,7 @@ class Proposing {
   }
 
   const DraftCase& draft_;
+  const TreeShape shape_;
   SeqSlot slot_ = 0;
   bool rests_ = false;
   SamplingParams params_;
@@ -251,9 +258,9 @@ TEST_P(DraftGolden, the_tree_holds_the_same_children_with_the_same_scores) {
 
 TEST_P(DraftGolden, chunks_of_the_prompt_give_the_same_bits) {
   const DraftCase& draft = GetParam();
-  const Proposal whole = Proposing(draft, "cpu", DType::kBF16).run(1 << 20);
+  const Proposal whole = Proposing(draft, "cpu", DType::kBF16, kDeep).run(1 << 20);
   for (const int chunk : {1, 7, 16}) {
-    const Proposal found = Proposing(draft, "cpu", DType::kBF16).run(chunk);
+    const Proposal found = Proposing(draft, "cpu", DType::kBF16, kDeep).run(chunk);
     EXPECT_EQ(found.logits, whole.logits) << chunk;
     EXPECT_EQ(found.tokens, whole.tokens) << chunk;
   }
@@ -261,9 +268,9 @@ TEST_P(DraftGolden, chunks_of_the_prompt_give_the_same_bits) {
 
 TEST_P(DraftGolden, after_a_prefix_hit_the_bits_are_the_same) {
   const DraftCase& draft = GetParam();
-  const Proposal whole = Proposing(draft, "cpu", DType::kBF16).run(1 << 20);
+  const Proposal whole = Proposing(draft, "cpu", DType::kBF16, kDeep).run(1 << 20);
   for (const int shared : {kPageTokens, 2 * kPageTokens}) {
-    const Proposal found = Proposing(draft, "cpu", DType::kBF16).run(kPageTokens, shared);
+    const Proposal found = Proposing(draft, "cpu", DType::kBF16, kDeep).run(kPageTokens, shared);
     EXPECT_EQ(found.logits, whole.logits) << shared;
   }
 }
@@ -271,13 +278,41 @@ TEST_P(DraftGolden, after_a_prefix_hit_the_bits_are_the_same) {
 TEST_P(DraftGolden, after_a_rest_the_bits_are_the_same) {
   const DraftCase& draft = GetParam();
   const auto length = static_cast<int>(draft.tokens.size());
-  const Proposal whole = Proposing(draft, "cpu", DType::kBF16).run(1 << 20);
+  const Proposal whole = Proposing(draft, "cpu", DType::kBF16, kDeep).run(1 << 20);
   for (const int decoded : {2, 9, 20, 32}) {
     if (decoded >= length) continue;
-    const Proposal found = Proposing(draft, "cpu", DType::kBF16).run(1 << 20, 0, decoded);
+    const Proposal found = Proposing(draft, "cpu", DType::kBF16, kDeep).run(1 << 20, 0, decoded);
     EXPECT_EQ(found.logits, whole.logits) << decoded;
   }
 }
+
+class DraftGoldenPath : public testing::TestWithParam<DraftCase> {};
+
+// Each token is the best one behind the token before.
+TEST_P(DraftGoldenPath, logits_at_every_depth_agree_in_float32) {
+  const DraftCase& draft = GetParam();
+  const auto steps = static_cast<int>(draft.path.size());
+  for (const char* device : {"reference", "cpu"}) {
+    const Proposal found =
+        Proposing(draft, device, DType::kF32, {.steps = steps, .topk = 1, .nodes = 1 + steps})
+            .run(1 << 20);
+    ASSERT_EQ(found.logits.size(), draft.path.size());
+    for (std::size_t i = 0; i < draft.path.size(); ++i) {
+      EXPECT_LT(relative_error(found.logits[i], draft.way[i]), 1e-4) << device << i;
+      EXPECT_EQ(found.tokens[i + 1], draft.path[i]);
+    }
+  }
+}
+
+// Those with a head for each depth.
+std::vector<DraftCase> cases_with_paths() {
+  std::vector<DraftCase> cases = read_draft_cases();
+  std::erase_if(cases, [](const DraftCase& draft) { return draft.path.empty(); });
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Chains, DraftGoldenPath, testing::ValuesIn(cases_with_paths()),
+                         [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(Heads, DraftGolden, testing::ValuesIn(read_draft_cases()),
                          [](const auto& info) { return info.param.name; });

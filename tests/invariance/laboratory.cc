@@ -38,11 +38,12 @@ class Borrowed final : public DraftModel {
   FeatureTaps taps() const override { return model_.taps(); }
   std::int64_t tap_width() const override { return model_.tap_width(); }
   int feature_width() const override { return model_.feature_width(); }
+  int carried_width() const override { return model_.carried_width(); }
   Tensor features(const Features& target, std::span<const std::int32_t> rows) override {
     return model_.features(target, rows);
   }
-  DraftRows forward(const Batch& batch, Tensor features) override {
-    return model_.forward(batch, features);
+  DraftRows forward(Batch& batch, const DraftInput& input) override {
+    return model_.forward(batch, input);
   }
   Tensor logits(Tensor hidden) override { return model_.logits(hidden); }
   void allocate_kv(int) override {}
@@ -110,6 +111,10 @@ RandomHead head_of(Proposer proposer) {
       return RandomHead::kEagle3;
     case Proposer::kMimo:
       return RandomHead::kMimo;
+    case Proposer::kMimos:
+      return RandomHead::kMimos;
+    case Proposer::kNextns:
+      return RandomHead::kNextns;
     default:
       return RandomHead::kNextn;
   }

@@ -22,10 +22,11 @@ constexpr std::array kGuesses{
     Trees{.nodes = 64, .depth = 6, .topk = 8, .truth = 0.5},
     Trees{.nodes = 64, .depth = 63, .topk = 2, .truth = 0.95},
 };
-constexpr std::array kModels{Proposer::kItself,     Proposer::kStranger, Proposer::kEagle,
-                             Proposer::kFrSpec,     Proposer::kEagle3,   Proposer::kMimo,
-                             Proposer::kNextn,      Proposer::kNgram,    Proposer::kSuffix,
-                             Proposer::kPrediction, Proposer::kUnion,    Proposer::kWishes};
+constexpr std::array kModels{Proposer::kItself, Proposer::kStranger, Proposer::kEagle,
+                             Proposer::kFrSpec, Proposer::kEagle3,   Proposer::kMimo,
+                             Proposer::kNextn,  Proposer::kMimos,    Proposer::kNextns,
+                             Proposer::kNgram,  Proposer::kSuffix,   Proposer::kPrediction,
+                             Proposer::kUnion,  Proposer::kWishes};
 struct Shape {
   int steps, topk, nodes;
   bool is_erratic = false;
@@ -90,6 +91,10 @@ const char* name_of(Proposer proposer) {
       return "a head like MiMo's";
     case Proposer::kNextn:
       return "a NextN head";
+    case Proposer::kMimos:
+      return "a chain of heads like MiMo's";
+    case Proposer::kNextns:
+      return "a chain of NextN heads";
     case Proposer::kNgram:
       return "earlier texts";
     case Proposer::kSuffix:

@@ -12,10 +12,10 @@
 namespace foretoken {
 
 // Who proposes: guesses that know the outputs, or a model: the target's own weights, which are
-// mostly right, or random ones, which hardly ever are: a language model, or heads of every family;
-// or earlier texts, which are right when a request is answered again; or predictions that come with
-// the requests, right but for some tokens; or the target itself, earlier texts and predictions
-// together, all of them or those that each request wishes.
+// mostly right, or random ones, which hardly ever are: a language model, or heads of every family,
+// and chains of them; or earlier texts, which are right when a request is answered again; or
+// predictions that come with the requests, right but for some tokens; or the target itself, earlier
+// texts and predictions together, all of them or those that each request wishes.
 enum class Proposer {
   kGuess,
   kItself,
@@ -25,6 +25,8 @@ enum class Proposer {
   kEagle3,
   kMimo,
   kNextn,
+  kMimos,
+  kNextns,
   kNgram,
   kSuffix,
   kPrediction,

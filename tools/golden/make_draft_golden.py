@@ -13,8 +13,10 @@ their formats: without caches, every candidate with all rows before it anew. cas
     token_map          file of the tokens that are drafted (FR-Spec), if there is one
     level_1            [token, score] of the best children of the root, best first
     level_2            [token, parent in level_1, score] of the best of their children
-and <name>.safetensors holds the logits over the draft vocabulary: `first` [1, vocab] of the root and
-`second` [topk, vocab] of its children, float32.
+    path               where there is a head for each depth: the best child, its best child, ...
+and <name>.safetensors holds the logits over the draft vocabulary: `first` [1, vocab] of the root,
+`second` [topk, vocab] of its children, and `way` [length of path, vocab] of the root and all but the
+last of path, float32.
 """
 
 import json
@@ -28,18 +30,20 @@ import transformers
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 
-VOCAB, TOPK, LENGTH = 64, 3, 37
+VOCAB, TOPK, LENGTH, PATH = 64, 3, 37, 5
 SIZES = dict(vocab_size=VOCAB, hidden_size=32, intermediate_size=48, num_attention_heads=4,
              num_key_value_heads=2, max_position_embeddings=128, bos_token_id=1, eos_token_id=2,
              initializer_range=0.15, rms_norm_eps=1e-5)
 
-# name: (config class, settings, the MTP head in the checkpoint)
+# name: (config class, settings, the MTP heads in the checkpoint, how many where not one)
 TARGETS = {
     "llama": ("LlamaConfig", dict(head_dim=8, num_hidden_layers=6), None),
     "qwen3": ("Qwen3Config", dict(head_dim=16, num_hidden_layers=6, tie_word_embeddings=True), None),
     "mimo": ("Qwen2Config", dict(num_hidden_layers=2), "mimo"),
     "nextn": ("LlamaConfig", dict(head_dim=8, num_hidden_layers=2), "nextn"),
     "qwen3_mtp": ("Qwen3Config", dict(head_dim=16, num_hidden_layers=2), "mtp"),
+    "mimo_chain": ("Qwen2Config", dict(num_hidden_layers=2), "mimo", 2),
+    "nextn_chain": ("LlamaConfig", dict(head_dim=8, num_hidden_layers=2), "nextn", 3),
 }
 
 EAGLE3_FLAGS = dict(norm_before_residual=True, norm_output=True, norm_before_fc=True, fc_norm=True,
@@ -72,6 +76,8 @@ CASES = [
     ("mimo", "mimo", "EAGLE", None, {}),
     ("nextn", "nextn", "NEXTN", None, {}),
     ("qwen3_mtp", "qwen3_mtp", "EAGLE", None, {}),
+    ("mimo_chain", "mimo_chain", "EAGLE", None, {}),
+    ("nextn_chain", "nextn_chain", "NEXTN", None, {}),
 ]
 
 
@@ -190,21 +196,24 @@ class Eagle3(Head):
 
 
 class Mtp(Head):
-    """All three makes; `names` holds their words for the same things."""
+    """All three makes; `names` holds their words for the same things. depth: of a head of several."""
 
-    NAMES = {
-        "mimo": dict(layer="model.mtp_layers.0.", e="model.mtp_layers.0.token_layernorm",
-                     h="model.mtp_layers.0.hidden_layernorm", join="model.mtp_layers.0.input_proj",
-                     end="model.mtp_layers.0.final_layernorm"),
-        "nextn": dict(layer="model.layers.2.", e="model.layers.2.enorm", h="model.layers.2.hnorm",
-                      join="model.layers.2.eh_proj", end="model.layers.2.shared_head.norm"),
-        "mtp": dict(layer="mtp.layers.0.", e="mtp.pre_fc_norm_embedding", h="mtp.pre_fc_norm_hidden",
-                    join="mtp.fc", end="mtp.norm"),
-    }
+    @staticmethod
+    def words(make, depth):
+        layer = {"mimo": f"model.mtp_layers.{depth}.", "nextn": f"model.layers.{2 + depth}.",
+                 "mtp": f"mtp.layers.{depth}."}[make]
+        return {
+            "mimo": dict(layer=layer, e=layer + "token_layernorm", h=layer + "hidden_layernorm",
+                         join=layer + "input_proj", end=layer + "final_layernorm"),
+            "nextn": dict(layer=layer, e=layer + "enorm", h=layer + "hnorm", join=layer + "eh_proj",
+                          end=layer + "shared_head.norm"),
+            "mtp": dict(layer=layer, e="mtp.pre_fc_norm_embedding", h="mtp.pre_fc_norm_hidden",
+                        join="mtp.fc", end="mtp.norm"),
+        }[make]
 
-    def __init__(self, make, config, weights, target):
+    def __init__(self, make, config, weights, target, depth=0):
         super().__init__({**config, "num_hidden_layers": 1}, weights, target, "")
-        self.make, self.names = make, self.NAMES[make]
+        self.make, self.names = make, self.words(make, depth)
         self.layers = [Layer(config, weights, self.names["layer"])]
 
     def rows(self, tokens, features):
@@ -279,8 +288,8 @@ def head_shapes(algorithm, config):
     return shapes
 
 
-def mtp_shapes(make, config):
-    names, hidden = Mtp.NAMES[make], config["hidden_size"]
+def mtp_shapes(make, config, depth):
+    names, hidden = Mtp.words(make, depth), config["hidden_size"]
     shapes = {f"{names[k]}.weight": (hidden,) for k in ("e", "h", "end")}
     shapes[f"{names['join']}.weight"] = (hidden, 2 * hidden)
     shapes[f"{names['layer']}input_layernorm.weight"] = (hidden,)
@@ -291,8 +300,8 @@ def make_weights(shapes):
     return {name: random_weight(name, shape) for name, shape in shapes.items()}
 
 
-def make_target(folder, kind, settings, make):
-    """The checkpoint, transformers' model, and the weights of its MTP head."""
+def make_target(folder, kind, settings, make, heads=1):
+    """The checkpoint, transformers' model, and the weights of its MTP heads."""
     config = getattr(transformers, kind)(**{**SIZES, **settings})
     model = transformers.AutoModelForCausalLM.from_config(
         config, dtype=torch.float32, attn_implementation="eager").eval()
@@ -305,11 +314,13 @@ def make_target(folder, kind, settings, make):
     written = json.loads((folder / "config.json").read_text())
     plain = {**written, "rope_theta": 10000.0,
              "head_dim": written.get("head_dim") or written["hidden_size"] // 4}
-    weights = make_weights(mtp_shapes(make, plain)) if make else {}
+    weights = {}
+    for depth in range(heads if make else 0):
+        weights |= make_weights(mtp_shapes(make, plain, depth))
     if make:
         stored = {n: p.detach().clone() for n, p in model.state_dict().items()}
         save_file({**stored, **weights}, folder / "model.safetensors")
-        written["num_nextn_predict_layers"] = 1
+        written["num_nextn_predict_layers"] = heads
         if make == "mimo":
             written |= dict(architectures=["MiMoForCausalLM"], model_type="mimo")
         (folder / "config.json").write_text(json.dumps(written, indent=1))
@@ -403,13 +414,50 @@ def two_levels(head, found, tokens, root):
     return first, torch.stack(second), level_1, candidates[:TOPK]
 
 
+def levels_of_several(heads, found, tokens, root):
+    """The same where there is a head for each depth, and the best path further down. Row t of head d
+    reads token t + 1 + d, and the target's feature t or what head d - 1 made of its own row t."""
+    count, last = len(tokens), len(heads) - 1
+    target = heads[0].features(found)
+
+    def run(head, ids, rows):
+        features = target
+        if head > 0 and heads[0].make != "mimo":
+            features = run(head - 1, ids, count)[1]
+        ids = ids[1 + head: 1 + head + rows]
+        for more in range(count, rows):  # the last head goes on with what it made itself
+            features = torch.cat([features, heads[head].rows(ids[:more], features)[1][-1:]])
+        return heads[head].rows(ids, features)
+
+    def logits(path):
+        depth = len(path)
+        head = min(depth, last)
+        ids = torch.cat([tokens, torch.tensor([root, *path])])
+        return heads[0].logits(run(head, ids, count + depth - head)[0][-1])
+
+    first = logits([])
+    score, index = first.softmax(-1).topk(TOPK)
+    level_1 = [[int(i), float(s)] for i, s in zip(index, score)]
+    second, candidates = [], []
+    for parent, (token, parent_score) in enumerate(level_1):
+        second.append(logits([token]))
+        best, index = second[-1].softmax(-1).topk(TOPK)
+        candidates += [[int(i), parent, float(s) * parent_score] for i, s in zip(index, best)]
+    candidates.sort(key=lambda c: -c[2])
+    path, way = [], []
+    for _ in range(PATH):
+        way.append(logits(path))
+        path.append(int(way[-1].argmax()))
+    return first[None], torch.stack(second), level_1, candidates[:TOPK], path, torch.stack(way)
+
+
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "tests/golden") / "drafts"
     shutil.rmtree(root, ignore_errors=True)
     targets = {}
-    for seed, (name, (kind, settings, make)) in enumerate(TARGETS.items()):
+    for seed, (name, description) in enumerate(TARGETS.items()):
         torch.manual_seed(seed)
-        targets[name] = make_target(root / "targets" / name, kind, settings, make)
+        targets[name] = make_target(root / "targets" / name, *description)
     listed = []
     for seed, (name, target, algorithm, settings, options) in enumerate(CASES):
         torch.manual_seed(100 + seed)
@@ -417,8 +465,10 @@ def main():
         shared = {"embedding": model.get_input_embeddings().weight.detach(),
                   "output": model.get_output_embeddings().weight.detach()}
         case = dict(name=name, algorithm=algorithm, target=target)
+        make, *number = TARGETS[target][2:]
         if settings is None:
-            head = Mtp(TARGETS[target][2], plain, mtp, shared)
+            heads = [Mtp(make, plain, mtp, shared, depth) for depth in range(*number or [1])]
+            head = heads[0]
         else:
             case["head"] = name
             head = make_head(root / "heads" / name, algorithm, plain, settings, options, shared)
@@ -427,8 +477,13 @@ def main():
             torch.save(options["hot"], root / case["token_map"])
             head.output, head.target_ids = head.output[options["hot"]], torch.tensor(options["hot"])
         tokens, last = torch.randint(0, VOCAB, (LENGTH,)), int(torch.randint(0, VOCAB, ()))
-        first, second, level_1, level_2 = two_levels(head, run_target(model, tokens), tokens, last)
-        save_file({"first": first.contiguous(), "second": second}, root / f"{name}.safetensors")
+        found, stored = run_target(model, tokens), {}
+        if number:
+            first, second, level_1, level_2, case["path"], stored["way"] = levels_of_several(
+                heads, found, tokens, last)
+        else:
+            first, second, level_1, level_2 = two_levels(head, found, tokens, last)
+        save_file({"first": first.contiguous(), "second": second, **stored}, root / f"{name}.safetensors")
         listed.append({**case, "tokens": tokens.tolist(), "root": last, "level_1": level_1,
                        "level_2": level_2})
         print(f"{name:30} logits std {first.std():.2f}, level 1 {level_1}, level 2 {level_2}")

@@ -36,10 +36,10 @@ void CpuAttention::reserve(const AttentionItems& items) {
 // Plans of a target with two kinds of layers, and of a draft model's reading and levels, which are
 // much smaller.
 std::size_t CpuAttention::workspace_bytes(const ForwardSize& size) const {
-  constexpr std::size_t kPlans = 4;
+  const std::size_t plans = 3 + at(size.forwards);
   AttentionItems items;
   items.shape = size.attention;
-  return kPlans * AttentionItems::most_bytes(size, pool_.size()) +
+  return plans * AttentionItems::most_bytes(size, pool_.size()) +
          items.scratch_floats() * at(pool_.size()) * sizeof(float) +
          AttentionItems::most_partial_bytes(size, pool_.size()) * 3 / 2;
 }

@@ -69,7 +69,8 @@ void AttentionItems::list_rows() {
       const std::uint64_t nodes = seq.is_chain ? 0 : batch->mask[at(row)];
       const std::int32_t position =
           nodes == 0 ? seq.base + i : seq.base + seq.chain + std::popcount(nodes) - 1;
-      rows[at(row)] = {.position = position, .first = seq.first_slot, .nodes = nodes};
+      rows[at(row)] = {
+          .position = position, .first = std::min(seq.first_slot, position), .nodes = nodes};
     }
 }
 

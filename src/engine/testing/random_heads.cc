@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "model/head_draft.h"
+#include "model/head_chain.h"
 
 namespace foretoken {
 namespace {
@@ -40,10 +40,30 @@ HeadConfig eagle3(const ModelConfig& target) {
   return head;
 }
 
-HeadConfig mtp(ModelConfig target, RandomHead kind) {
-  target.mtp_layers = 1;
-  target.architecture = kind == RandomHead::kMimo ? "MiMoForCausalLM" : "LlamaForCausalLM";
-  return *find_mtp_head({}, target);
+std::vector<HeadConfig> mtp(ModelConfig target, const char* architecture, int heads) {
+  target.mtp_layers = heads;
+  target.architecture = architecture;
+  return find_mtp_heads({}, target);
+}
+
+std::vector<HeadConfig> heads_of(RandomHead kind, const ModelConfig& target) {
+  constexpr const char *kMimo = "MiMoForCausalLM", *kNextn = "LlamaForCausalLM";
+  switch (kind) {
+    case RandomHead::kEagle:
+    case RandomHead::kFrSpec:
+      return {eagle(target)};
+    case RandomHead::kEagle3:
+      return {eagle3(target)};
+    case RandomHead::kMimo:
+      return mtp(target, kMimo, 1);
+    case RandomHead::kNextn:
+      return mtp(target, kNextn, 1);
+    case RandomHead::kMimos:
+      return mtp(target, kMimo, 2);
+    case RandomHead::kNextns:
+      return mtp(target, kNextn, 3);
+  }
+  return {};
 }
 
 std::vector<Token> every_third(std::int64_t vocab) {
@@ -56,19 +76,15 @@ std::vector<Token> every_third(std::int64_t vocab) {
 }  // namespace
 
 void PrintTo(RandomHead head, std::ostream* out) {
-  constexpr const char* kNames[] = {"eagle", "frspec", "eagle3", "mimo", "nextn"};
+  constexpr const char* kNames[] = {"eagle", "frspec", "eagle3", "mimo",
+                                    "nextn", "mimos",  "nextns"};
   *out << kNames[static_cast<int>(head)];
 }
 
 std::unique_ptr<DraftModel> random_head(Ops& ops, const Decoder& target, RandomHead kind) {
   const ModelConfig& config = target.config();
-  const HeadConfig head = kind == RandomHead::kEagle3 ? eagle3(config)
-                          : kind == RandomHead::kMimo || kind == RandomHead::kNextn
-                              ? mtp(config, kind)
-                              : eagle(config);
-  return std::make_unique<HeadDraft>(
-      ops, head, *dummy_weights(17), target,
-      kind == RandomHead::kFrSpec ? every_third(config.vocab) : std::vector<Token>{});
+  return make_heads(ops, heads_of(kind, config), *dummy_weights(17), target,
+                    kind == RandomHead::kFrSpec ? every_third(config.vocab) : std::vector<Token>{});
 }
 
 }  // namespace foretoken

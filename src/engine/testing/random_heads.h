@@ -9,7 +9,8 @@
 
 namespace foretoken {
 
-enum class RandomHead { kEagle, kFrSpec, kEagle3, kMimo, kNextn };
+// kMimos, kNextns: a head for each of two and of three depths.
+enum class RandomHead { kEagle, kFrSpec, kEagle3, kMimo, kNextn, kMimos, kNextns };
 void PrintTo(RandomHead head, std::ostream* out);
 
 // The target outlives it.
