@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "batch/testing/sequence_rows.h"
+
 namespace foretoken {
 namespace {
 
@@ -71,14 +73,7 @@ class FlatTarget final : public TargetModel {
 Batch batch_of_a_tree() {
   Batch batch;
   batch.rows = 6;
-  batch.seqs.push_back({.slot = 0,
-                        .first_row = 0,
-                        .rows = 6,
-                        .base = 0,
-                        .chain = 1,
-                        .first_page = 0,
-                        .num_pages = 0,
-                        .is_chain = false});
+  batch.seqs.push_back(sequence_rows(6, 1));
   batch.token = {7, 7, 1, 2, 3, 0};
   batch.mask = {0, 0b1, 0b11, 0b101, 0b1011, 0b11011};
   batch.logit_rows = {0, 1, 2, 3, 4, 5};
@@ -111,14 +106,7 @@ TEST(SimulatedAcceptance, accepts_the_path_of_the_wanted_length_and_no_more) {
 TEST(SimulatedAcceptance, leaves_trees_without_drafts_alone) {
   Batch batch;
   batch.rows = 1;
-  batch.seqs.push_back({.slot = 0,
-                        .first_row = 0,
-                        .rows = 1,
-                        .base = 0,
-                        .chain = 0,
-                        .first_page = 0,
-                        .num_pages = 0,
-                        .is_chain = true});
+  batch.seqs.push_back(sequence_rows(1, 0, true));
   batch.token = {7};
   batch.mask = {1};
   batch.logit_rows = {0};

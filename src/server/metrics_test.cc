@@ -4,6 +4,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -41,20 +42,26 @@ EngineStats busy_engine() {
   return stats;
 }
 
+// Values without labels.
+void expect_values(const MetricPage& page,
+                   const std::vector<std::pair<const char*, double>>& expected) {
+  for (const auto& [name, value] : expected) EXPECT_EQ(page.value(name), value) << name;
+}
+
 TEST(Metrics, show_the_engine_as_it_is) {
   ServerConfig config;
   config.served_model_name = "m";
   const Metrics metrics(config);
   const MetricPage page(metrics.page(busy_engine()));
   EXPECT_EQ(page.value("num_running_reqs", {{"model_name", "m"}, {"engine_type", "unified"}}), 3);
-  EXPECT_EQ(page.value("num_queue_reqs"), 5);
-  EXPECT_EQ(page.value("num_used_tokens"), 250);
-  EXPECT_EQ(page.value("token_usage"), 0.25);
-  EXPECT_EQ(page.value("utilization"), 0.75);
-  EXPECT_EQ(page.value("max_total_num_tokens"), 1000);
-  EXPECT_EQ(page.value("gen_throughput"), 12.5);
-  EXPECT_EQ(page.value("cache_hit_rate"), 0.25);
-  EXPECT_EQ(page.value("num_retracted_reqs"), 2);
+  expect_values(page, {{"num_queue_reqs", 5},
+                       {"num_used_tokens", 250},
+                       {"token_usage", 0.25},
+                       {"utilization", 0.75},
+                       {"max_total_num_tokens", 1000},
+                       {"gen_throughput", 12.5},
+                       {"cache_hit_rate", 0.25},
+                       {"num_retracted_reqs", 2}});
   EXPECT_EQ(page.value("realtime_tokens_total", {{"mode", "prefill_compute"}}), 100);
   EXPECT_EQ(page.value("realtime_tokens_total", {{"mode", "prefill_cache"}}), 64);
   EXPECT_EQ(page.value("realtime_tokens_total", {{"mode", "decode"}}), 70);
@@ -131,13 +138,13 @@ TEST(Metrics, choices_add_up) {
                             .aborted = false});
   metrics.observe_finished({.completion_tokens = 1, .e2e_seconds = 3, .aborted = true});
   const MetricPage page(metrics.page({}));
-  EXPECT_EQ(page.value("num_requests_total"), 2);
-  EXPECT_EQ(page.value("num_aborted_requests_total"), 1);
-  EXPECT_EQ(page.value("prompt_tokens_total"), 200);
-  EXPECT_EQ(page.value("cached_tokens_total"), 150);
-  EXPECT_EQ(page.value("generation_tokens_total"), 51);
-  EXPECT_EQ(page.value("time_to_first_token_seconds_sum"), 0.3);
-  EXPECT_EQ(page.value("inter_token_latency_seconds_count"), 4);
+  expect_values(page, {{"num_requests_total", 2},
+                       {"num_aborted_requests_total", 1},
+                       {"prompt_tokens_total", 200},
+                       {"cached_tokens_total", 150},
+                       {"generation_tokens_total", 51},
+                       {"time_to_first_token_seconds_sum", 0.3},
+                       {"inter_token_latency_seconds_count", 4}});
   EXPECT_DOUBLE_EQ(page.value("inter_token_latency_seconds_sum"), 0.2);
   EXPECT_EQ(page.value("inter_token_latency_seconds_bucket", {{"le", "0.04"}}), 0);
   EXPECT_EQ(page.value("inter_token_latency_seconds_bucket", {{"le", "0.06"}}), 4);

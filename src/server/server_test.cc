@@ -1,4 +1,5 @@
 // How the server treats connections: bad HTTP, slow and vanishing clients, draining.
+#include <optional>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -169,50 +170,47 @@ TEST_F(ConnectionTest, many_streams_need_no_threads) {
   for (auto& client : clients) EXPECT_EQ(sse_events(client->read_reply().body).back(), "[DONE]");
 }
 
-TEST_F(ConnectionTest, draining_finishes_what_runs_and_accepts_nothing_new) {
-  engine.pace = std::chrono::milliseconds(100);  // the answer outlasts what the test does beside it
-  start();
-  HttpClient idle(port);
-  EXPECT_EQ(idle.request("GET", "/health").status, 200);
-  HttpClient client(port);
-  client.send(request("/generate", R"({"text":"a"})"));
-  ASSERT_TRUE(eventually([&] { return engine.running() == 1; }));
-  http->stop();
-  ASSERT_TRUE(eventually([&] { return HttpClient(port).request("GET", "/health").status == 0; }));
-  const auto health = idle.request("GET", "/health");
+// Drains while a request runs; one connection has sent it, another is idle.
+class DrainTest : public ConnectionTest {
+ protected:
+  void drain() {
+    engine.pace = std::chrono::milliseconds(100);  // the answer outlasts what tests do beside it
+    start();
+    idle.emplace(port);
+    EXPECT_EQ(idle->request("GET", "/health").status, 200);
+    client.emplace(port);
+    client->send(request("/generate", R"({"text":"a"})"));
+    ASSERT_TRUE(eventually([&] { return engine.running() == 1; }));
+    http->stop();
+    ASSERT_TRUE(eventually([&] { return HttpClient(port).request("GET", "/health").status == 0; }));
+  }
+
+  std::optional<HttpClient> idle, client;
+};
+
+TEST_F(DrainTest, draining_finishes_what_runs_and_accepts_nothing_new) {
+  drain();
+  if (HasFatalFailure()) return;
+  const auto health = idle->request("GET", "/health");
   EXPECT_EQ(health.status, 503);
   EXPECT_NE(health.head.find("connection: close"), std::string::npos);
-  EXPECT_EQ(json_of(client.read_reply().body).at("text"), "Hello, world!");
+  EXPECT_EQ(json_of(client->read_reply().body).at("text"), "Hello, world!");
   thread.join();
 }
 
-TEST_F(ConnectionTest, new_requests_on_old_connections_are_refused_while_draining) {
-  engine.pace = std::chrono::milliseconds(100);  // the answer outlasts what the test does beside it
-  start();
-  HttpClient idle(port);
-  EXPECT_EQ(idle.request("GET", "/health").status, 200);
-  HttpClient client(port);
-  client.send(request("/generate", R"({"text":"a"})"));
-  ASSERT_TRUE(eventually([&] { return engine.running() == 1; }));
-  http->stop();
-  ASSERT_TRUE(eventually([&] { return HttpClient(port).request("GET", "/health").status == 0; }));
-  EXPECT_EQ(idle.request("POST", "/generate", R"({"text":"a"})").status, 503);
-  EXPECT_EQ(client.read_reply().status, 200);
+TEST_F(DrainTest, new_requests_on_old_connections_are_refused_while_draining) {
+  drain();
+  if (HasFatalFailure()) return;
+  EXPECT_EQ(idle->request("POST", "/generate", R"({"text":"a"})").status, 503);
+  EXPECT_EQ(client->read_reply().status, 200);
 }
 
-TEST_F(ConnectionTest, no_body_is_asked_for_while_draining) {
-  engine.pace = std::chrono::milliseconds(100);  // the answer outlasts what the test does beside it
-  start();
-  HttpClient idle(port);
-  EXPECT_EQ(idle.request("GET", "/health").status, 200);
-  HttpClient client(port);
-  client.send(request("/generate", R"({"text":"a"})"));
-  ASSERT_TRUE(eventually([&] { return engine.running() == 1; }));
-  http->stop();
-  ASSERT_TRUE(eventually([&] { return HttpClient(port).request("GET", "/health").status == 0; }));
-  idle.send("POST /generate HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1000000\r\n\r\n");
-  EXPECT_EQ(idle.read_reply().status, 503);
-  EXPECT_EQ(client.read_reply().status, 200);
+TEST_F(DrainTest, no_body_is_asked_for_while_draining) {
+  drain();
+  if (HasFatalFailure()) return;
+  idle->send("POST /generate HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1000000\r\n\r\n");
+  EXPECT_EQ(idle->read_reply().status, 503);
+  EXPECT_EQ(client->read_reply().status, 200);
 }
 
 TEST_F(ConnectionTest, draining_gives_up_after_its_time) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "batch/testing/sequence_rows.h"
+
 namespace foretoken {
 namespace {
 
@@ -12,14 +14,7 @@ class Machine {
       : per_row_(per_row), per_forward_(per_forward), forwards_(forwards) {
     pace_.open(0);
     plan_.entries.push_back({.slot = 0, .has_tree = true, .generated = 1});
-    batch_.seqs.push_back({.slot = 0,
-                           .first_row = 0,
-                           .rows = 1,
-                           .base = 0,
-                           .chain = 0,
-                           .first_page = 0,
-                           .num_pages = 0,
-                           .is_chain = false});
+    batch_.seqs.push_back(sequence_rows(1));
     walk_.seqs.push_back({.slot = 0, .path = {}, .emitted = {}, .scored = {}});
   }
 

@@ -7,21 +7,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "spec/testing/text_steps.h"
+
 namespace foretoken {
 namespace {
 
 using testing::ElementsAre;
-
-class FixedPace final : public DraftPace {
- public:
-  explicit FixedPace(float least, bool rests = false) : least_(least), rests_(rests) {}
-  float least_score() const override { return least_; }
-  bool rests(SeqSlot) const override { return rests_; }
-
- private:
-  float least_;
-  bool rests_;
-};
 
 NgramOptions small() {
   NgramOptions options;
@@ -29,64 +20,15 @@ NgramOptions small() {
   return options;
 }
 
-std::vector<Token> counting(int from, int to) {
-  std::vector<Token> tokens;
-  for (int i = from; i < to; ++i) tokens.push_back(i);
-  return tokens;
-}
-
-// One engine's worth of steps, without an engine: slot 0 alone, or an empty step.
-class Steps {
+class Steps : public TextSteps<NgramDrafter, 8> {
  public:
   explicit Steps(const NgramOptions& options = small(),
                  std::unique_ptr<DraftPace> pace = std::make_unique<DraftPace>())
-      : drafter(options, kNodes, 2, std::move(pace)) {}
+      : TextSteps(options, std::move(pace)) {}
 
   void open(std::span<const Token> prompt, std::uint64_t scope = 0) {
-    drafter.open(0, {.tokens = prompt, .scope = scope});
-    trees.plant(0, prompt.back());
+    TextSteps::open({.tokens = prompt, .scope = scope});
   }
-  void idle() { drafter.observe({plan_, table_, {}, {}, features_}); }
-
-  // The path of nodes was accepted (the root without being asked), then this token sampled.
-  void commit(std::vector<std::int32_t> path, Token bonus) {
-    path.insert(path.begin(), 0);
-    Batch batch;
-    batch.rows = trees.size(0);
-    batch.seqs.push_back({.slot = 0,
-                          .first_row = 0,
-                          .rows = trees.size(0),
-                          .base = 0,
-                          .chain = 0,
-                          .first_page = 0,
-                          .num_pages = 0,
-                          .is_chain = false});
-    Walk walk;
-    WalkSeq& seq = walk.seqs.emplace_back();
-    seq.slot = 0;
-    for (std::size_t i = 1; i < path.size(); ++i)
-      seq.emitted.emplace_back().token = trees.tokens(0)[at(path[i])];
-    seq.emitted.emplace_back().token = bonus;
-    seq.path = std::move(path);
-    drafter.observe({plan_, table_, batch, walk, features_});
-    trees.plant(0, bonus);
-  }
-  std::vector<Token> propose(TreeLimits limits = {}) {
-    const SeqSlot slot = 0;
-    drafter.propose({&slot, 1}, {&limits, 1}, trees);
-    EXPECT_EQ(tree_fault(trees.tokens(0), trees.parents(0)), "");
-    const auto tokens = trees.tokens(0).subspan(1);
-    return {tokens.begin(), tokens.end()};
-  }
-
-  static constexpr int kNodes = 8;
-  NgramDrafter drafter;
-  DraftTrees trees{2, kNodes};
-
- private:
-  StepPlan plan_;
-  SeqTable table_{2};
-  Features features_;
 };
 
 TEST(NgramDrafter, drafts_what_followed_in_the_prompt_from_the_first_step_on) {

@@ -14,6 +14,7 @@
 
 #include "base/index.h"
 #include "base/rng.h"
+#include "batch/testing/sequence_rows.h"
 #include "spec/measured_pace.h"
 #include "spec/tree_growth.h"
 
@@ -134,14 +135,9 @@ class Simulation {
                               .chain = is_new ? std::span(prompt) : std::span<const Token>{},
                               .has_tree = true,
                               .generated = world_.answer - s.left});
-      batch.seqs.push_back({.slot = slot,
-                            .first_row = batch.rows,
-                            .rows = nodes,
-                            .base = 0,
-                            .chain = 0,
-                            .first_page = 0,
-                            .num_pages = 0,
-                            .is_chain = false});
+      BatchSeq& rows = batch.seqs.emplace_back(sequence_rows(nodes));
+      rows.slot = slot;
+      rows.first_row = batch.rows;
       batch.rows += nodes;
       walk.seqs.push_back({.slot = slot, .path = {0}, .emitted = {}, .scored = {}});
       auto& path = walk.seqs.back().path;

@@ -1,22 +1,17 @@
 // The drafter by itself: what it reads when, and which drafts it offers.
 #include "spec/suffix_drafter.h"
 
+#include <numeric>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "spec/testing/text_steps.h"
 
 namespace foretoken {
 namespace {
 
 using testing::ElementsAre;
-
-class FixedPace final : public DraftPace {
- public:
-  explicit FixedPace(float least) : least_(least) {}
-  float least_score() const override { return least_; }
-
- private:
-  float least_;
-};
 
 SuffixOptions small() {
   SuffixOptions options;
@@ -25,70 +20,29 @@ SuffixOptions small() {
   return options;
 }
 
-std::vector<Token> counting(int from, int to) {
-  std::vector<Token> tokens;
-  for (int i = from; i < to; ++i) tokens.push_back(i);
-  return tokens;
-}
-
-// One engine's worth of steps, without an engine: slot 0 alone, or an empty step.
-class Steps {
+class Steps : public TextSteps<SuffixDrafter, 16> {
  public:
   explicit Steps(const SuffixOptions& options = small(),
                  std::unique_ptr<DraftPace> pace = std::make_unique<DraftPace>())
-      : drafter(options, kNodes, 2, std::move(pace)) {}
+      : TextSteps(options, std::move(pace)) {}
 
   void open(std::span<const Token> prompt, const std::vector<Token>& prediction = {},
             std::uint64_t scope = 0) {
-    drafter.open(0, {.tokens = prompt,
+    TextSteps::open({.tokens = prompt,
                      .prompt_tokens = prompt.size(),
                      .scope = scope,
                      .prediction = prediction});
-    trees.plant(0, prompt.back());
     idle();
   }
-  void idle() { drafter.observe({plan_, table_, {}, {}, features_}); }
-
   // So many nodes of the chain were accepted, then this token sampled.
   void commit(int accepted, Token bonus) {
-    Batch batch;
-    batch.rows = trees.size(0);
-    batch.seqs.push_back({.slot = 0,
-                          .first_row = 0,
-                          .rows = trees.size(0),
-                          .base = 0,
-                          .chain = 0,
-                          .first_page = 0,
-                          .num_pages = 0,
-                          .is_chain = false});
-    Walk walk;
-    WalkSeq& seq = walk.seqs.emplace_back();
-    seq.slot = 0;
-    for (std::int32_t node = 0; node <= accepted; ++node) {
-      seq.path.push_back(node);
-      if (node > 0) seq.emitted.emplace_back().token = trees.tokens(0)[at(node)];
-    }
-    seq.emitted.emplace_back().token = bonus;
-    drafter.observe({plan_, table_, batch, walk, features_});
-    trees.plant(0, bonus);
+    std::vector<std::int32_t> path(at(accepted));
+    std::iota(path.begin(), path.end(), 1);
+    TextSteps::commit(std::move(path), bonus);
   }
   std::vector<Token> propose(int nodes = kNodes, int depth = kNodes) {
-    const SeqSlot slot = 0;
-    const TreeLimits limits{.nodes = nodes, .depth = depth};
-    drafter.propose({&slot, 1}, {&limits, 1}, trees);
-    EXPECT_EQ(tree_fault(trees.tokens(0), trees.parents(0)), "");
-    const auto tokens = trees.tokens(0).subspan(1);
-    return {tokens.begin(), tokens.end()};
+    return TextSteps::propose({.nodes = nodes, .depth = depth});
   }
-
-  static constexpr int kNodes = 16;
-  SuffixDrafter drafter;
-  DraftTrees trees{2, kNodes};
-
- private:
-  StepPlan plan_;
-  SeqTable table_{2};
-  Features features_;
 };
 
 TEST(SuffixDrafter, drafts_as_much_as_agrees_from_the_first_step_on) {

@@ -11,6 +11,7 @@
 #include "engine/testing/erratic_pace.h"
 #include "engine/testing/guess_drafter.h"
 #include "engine/testing/random_heads.h"
+#include "engine/testing/tiny_model.h"
 #include "model/runner.h"
 #include "spec/model_drafter.h"
 #include "spec/ngram_drafter.h"
@@ -89,15 +90,8 @@ namespace {
 
 // Of the target's vocabulary, with weights of its own.
 std::unique_ptr<Decoder> random_draft(Ops& ops, std::int64_t vocab) {
-  ModelConfig config;
+  ModelConfig config = tiny_model(vocab, kLongestContext);
   config.layers = 1;
-  config.hidden = 32;
-  config.intermediate = 48;
-  config.heads = 2;
-  config.kv_heads = 1;
-  config.head_dim = 16;
-  config.vocab = vocab;
-  config.max_position = config.context_length = kLongestContext;
   return std::make_unique<Decoder>(ops, config, *dummy_weights(11), DType::kBF16);
 }
 
