@@ -32,7 +32,7 @@ Step::Step(Ops& ops, TargetModel& target, Drafter& drafter, int slots,
 StepHandle Step::launch(StepPlan plan) {
   const auto begin = Clock::now();
   ops_.layout(plan, trees_, table_, batch_);
-  const Features features = target_.forward(batch_, needs_.taps);
+  const Features features = target_.forward(batch_, drafter_.taps());
   Walk walk = verify(plan, features);
   ops_.kv_keep(walk, batch_, target_.kv_layers());
   advance(plan, walk);

@@ -13,6 +13,8 @@ namespace foretoken {
 // both of a level.
 enum class DraftWork { kReading, kRoots, kLevel };
 
+inline constexpr SeqSlot kNoSlot = -1;
+
 class DraftPace {
  public:
   virtual ~DraftPace() = default;
@@ -23,6 +25,9 @@ class DraftPace {
   virtual void observe(const CommittedRows&) {}
   // Whether, until the next facts, nothing is drafted for the slot.
   virtual bool rests(SeqSlot) const { return false; }
+  // Whether it rests for so long that nothing of it need be read or kept until the next facts. Slot
+  // kNoSlot: all do.
+  virtual bool sleeps(SeqSlot) const { return false; }
 
   // The draft model computes something for so many rows.
   virtual void begin_forward(DraftWork work) { (void)work; }

@@ -87,34 +87,39 @@ void DraftReader::layout(const CommittedRows& rows, const DraftPace& pace) {
                             &carried_to_roots_, &roots_to_pages_})
     copies->clear();
   for (Slot& slot : slots_) slot.seq = -1;
+  const bool is_tapped = rows.features.taps.size() == model_.taps().layer_inputs.size();
   for (std::size_t i = 0; i < rows.walk.seqs.size(); ++i) {
     const BatchSeq& seq = rows.batch.seqs[i];
+    const bool sleeps = !is_tapped || pace.sleeps(seq.slot);
     const bool rests = pace.rests(seq.slot);
-    if (rests && seq.chain == 0)
-      rest(rows, i);
+    const Reading reading = choose_reading(rows, i, rests);
+    if (sleeps || (rests && seq.chain == 0) || reading.first > reading.length)
+      pass_by(rows, i, !sleeps);
     else
-      add_sequence(rows, i, choose_reading(rows, i, rests));
+      add_sequence(rows, i, reading);
   }
 }
 
-void DraftReader::rest(const CommittedRows& rows, std::size_t i) {
+// Of what went by, tokens are known; features, where the target's are there and shall be kept.
+void DraftReader::pass_by(const CommittedRows& rows, std::size_t i, bool is_kept) {
   const BatchSeq& seq = rows.batch.seqs[i];
   const std::int32_t length = committed_length(rows, i);
   Slot& s = slots_[at(seq.slot)];
   s.root = -1;
-  if (s.missed < 0) s.missed = seq.base;
+  if (s.missed < 0) s.missed = s.kept = seq.base;
+  if (!is_kept && reads_features()) s.kept = length;
   mark(rows.table.pages[at(seq.slot)], seq.base, length, false);
-  for (std::int32_t slot = seq.base; slot < length; ++slot) {
+  for (std::int32_t slot = std::max(seq.base, length - kKept); slot < length; ++slot) {
     const std::int32_t row = row_at(seq, rows.walk.seqs[i], slot);
     s.token[at(slot % kKept)] = rows.batch.token[at(row)];
-    if (reads_features()) to_kept_.add(row, seq.slot * kKept + slot % kKept);
+    if (is_kept && reads_features()) to_kept_.add(row, seq.slot * kKept + slot % kKept);
   }
 }
 
 // Prompts are read even by those who rest: that costs little beside what the target pays for them,
 // and a draft model that knows the prompt can wake at any time.
 DraftReader::Reading DraftReader::choose_reading(const CommittedRows& rows, std::size_t i,
-                                                 bool rests) {
+                                                 bool rests) const {
   const BatchSeq& seq = rows.batch.seqs[i];
   const std::vector<PageId>& pages = rows.table.pages[at(seq.slot)];
   const std::int32_t length = committed_length(rows, i);
@@ -126,10 +131,11 @@ DraftReader::Reading DraftReader::choose_reading(const CommittedRows& rows, std:
                   static_cast<std::int32_t>(pages.size()) >= pages_for(length + scratch_slots_)};
 }
 
-// All that was missed if it is little, else the last whole pages.
+// All that was missed if it is little and known, else the last whole pages that are, each row with
+// the feature in front of it.
 std::int32_t DraftReader::first_after_rest(const Slot& slot, std::int32_t base) const {
-  if (base - slot.missed < kKept) return slot.missed;
-  return (base - kKept + kPageTokens) / kPageTokens * kPageTokens;
+  if (base - slot.missed < kKept && slot.kept == slot.missed) return slot.missed;
+  return round_up(std::max(base - kKept, slot.kept) + 1, kPageTokens);
 }
 
 void DraftReader::mark(std::span<const PageId> pages, std::int32_t from, std::int32_t to,
@@ -161,8 +167,9 @@ void DraftReader::add_sequence(const CommittedRows& rows, std::size_t i, const R
   const std::int32_t first = std::max(first_slot + (has_first ? 1 : 0), shift_);
   if (reads_features()) list_features(rows, i, {first, length, has_root});
   if (carried_width_ > 0) list_carried(rows, i, {first, length, has_root});
+  mark(pages, seq.base, std::max(seq.base, first_slot), false);  // it begins with a page then
   mark(pages, first_slot, length, true);
-  s.missed = -1;
+  s.missed = s.kept = -1;
   s.root = has_root ? length : -1;
   const std::int32_t end = length + (has_root ? 1 : 0);
   if (first == end) return;

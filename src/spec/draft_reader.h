@@ -7,8 +7,10 @@
 // the next one. Where nothing was carried to the first row of a reading, because what is before it
 // went by unread, the target's feature stands in.
 // The committed tokens of a sequence that rests go by unread, prompts excepted. When it wakes, the
-// model catches up with the last of them: so many tokens and features are kept of each slot. Pages
-// with unread slots in them are left out of what the model sees, positions staying as they are.
+// model catches up with the last of them: so many tokens and features are kept of each slot. Where
+// it sleeps, prompts go by, too, and features are not even kept: once they are, it goes on from the
+// first whole page. Pages with unread slots in them are left out of what the model sees, positions
+// staying as they are.
 // Allocates nothing once its vectors have grown. Engine thread only.
 
 #include <array>
@@ -57,6 +59,7 @@ class DraftReader {
   struct Slot {
     std::int32_t root = -1;    // KV slot of the root stored last, or -1
     std::int32_t missed = -1;  // first KV slot that went by unread since it was awake, or -1
+    std::int32_t kept = -1;    // the features since this one are kept, or -1
     std::int32_t seq = -1;
     std::array<Token, kKept> token{};  // that went by unread, at its position modulo kKept
   };
@@ -89,8 +92,8 @@ class DraftReader {
   };
 
   void layout(const CommittedRows& rows, const DraftPace& pace);
-  Reading choose_reading(const CommittedRows& rows, std::size_t i, bool rests);
-  void rest(const CommittedRows& rows, std::size_t i);
+  Reading choose_reading(const CommittedRows& rows, std::size_t i, bool rests) const;
+  void pass_by(const CommittedRows& rows, std::size_t i, bool is_kept);
   std::int32_t first_after_rest(const Slot& slot, std::int32_t base) const;
   void mark(std::span<const PageId> pages, std::int32_t from, std::int32_t to, bool is_read);
   void add_sequence(const CommittedRows& rows, std::size_t i, const Reading& reading);

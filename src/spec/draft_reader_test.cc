@@ -87,8 +87,9 @@ class NotingHead final : public DraftModel {
 
 class SwitchedPace final : public DraftPace {
  public:
-  bool rests_now = false;
+  bool rests_now = false, sleeps_now = false;
   bool rests(SeqSlot) const override { return rests_now; }
+  bool sleeps(SeqSlot) const override { return sleeps_now; }
 };
 
 // One sequence: its prompt, then tokens one by one, as decoding commits them.
@@ -116,7 +117,7 @@ class DraftReaderTest : public testing::Test {
     Batch batch;
     ops_->layout(plan, trees_, table_, batch);
     Features features;
-    for (std::size_t tap = 0; tap < 2; ++tap) {
+    for (std::size_t tap = 0; tap < 2 && is_tapped_; ++tap) {
       features.taps.push_back(ops_->temp(DType::kF32, {count, 2}));
       for (int i = 0; i < count; ++i)
         std::copy_n(feature_at(begin + i).begin() + static_cast<std::ptrdiff_t>(2 * tap), 2,
@@ -128,6 +129,19 @@ class DraftReaderTest : public testing::Test {
     table_.length[kSlot] += count;
     reader_.read(
         {.plan = plan, .table = table_, .batch = batch, .walk = walk, .features = features}, pace_);
+  }
+
+  void sleep(bool is_tapped) {
+    pace_.rests_now = pace_.sleeps_now = true;
+    is_tapped_ = is_tapped;
+  }
+  void doze() {  // what is said is kept
+    pace_.sleeps_now = false;
+    is_tapped_ = true;
+  }
+  void wake() {
+    doze();
+    pace_.rests_now = false;
   }
 
   // A prompt, so many tokens during a rest, and the one whose commit wakes the sequence.
@@ -177,6 +191,7 @@ class DraftReaderTest : public testing::Test {
   NotingHead head_;
   SwitchedPace pace_;
   DraftReader reader_;
+  bool is_tapped_ = true;
 };
 
 TEST_F(DraftReaderTest, a_prompt_is_read_whole_but_for_the_first_slot) {
@@ -209,6 +224,62 @@ TEST_F(DraftReaderTest, after_a_longer_rest_the_last_pages_are_read_with_their_o
       seen.push_back(slot);
     EXPECT_THAT(seen_by_last_row(), ElementsAreArray(seen));
   }
+}
+
+// Nothing was kept of what was said asleep: reading goes on from the first whole page after that.
+TEST_F(DraftReaderTest, what_was_said_asleep_is_left_out) {
+  for (const bool is_tapped : {false, true}) {
+    for (int asleep = 1; asleep <= 40; ++asleep) {
+      for (const int dozed : {17, 24, 32, 50}) {
+        SCOPED_TRACE(testing::Message() << asleep << " asleep, " << dozed << " dozed");
+        reader_.open(kSlot);
+        table_.length[kSlot] = 0;
+        wake();
+        commit(20);
+        sleep(is_tapped);
+        for (int i = 0; i < asleep; ++i) commit(1);
+        doze();
+        for (int i = 0; i < dozed; ++i) commit(1);
+        wake();
+        commit(1);
+        const int base = 20 + asleep + dozed;
+        const int first = round_up(std::max(base - 32, 20 + asleep) + 1, kPageTokens);
+        expect_rows(first, base + 2);
+        auto seen = kv_slots(1, kPageTokens);
+        for (const std::int32_t slot : kv_slots(first, base + 2)) seen.push_back(slot);
+        EXPECT_THAT(seen_by_last_row(), ElementsAreArray(seen));
+      }
+    }
+  }
+}
+
+TEST_F(DraftReaderTest, who_wakes_all_of_a_sudden_reads_from_the_next_page_on) {
+  reader_.open(kSlot);
+  sleep(false);
+  commit(20);  // a prompt
+  for (int i = 0; i < 3; ++i) commit(1);
+  wake();
+  const Batch before = head_.last.batch;
+  for (int i = 0; i < 8; ++i) {
+    commit(1);
+    EXPECT_EQ(reader_.sequence_of(kSlot), -1) << i;
+  }
+  commit(1);  // token 31; its root is the first of page 2
+  expect_rows(32, 33);
+  EXPECT_EQ(reader_.sequence_of(kSlot), 0);
+  EXPECT_THAT(seen_by_last_row(), ElementsAreArray(kv_slots(32, 33)));
+  commit(1);
+  expect_rows(33, 34);
+}
+
+TEST_F(DraftReaderTest, a_prompt_that_goes_on_awake_is_read_from_a_whole_page_on) {
+  reader_.open(kSlot);
+  sleep(false);
+  commit(20);
+  wake();
+  commit(30);
+  expect_rows(32, 51);
+  EXPECT_THAT(seen_by_last_row(), ElementsAreArray(kv_slots(32, 51)));
 }
 
 TEST_F(DraftReaderTest, what_follows_a_rest_of_40_tokens_goes_on_from_there) {

@@ -51,6 +51,9 @@ class Drafter {
  public:
   virtual ~Drafter() = default;
   virtual DraftNeeds needs() const = 0;
+  // What it reads of the target in the next step: its needs, or nothing while nobody is drafted
+  // for.
+  virtual FeatureTaps taps() const { return needs().taps; }
   // Where it throws, for lack of memory, the slot stays closed. close() needs none, whatever was
   // thrown since.
   virtual void open(SeqSlot slot, const DraftRequest& request) = 0;

@@ -5,12 +5,16 @@
 #include <utility>
 
 #include "base/index.h"
+#include "spec/draft_reader.h"
 
 namespace foretoken {
 namespace {
 
 constexpr int kMemory = 50;       // steps in means
 constexpr double kOutlier = 1.5;  // a step counts as at most so many usual ones
+// Steps of a rest before something is drafted again, in which what was said is kept, so that there
+// is something to go on from.
+constexpr int kWaking = DraftReader::kKept;
 
 }  // namespace
 
@@ -37,7 +41,9 @@ void MeasuredPace::observe(const CommittedRows& rows) {
     rest_.add_gain(gain(decoded, has_prompts, now - observed_));
   const int next = std::max(1, static_cast<int>(rows.plan.entries.size()));
   if (rest_.add_step(next)) usual_steps_ = 0;
-  rests_ = rest_.rests();
+  sleeps_ = rest_.steps_left() > kWaking;
+  awake_ = sleeps_ ? 0 : awake_ + (awake_ < kWaking ? 1 : 0);
+  rests_ = rest_.rests() || awake_ < kWaking;
   const double token = usual_steps_ > 0 ? usual_seconds_ / usual_tokens_ : step_.of(next) / next;
   worth_.set_costs(step_.per_row(), token);
   observed_ = has_prompts ? 0 : now;

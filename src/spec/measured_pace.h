@@ -22,6 +22,7 @@ class MeasuredPace : public DraftPace {
   void open(SeqSlot slot) override;
   void observe(const CommittedRows& rows) override;
   bool rests(SeqSlot) const override { return rests_; }
+  bool sleeps(SeqSlot) const override { return sleeps_; }
   void begin_forward(DraftWork work) override;
   void end_forward(int rows) override;
   float least_score() const override { return worth_.least_score(); }
@@ -51,7 +52,8 @@ class MeasuredPace : public DraftPace {
   LinearCost step_;               // of the target, by rows of trees
   LinearCost level_;              // of the draft model, by rows of a level
   std::vector<Drafted> drafted_;  // by slot
-  bool rests_ = false;
+  bool rests_ = false, sleeps_ = false;
+  int awake_ = 1 << 16;  // steps since all slept
   // Of drafted steps without prompts, means.
   double usual_seconds_ = 0, usual_tokens_ = 0;
   int usual_steps_ = 0;

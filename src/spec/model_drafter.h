@@ -36,6 +36,9 @@ class ModelDrafter final : public Drafter {
                Coupling coupling = Coupling::kMeasured);
 
   DraftNeeds needs() const override;
+  FeatureTaps taps() const override {
+    return pace_->sleeps(kNoSlot) ? FeatureTaps{} : model_->taps();
+  }
   void open(SeqSlot slot, const DraftRequest& request) override;
   void close(SeqSlot slot) override;
   void observe(const CommittedRows& rows) override;

@@ -15,14 +15,20 @@ namespace foretoken {
 class PartPace final : public DraftPace {
  public:
   // The pace outlives it.
-  PartPace(DraftPace& all, int num_slots) : all_(all), is_spared_(at(num_slots), 0) {}
+  PartPace(DraftPace& all, int num_slots) : all_(all), duty_(at(num_slots), Duty::kDrafts) {}
 
-  // Until said otherwise, the part drafts nothing for the slot.
-  void spare(SeqSlot slot, bool is_spared) { is_spared_[at(slot)] = is_spared ? 1 : 0; }
-  bool is_spared(SeqSlot slot) const { return is_spared_[at(slot)] != 0; }
+  // Whether the part drafts for a slot: until said otherwise; kNever: for the request in it.
+  enum class Duty : char { kDrafts, kSpared, kNever };
+  void assign(SeqSlot slot, Duty duty) { duty_[at(slot)] = duty; }
+  Duty duty(SeqSlot slot) const { return duty_[at(slot)]; }
   ScoreTrust& trust() { return trust_; }
 
-  bool rests(SeqSlot slot) const override { return is_spared(slot) || all_.rests(slot); }
+  bool rests(SeqSlot slot) const override {
+    return duty(slot) != Duty::kDrafts || all_.rests(slot);
+  }
+  bool sleeps(SeqSlot slot) const override {
+    return (slot != kNoSlot && duty(slot) == Duty::kNever) || all_.sleeps(slot);
+  }
   void begin_forward(DraftWork work) override { all_.begin_forward(work); }
   void end_forward(int rows) override { all_.end_forward(rows); }
   void rate(int level, std::span<float> probabilities) const override {
@@ -38,7 +44,7 @@ class PartPace final : public DraftPace {
  private:
   DraftPace& all_;
   ScoreTrust trust_;
-  std::vector<char> is_spared_;  // by slot
+  std::vector<Duty> duty_;  // by slot
 };
 
 }  // namespace foretoken

@@ -10,6 +10,7 @@ namespace {
 class Strict final : public DraftPace {
  public:
   bool rests(SeqSlot slot) const override { return slot == 1; }
+  bool sleeps(SeqSlot) const override { return all_sleep; }
   float least_score() const override { return 0.2F; }
   bool is_level_worth(int rows, double promised) const override { return promised > rows; }
   void rate(int, std::span<float> probabilities) const override { probabilities[0] = 0.5F; }
@@ -18,6 +19,7 @@ class Strict final : public DraftPace {
   void end_growth() override { ++reports; }
   void end_forward(int rows) override { computed += rows; }
   int reports = 0, computed = 0;
+  bool all_sleep = false;
 };
 
 TEST(PartPace, rests_where_all_do_and_where_it_is_spared) {
@@ -25,11 +27,25 @@ TEST(PartPace, rests_where_all_do_and_where_it_is_spared) {
   PartPace pace(all, 3);
   EXPECT_FALSE(pace.rests(0));
   EXPECT_TRUE(pace.rests(1));
-  pace.spare(2, true);
+  pace.assign(2, PartPace::Duty::kSpared);
   EXPECT_TRUE(pace.rests(2));
-  EXPECT_FALSE(pace.is_spared(1));
-  pace.spare(2, false);
+  pace.assign(2, PartPace::Duty::kDrafts);
   EXPECT_FALSE(pace.rests(2));
+}
+
+TEST(PartPace, sleeps_where_all_do_and_for_requests_that_it_never_drafts_for) {
+  Strict all;
+  PartPace pace(all, 2);
+  pace.assign(0, PartPace::Duty::kSpared);
+  EXPECT_FALSE(pace.sleeps(0)) << "it may be asked in the next step";
+  pace.assign(0, PartPace::Duty::kNever);
+  EXPECT_TRUE(pace.sleeps(0));
+  EXPECT_TRUE(pace.rests(0));
+  EXPECT_FALSE(pace.sleeps(1));
+  EXPECT_FALSE(pace.sleeps(kNoSlot));
+  all.all_sleep = true;
+  EXPECT_TRUE(pace.sleeps(1));
+  EXPECT_TRUE(pace.sleeps(kNoSlot));
 }
 
 TEST(PartPace, what_all_ask_of_chances_is_asked_of_its_scores) {

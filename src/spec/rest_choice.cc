@@ -58,6 +58,11 @@ bool RestChoice::rests() const {
   return load.rests || load.steps % kSoundings == kFirstSounding;
 }
 
+int RestChoice::steps_left() const {
+  if (loads_.size() <= now_ || !loads_[now_].rests) return 0;
+  return loads_[now_].pause - loads_[now_].steps;
+}
+
 void RestChoice::add_gain(double steps) {
   if (loads_.size() <= now_) return;
   Load& load = loads_[now_];

@@ -30,6 +30,8 @@ class RestChoice {
   // load.
   bool add_step(int sequences);
   bool rests() const;
+  // Until what rests is tried again; 0: it does not rest, or but for one step.
+  int steps_left() const;
   // What a step of the load that add_step was told last has gained: the plain steps that its tokens
   // would have taken, less those that it took itself.
   void add_gain(double steps);

@@ -80,7 +80,8 @@ void UnionDrafter::open(SeqSlot slot, const DraftRequest& request) {
   }
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     parts_[i].yield_of[at(slot)] = {};
-    parts_[i].pace.spare(slot, !request.wish.allows_drafts() || !may_draft(i, slot));
+    const bool may_draft = request.wish.allows_drafts() && (request.wish.drafters >> i & 1) != 0;
+    parts_[i].pace.assign(slot, may_draft ? PartPace::Duty::kDrafts : PartPace::Duty::kNever);
   }
 }
 
@@ -96,6 +97,13 @@ DraftReport UnionDrafter::report(SeqSlot slot) const {
   DraftReport report = sequences_[at(slot)].report;
   for (const Part& part : parts_) report.predictions.add(part.drafter->report(slot).predictions);
   return report;
+}
+
+FeatureTaps UnionDrafter::taps() const {
+  FeatureTaps taps;
+  for (const Part& part : parts_)
+    if (part.needs.runs_model) taps = part.drafter->taps();
+  return taps;
 }
 
 // ---- what was committed
@@ -181,7 +189,7 @@ void UnionDrafter::ask(std::size_t part, const DraftTrees& trees) {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const SeqSlot slot = slots_[i];
     asked.trees.plant(slot, trees.tokens(slot).front());
-    if (asked.pace.is_spared(slot)) continue;
+    if (asked.pace.duty(slot) != PartPace::Duty::kDrafts) continue;
     asked_slots_.push_back(slot);
     asked_limits_.push_back(limits_[i]);
   }
@@ -190,8 +198,11 @@ void UnionDrafter::ask(std::size_t part, const DraftTrees& trees) {
 
 void UnionDrafter::spare(std::size_t model) {
   Part& part = parts_[model];
-  for (const SeqSlot slot : slots_)
-    part.pace.spare(slot, !may_draft(model, slot) || promised(slot) >= part.expected(slot));
+  for (const SeqSlot slot : slots_) {
+    if (part.pace.duty(slot) == PartPace::Duty::kNever) continue;
+    const bool is_spared = promised(slot) >= part.expected(slot);
+    part.pace.assign(slot, is_spared ? PartPace::Duty::kSpared : PartPace::Duty::kDrafts);
+  }
 }
 
 // Of the drafts that cost nothing, those that are expected to come true.

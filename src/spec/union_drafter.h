@@ -29,6 +29,7 @@ class UnionDrafter final : public Drafter {
   void add(const Make& make);
 
   DraftNeeds needs() const override;
+  FeatureTaps taps() const override;
   void open(SeqSlot slot, const DraftRequest& request) override;
   void close(SeqSlot slot) override;
   void observe(const CommittedRows& rows) override;
@@ -77,9 +78,6 @@ class UnionDrafter final : public Drafter {
   void join(SeqSlot slot, const TreeLimits& limits, DraftTrees& trees);
   void add_tree(std::size_t part, SeqSlot slot);
   int child(int parent, Token token);
-  bool may_draft(std::size_t part, SeqSlot slot) const {
-    return (sequences_[static_cast<std::size_t>(slot)].wish.drafters >> part & 1) != 0;
-  }
 
   const int num_slots_;
   std::unique_ptr<DraftPace> pace_;

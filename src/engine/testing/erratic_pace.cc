@@ -17,10 +17,12 @@ void ErraticPace::open(SeqSlot slot) {
 void ErraticPace::observe(const CommittedRows& rows) {
   least_score_ = kScores[random_() % std::size(kScores)];
   most_rows_ = kRows[random_() % std::size(kRows)];
+  all_sleep_ = random_() % (all_sleep_ ? 4 : 20) != 0 ? all_sleep_ : !all_sleep_;
   for (const StepEntry& entry : rows.plan.entries) {
     Slot& slot = slots_[at(entry.slot)];
     if (--slot.steps_left > 0) continue;
     slot.rests = random_() % 2 == 0;
+    slot.sleeps = slot.rests && random_() % 3 == 0;
     slot.steps_left = kStretches[random_() % std::size(kStretches)];
   }
 }

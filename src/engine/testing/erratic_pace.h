@@ -17,18 +17,22 @@ class ErraticPace final : public DraftPace {
 
   void open(SeqSlot slot) override;
   void observe(const CommittedRows& rows) override;
-  bool rests(SeqSlot slot) const override { return slots_[at(slot)].rests; }
+  bool rests(SeqSlot slot) const override { return all_sleep_ || slots_[at(slot)].rests; }
+  bool sleeps(SeqSlot slot) const override {
+    return all_sleep_ || (slot != kNoSlot && slots_[at(slot)].sleeps);
+  }
   float least_score() const override { return least_score_; }
   bool is_level_worth(int rows, double promised) const override;
 
  private:
   struct Slot {
-    bool rests = false;
+    bool rests = false, sleeps = false;
     int steps_left = 0;  // until that changes
   };
 
   std::mt19937_64 random_;
   std::vector<Slot> slots_;
+  bool all_sleep_ = false;
   float least_score_ = 0;
   int most_rows_ = 0;  // of a level
 };
