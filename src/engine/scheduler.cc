@@ -371,7 +371,9 @@ void Scheduler::close_drafter(SeqSlot slot) {
 }
 
 void Scheduler::release(Sequence& s) {
-  s.drafted(drafter_.report(s.slot));
+  const DraftReport drafts = drafter_.report(s.slot);
+  s.drafted(drafts);
+  stats_.drafts.add(drafts);
   close_drafter(s.slot);
   by_slot_[at(s.slot)] = nullptr;
   free_slots_.push_back(s.slot);

@@ -1,5 +1,6 @@
 #include "server/engine_metrics.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -135,6 +136,28 @@ void add_drafts(Families& out, const ServerConfig& config, const EngineStats& st
                 stats.draft_time, method);
 }
 
+// Of sequences that have left their slots; what several drafters have found counts for each.
+void add_drafters(Families& out, const ServerConfig& config, const EngineStats& stats) {
+  if (config.drafters.empty()) return;
+  Parts proposed, accepted;
+  for (std::size_t i = 0; i < std::min(config.drafters.size(), kMostDrafters); ++i) {
+    const DraftTally& tally = stats.drafts.by_drafter[i];
+    proposed.emplace_back(config.drafters[i].c_str(), static_cast<double>(tally.proposed));
+    accepted.emplace_back(config.drafters[i].c_str(), static_cast<double>(tally.accepted));
+  }
+  out.counters("spec_proposed_drafts_total", "Drafts that were verified, by who found them.",
+               "drafter", proposed);
+  out.counters("spec_accepted_drafts_total", "Drafts that were accepted, by who found them.",
+               "drafter", accepted);
+  out.counters(
+      "spec_candidate_rows_total",
+      "Rows of the draft model, by how their candidates were chosen: the most probable, or "
+      "drawn with the sampler's noise.",
+      "choice",
+      Parts{{"greedy", static_cast<double>(stats.drafts.greedy_rows)},
+            {"coupled", static_cast<double>(stats.drafts.coupled_rows)}});
+}
+
 void add_constants(Families& out, const ServerConfig& config) {
   out.gauge("weight_memory_usage_gb", "Memory of the weights, draft model included, in GB.",
             static_cast<double>(config.weight_bytes) / kGiB);
@@ -152,6 +175,7 @@ std::vector<MetricFamily> engine_families(const ServerConfig& config, const Engi
   add_load(out, stats);
   add_steps(out, stats, cpu);
   add_drafts(out, config, stats);
+  add_drafters(out, config, stats);
   add_constants(out, config);
   return out.take();
 }

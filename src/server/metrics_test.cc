@@ -89,6 +89,22 @@ TEST(Metrics, show_what_became_of_drafts) {
   EXPECT_EQ(page.value("spec_draft_time_seconds_sum"), 0.0015);
 }
 
+TEST(Metrics, tell_drafters_apart_and_how_candidates_were_chosen) {
+  ServerConfig config;
+  EngineStats stats = busy_engine();
+  stats.drafts.by_drafter[1] = {.proposed = 9, .accepted = 4};
+  stats.drafts.greedy_rows = 20;
+  stats.drafts.coupled_rows = 3;
+  EXPECT_FALSE(MetricPage(Metrics(config).page(stats)).has("spec_proposed_drafts_total"));
+  config.drafters = {"EAGLE3", "SUFFIX"};
+  const MetricPage page(Metrics(config).page(stats));
+  EXPECT_EQ(page.value("spec_proposed_drafts_total", {{"drafter", "SUFFIX"}}), 9);
+  EXPECT_EQ(page.value("spec_accepted_drafts_total", {{"drafter", "SUFFIX"}}), 4);
+  EXPECT_EQ(page.value("spec_accepted_drafts_total", {{"drafter", "EAGLE3"}}), 0);
+  EXPECT_EQ(page.value("spec_candidate_rows_total", {{"choice", "greedy"}}), 20);
+  EXPECT_EQ(page.value("spec_candidate_rows_total", {{"choice", "coupled"}}), 3);
+}
+
 TEST(Metrics, without_drafts_no_acceptance_is_shown) {
   const ServerConfig config;
   const Metrics metrics(config);

@@ -38,6 +38,7 @@ CandidateFinder::CandidateFinder(Ops& ops, DraftModel& model, int width, Couplin
 void CandidateFinder::open(SeqSlot slot) {
   if (slots_.size() <= at(slot)) slots_.resize(at(slot) + 1);
   slots_[at(slot)].params = nullptr;
+  slots_[at(slot)].rows = {};
   odds_.open(slot);
 }
 
@@ -66,7 +67,9 @@ void CandidateFinder::clear() {
 
 void CandidateFinder::add_row(SeqSlot slot, std::span<const Token> path) {
   const int row = rows_++;
-  const Slot& s = slots_[at(slot)];
+  Slot& s = slots_[at(slot)];
+  const bool is_coupled = couples_ && !is_greedy(*s.params) && odds_.noise_share(slot) > 0;
+  ++(is_coupled ? s.rows.coupled : s.rows.greedy);
   if (!couples_ || is_greedy(*s.params)) return;
   const std::size_t first = ancestors_.size();
   if (s.params->has_penalties()) {

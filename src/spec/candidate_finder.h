@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/ops.h"
+#include "base/index.h"
 #include "model/draft_model.h"
 #include "spec/coupling.h"
 #include "spec/coupling_odds.h"
@@ -37,6 +38,12 @@ class CandidateFinder {
   std::span<const Token> tokens() const { return token_; }
   std::span<float> chances() { return chance_; }
 
+  // Rows of the slot's sequence so far, by how their candidates were found.
+  struct RowCounts {
+    std::int64_t greedy = 0, coupled = 0;
+  };
+  RowCounts row_counts(SeqSlot slot) const { return slots_[at(slot)].rows; }
+
  private:
   struct Slot {  // what the sampler knows of it, for the token after the root
     const SamplingParams* params = nullptr;
@@ -44,6 +51,7 @@ class CandidateFinder {
     std::int64_t position = 0;
     int generated = 0;
     std::vector<Token> recent;  // committed since the counts were made
+    RowCounts rows;
   };
   struct Draw {
     DrawRow row;

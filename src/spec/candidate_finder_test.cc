@@ -200,5 +200,20 @@ TEST_F(CandidateFinderTest, what_comes_true_more_often_is_followed) {
   EXPECT_EQ(sampled_ones, 100);
 }
 
+TEST_F(CandidateFinderTest, counts_rows_by_how_candidates_were_chosen) {
+  for (const Coupling coupling : {Coupling::kNever, Coupling::kAlways}) {
+    const auto finder = this->finder(2, coupling);
+    observe(*finder, {7}, 9);
+    finder->clear();
+    finder->add_row(0, {});
+    finder->add_row(0, std::vector<Token>{3});
+    finder->find(hidden({6, 6}));
+    EXPECT_EQ(finder->row_counts(0).coupled, coupling == Coupling::kAlways ? 2 : 0);
+    EXPECT_EQ(finder->row_counts(0).greedy, coupling == Coupling::kAlways ? 0 : 2);
+    finder->open(0);
+    EXPECT_EQ(finder->row_counts(0).greedy + finder->row_counts(0).coupled, 0);
+  }
+}
+
 }  // namespace
 }  // namespace foretoken

@@ -9,10 +9,12 @@ void DraftReport::add(const DraftReport& other) {
   drafted += other.drafted;
   unwished += other.unwished;
   rested += other.rested;
+  greedy_rows += other.greedy_rows;
+  coupled_rows += other.coupled_rows;
 }
 
 std::string_view DraftReport::reason() const {
-  const int plain = steps - drafted;
+  const std::int64_t plain = steps - drafted;
   if (plain <= drafted) return {};
   if (2 * unwished >= plain) return "request";
   DraftTally all;

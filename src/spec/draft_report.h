@@ -23,8 +23,8 @@ struct DraftWish {
 
 // Drafts of one origin. What several have found counts for each of them.
 struct DraftTally {
-  int proposed = 0;
-  int accepted = 0;
+  std::int64_t proposed = 0;
+  std::int64_t accepted = 0;
 
   void add(const DraftTally& other) {
     proposed += other.proposed;
@@ -32,14 +32,16 @@ struct DraftTally {
   }
 };
 
-// Of one request.
+// Of one request, or of all.
 struct DraftReport {
   std::array<DraftTally, kMostDrafters> by_drafter;
-  DraftTally predictions;  // those taken from its prediction
-  int steps = 0;           // that might have verified drafts
-  int drafted = 0;         // that did
-  int unwished = 0;        // that did not, because the request forbade it
-  int rested = 0;          // that did not, because drafting did not pay
+  DraftTally predictions;     // those taken from a prediction
+  std::int64_t steps = 0;     // that might have verified drafts
+  std::int64_t drafted = 0;   // that did
+  std::int64_t unwished = 0;  // that did not, because the request forbade it
+  std::int64_t rested = 0;    // that did not, because drafting did not pay
+  // Rows whose candidates were a model's most probable tokens, or drawn with the sampler's noise.
+  std::int64_t greedy_rows = 0, coupled_rows = 0;
 
   void add(const DraftReport& other);
   // Why little was drafted: "request": it wished so; "acceptance": drafts did not come true, or

@@ -31,6 +31,8 @@ TEST(DraftReport, says_in_a_word_why_little_was_drafted) {
 TEST(DraftReport, adds_up_over_the_slots_that_a_request_has_had) {
   DraftReport sum = of(10, 2, 1, 7, {.proposed = 8, .accepted = 6});
   sum.predictions = {.proposed = 3, .accepted = 1};
+  sum.greedy_rows = 5;
+  sum.coupled_rows = 4;
   sum.add(sum);
   EXPECT_EQ(sum.steps, 20);
   EXPECT_EQ(sum.drafted, 4);
@@ -40,6 +42,8 @@ TEST(DraftReport, adds_up_over_the_slots_that_a_request_has_had) {
   EXPECT_EQ(sum.by_drafter[1].accepted, 12);
   EXPECT_EQ(sum.predictions.proposed, 6);
   EXPECT_EQ(sum.predictions.accepted, 2);
+  EXPECT_EQ(sum.greedy_rows, 10);
+  EXPECT_EQ(sum.coupled_rows, 8);
 }
 
 }  // namespace

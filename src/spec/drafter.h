@@ -63,7 +63,7 @@ class Drafter {
   // Grows trees whose roots are planted already, that of slots[i] within limits[i].
   virtual void propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
                        DraftTrees& trees) = 0;
-  // Of the request in an open slot, since it was opened.
+  // Of the request in an open slot, since it was opened, as far as the drafter keeps count.
   virtual DraftReport report(SeqSlot) const { return {}; }
   // What it keeps of texts that have ended, it forgets.
   virtual void forget() {}

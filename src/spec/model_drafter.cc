@@ -49,6 +49,14 @@ void ModelDrafter::open(SeqSlot slot, const DraftRequest&) {
 
 void ModelDrafter::close(SeqSlot) {}
 
+DraftReport ModelDrafter::report(SeqSlot slot) const {
+  DraftReport report;
+  const auto rows = finder_.row_counts(slot);
+  report.greedy_rows = rows.greedy;
+  report.coupled_rows = rows.coupled;
+  return report;
+}
+
 void ModelDrafter::observe(const CommittedRows& rows) {
   pace_->observe(rows);
   reader_.read(rows, *pace_);

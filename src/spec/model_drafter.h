@@ -41,6 +41,7 @@ class ModelDrafter final : public Drafter {
   }
   void open(SeqSlot slot, const DraftRequest& request) override;
   void close(SeqSlot slot) override;
+  DraftReport report(SeqSlot slot) const override;
   void observe(const CommittedRows& rows) override;
   void propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
                DraftTrees& trees) override;

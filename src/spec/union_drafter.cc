@@ -95,7 +95,7 @@ void UnionDrafter::forget() {
 
 DraftReport UnionDrafter::report(SeqSlot slot) const {
   DraftReport report = sequences_[at(slot)].report;
-  for (const Part& part : parts_) report.predictions.add(part.drafter->report(slot).predictions);
+  for (const Part& part : parts_) report.add(part.drafter->report(slot));
   return report;
 }
 
