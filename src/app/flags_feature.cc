@@ -7,7 +7,6 @@ using enum Support;
 
 namespace {
 
-constexpr std::string_view kNoGrammar = "not supported yet: answers bound to a grammar";
 constexpr std::string_view kNoLora = "not supported yet: LoRA adapters";
 constexpr std::string_view kNoDisaggregation =
     "not supported yet: prompts and decodes run in one server";
@@ -29,11 +28,15 @@ FlagGroup feature_flags() {
       "Further features",
       {
           {.names = {"--grammar-backend"},
-           .support = kRefused,
-           .text = kNoGrammar,
-           .choices = {"none"}},
-          refused({"--constrained-json-whitespace-pattern"}, kText, kNoGrammar),
-          refused({"--constrained-json-disable-any-whitespace"}, kSwitch, kNoGrammar),
+           .text = "what compiles grammars; 'none': requests for them are refused",
+           .default_value = "llguidance",
+           .choices = {"llguidance", "none", "xgrammar", "outlines"}},
+          {.names = {"--constrained-json-whitespace-pattern"},
+           .text = "regular expression of what may stand between the tokens of constrained JSON",
+           .default_note = "up to 32 spaces, tabs and line breaks"},
+          {.names = {"--constrained-json-disable-any-whitespace"},
+           .kind = kSwitch,
+           .text = "constrained JSON has one space after commas and colons, and none elsewhere"},
           refused({"--enable-custom-logit-processor"}, kSwitch,
                   "not supported: it would run Python code of the client"),
           refused({"--enable-return-hidden-states"}, kSwitch, kTextAndLogprobs),

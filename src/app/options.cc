@@ -153,6 +153,14 @@ void fill_http(const FlagValues& values, ServerConfig& server) {
   server.incremental_streaming_output = values.on("--incremental-streaming-output");
   server.stream_include_usage = values.on("--stream-response-default-include-usage");
   server.enable_cache_report = values.on("--enable-cache-report");
+  server.serves_grammars = values.text("--grammar-backend") != "none";
+  if (values.given("--constrained-json-whitespace-pattern"))
+    server.json_layout.whitespace_pattern = values.text("--constrained-json-whitespace-pattern");
+  server.json_layout.is_compact = values.on("--constrained-json-disable-any-whitespace");
+  if (server.json_layout.whitespace_pattern && server.json_layout.is_compact)
+    throw UsageError(
+        "--constrained-json-whitespace-pattern: not together with "
+        "--constrained-json-disable-any-whitespace");
 }
 
 ServerConfig server_config(const FlagValues& values, const LoadOptions& load) {
@@ -327,6 +335,11 @@ Options resolve_options(const FlagValues& values, const Environment& environment
     options.server.server_args = list_server_args(values, options);
   }
   options.notes = notes_of(values);
+  if (has_flag(values.table(), "--grammar-backend"))
+    if (const auto name = values.text("--grammar-backend");
+        name == "xgrammar" || name == "outlines")
+      options.notes.push_back(
+          fmt::format("--grammar-backend {}: grammars are compiled by llguidance", name));
   options.notes.insert(options.notes.end(), environment.notes.begin(), environment.notes.end());
   if (environment.ngram_verifies_greedily && !options.engine.greedy)
     options.notes.emplace_back(

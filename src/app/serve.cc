@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "model/generation_config.h"
 #include "server/server.h"
+#include "text/grammar_cache.h"
 
 namespace foretoken {
 namespace {
@@ -98,6 +99,18 @@ std::string address_of(const std::string& host, int port) {
   return fmt::format("http://{}{}{}:{}", is_v6 ? "[" : "", host, is_v6 ? "]" : "", port);
 }
 
+// Found out now rather than by the first request that wants JSON.
+void check_whitespace_pattern(const Tokenizer& tokenizer, const ServerConfig& server) {
+  if (!server.serves_grammars || !server.json_layout.whitespace_pattern) return;
+  GrammarCache grammars(tokenizer);
+  const auto grammar = grammars.compile({GrammarSpec::Kind::kJsonSchema, "{}", server.json_layout});
+  if (!grammar)
+    throw Error({"--constrained-json-whitespace-pattern cannot be used",
+                 {},
+                 {},
+                 grammar.refusal().message});
+}
+
 }  // namespace
 
 int serve(std::span<const std::string> args) {
@@ -121,6 +134,7 @@ int serve(std::span<const std::string> args) {
   const double text_seconds = seconds_since(text_start);
   const Tokenizer* tokenizer = text ? &text->tokenizer : nullptr;
   if (tokenizer != nullptr) check_draft_vocabulary(*tokenizer, options);
+  if (tokenizer != nullptr) check_whitespace_pattern(*tokenizer, options.server);
   ModelHost host(options);
   add_first_corpus(options, tokenizer, host.decoder().config().vocab, host.corpora().get());
   host.engine().start();

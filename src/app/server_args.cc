@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kHidden = "***";  // keys are nobody's business
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   return boost::json::serialize(boost::json::string(text));
 }
 
@@ -39,14 +39,14 @@ std::string json_value(const FlagValues& values, const Flag& flag) {
     case FlagKind::kTextList: {
       if (!values.given(flag.name())) return "null";
       auto items = values.list(flag.name());
-      if (flag.kind == FlagKind::kTextList) std::ranges::transform(items, items.begin(), quoted);
+      if (flag.kind == FlagKind::kTextList) std::ranges::transform(items, items.begin(), in_quotes);
       return fmt::format("[{}]", fmt::join(items, ","));
     }
     case FlagKind::kText:
       break;
   }
   const std::string text = values.text(flag.name());
-  return text.empty() ? "null" : quoted(text);
+  return text.empty() ? "null" : in_quotes(text);
 }
 
 // JSON to the look of a Python value.
@@ -67,16 +67,16 @@ ServerArgs list_server_args(const FlagValues& values, const Options& options) {
     for (const auto& flag : group.flags)
       args.emplace_back(argument_name(flag.name()), json_value(values, flag));
   const ServerConfig& server = options.server;
-  set_server_arg(args, "model_path", quoted(server.model_path));
-  set_server_arg(args, "tokenizer_path", quoted(server.tokenizer_path));
-  set_server_arg(args, "served_model_name", quoted(server.served_model_name));
+  set_server_arg(args, "model_path", in_quotes(server.model_path));
+  set_server_arg(args, "tokenizer_path", in_quotes(server.tokenizer_path));
+  set_server_arg(args, "served_model_name", in_quotes(server.served_model_name));
   set_server_arg(args, "random_seed", std::to_string(server.random_seed));
-  set_server_arg(args, "device", quoted(options.backend.device));
-  if (!server.api_key.empty()) set_server_arg(args, "api_key", quoted(kHidden));
-  if (!server.admin_api_key.empty()) set_server_arg(args, "admin_api_key", quoted(kHidden));
+  set_server_arg(args, "device", in_quotes(options.backend.device));
+  if (!server.api_key.empty()) set_server_arg(args, "api_key", in_quotes(kHidden));
+  if (!server.admin_api_key.empty()) set_server_arg(args, "admin_api_key", in_quotes(kHidden));
   set_server_arg(args, "max_running_requests", std::to_string(options.engine.max_running_requests));
   if (!options.draft.algorithm.empty())
-    set_server_arg(args, "speculative_algorithm", quoted(options.draft.algorithm));
+    set_server_arg(args, "speculative_algorithm", in_quotes(options.draft.algorithm));
   set_server_arg(args, "page_size", std::to_string(kPageTokens));
   return args;
 }

@@ -62,8 +62,10 @@ Walk verify_trees(ThreadPool& pool, const StepPlan& plan, const DraftTrees& tree
     WalkSeq found = walk_tree(entry, trees, facts.base + facts.chain, [&](int node) {
       return std::span(logits.row_f32(job.logit_row + node), vocab);
     });
-    seq.path = std::move(found.path);
+    seq.path = std::move(found.path);  // other jobs write the scores
     seq.emitted = std::move(found.emitted);
+    seq.is_complete = found.is_complete;
+    seq.is_stuck = found.is_stuck;
   });
   return walk;
 }

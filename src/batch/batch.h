@@ -14,6 +14,7 @@
 
 #include "base/types.h"
 #include "batch/sampling.h"
+#include "batch/token_constraint.h"
 
 namespace foretoken {
 
@@ -28,7 +29,8 @@ struct StepEntry {
   Token after_chain = kNoToken;  // the token that follows the last chain row (known: prompt text)
   const SamplingParams* params = nullptr;
   const TokenCounts* counts = nullptr;
-  int generated = 0;    // tokens generated before this step
+  TokenConstraint* constraint = nullptr;  // behind the root; the walk moves it. Null: any text
+  int generated = 0;                      // tokens generated before this step
   int tokens_left = 1;  // tokens that may still be generated, those of this step included
 };
 
@@ -100,6 +102,9 @@ struct WalkSeq {
   std::vector<std::int32_t> path;  // accepted nodes, root first (empty when the entry has no tree)
   std::vector<SampledToken>
       emitted;  // path.size() tokens: one per visited node, the last is the bonus
+  // Of the constraint: the last emitted token completes the text; or it is no part of it, because
+  // nothing could be sampled there.
+  bool is_complete = false, is_stuck = false;
   std::vector<SampledToken> scored;  // input logprobs of chain rows from score_from on
 };
 

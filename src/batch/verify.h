@@ -15,8 +15,9 @@
 namespace foretoken {
 
 // Walks the tree of one entry. logits_of(node) returns that node's logits [vocab], writable; it is
-// called for visited nodes only. first_position: position of the root. Stops after an emitted stop
-// token (entry.params->stop_tokens), because nothing may follow it.
+// called for visited nodes only. root_position: position of the root. Stops after an emitted stop
+// token (entry.params->stop_tokens), because nothing may follow it, and where the constraint of the
+// entry ends, or fails, the text.
 WalkSeq walk_tree(const StepEntry& entry, const DraftTrees& trees, std::int64_t root_position,
                   const std::function<std::span<float>(int node)>& logits_of);
 

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "batch/testing/hash_constraint.h"
 
 namespace foretoken {
 namespace {
@@ -87,7 +88,8 @@ std::vector<float> toy_logits(Token before, Token last) {
 
 // Generates `length` tokens after (0, 1), each step verifying a random tree of up to `nodes` nodes.
 std::vector<Token> generate(const SamplingParams& params, int length, int nodes,
-                            std::uint64_t tree_seed) {
+                            std::uint64_t tree_seed,
+                            std::unique_ptr<TokenConstraint> constraint = nullptr) {
   std::vector<Token> text{0, 1};
   TokenCounts counts;
   for (const Token token : text) counts.add_prompt(token);
@@ -103,6 +105,7 @@ std::vector<Token> generate(const SamplingParams& params, int length, int nodes,
                           .has_tree = true,
                           .params = &params,
                           .counts = &counts,
+                          .constraint = constraint.get(),
                           .generated = static_cast<int>(text.size()) - 2};
     std::vector<float> logits;
     const auto root_position = static_cast<std::int64_t>(text.size()) - 1;
@@ -115,11 +118,16 @@ std::vector<Token> generate(const SamplingParams& params, int length, int nodes,
     });
     EXPECT_EQ(walk.path.size(), walk.emitted.size());
     for (const SampledToken& s : walk.emitted) {
+      if (walk.is_stuck && &s == &walk.emitted.back()) {
+        text.push_back(kNoToken);
+        return text;
+      }
       text.push_back(s.token);
       counts.add_output(s.token);
       const bool stops = !params.stop_tokens.empty() && s.token == params.stop_tokens[0];
       if (stops || static_cast<int>(text.size()) == length + 2) return text;
     }
+    if (walk.is_complete) return text;
   }
   return text;
 }
@@ -142,6 +150,59 @@ TEST(Walk, trees_change_nothing_in_the_text) {
       for (std::uint64_t tree = 1; tree < 4; ++tree)
         ASSERT_EQ(generate(params, 12, nodes, tree), plain) << "seed " << seed;
   }
+}
+
+// Ends, faults and stops of the constraint included.
+TEST(Walk, trees_change_nothing_in_constrained_text) {
+  int shorter = 0, stuck = 0;
+  for (std::uint64_t seed = 1; seed < 300; ++seed) {
+    SamplingParams params;
+    params.seed = seed;
+    params.temperature = seed % 2 == 0 ? 0.0F : 1.0F;
+    params.top_p = seed % 3 == 0 ? 0.8F : 1.0F;
+    params.min_new_tokens = seed % 5 == 0 ? 4 : 0;
+    params.top_logprobs = -1;
+    if (seed % 4 == 0) params.stop_tokens = {2};
+    const HashConstraintSource source({.seed = seed,
+                                       .vocab = kVocab,
+                                       .ends_of_64 = 4,
+                                       .faults_of_64 = seed % 7 == 0 ? 4 : 0,
+                                       .stops = params.stop_tokens});
+    const auto plain = generate(params, 12, 1, 0, source.start());
+    shorter += plain.size() < 14 ? 1 : 0;
+    stuck += plain.back() == kNoToken ? 1 : 0;
+    const auto constraint = source.start();
+    for (std::size_t i = 2; i < plain.size() && plain[i] != kNoToken; ++i) {
+      ASSERT_TRUE(constraint->allows(plain[i])) << "seed " << seed << " token " << i;
+      constraint->advance(plain[i]);
+    }
+    for (const int nodes : {2, 5, 16})
+      for (std::uint64_t tree = 1; tree < 4; ++tree)
+        ASSERT_EQ(generate(params, 12, nodes, tree, source.start()), plain) << "seed " << seed;
+  }
+  EXPECT_GT(shorter, 50);
+  EXPECT_GT(stuck, 5);
+}
+
+TEST(Walk, masks_are_made_for_visited_nodes_only) {
+  int masks = 0;
+  HashConstraint constraint({.vocab = 20, .allowed_of_8 = 8, .ends_of_64 = 0, .masks = &masks});
+  DraftTrees trees(1, 6);
+  trees.plant(0, 0);
+  const int right = trees.grow(0, 0, 3);
+  for (const Token token : {4, 5, 6}) trees.grow(0, 0, token);
+  trees.grow(0, right, 9);
+  SamplingParams params;
+  params.temperature = 0.0F;
+  std::vector<float> logits;
+  const StepEntry entry{.slot = 0, .has_tree = true, .params = &params, .constraint = &constraint};
+  const auto walk = walk_tree(entry, trees, 5, [&](int node) {
+    logits.assign(20, 0.0F);
+    logits[node == 0 ? 3 : 7] = 1.0F;
+    return std::span(logits);
+  });
+  EXPECT_EQ(tokens_of(walk), (std::vector<Token>{3, 7}));
+  EXPECT_EQ(masks, 2);
 }
 
 TEST(Walk, text_of_trees_has_the_law_of_the_model) {

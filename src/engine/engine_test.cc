@@ -11,6 +11,7 @@
 
 #include "backend/backend.h"
 #include "base/index.h"
+#include "batch/testing/hash_constraint.h"
 #include "engine/testing/answers.h"
 #include "engine/testing/hash_model.h"
 
@@ -92,6 +93,35 @@ TEST_F(EngineTest, a_greedy_engine_answers_sampled_requests_as_at_temperature_0)
   make_and_start();
   const auto answers = run_requests(*engine_, {sampled});
   EXPECT_EQ(difference(answers[0].tokens, expected.output), "");
+}
+
+TEST_F(EngineTest, a_constraint_that_is_fulfilled_ends_the_text) {
+  make_and_start();
+  Request asked = request(10, 80);
+  asked.sampling.temperature = 1.0F;
+  asked.constraint = std::make_shared<HashConstraintSource>(
+      HashConstraint::Rules{.vocab = kVocab, .ends_of_64 = 4});
+  const auto answer = run_requests(*engine_, {asked})[0];
+  EXPECT_EQ(difference(answer.tokens, HashOracle::answer(asked, kVocab).output), "");
+  EXPECT_LT(answer.tokens.size(), 80U);
+  EXPECT_EQ(answer.finish->reason, FinishReason::kStop);
+  EXPECT_EQ(answer.finish->stop_token, kNoToken);
+  // It is a stop, too, where it comes with the last token.
+  asked.max_new_tokens = static_cast<int>(answer.tokens.size());
+  EXPECT_EQ(run_requests(*engine_, {asked})[0].finish->reason, FinishReason::kStop);
+}
+
+TEST_F(EngineTest, a_constraint_that_fails_ends_its_request_and_no_other) {
+  make_and_start();
+  Request stuck = request(10, 80), other = request(12, 20);
+  stuck.constraint = std::make_shared<HashConstraintSource>(
+      HashConstraint::Rules{.vocab = kVocab, .ends_of_64 = 0, .faults_of_64 = 8});
+  const auto answers = run_requests(*engine_, {stuck, other});
+  EXPECT_EQ(answers[0].finish->reason, FinishReason::kStuck);
+  EXPECT_EQ(answers[0].finish->message, "nothing can be said here");
+  EXPECT_EQ(difference(answers[0].tokens, HashOracle::answer(stuck, kVocab).output), "");
+  EXPECT_EQ(difference(answers[1].tokens, HashOracle::answer(other, kVocab).output), "");
+  EXPECT_EQ(engine_->stats().aborted_requests, 1U);
 }
 
 TEST_F(EngineTest, refuses_with_the_texts_clients_know) {

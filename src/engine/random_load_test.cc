@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
+#include "batch/testing/hash_constraint.h"
 #include "engine/engine.h"
 #include "engine/testing/answers.h"
 #include "engine/testing/guess_drafter.h"
@@ -58,6 +59,13 @@ Request random_request(Dice& dice, int longest) {
   if (dice.chance(30)) sampling.stop_tokens = {dice.between(0, static_cast<int>(kVocab) - 1)};
   if (dice.chance(30)) sampling.min_new_tokens = dice.between(0, request.max_new_tokens);
   sampling.top_logprobs = dice.pick({-1, 0, 3});
+  if (dice.chance(30))
+    request.constraint = std::make_shared<HashConstraintSource>(
+        HashConstraint::Rules{.seed = static_cast<std::uint64_t>(dice.between(1, 3)),
+                              .vocab = static_cast<int>(kVocab),
+                              .ends_of_64 = dice.pick({1, 4}),
+                              .faults_of_64 = dice.pick({0, 0, 2}),
+                              .stops = sampling.stop_tokens});
   return request;
 }
 
@@ -141,7 +149,8 @@ TEST_P(RandomLoad, gives_every_request_the_text_of_the_oracle) {
     for (std::size_t i = 0; i < streams.size(); ++i) {
       TokenDelta answer = collect(*streams[i]);
       const bool is_complete = answer.finish->reason == FinishReason::kStop ||
-                               answer.finish->reason == FinishReason::kLength;
+                               answer.finish->reason == FinishReason::kLength ||
+                               answer.finish->reason == FinishReason::kStuck;
       ASSERT_TRUE(is_complete || cancelled[i]) << answer.finish->message;
       if (!is_complete) {  // what arrived before it was cancelled is a prefix of the truth
         expected[i].output.resize(answer.tokens.size());

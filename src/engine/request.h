@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "batch/sampling.h"
+#include "batch/token_constraint.h"
 #include "engine/shared_tokens.h"
 #include "spec/draft_report.h"
 
@@ -25,17 +26,19 @@ namespace foretoken {
 class CancelBox;
 
 enum class FinishReason {
-  kStop,         // a stop token was sampled (it is the last token of the output)
+  kStop,         // a stop token was sampled (it is the last token of the output), or the
+                 // constraint is fulfilled and allows nothing further
   kLength,       // max_new_tokens or the context is full
   kCancelled,    // the consumer cancelled, or /abort_request
   kDeadline,     // its deadline passed
   kOutOfMemory,  // cannot fit even alone
   kShutdown,     // the server stops before it could finish
+  kStuck,        // its constraint allows no token, or cannot say which
 };
 
 struct Finish {
   FinishReason reason = FinishReason::kLength;
-  Token stop_token = kNoToken;  // kStop
+  Token stop_token = kNoToken;  // kStop by a token
   std::string message;          // failures: one sentence
 };
 
@@ -88,11 +91,12 @@ class TokenStream {
 };
 
 struct Request {
-  std::string id;            // for abort_request and logs; unique among running requests
-  SharedTokens prompt;       // at least one token; choices of one prompt share it
-  SamplingParams sampling;   // seed resolved, stop_tokens resolved (EOS included unless ignored)
-  int max_new_tokens = 128;  // >= 0; 0: the prompt is computed and scored, nothing is sampled
-  int logprob_start = -1;    // >= 0: score prompt tokens from this position on
+  std::string id;           // for abort_request and logs; unique among running requests
+  SharedTokens prompt;      // at least one token; choices of one prompt share it
+  SamplingParams sampling;  // seed resolved, stop_tokens resolved (EOS included unless ignored)
+  std::shared_ptr<const ConstraintSource> constraint;  // of the output; null: any text
+  int max_new_tokens = 128;      // >= 0; 0: the prompt is computed and scored, nothing is sampled
+  int logprob_start = -1;        // >= 0: score prompt tokens from this position on
   std::uint64_t cache_salt = 0;  // separates prefix caches (extra_key)
   // Texts of other scopes do not inform this one's drafts, where the drafter keeps texts apart.
   std::uint64_t draft_scope = 0;

@@ -21,6 +21,7 @@ Sequence::Sequence(Request accepted, std::uint64_t arrival_number)
     delta_.prompt_scores.push_back({.token = tokens.front(), .top = {}, .token_logprobs = {}});
     next_score_ = 1;
   }
+  if (request.constraint && samples()) constraint_ = request.constraint->start();
 }
 
 Sequence::~Sequence() {
@@ -51,6 +52,7 @@ StepEntry Sequence::make_entry(int rows) const {
           .after_chain = tokens[at(stored + chain)],
           .params = &request.sampling,
           .counts = request.sampling.has_penalties() ? &counts : nullptr,
+          .constraint = constraint_.get(),
           .generated = generated(),
           .tokens_left = tokens_left()};
 }
@@ -66,9 +68,16 @@ std::optional<Finish> Sequence::commit(const StepEntry& entry, WalkSeq& walk) {
 
   std::optional<Finish> finish;
   const int before = generated();
-  for (SampledToken& sampled : walk.emitted) {
-    finish = commit_token(std::move(sampled));
-    if (finish) break;
+  for (std::size_t i = 0; i < walk.emitted.size() && !finish; ++i) {
+    const bool is_last = i + 1 == walk.emitted.size();
+    if (is_last && walk.is_stuck) {
+      finish = Finish{
+          .reason = FinishReason::kStuck, .stop_token = kNoToken, .message = constraint_->fault()};
+    } else {
+      finish = commit_token(std::move(walk.emitted[i]));
+      if (is_last && walk.is_complete)
+        finish = Finish{.reason = FinishReason::kStop, .stop_token = kNoToken, .message = {}};
+    }
   }
   stored = std::min(stored, size());
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -65,6 +66,9 @@ class Sequence {
   // Pending rows before the first that is scored; only for one that is scoring.
   int rows_before_scores() const { return std::max(0, next_score_ - 1 - stored); }
 
+  // Null: any text may follow. Valid as long as the sequence.
+  TokenConstraint* constraint() const { return constraint_.get(); }
+
   // The entry of a step that computes the first `rows` pending rows.
   StepEntry make_entry(int rows) const;
 
@@ -92,6 +96,7 @@ class Sequence {
   TokenDelta delta_;  // not pushed yet; its counters are totals
   std::vector<int> accept_histogram_;
   bool was_admitted_ = false;
+  std::unique_ptr<TokenConstraint> constraint_;  // behind the last token; null: any text
 };
 
 }  // namespace foretoken

@@ -91,7 +91,8 @@ void Step::advance(const StepPlan& plan, const Walk& walk) {
     const Token root = found.emitted.back().token;
     trees_.plant(entry.slot, root);
     const auto& stops = entry.params->stop_tokens;
-    const bool has_ended = std::find(stops.begin(), stops.end(), root) != stops.end();
+    const bool has_ended = found.is_complete || found.is_stuck ||
+                           std::find(stops.begin(), stops.end(), root) != stops.end();
     // A path of n drafts emits at most n + 1 tokens, and its positions stay inside the context.
     const int left = entry.tokens_left - static_cast<int>(found.emitted.size());
     if (has_ended || left <= 1 || trees_.max_nodes() <= 1) continue;

@@ -30,7 +30,8 @@ void Choice::absorb(TokenDelta delta) {
   delta.tokens.clear();
   delta.prompt_scores.clear();
   counters_ = std::move(delta);
-  const bool ends_in_stop = finished && finished->reason == FinishReason::kStop;
+  const bool ends_in_stop =
+      finished && finished->reason == FinishReason::kStop && finished->stop_token != kNoToken;
   for (std::size_t i = 0; i < tokens.size() && !end_; ++i)
     push(std::move(tokens[i]), ends_in_stop && i + 1 == tokens.size());
   if (finished && !end_) finish(*finished);
@@ -63,10 +64,8 @@ void Choice::finish(const Finish& finish) {
   }
   switch (finish.reason) {
     case FinishReason::kStop:
-      end_ = ChoiceEnd{.kind = ChoiceEnd::Kind::kStop,
-                       .matched_token = finish.stop_token,
-                       .matched_text = {},
-                       .message = {}};
+      end_ = ChoiceEnd{.kind = ChoiceEnd::Kind::kStop};
+      if (finish.stop_token != kNoToken) end_->matched_token = finish.stop_token;
       return;
     case FinishReason::kLength:
       end_ = ChoiceEnd{};
@@ -85,6 +84,10 @@ void Choice::finish(const Finish& finish) {
     case FinishReason::kShutdown:
       end_ =
           abort_end(finish.message.empty() ? "the server is shutting down" : finish.message, 503);
+      return;
+    case FinishReason::kStuck:
+      end_ = abort_end("the output cannot be continued as the request wants it: " + finish.message,
+                       400);
       return;
   }
 }

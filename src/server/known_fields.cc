@@ -59,7 +59,15 @@ std::vector<std::string_view> sampling_names() {
           "json_schema",
           "regex",
           "ebnf",
-          "structural_tag"};
+          "structural_tag",
+          "structured_outputs",
+          "guided_json",
+          "guided_json_object",
+          "guided_regex",
+          "guided_choice",
+          "guided_grammar",
+          "guided_whitespace_pattern",
+          "response_format"};
 }
 
 const std::vector<Group>& accepted_groups() {
@@ -69,7 +77,7 @@ const std::vector<Group>& accepted_groups() {
        {},
        {"rid", "stream", "extra_key", "cache_salt", "timeout_seconds", "model", "speculative"}},
       {kV1, {}, sampling_names()},
-      {kV1, {}, {"stream_options", "best_of", "logprobs", "response_format", "add_special_tokens"}},
+      {kV1, {}, {"stream_options", "best_of", "logprobs", "add_special_tokens"}},
       {kChat,
        {},
        {"messages", "tools", "tool_choice", "max_completion_tokens", "top_logprobs",
@@ -120,7 +128,6 @@ const std::vector<Group>& accepted_groups() {
         "parse_tool_calls",
         "timings_per_token",
         "guided_decoding_backend",
-        "guided_whitespace_pattern",
         "mm_processor_kwargs",
         "media_io_kwargs",
         "truncation_side",
@@ -196,16 +203,12 @@ const std::vector<Group>& misplaced_groups() {
 }
 
 const std::vector<Group>& missing_groups() {
-  constexpr std::string_view kGrammar = "this server does not constrain the output by a grammar";
   constexpr std::string_view kSampler = "this server has no such sampler";
   constexpr std::string_view kMedia = "this model reads and writes text only";
   static const std::vector<Group> groups = {
       {kAll,
-       {kGrammar},
-       {"guided_regex", "guided_choice", "guided_grammar", "guided_decoding", "structured_outputs",
-        "grammar", "grammar_triggers", "guidance", "format"}},
-      {kAll, {kGrammar, Idle::kNull}, {"guided_json"}},  // {} is the schema of any JSON
-      {kGenerate, {kGrammar}, {"response_format"}},
+       {"use response_format, json_schema, regex, ebnf or structural_tag"},
+       {"guided_decoding", "grammar", "grammar_triggers", "guidance", "format"}},
       {kAll,
        {"beams are not searched: ask for n choices"},
        {"use_beam_search", "early_stopping", "diversity_penalty"}},

@@ -26,13 +26,8 @@ std::string refusal_of(const std::string& body, BodyKind kind) {
 constexpr BodyKind kAll[] = {BodyKind::kChat, BodyKind::kCompletion, BodyKind::kGenerate};
 
 TEST(KnownFields, what_would_change_the_answer_is_refused_by_name) {
-  for (const char* field : {R"("guided_json":{"type":"object"})",
-                            R"("guided_json":{})",
-                            R"("guided_regex":"a")",
-                            R"("guided_choice":["a"])",
-                            R"("guided_grammar":"x")",
-                            R"("structured_outputs":{"json":{}})",
-                            R"("grammar":"root")",
+  for (const char* field : {R"("grammar":"root")",
+                            R"("guidance":{"x":1})",
                             R"("use_beam_search":true)",
                             R"("length_penalty":0.5)",
                             R"("num_beams":4)",
@@ -73,7 +68,7 @@ TEST(KnownFields, what_would_change_the_answer_is_refused_by_name) {
 
 TEST(KnownFields, what_asks_for_what_is_the_case_anyway_is_accepted) {
   for (const char* body :
-       {R"({"guided_json":null,"guided_choice":[],"structured_outputs":{},"grammar":""})",
+       {R"({"guided_json":null,"guided_choice":null,"guided_decoding":{},"grammar":""})",
         R"({"use_beam_search":false,"length_penalty":1.0,"num_beams":1,"early_stopping":false})",
         R"({"prompt_logprobs":null,"truncate_prompt_tokens":null,"chat_template":null})",
         R"({"data_parallel_rank":0,"priority":0,"typical_p":1,"mirostat":0,"do_sample":true})",

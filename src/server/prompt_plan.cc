@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "server/answer_limit.h"
+#include "server/grammar_constraint.h"
 
 namespace foretoken {
 namespace {
@@ -111,6 +112,12 @@ std::optional<Refusal> add_prompt(ServerContext& context, PromptPlan prompt, Gen
   truncate(context.config, prompt);
   const auto resolved = resolve_within_limits(context.config, prompt, plan);
   if (!resolved) return resolved.refusal();
+  std::shared_ptr<const ConstraintSource> constraint;
+  if (prompt.sampling.grammar) {
+    auto made = make_constraint(context, *prompt.sampling.grammar, resolved->params.stop_tokens);
+    if (!made) return made.refusal();
+    constraint = *std::move(made);
+  }
   const int n = prompt.sampling.n;
   if (auto refusal = check_batch_size(plan.choices.size() + static_cast<std::size_t>(n)))
     return refusal;
@@ -129,6 +136,7 @@ std::optional<Refusal> add_prompt(ServerContext& context, PromptPlan prompt, Gen
     request.sampling.seed = i == 0 ? seed : mix_seed(seed, static_cast<std::uint64_t>(i));
     request.sampling.top_logprobs = prompt.top_logprobs;
     request.sampling.logprob_tokens = prompt.logprob_tokens;
+    request.constraint = constraint;
     request.max_new_tokens = resolved->max_new_tokens;
     request.logprob_start = static_cast<int>(prompt.logprob_start);
     request.prediction = prediction;

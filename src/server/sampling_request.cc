@@ -83,7 +83,8 @@ void read_stops(Fields& fields, std::int64_t vocab, SamplingFields& out) {
 }
 
 // What both dialects share, in SGLang's order of checks.
-SamplingFields read_common(Fields& fields, std::int64_t vocab) {
+SamplingFields read_common(Fields& fields, const ServerConfig& config) {
+  const std::int64_t vocab = config.vocab;
   SamplingFields out;
   out.temperature = read_in(fields, "temperature", 0.0, std::numeric_limits<double>::max(),
                             "a non-negative finite number");
@@ -108,6 +109,8 @@ SamplingFields read_common(Fields& fields, std::int64_t vocab) {
   out.skip_special_tokens = fields.boolean("skip_special_tokens").value_or(true);
   fields.boolean("spaces_between_special_tokens");  // byte-level decoding never inserts spaces
   out.no_stop_trim = fields.boolean("no_stop_trim").value_or(false);
+  out.grammar = read_grammar(fields, config.json_layout);
+  fields.refuse_unsupported({"stop_regex"}, "use stop or stop_token_ids");
   return out;
 }
 
@@ -121,17 +124,6 @@ void check_new_tokens(Fields& fields, const SamplingFields& out, std::string_vie
         fmt::format("max_new_tokens must be at least 0, got {}.", fields.shown(max_name)));
 }
 
-void refuse_grammars(Fields& fields) {
-  static constexpr std::array<std::string_view, 4> kGrammars = {"json_schema", "regex", "ebnf",
-                                                                "structural_tag"};
-  if (std::count_if(kGrammars.begin(), kGrammars.end(),
-                    [&](std::string_view name) { return fields.has(name); }) > 1)
-    fields.refuse("Only one of json_schema, regex, ebnf, or structural_tag can be set.");
-  fields.refuse_unsupported({"json_schema", "regex", "ebnf", "structural_tag"},
-                            "this server does not constrain the output by a grammar");
-  fields.refuse_unsupported({"stop_regex"}, "use stop or stop_token_ids");
-}
-
 // Within the range of float, and not rounded to zero where zero would be another meaning.
 float narrow(const std::optional<double>& asked, double standard) {
   const double value = asked.value_or(standard);
@@ -142,8 +134,8 @@ float narrow(const std::optional<double>& asked, double standard) {
 
 }  // namespace
 
-SamplingFields read_native_sampling(Fields& fields, std::int64_t vocab) {
-  static constexpr std::array<std::string_view, 26> kKnown = {"max_new_tokens",
+SamplingFields read_native_sampling(Fields& fields, const ServerConfig& config) {
+  static constexpr std::array<std::string_view, 34> kKnown = {"max_new_tokens",
                                                               "min_new_tokens",
                                                               "stop",
                                                               "stop_token_ids",
@@ -160,6 +152,14 @@ SamplingFields read_native_sampling(Fields& fields, std::int64_t vocab) {
                                                               "regex",
                                                               "ebnf",
                                                               "structural_tag",
+                                                              "response_format",
+                                                              "structured_outputs",
+                                                              "guided_json",
+                                                              "guided_json_object",
+                                                              "guided_regex",
+                                                              "guided_choice",
+                                                              "guided_grammar",
+                                                              "guided_whitespace_pattern",
                                                               "ignore_eos",
                                                               "skip_special_tokens",
                                                               "spaces_between_special_tokens",
@@ -172,7 +172,7 @@ SamplingFields read_native_sampling(Fields& fields, std::int64_t vocab) {
   for (const auto& [key, value] : fields.all())
     if (std::find(kKnown.begin(), kKnown.end(), std::string_view(key)) == kKnown.end())
       fields.refuse(fmt::format("{} has no field '{}'", fields.path(), std::string_view(key)));
-  SamplingFields out = read_common(fields, vocab);
+  SamplingFields out = read_common(fields, config);
   out.max_new_tokens = fields.integer("max_new_tokens");
   out.min_new_tokens = fields.integer("min_new_tokens");
   out.seed = fields.seed("sampling_seed");
@@ -180,17 +180,15 @@ SamplingFields read_native_sampling(Fields& fields, std::int64_t vocab) {
   if (out.stream_interval && *out.stream_interval < 1)
     fields.refuse(fmt::format("stream_interval must be at least 1, got {}.", *out.stream_interval));
   check_new_tokens(fields, out, "min_new_tokens", "max_new_tokens");
-  refuse_grammars(fields);
   fields.refuse_unsupported({"custom_params"}, "there are no custom logit processors");
   return out;
 }
 
 SamplingFields read_openai_sampling(Fields& fields, const ServerConfig& config) {
-  SamplingFields out = read_common(fields, config.vocab);
+  SamplingFields out = read_common(fields, config);
   out.min_new_tokens = fields.integer("min_tokens");
   out.seed = fields.seed("seed");
   check_new_tokens(fields, out, "min_tokens", "max_tokens");
-  refuse_grammars(fields);
   const SamplingDefaults& defaults = config.sampling_defaults;
   if (!out.temperature) out.temperature = defaults.temperature;
   if (!out.top_p) out.top_p = defaults.top_p;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "batch/sampling.h"
+#include "server/grammar_request.h"
 #include "server/json_fields.h"
 #include "server/server_config.h"
 #include "text/stop_matcher.h"
@@ -25,6 +26,7 @@ struct SamplingFields {
   std::shared_ptr<const StopStrings> stop;  // null: none
   std::vector<Token> stop_token_ids;        // in the vocabulary, ascending, each once
   std::vector<std::pair<Token, float>> logit_bias;
+  std::optional<GrammarRequest> grammar;  // what the output must be
   bool ignore_eos = false;
   bool skip_special_tokens = true;
   bool no_stop_trim = false;
@@ -32,7 +34,7 @@ struct SamplingFields {
 };
 
 // `sampling_params` of /generate. Fields that do not exist are refused.
-SamplingFields read_native_sampling(Fields& fields, std::int64_t vocab);
+SamplingFields read_native_sampling(Fields& fields, const ServerConfig& config);
 
 // The sampling fields of the OpenAI bodies and SGLang's extras in them, except the token limit.
 SamplingFields read_openai_sampling(Fields& fields, const ServerConfig& config);

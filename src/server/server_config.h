@@ -10,6 +10,7 @@
 
 #include "base/types.h"
 #include "spec/corpora.h"
+#include "text/grammar.h"
 
 namespace foretoken {
 
@@ -49,6 +50,8 @@ struct ServerConfig {
   int draft_nodes = 0;                // of a draft tree, root included
   bool serves_predictions = true;     // drafts come from the prediction of a request, too
   std::vector<std::string> drafters;  // as reports and wishes number them
+  bool serves_grammars = true;
+  JsonLayout json_layout;  // of answers that are JSON, unless a request wishes otherwise
   bool enable_cache_report = false;
   bool incremental_streaming_output = false;
   bool stream_include_usage = false;  // --stream-response-default-include-usage

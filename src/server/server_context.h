@@ -16,6 +16,7 @@
 #include "server/metrics.h"
 #include "server/server_config.h"
 #include "text/chat_template.h"
+#include "text/grammar_cache.h"
 #include "text/tokenizer.h"
 
 namespace foretoken {
@@ -45,15 +46,19 @@ struct ServerContext {
         engine(engine_port),
         tokenizer(text_tokenizer),
         chat_template(text_template),
-        metrics(server_config) {}
+        metrics(server_config) {
+    if (text_tokenizer != nullptr && server_config.serves_grammars)
+      grammars = std::make_unique<GrammarCache>(*text_tokenizer);
+  }
 
   // The seed of a request that names none.
   std::uint64_t next_seed() { return mix_seed(config.random_seed, seeds_.fetch_add(1)); }
 
   const ServerConfig& config;
   EnginePort& engine;
-  const Tokenizer* tokenizer;         // null: ids in, ids out
-  const ChatTemplate* chat_template;  // null: no chat
+  const Tokenizer* tokenizer;              // null: ids in, ids out
+  const ChatTemplate* chat_template;       // null: no chat
+  std::unique_ptr<GrammarCache> grammars;  // null: no output is constrained
   Metrics metrics;
   UnknownFields unknown_fields;
   // Shared, because a generation that the engine still wakes may outlive the server by a moment.

@@ -69,6 +69,8 @@ class Tokenizer {
 
   const TokenizerConfig& config() const { return config_; }
 
+  const FtTokenizer* handle() const { return tokenizer_.get(); }  // for other users of the library
+
  private:
   static constexpr std::uint8_t kPresent = 1;
   static constexpr std::uint8_t kSpecial = 2;

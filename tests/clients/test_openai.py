@@ -103,7 +103,7 @@ class ChatTest(ServerCase):
             self.chat(temperature=-1)
         self.assertIn("temperature must be", caught.exception.message)
         with self.assertRaises(openai.BadRequestError):
-            self.chat(response_format={"type": "json_object"})
+            self.chat(response_format={"type": "xml"})
         with self.assertRaises(openai.BadRequestError) as caught:
             self.chat("word " * 200000)
         self.assertIn("context length", caught.exception.message)

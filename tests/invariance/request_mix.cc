@@ -1,7 +1,10 @@
 #include "invariance/request_mix.h"
 
+#include <memory>
 #include <random>
 #include <utility>
+
+#include "batch/testing/hash_constraint.h"
 
 namespace foretoken {
 namespace {
@@ -74,6 +77,15 @@ std::vector<Request> request_mix(std::int64_t vocab) {
   Request& scored = mix.add(mix.text(280), 6, 0.0F);  // three blocks, the last rows scored
   scored.logprob_start = 260;
   scored.sampling.repetition_penalty = 1.1F;
+
+  for (const float temperature : {0.0F, 1.0F}) {
+    Request& constrained = mix.add(mix.shared_and(7), 20, temperature);
+    constrained.sampling.stop_tokens = {9};
+    constrained.constraint = std::make_shared<HashConstraintSource>(
+        HashConstraint::Rules{.seed = temperature > 0 ? 1U : 2U,
+                              .vocab = static_cast<int>(vocab),
+                              .stops = constrained.sampling.stop_tokens});
+  }
 
   mix.add(mix.shared_and(30), 0, 1.0F).logprob_start = 50;  // nothing but prompt logprobs
   return mix.take();

@@ -81,21 +81,27 @@ HashOracle HashOracle::answer(const Request& request, std::int64_t vocab) {
     counts.add_prompt(token);
     hash = extend(hash, token);
   }
+  const auto constraint = request.constraint ? request.constraint->start() : nullptr;
   for (int n = 0; n < request.max_new_tokens; ++n) {
     hash_logits(hash, logits);
+    const auto allowed = constraint ? constraint->allowed() : std::span<const std::uint32_t>();
+    if (constraint && !constraint->fault().empty()) break;
     const auto position = static_cast<std::int64_t>(request.prompt.size()) + n;
     result.output.push_back(sample_row(logits, {.params = &params,
                                                 .counts = &counts,
                                                 .ancestors = {},
                                                 .position = position,
                                                 .generated = n,
-                                                .allowed = {}}));
+                                                .allowed = allowed}));
     const Token token = result.output.back().token;
     counts.add_output(token);
     hash = extend(hash, token);
     if (std::find(params.stop_tokens.begin(), params.stop_tokens.end(), token) !=
         params.stop_tokens.end())
       break;
+    if (!constraint) continue;
+    constraint->advance(token);
+    if (constraint->has_ended()) break;
   }
   return result;
 }

@@ -42,23 +42,7 @@ void read_logprobs(Fields& fields, PromptPlan& prompt) {
     fields.refuse("The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled.");
 }
 
-void refuse_response_format(Fields& fields) {
-  const auto* format = fields.object("response_format");
-  if (format == nullptr) return;
-  Fields inner(*format, fields.path() + ".response_format", fields.fault());
-  inner.require("type");
-  const std::string type = inner.string("type").value_or("");
-  if (type == "json_object" || type == "json_schema" || type == "structural_tag")
-    fields.refuse(
-        fmt::format("response_format {} is not supported: this server does not constrain the "
-                    "output by a grammar",
-                    type));
-  else if (type != "text")
-    inner.refuse_field("type", "Input should be 'text', 'json_object' or 'json_schema'");
-}
-
 void refuse_unsupported_fields(Fields& fields) {
-  refuse_response_format(fields);
   if (const auto* modalities = fields.array("modalities"))
     for (const auto& modality : *modalities)
       if (modality != "text") fields.refuse("modalities other than text are not supported");

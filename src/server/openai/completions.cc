@@ -85,11 +85,6 @@ void read_own_fields(Fields& fields, SamplingFields& sampling) {
     fields.refuse(
         fmt::format("max_new_tokens must be at least 0, got {}.", *sampling.max_new_tokens));
   fields.refuse_unsupported({"suffix"}, "this model does not fill in the middle");
-  if (const auto* format = fields.object("response_format");
-      format != nullptr && (!format->contains("type") || format->at("type") != "text"))
-    fields.refuse(
-        "response_format is not supported: this server does not constrain the output by a "
-        "grammar");
 }
 
 Result<GenerationPlan> plan_completions(ServerContext& context, Fields& body) {

@@ -90,8 +90,10 @@ void NativeFormat::write_finish(JsonWriter& json, const RunningChoice& choice) c
       json.field("type", "stop").key("matched");
       if (end->matched_text)
         json.string(*end->matched_text);
+      else if (end->matched_token)
+        json.integer(*end->matched_token);
       else
-        json.integer(end->matched_token.value_or(kNoToken));
+        json.null();
       break;
     case ChoiceEnd::Kind::kLength:
       json.field("type", "length").field("length", choice.choice.tokens().size());
@@ -107,7 +109,9 @@ void NativeFormat::write_finish(JsonWriter& json, const RunningChoice& choice) c
       if (end->status == 0)
         json.null();
       else
-        json.string(end->status == 503 ? "ServiceUnavailableError" : "InternalServerError");
+        json.string(end->status == 503   ? "ServiceUnavailableError"
+                    : end->status == 400 ? "BadRequestError"
+                                         : "InternalServerError");
       break;
   }
   json.end_object();

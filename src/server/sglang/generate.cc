@@ -145,7 +145,7 @@ class SamplingReader {
       for (const auto& [key, value] : asked->get_object()) params[key] = value;
     }
     Fields fields(params, "sampling_params", fields_.fault());
-    last_ = read_native_sampling(fields, context_.config.vocab);
+    last_ = read_native_sampling(fields, context_.config);
     last_asked_ = asked;
     return *last_;
   }

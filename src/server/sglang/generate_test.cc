@@ -359,13 +359,12 @@ TEST_F(GenerateTest, a_batch_is_bounded_in_sequences) {
 TEST_F(GenerateTest, fields_are_refused_or_named_in_the_log_on_every_route) {
   start();
   EXPECT_EQ(refusal_of(R"("text":"a","guided_json":{"a":1})"),
-            "guided_json is not supported: this server does not constrain the output by a grammar");
+            "guided_json is not supported: it belongs into sampling_params");
   for (const char* path : {"/v1/completions", "/v1/chat/completions"})
-    EXPECT_NE(
-        post(port, path,
-             R"({"prompt":"x","messages":[{"role":"user","content":"x"}],"guided_regex":"a"})")
-            .body.find("is not supported"),
-        std::string::npos);
+    EXPECT_NE(post(port, path,
+                   R"({"prompt":"x","messages":[{"role":"user","content":"x"}],"grammar":"a"})")
+                  .body.find("is not supported"),
+              std::string::npos);
   EXPECT_EQ(generate(R"("text":"a","no_such_field":1,"log_metrics":true)").status, 200);
 }
 

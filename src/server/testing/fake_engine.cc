@@ -121,6 +121,10 @@ bool FakeEngine::step(Running& running) {
   delta.cached_tokens = 1;  // a total, like all counters
   const auto& stops = request.sampling.stop_tokens;
   for (int i = 0; i < tokens_per_step && !delta.finish; ++i) {
+    if (request.constraint && running.done == running.script.size()) {
+      end(FinishReason::kStop);
+      break;
+    }
     const Token token = running.done < running.script.size() ? running.script[running.done] : 'x';
     ++running.done;
     delta.tokens.push_back(scored(request, token));

@@ -1,7 +1,8 @@
 #pragma once
 // FakeEngine: the engine's port played by a script, for tests of the server. One thread "steps" all
 // running requests at a fixed pace; a step gives each some tokens of its scripted answer. Obeys
-// stop tokens, limits, cancellation and abort as the real engine does. Not a model.
+// stop tokens, limits, cancellation and abort as the real engine does; the end of a script is the
+// end of a constrained text. Not a model.
 
 #include <atomic>
 #include <chrono>

@@ -103,7 +103,8 @@ class ServerTest : public testing::Test {
     tokens.push_back(kByteEos);
     return tokens;
   }();
-  FakeEngine engine{[this](const Request&) { return answer; }};
+  FakeEngine::Script script;  // where it is set, instead of `answer`
+  FakeEngine engine{[this](const Request& request) { return script ? script(request) : answer; }};
   std::optional<HttpServer> http;
   std::optional<Server> server;
   std::thread thread;

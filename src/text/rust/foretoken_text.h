@@ -1,9 +1,9 @@
 #pragma once
-// The C interface of the Rust library beside this header: Hugging Face tokenizers and chat
-// templates. No entry throws, unwinds or aborts. On failure an entry returns null or false and
-// fills `error` with a sentence (UTF-8). Objects are immutable after construction: any number of
-// threads may use them. Ownership: FtSpan is borrowed for the call; FtBuffer belongs to the library
-// until ft_buffer_free.
+// The C interface of the Rust library beside this header: Hugging Face tokenizers, chat templates
+// and grammars. No entry throws, unwinds or aborts. On failure an entry returns null or false and
+// fills `error` with a sentence (UTF-8). Objects are immutable after construction, but for
+// matchers: any number of threads may use them. Ownership: FtSpan is borrowed for the call;
+// FtBuffer belongs to the library until ft_buffer_free.
 
 #include <cstddef>
 #include <cstdint>
@@ -71,5 +71,38 @@ bool ft_template_reads_tools(const FtTemplate* chat_template);
 // the clock.
 bool ft_template_render(const FtTemplate* chat_template, FtSpan request, bool is_openai,
                         const std::int64_t* now, FtBuffer* text, FtBuffer* error);
+
+// What grammars are compiled against: the texts of a tokenizer's tokens. Independent of the
+// tokenizer once made, which takes some 100 ms for 128k tokens.
+struct FtVocabulary;
+FtVocabulary* ft_vocabulary_new(const FtTokenizer* tokenizer, FtBuffer* error);
+void ft_vocabulary_free(FtVocabulary* vocabulary);
+std::size_t ft_vocabulary_mask_words(const FtVocabulary* vocabulary);  // a bit for each token
+
+// A compiled grammar. It and its matchers outlive the vocabulary.
+struct FtGrammar;
+// kind: 0 JSON schema, 1 regular expression, 2 EBNF or Lark, 3 structural tag, 4 choice (JSON list
+// of texts). layout: JSON object {"whitespace_pattern": text | null, "compact": bool}.
+FtGrammar* ft_grammar_new(const FtVocabulary* vocabulary, std::uint32_t kind, FtSpan source,
+                          FtSpan layout, FtBuffer* error);
+void ft_grammar_free(FtGrammar* grammar);
+// A matcher of it failed in a way that may have spoiled what all of them share.
+bool ft_grammar_is_spoiled(const FtGrammar* grammar);
+
+// A text's place in a grammar: one thread at a time. After a failure it fails for ever.
+struct FtMatcher;
+FtMatcher* ft_matcher_new(const FtGrammar* grammar, FtBuffer* error);
+FtMatcher* ft_matcher_fork(const FtMatcher* matcher, FtBuffer* error);
+void ft_matcher_free(FtMatcher* matcher);
+// Bit per token that may come next, none after the end. may_end: the text is complete.
+bool ft_matcher_mask(FtMatcher* matcher, std::uint32_t* words, std::size_t count, bool* may_end,
+                     FtBuffer* error);
+bool ft_matcher_may_end(FtMatcher* matcher, bool* answer, FtBuffer* error);
+bool ft_matcher_allows(FtMatcher* matcher, std::uint32_t token, bool* answer, FtBuffer* error);
+bool ft_matcher_advance(FtMatcher* matcher, std::uint32_t token, FtBuffer* error);
+bool ft_matcher_roll_back(FtMatcher* matcher, std::size_t tokens, FtBuffer* error);
+bool ft_matcher_has_ended(const FtMatcher* matcher);  // it is complete, and nothing may follow
+// The bytes that every continuation begins with.
+bool ft_matcher_forced(const FtMatcher* matcher, FtBuffer* bytes, FtBuffer* error);
 
 }  // extern "C"

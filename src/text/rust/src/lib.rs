@@ -5,6 +5,7 @@
 
 mod chat;
 mod continue_final;
+mod grammar;
 mod json;
 mod memory;
 mod pieces;

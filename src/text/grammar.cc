@@ -1,0 +1,129 @@
+#include "text/grammar.h"
+
+#include <utility>
+
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include "text/rust_bridge.h"
+
+namespace foretoken {
+namespace {
+
+std::string layout_json(const JsonLayout& layout) {
+  const boost::json::value pattern = layout.whitespace_pattern
+                                         ? boost::json::value(*layout.whitespace_pattern)
+                                         : boost::json::value();
+  return boost::json::serialize(
+      boost::json::object{{"whitespace_pattern", pattern}, {"compact", layout.is_compact}});
+}
+
+}  // namespace
+
+void GrammarVocabulary::Free::operator()(FtVocabulary* vocabulary) const {
+  ft_vocabulary_free(vocabulary);
+}
+void Grammar::Free::operator()(FtGrammar* grammar) const { ft_grammar_free(grammar); }
+void GrammarMatcher::Free::operator()(FtMatcher* matcher) const { ft_matcher_free(matcher); }
+
+GrammarVocabulary::GrammarVocabulary(FtVocabulary* vocabulary)
+    : vocabulary_(vocabulary), mask_words_(ft_vocabulary_mask_words(vocabulary)) {}
+
+Result<GrammarVocabulary> GrammarVocabulary::of(const Tokenizer& tokenizer) {
+  FtBuffer error{};
+  FtVocabulary* vocabulary = ft_vocabulary_new(tokenizer.handle(), &error);
+  if (vocabulary == nullptr)
+    return Refusal{"grammars do not work with this tokenizer: " + take(error)};
+  return GrammarVocabulary(vocabulary);
+}
+
+Result<std::shared_ptr<const Grammar>> Grammar::compile(const GrammarVocabulary& vocabulary,
+                                                        const GrammarSpec& spec) {
+  FtBuffer error{};
+  const std::string layout = layout_json(spec.layout);
+  FtGrammar* grammar =
+      ft_grammar_new(vocabulary.vocabulary_.get(), static_cast<std::uint32_t>(spec.kind),
+                     span_of(spec.source), span_of(layout), &error);
+  if (grammar == nullptr) return Refusal{take(error)};
+  return std::shared_ptr<const Grammar>(new Grammar(grammar, vocabulary.mask_words()));
+}
+
+GrammarMatcher Grammar::start() const {
+  FtBuffer error{};
+  GrammarMatcher matcher(ft_matcher_new(grammar_.get(), &error));
+  if (!matcher.matcher_) matcher.fault_ = take(error);
+  return matcher;
+}
+
+bool Grammar::is_spoiled() const { return ft_grammar_is_spoiled(grammar_.get()); }
+
+// Each call of the library either succeeds, or leaves the reason and no matcher behind.
+bool GrammarMatcher::mask(std::span<std::uint32_t> words) {
+  FtBuffer error{};
+  bool may_end = false;
+  if (matcher_ && ft_matcher_mask(matcher_.get(), words.data(), words.size(), &may_end, &error))
+    return true;
+  fail(error);
+  return false;
+}
+
+bool GrammarMatcher::may_end() {
+  FtBuffer error{};
+  bool answer = false;
+  if (!matcher_ || !ft_matcher_may_end(matcher_.get(), &answer, &error)) fail(error);
+  return answer;
+}
+
+bool GrammarMatcher::allows(Token token) {
+  FtBuffer error{};
+  bool answer = false;
+  if (token < 0) return false;
+  if (!matcher_ ||
+      !ft_matcher_allows(matcher_.get(), static_cast<std::uint32_t>(token), &answer, &error))
+    fail(error);
+  return answer;
+}
+
+bool GrammarMatcher::advance(Token token) {
+  FtBuffer error{};
+  if (matcher_ && ft_matcher_advance(matcher_.get(), static_cast<std::uint32_t>(token), &error))
+    return true;
+  fail(error);
+  return false;
+}
+
+bool GrammarMatcher::roll_back(int tokens) {
+  FtBuffer error{};
+  if (matcher_ && ft_matcher_roll_back(matcher_.get(), static_cast<std::size_t>(tokens), &error))
+    return true;
+  fail(error);
+  return false;
+}
+
+bool GrammarMatcher::has_ended() const { return matcher_ && ft_matcher_has_ended(matcher_.get()); }
+
+std::string GrammarMatcher::forced() {
+  FtBuffer bytes{}, error{};
+  if (!matcher_ || !ft_matcher_forced(matcher_.get(), &bytes, &error)) {
+    fail(error);
+    return {};
+  }
+  return take(bytes);
+}
+
+GrammarMatcher GrammarMatcher::fork() const {
+  FtBuffer error{};
+  GrammarMatcher other(matcher_ ? ft_matcher_fork(matcher_.get(), &error) : nullptr);
+  other.fault_ = fault_;
+  if (matcher_ && !other.matcher_) other.fail(error);
+  return other;
+}
+
+void GrammarMatcher::fail(FtBuffer error) {
+  matcher_.reset();
+  if (!fault_.empty()) return ft_buffer_free(error);
+  if (error.data != nullptr) fault_ = take(error);
+  if (fault_.empty()) fault_ = "the grammar failed";
+}
+
+}  // namespace foretoken

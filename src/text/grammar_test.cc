@@ -1,0 +1,454 @@
+#include "text/grammar.h"
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include "text/grammar_cache.h"
+#include "text/test_tokenizers.h"
+
+namespace foretoken {
+namespace {
+
+using Kind = GrammarSpec::Kind;
+
+class GrammarTest : public testing::Test {
+ protected:
+  GrammarTest() {
+    folder_.write("tokenizer.json", tiny_byte_level_json());
+    folder_.write("tokenizer_config.json",
+                  R"({"bos_token": "<|bos|>", "eos_token": {"content": "<|eos|>"}})");
+    tokenizer_.emplace(folder_.path());
+    auto vocabulary = GrammarVocabulary::of(*tokenizer_);
+    EXPECT_TRUE(vocabulary);
+    vocabulary_.emplace(std::move(*vocabulary));
+  }
+
+  std::shared_ptr<const Grammar> compile(Kind kind, std::string source, JsonLayout layout = {}) {
+    auto grammar = Grammar::compile(*vocabulary_, {kind, std::move(source), std::move(layout)});
+    EXPECT_TRUE(grammar) << grammar.refusal().message;
+    return grammar ? *grammar : nullptr;
+  }
+
+  std::string refusal(Kind kind, std::string source) {
+    const auto grammar = Grammar::compile(*vocabulary_, {kind, std::move(source), {}});
+    return grammar ? "none" : grammar.refusal().message;
+  }
+
+  std::vector<Token> allowed(GrammarMatcher& matcher) {
+    std::vector<std::uint32_t> words(vocabulary_->mask_words());
+    EXPECT_TRUE(matcher.mask(words)) << matcher.fault();
+    std::vector<Token> tokens;
+    for (Token token = 0; token < static_cast<Token>(words.size() * 32); ++token)
+      if ((words[static_cast<std::size_t>(token) / 32] >> (token % 32)) & 1U)
+        tokens.push_back(token);
+    return tokens;
+  }
+
+  // How a grammar takes a text, byte by byte: 'x' not at all, '-' as a beginning, 'a' as a text
+  // that may go on, 'e' as a text that may not.
+  char verdict(const Grammar& grammar, std::string_view text) {
+    GrammarMatcher matcher = grammar.start();
+    for (const char byte : text) {
+      const Token token = byte_token(byte);
+      if (matcher.has_ended() || !matcher.allows(token)) return 'x';
+      EXPECT_TRUE(matcher.advance(token)) << matcher.fault();
+    }
+    if (matcher.has_ended()) return 'e';
+    return matcher.may_end() ? 'a' : '-';
+  }
+
+  Token byte_token(char byte) const {
+    for (Token token = 0; token < 256; ++token)
+      if (tokenizer_->piece(token) == std::string_view(&byte, 1)) return token;
+    return kNoToken;
+  }
+
+  // A random text of the grammar, cut into whatever tokens the draws say; empty where it did not
+  // end within `most` tokens.
+  std::string random_text(const Grammar& grammar, std::mt19937& random, int most = 400) {
+    GrammarMatcher matcher = grammar.start();
+    std::string text;
+    for (int i = 0; i < most; ++i) {
+      if (matcher.has_ended() || (matcher.may_end() && random() % 4 == 0)) return text;
+      auto tokens = allowed(matcher);
+      if (tokens.empty()) return text;
+      // Mostly what makes an end likely.
+      std::vector<Token> closing;
+      for (const Token token : tokens)
+        if (std::string_view("\"}],:0").find(tokenizer_->piece(token)) != std::string_view::npos)
+          closing.push_back(token);
+      const auto& from = !closing.empty() && random() % 4 != 0 ? closing : tokens;
+      const Token token = from[random() % from.size()];
+      text += tokenizer_->piece(token);
+      EXPECT_TRUE(matcher.advance(token)) << matcher.fault();
+    }
+    return {};
+  }
+
+  TempFolder folder_;
+  std::optional<Tokenizer> tokenizer_;
+  std::optional<GrammarVocabulary> vocabulary_;
+};
+
+TEST_F(GrammarTest, the_mask_holds_what_begins_a_text_of_the_grammar) {
+  const std::vector<std::string> texts = {"hello", "hello w", "help", "x"};
+  const auto grammar = compile(Kind::kChoice, R"(["hello", "hello w", "help", "x"])");
+  const auto fits = [&](const std::string& begin) {
+    return std::ranges::any_of(texts, [&](const auto& text) { return text.starts_with(begin); });
+  };
+  // All ways to cut them into tokens.
+  std::set<std::string> ended;
+  const auto visit = [&](const auto& self, const GrammarMatcher& at, const std::string& text) {
+    GrammarMatcher here = at.fork();
+    EXPECT_EQ(here.may_end(), std::ranges::find(texts, text) != texts.end()) << text;
+    if (here.may_end()) ended.insert(text);
+    std::vector<Token> expected;
+    for (Token token = 0; token < tokenizer_->vocab_size(); ++token)
+      if (!tokenizer_->is_special(token) && !tokenizer_->piece(token).empty() &&
+          fits(text + std::string(tokenizer_->piece(token))))
+        expected.push_back(token);
+    EXPECT_EQ(allowed(here), expected) << text;
+    EXPECT_EQ(here.has_ended(), expected.empty()) << text;
+    for (const Token token : expected) {
+      GrammarMatcher next = here.fork();
+      ASSERT_TRUE(next.allows(token));
+      ASSERT_TRUE(next.advance(token)) << next.fault();
+      self(self, next, text + std::string(tokenizer_->piece(token)));
+    }
+  };
+  visit(visit, grammar->start(), "");
+  EXPECT_EQ(ended, std::set<std::string>(texts.begin(), texts.end()));
+}
+
+TEST_F(GrammarTest, a_single_token_is_judged_as_the_mask_does) {
+  std::mt19937 random(1);
+  for (const auto& [kind, source] : std::vector<std::pair<Kind, std::string>>{
+           {Kind::kJsonSchema, R"({"type":"object","properties":{"a":{"type":"integer"},)"
+                               R"("hello":{"enum":["hello","w"]}},"required":["a"]})"},
+           {Kind::kRegex, "(hello|he l?lo)+[0-9]{2,3}|é*"},
+           {Kind::kEbnf, "root ::= \"(\" root \")\" | [a-z]*"}}) {
+    const auto grammar = compile(kind, source);
+    for (int run = 0; run < 4; ++run) {
+      GrammarMatcher matcher = grammar->start();
+      for (int i = 0; i < 25 && !matcher.has_ended(); ++i) {
+        const auto tokens = allowed(matcher);
+        for (Token token = 0; token < tokenizer_->vocab_size(); ++token)
+          EXPECT_EQ(matcher.allows(token), std::ranges::binary_search(tokens, token))
+              << source << " token " << token << " after " << i;
+        if (tokens.empty()) break;
+        ASSERT_TRUE(matcher.advance(tokens[random() % tokens.size()])) << matcher.fault();
+      }
+    }
+  }
+}
+
+TEST_F(GrammarTest, what_was_rolled_back_leaves_nothing_behind) {
+  std::mt19937 random(2);
+  const auto grammar = compile(
+      Kind::kJsonSchema, R"({"type":"array","items":{"type":["string","number"]},"minItems":2})");
+  GrammarMatcher matcher = grammar->start();
+  for (int i = 0; i < 60 && !matcher.has_ended(); ++i) {
+    const auto before = allowed(matcher);
+    GrammarMatcher fork = matcher.fork();
+    int steps = 0;
+    for (; steps < 4 && !matcher.has_ended(); ++steps) {
+      const auto tokens = allowed(matcher);
+      ASSERT_TRUE(matcher.advance(tokens[random() % tokens.size()]));
+    }
+    ASSERT_TRUE(matcher.roll_back(steps)) << matcher.fault();
+    EXPECT_EQ(allowed(matcher), before) << i;
+    EXPECT_EQ(allowed(fork), before) << i;
+    ASSERT_TRUE(matcher.advance(before[random() % before.size()]));
+  }
+}
+
+TEST_F(GrammarTest, json_of_a_schema_is_valid_and_ends) {
+  std::mt19937 random(3);
+  const auto grammar = compile(
+      Kind::kJsonSchema, R"({"type":"object","properties":{"name":{"type":"string","maxLength":5},)"
+                         R"("tags":{"type":"array","items":{"enum":["a","b"]},"maxItems":2}},)"
+                         R"("required":["name","tags"],"additionalProperties":false})");
+  int ended = 0;
+  for (int run = 0; run < 30; ++run) {
+    const std::string text = random_text(*grammar, random);
+    if (text.empty()) continue;
+    ++ended;
+    boost::system::error_code error;
+    const auto value = boost::json::parse(text, error);
+    ASSERT_FALSE(error) << text;
+    EXPECT_TRUE(value.at("name").is_string()) << text;
+    EXPECT_LE(value.at("tags").as_array().size(), 2U) << text;
+  }
+  EXPECT_GT(ended, 15);
+}
+
+TEST_F(GrammarTest, the_layout_of_json_is_a_wish) {
+  const std::string schema = R"({"type":"object","properties":{"a":{"const":1},"b":{"const":2}},)"
+                             R"("required":["a","b"],"additionalProperties":false})";
+  const auto any = compile(Kind::kJsonSchema, schema);
+  EXPECT_EQ(verdict(*any, "{\n  \"a\" :1,\"b\":2 }"), 'e');
+  EXPECT_EQ(verdict(*any, "{" + std::string(32, ' ')), '-');
+  EXPECT_EQ(verdict(*any, "{" + std::string(33, ' ')), 'x') << "nobody ends otherwise";
+  const auto compact = compile(Kind::kJsonSchema, schema, {.is_compact = true});
+  EXPECT_EQ(verdict(*compact, R"({"a": 1, "b": 2})"), 'e');
+  EXPECT_EQ(verdict(*compact, R"({"a":)"), '-');
+  EXPECT_EQ(verdict(*compact, R"({"a":1)"), 'x');
+  const auto pattern = compile(Kind::kJsonSchema, schema, {.whitespace_pattern = "_?"});
+  EXPECT_EQ(verdict(*pattern, R"({_"a":_1,"b":2})"), 'e');
+  EXPECT_EQ(verdict(*pattern, R"({ )"), 'x');
+}
+
+TEST_F(GrammarTest, a_regular_expression_describes_the_whole_text) {
+  const auto grammar = compile(Kind::kRegex, "^a[bc]+/\\d$");
+  EXPECT_EQ(verdict(*grammar, "abcb/7"), 'e');
+  EXPECT_EQ(verdict(*grammar, "ab"), '-');
+  EXPECT_EQ(verdict(*grammar, "xab"), 'x');
+  const auto open = compile(Kind::kRegex, "a+");
+  EXPECT_EQ(verdict(*open, "aaa"), 'a');
+}
+
+TEST_F(GrammarTest, ebnf_without_recursion_is_exact) {
+  const auto grammar = compile(Kind::kEbnf, R"(
+# a comment
+root ::= greeting " "? [0-9]{2,} end   # another
+greeting ::= "hello" | "hell" | ("good" " "){1,2}
+end ::= [^a-z\n] | "\"\x41\u00e9")");
+  EXPECT_EQ(verdict(*grammar, "hell12A"), 'e');
+  EXPECT_EQ(verdict(*grammar, "good good  12345"), 'a') << "the last digit may be the end";
+  EXPECT_EQ(verdict(*grammar, "hello12\"A\xC3\xA9"), 'e');
+  EXPECT_EQ(verdict(*grammar, "hello1a"), 'x');
+}
+
+TEST_F(GrammarTest, ebnf_with_recursion) {
+  const auto grammar = compile(Kind::kEbnf, R"(
+root ::= value
+value ::= "{" ws (pair (ws "," ws pair)*)? ws "}" | "[" (value ("," value)*)? "]" | text
+pair ::= text ws ":" ws value
+text ::= "\"" [a-z]* "\""
+ws ::= [ \n]*)");
+  EXPECT_EQ(verdict(*grammar, R"({ "a": ["b",{}], "c" :"" })"), 'e');
+  EXPECT_EQ(verdict(*grammar, R"({ "a": [)"), '-');
+  EXPECT_EQ(verdict(*grammar, R"({ "a" "b")"), 'x');
+}
+
+TEST_F(GrammarTest, lark_is_taken_as_it_is) {
+  const auto grammar = compile(Kind::kEbnf, "start: \"a\" B* <|bos|>\nB: /[bc]/");
+  GrammarMatcher matcher = grammar->start();
+  EXPECT_TRUE(matcher.advance(byte_token('a')));
+  EXPECT_TRUE(matcher.advance(byte_token('c')));
+  const Token bos = *tokenizer_->bos();
+  EXPECT_EQ(allowed(matcher), (std::vector<Token>{byte_token('b'), byte_token('c'), bos}));
+  EXPECT_TRUE(matcher.allows(bos));
+  EXPECT_TRUE(matcher.advance(bos)) << matcher.fault();
+  EXPECT_TRUE(matcher.has_ended());
+}
+
+TEST_F(GrammarTest, structural_tags_bind_after_their_triggers_only) {
+  const auto grammar =
+      compile(Kind::kStructuralTag,
+              R"({"structures":[{"begin":"<f=a>","schema":{"type":"integer"},"end":"</f>"},)"
+              R"({"begin":"<f=b>","schema":{"type":"boolean"},"end":"</f>"}],"triggers":["<f="]})");
+  EXPECT_EQ(verdict(*grammar, ""), 'a');
+  EXPECT_EQ(verdict(*grammar, "no tag, 1 < 2 <f"), 'a');
+  EXPECT_EQ(verdict(*grammar, "see <f="), '-');
+  EXPECT_EQ(verdict(*grammar, "see <f=a>12</f> and <f=b>true</f> done"), 'a');
+  EXPECT_EQ(verdict(*grammar, "see <f=a>t"), 'x');
+  EXPECT_EQ(verdict(*grammar, "see <f=c"), 'x');
+}
+
+TEST_F(GrammarTest, structural_tags_of_the_newer_form) {
+  const auto triggered = compile(
+      Kind::kStructuralTag,
+      R"({"type":"structural_tag","format":{"type":"triggered_tags","triggers":["<"],)"
+      R"("tags":[{"type":"tag","begin":"<x>","content":{"type":"regex","pattern":"[0-9]+"},)"
+      R"("end":"</x>"}],"at_least_one":true}})");
+  EXPECT_EQ(verdict(*triggered, "hello"), '-');
+  EXPECT_EQ(verdict(*triggered, "hello <x>12</x> bye"), 'a');
+  EXPECT_EQ(verdict(*triggered, "hello <y"), 'x');
+  const auto thinking =
+      compile(Kind::kStructuralTag,
+              R"({"format":{"type":"sequence","elements":[{"type":"tag","begin":"<t>",)"
+              R"("content":{"type":"any_text"},"end":"</t>"},{"type":"or","elements":)"
+              R"([{"type":"json_schema","json_schema":{"type":"null"}},)"
+              R"({"type":"const_string","value":"no"}]}]}})");
+  EXPECT_EQ(verdict(*thinking, "<t>I th</ink</t>"), '-');
+  EXPECT_EQ(verdict(*thinking, "<t>I think</t>null"), 'e');
+  EXPECT_EQ(verdict(*thinking, "<t></t>no"), 'e');
+  EXPECT_EQ(verdict(*thinking, "<t></t>x"), 'x');
+  const auto inside = compile(
+      Kind::kStructuralTag,
+      R"({"format":{"type":"tag","begin":"[","content":{"type":"triggered_tags","triggers":)"
+      R"(["<a","<b"],"tags":[{"begin":"<a>","content":{"type":"regex","pattern":"1+"},)"
+      R"("end":"</a>"},{"begin":"<b>","content":{"type":"any_text"},"end":"</b>"}]},"end":"]"}})");
+  EXPECT_EQ(verdict(*inside, "[x < <a>11</a> y <b>z] <a></b>t]"), 'e');
+  EXPECT_EQ(verdict(*inside, "[<]"), 'e');
+  EXPECT_EQ(verdict(*inside, "[<a>]"), 'x');
+  EXPECT_EQ(verdict(*inside, "[<b>]"), '-');
+}
+
+TEST_F(GrammarTest, structural_tags_with_several_triggers) {
+  const auto grammar =
+      compile(Kind::kStructuralTag,
+              R"({"structures":[{"begin":"<f=","schema":{"type":"integer"},"end":">"},)"
+              R"({"begin":"<g=","schema":{"type":"boolean"},"end":">"}],"triggers":["<f=","<g"]})");
+  EXPECT_EQ(verdict(*grammar, "x <f=3> <g=true> <h <f"), 'a');
+  EXPECT_EQ(verdict(*grammar, "x <g=3"), 'x');
+}
+
+TEST_F(GrammarTest, special_tokens_in_tags_stand_for_themselves) {
+  const auto grammar =
+      compile(Kind::kStructuralTag,
+              R"({"structures":[{"begin":"<|bos|>x","schema":{"const":1},"end":"<|eos|>"}],)"
+              R"("triggers":["<|bos|>"]})");
+  GrammarMatcher matcher = grammar->start();
+  EXPECT_TRUE(matcher.advance(byte_token('<')));
+  EXPECT_TRUE(matcher.allows(*tokenizer_->bos()));
+  EXPECT_FALSE(matcher.allows(*tokenizer_->eos()));
+  ASSERT_TRUE(matcher.advance(*tokenizer_->bos())) << matcher.fault();
+  EXPECT_EQ(allowed(matcher), std::vector<Token>{byte_token('x')});
+  EXPECT_FALSE(matcher.may_end());
+  ASSERT_TRUE(matcher.advance(byte_token('x')));
+  ASSERT_TRUE(matcher.advance(byte_token('1')));
+  EXPECT_EQ(allowed(matcher).back(), *tokenizer_->eos());
+  ASSERT_TRUE(matcher.advance(*tokenizer_->eos())) << matcher.fault();
+  EXPECT_TRUE(matcher.may_end());
+}
+
+TEST_F(GrammarTest, special_tokens_are_no_text) {
+  const auto grammar = compile(Kind::kRegex, "(?s:.)*");
+  GrammarMatcher matcher = grammar->start();
+  const auto tokens = allowed(matcher);
+  EXPECT_FALSE(std::ranges::binary_search(tokens, *tokenizer_->bos()));
+  EXPECT_FALSE(std::ranges::binary_search(tokens, *tokenizer_->eos()));
+  EXPECT_FALSE(matcher.allows(*tokenizer_->eos()));
+  EXPECT_TRUE(matcher.may_end());
+}
+
+TEST_F(GrammarTest, what_is_wrong_is_told_with_its_place) {
+  const auto has = [](const std::string& text, std::string_view part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks " << part;
+  };
+  has(refusal(Kind::kJsonSchema, "{"), "it is not JSON");
+  has(refusal(Kind::kJsonSchema, "3"), "a schema must be an object or a boolean");
+  has(refusal(Kind::kJsonSchema, "false"), "allows no value");
+  has(refusal(Kind::kJsonSchema, R"({"properties":{"a/b":{"not":{}}}})"),
+      "\"not\" is not supported (at /properties/a~1b)");
+  has(refusal(Kind::kJsonSchema, R"({"items":{"anyOf":[{},{"uniqueItems":true}]}})"),
+      "\"uniqueItems\" is not supported (at /items/anyOf/1)");
+  has(refusal(Kind::kJsonSchema, R"({"properties":{"a":{"type":"string","format":"zip"}}})"),
+      "Unknown format: zip (at /properties/a)");
+  has(refusal(Kind::kJsonSchema,
+              R"({"$defs":{"x":{"oneOf":[{"minimum":1},{"maximum":2}]}},"$ref":"#/$defs/x"})"),
+      "(at /$defs/x)");
+  has(refusal(Kind::kJsonSchema, R"({"$ref":"http://localhost/x"})"), "leads out of the schema");
+  has(refusal(Kind::kJsonSchema, R"({"$ref":"#/$defs/nothing"})"), "/$defs/nothing");
+  has(refusal(Kind::kJsonSchema, R"({"type":"strin"})"), "strin");
+  has(refusal(Kind::kJsonSchema, R"({"x-guidance":{}})"), "x-guidance");
+  has(refusal(Kind::kRegex, "a(b"), "unclosed group");
+  has(refusal(Kind::kRegex, "a(?=b)"), "look-around");
+  has(refusal(Kind::kRegex, ""), "no text but the empty one");
+  has(refusal(Kind::kEbnf, "root ::= \"a"), "does not end in line 1");
+  has(refusal(Kind::kEbnf, "root ::= a\nb ::= \"x\""), "the rule a is not defined (line 1)");
+  has(refusal(Kind::kEbnf, "a ::= \"x\""), "no rule \"root\"");
+  has(refusal(Kind::kEbnf, "root ::= \"a\" )"), "unexpected ')' in line 1");
+  has(refusal(Kind::kEbnf, "start: nothing"), "nothing");
+  has(refusal(Kind::kEbnf, "start: start"), "");
+  has(refusal(Kind::kChoice, "[]"), "no list of texts");
+  has(refusal(Kind::kChoice, "[\"a\", 3]"), "item 1 is no text");
+  has(refusal(Kind::kStructuralTag, "{}"), "neither");
+  has(refusal(Kind::kStructuralTag, R"({"structures":[],"triggers":["x"]})"), "no tag begins with");
+  has(refusal(Kind::kStructuralTag, R"({"format":{"type":"any_token"}})"),
+      "\"any_token\" is not supported (at /format)");
+  has(refusal(Kind::kStructuralTag,
+              R"({"structures":[{"begin":"<a>","schema":{"not":{}},"end":""}],"triggers":["<"]})"),
+      "(at /structures/0/schema)");
+}
+
+// Each of these would be a stack overflow, an endless loop or gigabytes somewhere.
+TEST_F(GrammarTest, what_is_too_much_is_refused) {
+  const std::string deep(100'000, '('), schema_end(300, '}');
+  EXPECT_NE(refusal(Kind::kRegex, deep), "none");
+  EXPECT_NE(refusal(Kind::kEbnf, "start: " + deep), "none");
+  EXPECT_NE(refusal(Kind::kEbnf, "root ::= " + deep), "none");
+  std::string schema;
+  for (int i = 0; i < 300; ++i) schema += R"({"items":)";
+  EXPECT_NE(refusal(Kind::kJsonSchema, schema + "{}" + schema_end), "none");
+  std::string lists(200'000, '[');
+  EXPECT_NE(refusal(Kind::kChoice, lists), "none");
+  EXPECT_NE(refusal(Kind::kStructuralTag, lists), "none");
+  EXPECT_NE(refusal(Kind::kRegex, "((a{1000}){1000}b{1000}){1000}"), "");
+  EXPECT_NE(refusal(Kind::kRegex, std::string(1 << 20, 'a')), "none");
+  std::string chain = "root ::= r0\n";
+  for (int i = 0; i < 20'000; ++i)
+    chain += "r" + std::to_string(i) + " ::= \"a\" r" + std::to_string(i + 1) + "\n";
+  EXPECT_NE(refusal(Kind::kEbnf, chain + "r20000 ::= \"b\""), "none");
+  std::string doubling = "root ::= r0\n";
+  for (int i = 0; i < 40; ++i)
+    doubling += "r" + std::to_string(i) + " ::= r" + std::to_string(i + 1) + " r" +
+                std::to_string(i + 1) + "\n";
+  EXPECT_NE(refusal(Kind::kEbnf, doubling + "r40 ::= [a-z]"), "none");
+}
+
+TEST_F(GrammarTest, forced_bytes_are_those_of_every_continuation) {
+  const auto grammar =
+      compile(Kind::kJsonSchema,
+              R"({"type":"object","properties":{"hello":{"type":"boolean"}},"required":["hello"],)"
+              R"("additionalProperties":false})",
+              {.is_compact = true});
+  GrammarMatcher matcher = grammar->start();
+  EXPECT_EQ(matcher.forced(), R"({"hello": )");
+  const auto before = allowed(matcher);
+  EXPECT_EQ(before, std::vector<Token>{byte_token('{')}) << "asking changes nothing";
+  for (const char byte : std::string_view(R"({"hello": t)"))
+    ASSERT_TRUE(matcher.advance(byte_token(byte)));
+  EXPECT_EQ(matcher.forced(), "rue}");
+}
+
+TEST_F(GrammarTest, tokenizers_of_pieces_work_too) {
+  TempFolder folder;
+  folder.write("tokenizer.model", tiny_sentencepiece_model());
+  folder.write("tokenizer_config.json", R"({"tokenizer_class":"LlamaTokenizer"})");
+  const Tokenizer tokenizer(folder.path());
+  const auto vocabulary = GrammarVocabulary::of(tokenizer);
+  ASSERT_TRUE(vocabulary);
+  const auto grammar = Grammar::compile(*vocabulary, {Kind::kRegex, "é", {}});
+  ASSERT_TRUE(grammar);
+  GrammarMatcher matcher = (*grammar)->start();
+  for (const char* name : {"<0xC3>", "<0xA9>"}) {
+    const auto token = tokenizer.token_id(name);
+    ASSERT_TRUE(token && matcher.allows(*token)) << name;
+    ASSERT_TRUE(matcher.advance(*token));
+  }
+  EXPECT_TRUE(matcher.has_ended());
+}
+
+TEST_F(GrammarTest, a_cache_keeps_what_was_used_last) {
+  GrammarCache cache(*tokenizer_, 2, 1000);
+  const auto compile = [&](std::string source, JsonLayout layout = {}) {
+    const auto grammar = cache.compile({Kind::kRegex, std::move(source), std::move(layout)});
+    return grammar ? *grammar : nullptr;
+  };
+  const auto a = compile("a");
+  const auto b = compile("b");
+  EXPECT_EQ(compile("a"), a);
+  EXPECT_NE(compile("c"), nullptr);
+  EXPECT_EQ(compile("a"), a) << "used before b was forgotten";
+  EXPECT_EQ(cache.counts().compilations, 3U);
+  EXPECT_NE(compile("b"), b);
+  EXPECT_EQ(cache.counts().grammars, 2U);
+  EXPECT_EQ(compile("("), nullptr);
+  EXPECT_EQ(cache.counts().grammars, 2U) << "what is refused is not kept";
+  EXPECT_NE(compile(std::string(1500, 'a')), nullptr) << "too large to be kept";
+  EXPECT_EQ(cache.counts().grammars, 2U);
+  EXPECT_NE(compile("b", {.is_compact = true}), compile("b")) << "another layout is another one";
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,206 @@
+//! JSON schemas: what is not supported is refused by keyword and place, everything else is the library's.
+
+use llguidance::api::TopLevelGrammar;
+use llguidance::JsonCompileOptions;
+use serde_json::{json, Map, Value as Json};
+
+use super::{read_json, Grammar, JsonLayout, Vocabulary};
+
+/// Keywords of any draft that restrict a value and are not honoured.
+const UNSUPPORTED: [&str; 21] = [
+    "not",
+    "if",
+    "then",
+    "else",
+    "contains",
+    "minContains",
+    "maxContains",
+    "uniqueItems",
+    "propertyNames",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "dependencies",
+    "dependentRequired",
+    "dependentSchemas",
+    "$dynamicRef",
+    "$recursiveRef",
+    "contentSchema",
+    "extends",
+    "disallow",
+    "divisibleBy",
+    "x-guidance",
+];
+
+/// Keywords whose value is a schema, a list of schemas, schemas by name.
+const ONE: [&str; 3] = ["items", "additionalProperties", "additionalItems"];
+const LISTS: [&str; 5] = ["anyOf", "allOf", "oneOf", "prefixItems", "items"];
+const NAMED: [&str; 4] = ["properties", "patternProperties", "$defs", "definitions"];
+
+/// Bounded, because weak models go on for ever with what they once began.
+const FREE_WHITESPACE: &str = r"[\x20\x0A\x0D\x09]{1,32}";
+
+/// Compilations that may be spent on finding the place of what another part of the library refuses.
+const SEARCH: usize = 64;
+const SEARCHED_BYTES: usize = 32 << 10;
+
+pub fn parse(source: &str) -> Result<Json, String> {
+    read_json(source)
+}
+
+pub fn compile(vocabulary: &Vocabulary, mut schema: Json, layout: &JsonLayout) -> Result<Grammar, String> {
+    prepare(&mut schema, "")?;
+    let compile = |schema: &Json| Grammar::of(vocabulary, TopLevelGrammar::from_json_schema(laid_out(schema, layout)));
+    compile(&schema).map_err(|message| {
+        let place = named_place(&message).unwrap_or_else(|| find_place(&schema, &message, &compile));
+        format!("{} (at {})", in_our_words(&message), shown(&place))
+    })
+}
+
+/// The library tells the definition, where the fault is in one.
+fn named_place(message: &str) -> Option<String> {
+    let (_, place) = message.split_once("while processing json-schema:///#")?;
+    Some(place.split([':', '\n']).next()?.trim().to_owned())
+}
+
+fn in_our_words(message: &str) -> &str {
+    if message.starts_with("oneOf constraints are not supported") {
+        return "oneOf is supported only where it can be told that no value fits two of its schemas";
+    }
+    message.lines().next().unwrap_or(message)
+}
+
+/// The schema with the wishes of the layout in it, as the library wants them.
+pub fn laid_out(schema: &Json, layout: &JsonLayout) -> Json {
+    let mut options = JsonCompileOptions::default();
+    if layout.compact {
+        options.whitespace_flexible = false;
+        options.item_separator = ", ".into();
+        options.key_separator = ": ".into();
+    }
+    let free = (!layout.compact).then(|| FREE_WHITESPACE.to_owned());
+    options.whitespace_pattern = layout.whitespace_pattern.clone().or(free);
+    let mut schema = if schema.is_object() { schema.clone() } else { json!({}) };
+    options.apply_to(&mut schema);
+    schema
+}
+
+/// Takes away what asks for nothing and refuses what would not be honoured. `place`: a JSON pointer.
+pub fn prepare(schema: &mut Json, place: &str) -> Result<(), String> {
+    let map = match schema {
+        Json::Object(map) => map,
+        Json::Bool(true) => return Ok(()),
+        Json::Bool(false) if !place.is_empty() => return Ok(()),
+        Json::Bool(false) => return Err("the schema allows no value".into()),
+        _ => return Err(format!("a schema must be an object or a boolean (at {})", shown(place))),
+    };
+    map.retain(|key, value| !asks_for_nothing(key, value));
+    for key in map.keys() {
+        if UNSUPPORTED.contains(&key.as_str()) {
+            return Err(format!("the keyword \"{key}\" is not supported (at {})", shown(place)));
+        }
+    }
+    check_ref(map, place)?;
+    let inside = |key: &str, name: &dyn std::fmt::Display| format!("{place}/{key}/{}", escaped(&name.to_string()));
+    for key in ONE {
+        if let Some(value @ (Json::Object(_) | Json::Bool(_))) = map.get_mut(key) {
+            prepare(value, &format!("{place}/{key}"))?;
+        }
+    }
+    for key in LISTS {
+        if let Some(Json::Array(list)) = map.get_mut(key) {
+            for (index, item) in list.iter_mut().enumerate() {
+                prepare(item, &inside(key, &index))?;
+            }
+        }
+    }
+    for key in NAMED {
+        if let Some(Json::Object(named)) = map.get_mut(key) {
+            for (name, item) in named.iter_mut() {
+                prepare(item, &inside(key, name))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn asks_for_nothing(key: &str, value: &Json) -> bool {
+    match key {
+        "uniqueItems" => value == &Json::Bool(false),
+        "unevaluatedItems" | "unevaluatedProperties" | "propertyNames" | "contentSchema" => {
+            value == &Json::Bool(true) || value == &json!({})
+        }
+        "dependencies" | "dependentRequired" | "dependentSchemas" => value == &json!({}),
+        _ => false,
+    }
+}
+
+/// Nothing is fetched.
+fn check_ref(map: &Map<String, Json>, place: &str) -> Result<(), String> {
+    match map.get("$ref").and_then(Json::as_str) {
+        Some(target) if !target.starts_with('#') && target.contains(':') && !map.contains_key("$id") => {
+            Err(format!("the $ref {target:?} leads out of the schema (at {})", shown(place)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Descends to the innermost part that is refused with the same words.
+fn find_place(schema: &Json, message: &str, compile: &dyn Fn(&Json) -> Result<Grammar, String>) -> String {
+    let (mut part, mut place, mut left) = (schema, String::new(), SEARCH);
+    if schema.to_string().len() > SEARCHED_BYTES {
+        return place;
+    }
+    let common: Vec<(&str, &Json)> =
+        ["$schema", "$defs", "definitions"].iter().filter_map(|key| Some((*key, schema.get(key)?))).collect();
+    'descend: loop {
+        for (name, child) in children(part) {
+            let Some(map) = child.as_object() else { continue };
+            if left == 0 {
+                return place;
+            }
+            left -= 1;
+            let mut alone = map.clone();
+            for (key, value) in &common {
+                alone.entry(key.to_string()).or_insert_with(|| (*value).clone());
+            }
+            if compile(&Json::Object(alone)).is_err_and(|other| other == message) {
+                place.push_str(&name);
+                part = child;
+                continue 'descend;
+            }
+        }
+        return place;
+    }
+}
+
+fn children(schema: &Json) -> Vec<(String, &Json)> {
+    let mut out = Vec::new();
+    for key in ONE {
+        if let Some(value @ Json::Object(_)) = schema.get(key) {
+            out.push((format!("/{key}"), value));
+        }
+    }
+    for key in LISTS {
+        if let Some(Json::Array(list)) = schema.get(key) {
+            out.extend(list.iter().enumerate().map(|(index, item)| (format!("/{key}/{index}"), item)));
+        }
+    }
+    for key in NAMED {
+        if let Some(Json::Object(named)) = schema.get(key) {
+            out.extend(named.iter().map(|(name, item)| (format!("/{key}/{}", escaped(name)), item)));
+        }
+    }
+    out
+}
+
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+fn shown(place: &str) -> &str {
+    if place.is_empty() {
+        "the top"
+    } else {
+        place
+    }
+}
