@@ -13,6 +13,7 @@ struct MethodResult {
   std::string model = {};    // folder of the target: ratios are to plain decoding of the same
   std::string skipped = {};  // why the method did not run; empty: it did
   bool is_plain = false;
+  bool is_simulated = false;         // its texts are not to be compared
   std::vector<double> seconds = {};  // one per repeat, of all answers
   long tokens = 0;                   // of all answers of a repeat, the same in each
   long verify_steps = 0;
@@ -29,5 +30,10 @@ double tokens_per_second(const MethodResult& result);  // of the median repeat
 double speed_up(const MethodResult& result, const MethodResult& plain);
 
 std::string format_results(const std::vector<MethodResult>& results);
+
+// Speeds against plain decoding, a column for each number of requests at once: results[i] are those
+// of at_once[i], of the same methods.
+std::string format_loads(const std::vector<int>& at_once,
+                         const std::vector<std::vector<MethodResult>>& results);
 
 }  // namespace foretoken

@@ -90,5 +90,23 @@ TEST(AcceptReport, ratios_are_to_plain_decoding_of_the_same_model_and_repeat) {
   EXPECT_THAT(text, HasSubstr("skipped: there is no m"));
 }
 
+TEST(AcceptReport, loads_stand_side_by_side) {
+  MethodResult plain{.name = "plain", .is_plain = true, .seconds = {1, 1, 1}, .tokens = 10};
+  MethodResult fast{.name = "fast", .seconds = {0.5, 0.5, 0.4}, .tokens = 10};
+  const std::vector<MethodResult> one{plain, fast};
+  fast.seconds = {2, 2, 4};
+  const std::string text = format_loads({1, 64}, {one, {plain, fast}});
+  EXPECT_NE(text.find("      1     64\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("   2.00   0.50\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("plain  "), std::string::npos) << text;
+}
+
+TEST(AcceptReport, simulated_texts_are_not_compared) {
+  const MethodResult plain{.name = "plain", .is_plain = true, .seconds = {1}, .tokens = 10};
+  const MethodResult simulated{
+      .name = "x", .is_simulated = true, .seconds = {1}, .tokens = 10, .answers = 1};
+  EXPECT_NE(format_results({plain, simulated}).find("simulated"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace foretoken

@@ -1,6 +1,9 @@
 #include "bench/bench_flags.h"
 
+#include <algorithm>
 #include <limits>
+
+#include <fmt/ranges.h>
 
 #include "bench/shapes.h"
 
@@ -97,6 +100,8 @@ FlagTable accept_flags() {
            {.names = {"--method"},
             .kind = kTextList,
             .text = "NAME=FLAGS, as `foretoken serve` takes them; one or several"},
+           {.names = {"--flags"},
+            .text = "further flags of all methods, plain decoding too: \"--load-format dummy\""},
            {.names = {"--draft-budget"},
             .kind = kTextList,
             .text = "full: trees of all nodes, auto: of as many as pay; methods run with each",
@@ -135,9 +140,10 @@ FlagTable accept_flags() {
             .kind = kSwitch,
             .text = "answers of --max-new-tokens, no shorter"},
            {.names = {"--at-once"},
-            .kind = kInteger,
-            .text = "requests in flight; above 1 each conversation has one turn",
-            .default_value = "1"},
+            .kind = kTextList,
+            .text = "requests in flight, one or several numbers; above 1 each conversation has one "
+                    "turn, and prompts are asked again where there are fewer",
+            .default_note = "1"},
            {.names = {"--repeats"},
             .kind = kInteger,
             .text = "repeats, of which medians are printed",
@@ -184,15 +190,16 @@ AcceptOptions read_accept_options(std::span<const std::string> args) {
                             ? values.list("--draft-coupling")
                             : std::vector<std::string>{"never", "always"};
   options.max_turns = at_least(1, values, "--turns");
-  options.at_once = at_least(1, values, "--at-once");
+  options.at_once = sizes(values, "--at-once", {1});
+  options.flags = values.text("--flags");
   options.limit = at_least(0, values, "--limit");
   options.repeats = at_least(1, values, "--repeats");
   options.threads = at_least(0, values, "--threads");
   options.predicts = values.on("--predict");
-  if (options.predicts && options.at_once > 1)
+  if (options.predicts && std::ranges::max(options.at_once) > 1)
     throw UsageError({.what = "--predict",
                       .expected = "--at-once 1 beside it",
-                      .found = values.text("--at-once")});
+                      .found = fmt::format("{}", fmt::join(options.at_once, " "))});
   options.is_verbose = values.on("--verbose");
   return options;
 }

@@ -28,13 +28,14 @@ struct AcceptOptions {
   std::string checkpoints;
   std::string model;
   std::vector<std::string> methods;
+  std::string flags;  // of all methods alike
   std::vector<std::string> budgets;
   std::vector<std::string> couplings;  // empty: of no interest, at temperature 0
   std::string prompts;
   AnswerOptions answers;
   int max_turns = 1;
-  int at_once = 1;
-  int limit = 0;  // 0: all prompts
+  std::vector<int> at_once = {1};  // each with a table of its own
+  int limit = 0;                   // 0: all prompts
   int repeats = 1;
   int threads = 0;  // 0: usable cores
   bool predicts = false;

@@ -37,13 +37,15 @@ TEST(BenchFlags, methods_are_listed_and_may_begin_their_flags_with_dashes) {
   const AcceptOptions usual = read_accept_options({});
   EXPECT_THAT(usual.budgets, ElementsAre("full", "auto"));
   EXPECT_EQ(usual.repeats, 3);
-  const std::vector<std::string> args = {"--model", "folder",    "--method", "a=--x 1",
-                                         "b=--y",   "--at-once", "16",       "--draft-budget",
-                                         "auto",    "--verbose"};
+  const std::vector<std::string> args = {
+      "--model", "folder",         "--method", "a=--x 1",   "b=--y",   "--at-once",          "4",
+      "16",      "--draft-budget", "auto",     "--verbose", "--flags", "--load-format dummy"};
   const AcceptOptions options = read_accept_options(args);
   EXPECT_THAT(options.methods, ElementsAre("a=--x 1", "b=--y"));
   EXPECT_THAT(options.budgets, ElementsAre("auto"));
-  EXPECT_EQ(options.at_once, 16);
+  EXPECT_THAT(options.at_once, ElementsAre(4, 16));
+  EXPECT_THAT(usual.at_once, ElementsAre(1));
+  EXPECT_EQ(options.flags, "--load-format dummy");
   EXPECT_TRUE(options.is_verbose);
 }
 

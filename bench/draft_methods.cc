@@ -8,13 +8,6 @@
 namespace foretoken {
 namespace {
 
-std::vector<std::string> words_of(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
-
 // "S/K/N" as flags.
 std::string shape_flags(const std::string& steps, const std::string& topk,
                         const std::string& nodes) {
@@ -23,6 +16,13 @@ std::string shape_flags(const std::string& steps, const std::string& topk,
 }
 
 }  // namespace
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
 
 std::vector<DraftMethod> demo_methods(const std::string& checkpoints) {
   const std::string target = checkpoints + "/demo", mimo = checkpoints + "/demo-mimo";

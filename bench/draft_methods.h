@@ -15,6 +15,9 @@ struct DraftMethod {
   bool drafts() const { return !flags.empty(); }
 };
 
+// Flags of a text, at its spaces.
+std::vector<std::string> words_of(const std::string& text);
+
 // The documented settings over the demo checkpoints in a folder.
 std::vector<DraftMethod> demo_methods(const std::string& checkpoints);
 
