@@ -25,7 +25,7 @@ class MeasuredPace : public DraftPace {
   bool sleeps(SeqSlot) const override { return sleeps_; }
   void begin_forward(DraftWork work) override;
   void end_forward(int rows) override;
-  float least_score() const override { return worth_.least_score(); }
+  float least_score() const override { return rests_ ? worth_.break_even() : worth_.least_score(); }
   bool is_level_worth(int rows, double promised) const override;
   void plant(SeqSlot slot, double promised, int level_rows) override;
   void end_growth() override;

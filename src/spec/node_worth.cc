@@ -6,7 +6,7 @@ namespace foretoken {
 namespace {
 
 // However bad drafts have been, likely ones are tried, or nothing would ever be learned again.
-constexpr double kHighest = 0.5;
+constexpr float kHighest = 0.5F;
 
 }  // namespace
 
@@ -15,10 +15,11 @@ void NodeWorth::set_costs(double row_seconds, double token_seconds) {
   token_ = token_seconds;
 }
 
-float NodeWorth::least_score() const {
-  if (token_ == 0) return 0;
-  return static_cast<float>(std::min(kHighest, row_ / (trust_.factor() * token_)));
+float NodeWorth::break_even() const {
+  return token_ == 0 ? 0 : static_cast<float>(row_ / (trust_.factor() * token_));
 }
+
+float NodeWorth::least_score() const { return std::min(kHighest, break_even()); }
 
 bool NodeWorth::is_level_worth(double promised, double seconds) const {
   return token_ == 0 || promised * trust_.factor() * token_ > seconds;

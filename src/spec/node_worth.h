@@ -15,7 +15,9 @@ class NodeWorth {
   // The nodes of a tree had this sum of scores, and so many were accepted.
   void add_outcome(double promised, int accepted) { trust_.add(promised, accepted); }
 
-  // Nodes of lower scores are not worth their rows; 0 while nothing is known.
+  // Nodes of lower scores are not worth their rows; 0 while nothing is known. Above 1: no node is.
+  float break_even() const;
+  // The same where drafts are to be tried: likely ones are worth it in any case.
   float least_score() const;
   // Whether a level that takes so long pays below nodes with this sum of scores.
   bool is_level_worth(double promised, double seconds) const;

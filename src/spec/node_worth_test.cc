@@ -26,6 +26,12 @@ TEST(NodeWorth, a_draft_must_save_more_than_its_row_costs) {
 
 TEST(NodeWorth, the_likeliest_are_always_tried) { EXPECT_EQ(of_costs(40).least_score(), 0.5F); }
 
+TEST(NodeWorth, where_a_row_costs_what_a_token_does_no_draft_is_worth_it) {
+  EXPECT_FLOAT_EQ(of_costs(1).break_even(), 0.2F);
+  EXPECT_FLOAT_EQ(of_costs(6).break_even(), 1.2F);
+  EXPECT_EQ(NodeWorth().break_even(), 0.0F);
+}
+
 TEST(NodeWorth, a_level_must_save_more_than_it_costs) {
   EXPECT_TRUE(of_costs(0.5).is_level_worth(0.21, kMilli));
   EXPECT_FALSE(of_costs(0.5).is_level_worth(0.19, kMilli));
