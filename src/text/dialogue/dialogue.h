@@ -1,0 +1,22 @@
+#pragma once
+// From the styles of a model's family to the parser of one answer. Pure function.
+
+#include <memory>
+
+#include "text/dialogue/answer_parser.h"
+#include "text/dialogue/call_parser.h"
+#include "text/dialogue/call_style.h"
+#include "text/dialogue/reasoning_style.h"
+
+namespace foretoken {
+
+struct Dialogue {
+  const ReasoningStyle* reasoning = nullptr;  // null: it is not told apart
+  bool begins_inside = false;                 // of the reasoning
+  const CallStyle* calls = nullptr;           // null: calls are text
+  CallOptions call_options;                   // with tools where calls are not null
+};
+
+std::unique_ptr<AnswerParser> make_answer_parser(const Dialogue& dialogue);
+
+}  // namespace foretoken

@@ -1,0 +1,161 @@
+// NAME, and each parameter between marks. Values of strings are passed on as they come; others are
+// held back until their end, where it shows what they are.
+
+#include <array>
+
+#include "text/dialogue/call_body.h"
+#include "text/dialogue/json_escape.h"
+#include "text/dialogue/marks.h"
+
+namespace foretoken {
+namespace {
+
+class TaggedBody final : public CallBody {
+ public:
+  TaggedBody(const TaggedStyle& style, const ToolSchemas& schemas)
+      : style_(style), schemas_(schemas) {}
+
+  void start() override {
+    at_ = At::kName;
+    count_ = 0;
+  }
+
+  State feed(std::string_view text, std::size_t& used, CallSink& sink) override {
+    used = 0;
+    while (true) {
+      std::size_t taken = 0;
+      const State state = step(text.substr(used), taken, sink);
+      used += taken;
+      if (state != State::kDone) return state;
+      if (at_ == At::kEnd) return State::kDone;
+    }
+  }
+
+ private:
+  enum class At { kName, kBetween, kKey, kValueBegin, kValueStart, kValue, kEnd };
+
+  // kDone: at the next place.
+  State step(std::string_view text, std::size_t& used, CallSink& sink) {
+    switch (at_) {
+      case At::kName:
+        return read_name(text, used, sink);
+      case At::kBetween:
+        return between(text, used, sink);
+      case At::kKey:
+        return read_key(text, used, sink);
+      case At::kValueBegin:
+        return expect(text, used, style_.value_begin, At::kValueStart);
+      case At::kValueStart:
+        return start_value(text, used, sink);
+      default:
+        return read_value(text, used, sink);
+    }
+  }
+
+  State expect(std::string_view text, std::size_t& used, std::string_view mark, At next) {
+    const std::size_t white = leading_white(text);
+    const Begins begins = begins_with(text.substr(white), mark);
+    if (begins == Begins::kNo) return State::kBroken;
+    used = white;  // however much there is, it is looked at once
+    if (begins == Begins::kMaybe) return State::kMore;
+    used += mark.size();
+    at_ = next;
+    return State::kDone;
+  }
+
+  // The end of a name, and how many bytes the end itself takes.
+  std::size_t name_end(std::string_view text, std::size_t& mark) const {
+    mark = style_.name_end.size();
+    if (!style_.name_end.empty()) return text.find(style_.name_end);
+    const std::array<std::string_view, 4> ends{"\n", " ", style_.key_begin, style_.call_end};
+    return find_mark(text, ends).at;
+  }
+
+  State read_name(std::string_view text, std::size_t& used, CallSink& sink) {
+    used = leading_white(text);
+    text.remove_prefix(used);
+    std::size_t mark = 0;
+    const std::size_t end = name_end(text, mark);
+    if (std::min(end, text.size()) > kMaxNameBytes) return State::kBroken;
+    if (end == std::string_view::npos) return State::kMore;
+    name_ = trimmed(text.substr(0, end));
+    if (name_.empty() || !sink.begin(name_, {})) return State::kBroken;
+    used += end + mark;
+    at_ = At::kBetween;
+    return State::kDone;
+  }
+
+  State between(std::string_view text, std::size_t& used, CallSink& sink) {
+    const State key = expect(text, used, style_.key_begin, At::kKey);
+    if (key == State::kDone) return key;
+    const State end = expect(text, used, style_.call_end, At::kEnd);
+    if (end == State::kBroken) return key;
+    if (end == State::kDone) sink.arguments(count_ == 0 ? "{}" : "}");
+    return end;
+  }
+
+  State read_key(std::string_view text, std::size_t& used, CallSink& sink) {
+    const std::size_t end = text.find(style_.key_end);
+    if (std::min(end, text.size()) > kMaxNameBytes) return State::kBroken;
+    if (end == std::string_view::npos) return State::kMore;
+    const std::string_view key = trimmed(text.substr(0, end));
+    types_ = schemas_.types(name_, key);
+    std::string json = count_++ == 0 ? "{" : ", ";
+    append_quoted(json, key);
+    sink.arguments(json + ": ");
+    used = end + style_.key_end.size();
+    at_ = style_.value_begin.empty() ? At::kValueStart : At::kValueBegin;
+    return State::kDone;
+  }
+
+  State start_value(std::string_view text, std::size_t& used, CallSink& sink) {
+    if (style_.value_in_lines) {
+      if (text.empty()) return State::kMore;
+      used = text.front() == '\n' ? 1 : 0;
+    }
+    value_.clear();
+    if (types_.is_string_only()) sink.arguments("\"");
+    at_ = At::kValue;
+    return State::kDone;
+  }
+
+  State read_value(std::string_view text, std::size_t& used, CallSink& sink) {
+    const std::size_t end = text.find(style_.value_end);
+    const bool whole = end != std::string_view::npos;
+    std::string_view part = text.substr(0, end);
+    if (whole) {
+      used = end + style_.value_end.size();
+      if (style_.value_in_lines && part.ends_with('\n')) part.remove_suffix(1);
+    } else {
+      part.remove_suffix(unfinished_mark(part, style_.value_end));
+      if (style_.value_in_lines && part.ends_with('\n')) part.remove_suffix(1);
+      used = part.size();
+    }
+    if (types_.is_string_only()) {
+      std::string json;
+      append_escaped(json, part);
+      if (whole) json += '"';
+      sink.arguments(json);
+    } else {
+      value_ += part;
+      if (whole) sink.arguments(json_of_value(value_, types_));
+    }
+    if (whole) at_ = At::kBetween;
+    return whole ? State::kDone : State::kMore;
+  }
+
+  const TaggedStyle& style_;
+  const ToolSchemas& schemas_;
+  At at_ = At::kName;
+  int count_ = 0;  // parameters so far
+  std::string name_, value_;
+  ParameterTypes types_;
+};
+
+}  // namespace
+
+std::unique_ptr<CallBody> make_tagged_body(const TaggedStyle& style, const ToolSchemas& schemas) {
+  return std::make_unique<TaggedBody>(style, schemas);
+}
+
+}  // namespace foretoken
