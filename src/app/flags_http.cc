@@ -1,4 +1,6 @@
 #include "app/flag.h"
+#include "text/dialogue/call_style.h"
+#include "text/dialogue/reasoning_style.h"
 
 namespace foretoken {
 
@@ -7,7 +9,14 @@ using enum Support;
 
 namespace {
 constexpr std::string_view kNoTls = "not supported yet: the server speaks plain HTTP";
+
+std::vector<std::string_view> call_parser_names() {
+  auto names = call_style_names();
+  names.insert(names.end(), {"auto", "none"});
+  return names;
 }
+
+}  // namespace
 
 FlagGroup http_flags() {
   return {
@@ -90,11 +99,13 @@ FlagGroup http_flags() {
            .text = "there is no files interface",
            .default_value = "sglang_storage"},
           {.names = {"--reasoning-parser"},
-           .support = kRefused,
-           .text = "not supported yet: answers are not split into reasoning and content"},
+           .text = "family of the model by which reasoning is told from the answer",
+           .choices = reasoning_style_names()},
           {.names = {"--tool-call-parser"},
-           .support = kRefused,
-           .text = "not supported yet: tool calls are left in the text"},
+           .text = "family by which calls of tools are read: auto takes the chat template's, none "
+                   "leaves them in the text",
+           .default_value = "auto",
+           .choices = call_parser_names()},
           {.names = {"--ssl-keyfile"}, .support = kRefused, .text = kNoTls},
           {.names = {"--ssl-certfile"}, .support = kRefused, .text = kNoTls},
           {.names = {"--ssl-ca-certs"}, .support = kRefused, .text = kNoTls},

@@ -149,6 +149,8 @@ void fill_http(const FlagValues& values, ServerConfig& server) {
                      server.served_model_name + "'");
   server.preferred_sampling_params = json_object(values, "--preferred-sampling-params");
   server.weight_version = values.text("--weight-version");
+  server.reasoning_parser = values.text("--reasoning-parser");
+  server.tool_call_parser = values.text("--tool-call-parser");
   server.stream_interval = *bounded(values, "--stream-interval", 1);
   server.incremental_streaming_output = values.on("--incremental-streaming-output");
   server.stream_include_usage = values.on("--stream-response-default-include-usage");

@@ -56,6 +56,10 @@ struct Effect {
 TEST(Options, every_supported_flag_reaches_its_configuration) {
   const std::vector<Effect> effects = {
       {{"--tokenizer-path", "/usr"}, [](auto& o) { return o.load.tokenizer_path == "/usr"; }},
+      {{"--reasoning-parser", "qwen3"},
+       [](auto& o) { return o.server.reasoning_parser == "qwen3"; }},
+      {{"--tool-call-parser", "hermes"},
+       [](auto& o) { return o.server.tool_call_parser == "hermes"; }},
       {{"--max-connections", "7"}, [](auto& o) { return o.server.max_connections == 7; }},
       {{"--io-threads", "3"}, [](auto& o) { return o.server.io_threads == 3; }},
       {{"--max-body-mb", "100"},

@@ -17,6 +17,31 @@ namespace json = boost::json;
 constexpr std::array<std::string_view, 6> kRoles = {"system", "user",     "assistant",
                                                     "tool",   "function", "developer"};
 
+// Calls that an assistant's message repeats: templates take them apart.
+void check_calls(Fields& message) {
+  const json::array* calls = message.array("tool_calls");
+  if (calls == nullptr) return;
+  std::size_t index = 0;
+  for (const json::value& item : *calls) {
+    const std::string path = fmt::format("{}.tool_calls.{}", message.path(), index++);
+    if (!item.is_object())
+      return message.refuse(
+          fmt::format("{}: Input should be a valid dictionary (found {})", path, json_kind(item)));
+    Fields call(item.get_object(), path, message.fault());
+    call.string("id");
+    call.require("function");
+    const json::object* object = call.object("function");
+    if (object == nullptr) continue;
+    Fields function(*object, path + ".function", message.fault());
+    function.require("name");
+    function.string("name");
+    const json::value* arguments = function.find("arguments");
+    if (arguments != nullptr && !arguments->is_string() && !arguments->is_object())
+      function.refuse_field("arguments", fmt::format("Input should be a valid string (found {})",
+                                                     json_kind(*arguments)));
+  }
+}
+
 void check_messages(Fields& fields) {
   fields.require("messages");
   const json::array* messages = fields.array("messages");
@@ -38,6 +63,8 @@ void check_messages(Fields& fields) {
                                                *role));
     if (role && (*role == "user" || *role == "system")) message.require("content");
     check_text_content(message);
+    check_calls(message);
+    message.string("reasoning_content");
   }
 }
 
@@ -49,23 +76,6 @@ void check_function(const json::object& object, Fields& tool) {
   function.string("description");
   function.boolean("strict");
   function.object("parameters");
-}
-
-void check_tools(Fields& fields) {
-  const json::array* tools = fields.array("tools");
-  if (tools == nullptr) return;
-  std::size_t index = 0;
-  for (const json::value& item : *tools) {
-    const std::string path = fmt::format("{}.tools.{}", fields.path(), index++);
-    if (!item.is_object())
-      return fields.refuse(
-          fmt::format("{}: Input should be a valid dictionary (found {})", path, json_kind(item)));
-    Fields tool(item.get_object(), path, fields.fault());
-    if (const auto type = tool.string("type"); type && *type != "function")
-      tool.refuse_field("type", fmt::format("Input should be 'function' (found '{}')", *type));
-    tool.require("function");
-    if (const json::object* function = tool.object("function")) check_function(*function, tool);
-  }
 }
 
 // True: the template gets the tools.
@@ -90,6 +100,23 @@ bool ends_with_assistant(const json::object& body) {
 }
 
 }  // namespace
+
+void check_tools(Fields& fields) {
+  const json::array* tools = fields.array("tools");
+  if (tools == nullptr) return;
+  std::size_t index = 0;
+  for (const json::value& item : *tools) {
+    const std::string path = fmt::format("{}.tools.{}", fields.path(), index++);
+    if (!item.is_object())
+      return fields.refuse(
+          fmt::format("{}: Input should be a valid dictionary (found {})", path, json_kind(item)));
+    Fields tool(item.get_object(), path, fields.fault());
+    if (const auto type = tool.string("type"); type && *type != "function")
+      tool.refuse_field("type", fmt::format("Input should be 'function' (found '{}')", *type));
+    tool.require("function");
+    if (const json::object* function = tool.object("function")) check_function(*function, tool);
+  }
+}
 
 void check_text_content(Fields& message) {
   const json::value* content = message.find("content");
@@ -125,7 +152,7 @@ std::string text_of_content(const Fields& message) {
   return text;
 }
 
-Result<std::string> render_chat(const ServerContext& context, Fields& fields) {
+Result<ChatPrompt> render_chat(const ServerContext& context, Fields& fields) {
   check_messages(fields);
   check_tools(fields);
   const bool with_tools = read_tool_choice(fields);
@@ -163,7 +190,16 @@ Result<std::string> render_chat(const ServerContext& context, Fields& fields) {
   if (kwargs != nullptr)
     for (const auto& [key, value] : *kwargs) variables[key] = value;
   request["chat_template_kwargs"] = std::move(variables);
-  return context.chat_template->render(json::serialize(request), MessageForm::kOpenAi);
+  auto text = context.chat_template->render(json::serialize(request), MessageForm::kOpenAi);
+  if (!text) return text.refusal();
+  ChatPrompt prompt{.text = *std::move(text), .continued = {}, .tools = nullptr};
+  if (continues) {
+    std::optional<Refusal> no_fault;
+    prompt.continued = text_of_content(
+        Fields(body.at("messages").get_array().back().get_object(), "message", no_fault));
+  }
+  if (shows_tools) prompt.tools = std::make_shared<const ToolSchemas>(body.at("tools").get_array());
+  return prompt;
 }
 
 }  // namespace foretoken

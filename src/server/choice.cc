@@ -1,10 +1,14 @@
 #include "server/choice.h"
 
+#include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 namespace foretoken {
 namespace {
+
+constexpr std::size_t kLongestMark = 64;  // bytes, more than any mark of a dialogue
 
 ChoiceEnd abort_end(std::string message, int status) {
   ChoiceEnd end{.kind = ChoiceEnd::Kind::kAbort, .message = std::move(message), .status = status};
@@ -13,12 +17,14 @@ ChoiceEnd abort_end(std::string message, int status) {
 
 }  // namespace
 
-Choice::Choice(const Tokenizer* tokenizer, const TextStream::Options& options)
+Choice::Choice(const Tokenizer* tokenizer, const TextStream::Options& options,
+               const Dialogue* dialogue)
     : stops_(options.stops),
       keep_stop_(options.trim == StopTrim::kKeep),
       keep_special_(options.special == SpecialText::kKeep),
       tokenizer_(tokenizer) {
   if (tokenizer != nullptr) stream_.emplace(*tokenizer, options);
+  if (tokenizer != nullptr && dialogue != nullptr) parser_ = make_answer_parser(*dialogue);
 }
 
 void Choice::absorb(TokenDelta delta) {
@@ -46,10 +52,31 @@ void Choice::push(SampledToken token, bool is_stop) {
   if (keep_special_ || !tokenizer_->is_special(id)) decoded_bytes_ += tokenizer_->piece(id).size();
   const StopScan scan = stream_->push(id);
   text_ += scan.text;
+  if (parser_ != nullptr) {
+    parser_->push(scan.text, parts_);
+    count_reasoning(text_.size() - std::min(text_.size(), kLongestMark));
+    if (parser_->is_over() && !scan.stop) {
+      end_ = ChoiceEnd{.kind = ChoiceEnd::Kind::kStop};
+      return end_parts(Ending::kComplete);
+    }
+  }
   if (scan.stop) stop_at(scan);
 }
 
+// A mark may be held back, and what it says of the tokens before it.
+void Choice::count_reasoning(std::size_t certain_bytes) {
+  for (; told_tokens_ < tokens_.size() && text_begin_[told_tokens_] < certain_bytes; ++told_tokens_)
+    if (parts_.is_reasoning(text_begin_[told_tokens_])) ++reasoning_tokens_;
+}
+
+void Choice::end_parts(Ending ending) {
+  if (parser_ == nullptr) return;
+  parser_->finish(ending, parts_);
+  count_reasoning(std::numeric_limits<std::size_t>::max());
+}
+
 void Choice::stop_at(const StopScan& scan) {
+  end_parts(Ending::kCut);
   end_ = ChoiceEnd{.kind = ChoiceEnd::Kind::kStop,
                    .matched_token = {},
                    .matched_text = stops_->text(*scan.stop),
@@ -60,7 +87,9 @@ void Choice::finish(const Finish& finish) {
   if (stream_) {
     const StopScan rest = stream_->finish();
     text_ += rest.text;
+    if (parser_ != nullptr) parser_->push(rest.text, parts_);
     if (rest.stop) return stop_at(rest);
+    end_parts(finish.reason == FinishReason::kStop ? Ending::kComplete : Ending::kCut);
   }
   switch (finish.reason) {
     case FinishReason::kStop:

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/request.h"
+#include "text/dialogue/dialogue.h"
 #include "text/text_stream.h"
 
 namespace foretoken {
@@ -27,8 +28,8 @@ struct ChoiceEnd {
 
 class Choice {
  public:
-  // tokenizer null: ids only, no text and no stop strings.
-  Choice(const Tokenizer* tokenizer, const TextStream::Options& options);
+  // tokenizer null: ids only, no text and no stop strings. dialogue null: no parts.
+  Choice(const Tokenizer* tokenizer, const TextStream::Options& options, const Dialogue* dialogue);
 
   // Takes in what the engine pushed. Nothing after the end has an effect.
   void absorb(TokenDelta delta);
@@ -37,6 +38,10 @@ class Choice {
   const std::optional<ChoiceEnd>& end() const { return end_; }
 
   const std::string& text() const { return text_; }
+  // What the text is made of, where the route asked for it.
+  const AnswerParts& parts() const { return parts_; }
+  // How many of the tokens are reasoning; those whose text is still held back may not be told yet.
+  std::int64_t reasoning_tokens() const { return reasoning_tokens_; }
   const std::vector<SampledToken>& tokens() const { return tokens_; }
   // Bytes of shown text before each token (of text that may still be held back).
   const std::vector<std::size_t>& text_begin() const { return text_begin_; }
@@ -49,12 +54,18 @@ class Choice {
   void push(SampledToken token, bool is_stop);
   void finish(const Finish& finish);
   void stop_at(const StopScan& scan);
+  void end_parts(Ending ending);
+  void count_reasoning(std::size_t certain_bytes);
 
   std::shared_ptr<const StopStrings> stops_;
   bool keep_stop_;
   bool keep_special_;
   std::optional<TextStream> stream_;
   std::string text_;
+  std::unique_ptr<AnswerParser> parser_;  // null: no parts
+  AnswerParts parts_;
+  std::int64_t reasoning_tokens_ = 0;
+  std::size_t told_tokens_ = 0;  // those of which it is known whether they are reasoning
   std::size_t decoded_bytes_ = 0;
   const Tokenizer* tokenizer_;
   std::vector<SampledToken> tokens_;

@@ -11,8 +11,9 @@
 namespace foretoken {
 
 enum class ErrorStyle {
-  kOpenAi,  // {"object": "error", "message": ..., "type": ..., "param": null, "code": 400}
-  kNative,  // {"error": {"message": ...}}, SGLang's own routes
+  kOpenAi,     // {"object": "error", "message": ..., "type": ..., "param": null, "code": 400}
+  kAnthropic,  // {"type": "error", "error": {"type": ..., "message": ...}}, /v1/messages
+  kNative,     // {"error": {"message": ...}}, SGLang's own routes
 };
 
 // The family that a path belongs to; an empty path is of none and gets the native shape.

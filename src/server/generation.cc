@@ -92,7 +92,8 @@ void Generation::start() {
 // Whose texts may inform the drafts of this request: those with its cache salt, else with its key.
 std::uint64_t draft_scope(const Request& request, const HttpRequest& http) {
   if (request.cache_salt != 0) return request.cache_salt;
-  const std::string_view key = http.header("authorization");
+  std::string_view key = http.header("authorization");
+  if (key.empty()) key = http.header("x-api-key");
   return key.empty() ? 0 : mix_seed(std::hash<std::string_view>()(key), 1);
 }
 
@@ -247,14 +248,16 @@ void Generation::answer() {
   release_ids();  // before the client sees the end, and may ask again under the same id
   if (const auto* failed = common_failure(); failed != nullptr && !stream_open_) {
     const auto& end = *failed->choice.end();
-    // SGLang raises what its scheduler ended as an HTTP error, which has this shape on all routes.
-    return exchange_->reply(error_reply(ErrorStyle::kOpenAi, {end.message, end.status}));
+    // SGLang raises what its scheduler ended as an HTTP error, which has this shape on its routes.
+    const ErrorStyle style =
+        errors_ == ErrorStyle::kAnthropic ? ErrorStyle::kAnthropic : ErrorStyle::kOpenAi;
+    return exchange_->reply(error_reply(style, {end.message, end.status}));
   }
   if (!stream_) return exchange_->reply(format_->whole(choices_));
   std::string ending;
   format_->write_ending(choices_, ending);
-  append_event(ending, "[DONE]");
-  exchange_->send(std::move(ending));
+  if (format_->ends_with_done()) append_event(ending, "[DONE]");
+  if (!ending.empty()) exchange_->send(std::move(ending));
   exchange_->finish_stream();
 }
 
@@ -278,12 +281,19 @@ RunningChoice::RunningChoice(const ChoicePlan& plan, const Tokenizer* tokenizer)
       reports_drafts(plan.reports_drafts),
       prompt_tokens(static_cast<std::int64_t>(plan.request.prompt.size())),
       sampling(plan.request.sampling),
-      choice(tokenizer, plan.text) {}
+      choice(tokenizer, plan.text, plan.dialogue.get()) {}
 
 void append_event(std::string& out, std::string_view json) {
   out += "data: ";
   out += json;
   out += "\n\n";
+}
+
+void append_named_event(std::string& out, std::string_view name, std::string_view json) {
+  out += "event: ";
+  out += name;
+  out += '\n';
+  append_event(out, json);
 }
 
 void start_generation(ServerContext& context, std::shared_ptr<Exchange> exchange,

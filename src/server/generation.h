@@ -24,6 +24,7 @@ namespace foretoken {
 struct ChoicePlan {
   Request request;  // without stream
   TextStream::Options text;
+  std::shared_ptr<const Dialogue> dialogue;  // null: the answer has no parts
   int prompt_index = 0;
   bool first_of_prompt = true;  // counts the prompt's tokens in usage
   bool has_prediction = false;  // usage tells what became of it
@@ -59,6 +60,8 @@ class AnswerFormat {
   virtual void write_event(const RunningChoice& choice, std::string& out) = 0;
   // What follows the last choice's last event, before [DONE].
   virtual void write_ending(const std::vector<RunningChoice>& choices, std::string& out) = 0;
+  // Whether the end of a stream is "data: [DONE]".
+  virtual bool ends_with_done() const { return true; }
   // The answer of a request that does not stream.
   virtual HttpReply whole(const std::vector<RunningChoice>& choices) = 0;
 };
@@ -80,5 +83,7 @@ void start_generation(ServerContext& context, std::shared_ptr<Exchange> exchange
 
 // Appends "data: <json>\n\n".
 void append_event(std::string& out, std::string_view json);
+// The same behind "event: <name>\n".
+void append_named_event(std::string& out, std::string_view name, std::string_view json);
 
 }  // namespace foretoken

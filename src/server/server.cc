@@ -137,6 +137,8 @@ void Server::State::add_routes() {
   add({"POST"}, "/v1/score", handle_score, work);
   for (const char* path : {"/tokenize", "/v1/tokenize"}) add({"POST"}, path, handle_tokenize);
   for (const char* path : {"/detokenize", "/v1/detokenize"}) add({"POST"}, path, handle_detokenize);
+  add({"POST"}, "/separate_reasoning", handle_separate_reasoning);
+  add({"POST"}, "/parse_function_call", handle_parse_function_call);
   add({"GET", "POST"}, "/flush_cache", handle_flush_cache, flush);
   add({"GET"}, "/check_integrity", handle_check_integrity, admin);
   add({"POST"}, "/abort_request", handle_abort_request, admin);

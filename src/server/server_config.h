@@ -32,6 +32,8 @@ struct ServerConfig {
   std::vector<std::string> architectures;
   std::string load_format = "auto";
   std::string weight_version = "default";
+  std::string reasoning_parser;           // of find_reasoning_style; empty: none
+  std::string tool_call_parser = "auto";  // of find_call_style; auto: as the template tells
   std::string preferred_sampling_params;  // JSON object or empty
   SamplingDefaults sampling_defaults;
   std::int64_t vocab = 0;

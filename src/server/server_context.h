@@ -16,6 +16,8 @@
 #include "server/metrics.h"
 #include "server/server_config.h"
 #include "text/chat_template.h"
+#include "text/dialogue/call_style.h"
+#include "text/dialogue/reasoning_style.h"
 #include "text/grammar_cache.h"
 #include "text/tokenizer.h"
 
@@ -46,6 +48,12 @@ struct ServerContext {
         engine(engine_port),
         tokenizer(text_tokenizer),
         chat_template(text_template),
+        reasoning_style(find_reasoning_style(server_config.reasoning_parser)),
+        call_style(server_config.tool_call_parser == "auto"
+                       ? (text_template == nullptr
+                              ? nullptr
+                              : call_style_of_template(text_template->source()))
+                       : find_call_style(server_config.tool_call_parser)),
         metrics(server_config) {
     if (text_tokenizer != nullptr && server_config.serves_grammars)
       grammars = std::make_unique<GrammarCache>(*text_tokenizer);
@@ -56,8 +64,10 @@ struct ServerContext {
 
   const ServerConfig& config;
   EnginePort& engine;
-  const Tokenizer* tokenizer;              // null: ids in, ids out
-  const ChatTemplate* chat_template;       // null: no chat
+  const Tokenizer* tokenizer;             // null: ids in, ids out
+  const ChatTemplate* chat_template;      // null: no chat
+  const ReasoningStyle* reasoning_style;  // null: reasoning is not told apart
+  const CallStyle* call_style;            // null: calls of tools are left in the text
   std::unique_ptr<GrammarCache> grammars;  // null: no output is constrained
   Metrics metrics;
   UnknownFields unknown_fields;

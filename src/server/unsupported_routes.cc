@@ -80,8 +80,6 @@ constexpr Unsupported kUnsupported[] = {
     {"/start_expert_distribution_record", kExperts},
     {"/stop_expert_distribution_record", kExperts},
     {"/dump_expert_distribution_record", kExperts},
-    {"/separate_reasoning", "there is no reasoning parser"},
-    {"/parse_function_call", "there is no tool call parser"},
 };
 
 }  // namespace

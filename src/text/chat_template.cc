@@ -71,7 +71,8 @@ ChatTemplate::ChatTemplate(std::string_view source, const TokenizerConfig& confi
     : ChatTemplate(Sources{std::string(source), std::nullopt}, "", config) {}
 
 ChatTemplate::ChatTemplate(const Sources& sources, const std::string& where,
-                           const TokenizerConfig& config) {
+                           const TokenizerConfig& config)
+    : source_(sources.tool_use ? *sources.tool_use : sources.main.value_or("")) {
   const auto optional_span = [](const std::optional<std::string>& text) {
     return text ? span_of(*text) : FtSpan{nullptr, 0};
   };

@@ -56,6 +56,9 @@ class ChatTemplate {
   // model.
   bool reads_tools() const;
 
+  // Its text; where a model has one of its own for tools, that one.
+  const std::string& source() const { return source_; }
+
   ~ChatTemplate();
   ChatTemplate(ChatTemplate&&) noexcept;
   ChatTemplate& operator=(ChatTemplate&&) noexcept;
@@ -71,6 +74,7 @@ class ChatTemplate {
                                   const std::int64_t* now) const;
 
   std::unique_ptr<FtTemplate, Free> template_;
+  std::string source_;
 };
 
 }  // namespace foretoken

@@ -109,7 +109,11 @@ bool Router::is_authorised(const HttpRequest& request, const Route& route) const
   if (route.is_open) return true;
   const bool admin = route.needs_admin && !keys_.admin_key.empty();
   if (!admin && keys_.api_key.empty()) return true;
-  const std::string_view given = request.header("authorization");
+  // Anthropic's clients send the key alone, in a header of its own.
+  std::string named(request.header("authorization"));
+  if (named.empty() && !request.header("x-api-key").empty())
+    named = "Bearer " + std::string(request.header("x-api-key"));
+  const std::string_view given = named;
   if (!keys_.admin_key.empty() && equal_secret(given, "Bearer " + keys_.admin_key)) return true;
   return !admin && equal_secret(given, "Bearer " + keys_.api_key);
 }

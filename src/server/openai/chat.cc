@@ -1,82 +1,18 @@
-#include <algorithm>
-#include <array>
 #include <memory>
-#include <string>
 #include <utility>
 
-#include <fmt/format.h>
-#include <boost/json/array.hpp>
-#include <boost/json/serialize.hpp>
-#include <boost/json/value.hpp>
-
-#include "server/chat_prompt.h"
 #include "server/generate_from_body.h"
 #include "server/openai/api.h"
 #include "server/openai/chat_format.h"
-#include "server/prediction.h"
 
 namespace foretoken {
-namespace {
-
-namespace json = boost::json;
-
-void read_token_limit(Fields& fields, const ServerConfig& config, SamplingFields& sampling) {
-  const auto limit = fields.integer("max_completion_tokens");
-  const auto older = fields.integer("max_tokens");
-  sampling.max_new_tokens = limit ? limit : older;
-  if (sampling.max_new_tokens && *sampling.max_new_tokens < 0)
-    fields.refuse(
-        fmt::format("max_new_tokens must be at least 0, got {}.", *sampling.max_new_tokens));
-  if (const auto given = config.given_context_length; given > 0 && sampling.max_new_tokens > given)
-    fields.refuse(
-        fmt::format("max_completion_tokens is too large: {}.This model supports at most {} "
-                    "completion tokens.",
-                    *sampling.max_new_tokens, given));  // SGLang's text, to the missing space
-}
-
-void read_logprobs(Fields& fields, PromptPlan& prompt) {
-  const bool wanted = fields.boolean("logprobs").value_or(false);
-  const int alternatives = read_top_logprobs(fields, "top_logprobs", kMaxOpenAiLogprobs);
-  if (wanted) prompt.top_logprobs = alternatives;
-  if (!wanted && alternatives > 0)
-    fields.refuse("The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled.");
-}
-
-void refuse_unsupported_fields(Fields& fields) {
-  if (const auto* modalities = fields.array("modalities"))
-    for (const auto& modality : *modalities)
-      if (modality != "text") fields.refuse("modalities other than text are not supported");
-}
-
-Result<GenerationPlan> plan_chat(ServerContext& context, Fields& body) {
-  OpenAiCommon common = read_openai_common(body, context, BodyKind::kChat);
-  read_token_limit(body, context.config, common.prompt.sampling);
-  read_logprobs(body, common.prompt);
-  refuse_unsupported_fields(body);
-  const bool add_special = body.boolean("add_special_tokens").value_or(false);
-  if (body.fault()) return *body.fault();
-
-  auto prompt = render_chat(context, body);
-  if (!prompt) return prompt.refusal();
-  auto tokens = encode_prompt(context, *prompt, add_special ? AddSpecial::kYes : AddSpecial::kNo);
-  if (!tokens) return tokens.refusal();
-  common.prompt.tokens = *std::move(tokens);
-  auto prediction = read_prediction(context, body);
-  if (!prediction) return prediction.refusal();
-  common.prompt.prediction = *std::move(prediction);
-
-  GenerationPlan plan;
-  plan.stream = common.stream;
-  plan.stream_interval = context.config.stream_interval;
-  if (const auto refusal = add_prompt(context, common.prompt, plan)) return *refusal;
-  plan.format = std::make_unique<ChatFormat>(context, std::move(common));
-  return plan;
-}
-
-}  // namespace
 
 void handle_chat_completions(ServerContext& context, const std::shared_ptr<Exchange>& exchange) {
-  generate_from_body(context, exchange, ErrorStyle::kOpenAi, plan_chat);
+  generate_from_body(context, exchange, ErrorStyle::kOpenAi, [](ServerContext& from, Fields& body) {
+    return plan_chat(from, body, [&](ChatAnswer answer) {
+      return std::make_unique<ChatFormat>(from, std::move(answer));
+    });
+  });
 }
 
 }  // namespace foretoken

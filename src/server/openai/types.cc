@@ -40,6 +40,7 @@ void Usage::add(const RunningChoice& choice) {
   }
   const auto tokens = static_cast<std::int64_t>(choice.choice.tokens().size());
   completion_tokens += tokens;
+  reasoning_tokens += choice.choice.reasoning_tokens();
   if (!choice.has_prediction) return;
   const TokenDelta& counters = choice.choice.counters();
   has_prediction = true;
@@ -65,13 +66,15 @@ void write_usage(JsonWriter& json, const Usage& usage, const ServerConfig& confi
     json.begin_object().field("cached_tokens", usage.cached_tokens).end_object();
   else
     json.null();
-  if (usage.has_prediction) {
+  if (usage.has_prediction || usage.reasoning_tokens > 0) {
     json.key("completion_tokens_details").begin_object();
-    json.field("accepted_prediction_tokens", usage.accepted_prediction_tokens);
-    json.field("rejected_prediction_tokens", usage.rejected_prediction_tokens);
-    json.field("reasoning_tokens", 0).end_object();
+    if (usage.has_prediction) {
+      json.field("accepted_prediction_tokens", usage.accepted_prediction_tokens);
+      json.field("rejected_prediction_tokens", usage.rejected_prediction_tokens);
+    }
+    json.field("reasoning_tokens", usage.reasoning_tokens).end_object();
   }
-  json.field("reasoning_tokens", 0);
+  json.field("reasoning_tokens", usage.reasoning_tokens);
   json.end_object();
 }
 
@@ -96,7 +99,7 @@ void write_finish(JsonWriter& json, const RunningChoice& choice, const ServerCon
   }
   switch (end->kind) {
     case ChoiceEnd::Kind::kStop:
-      json.field("finish_reason", "stop");
+      json.field("finish_reason", choice.parts().calls() > 0 ? "tool_calls" : "stop");
       break;
     case ChoiceEnd::Kind::kLength:
       json.field("finish_reason", "length");

@@ -35,6 +35,7 @@ struct Usage {
   std::int64_t prompt_tokens = 0;
   std::int64_t completion_tokens = 0;
   std::int64_t cached_tokens = 0;
+  std::int64_t reasoning_tokens = 0;
   // Drafts from predictions; told where the request had one.
   bool has_prediction = false;
   std::int64_t accepted_prediction_tokens = 0;

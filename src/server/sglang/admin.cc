@@ -10,6 +10,15 @@
 namespace foretoken {
 namespace {
 
+// The name of a style of answers, or null.
+template <typename Style>
+void write_style(JsonWriter& json, const Style* style) {
+  if (style == nullptr)
+    json.null();
+  else
+    json.string(style->name);
+}
+
 constexpr auto kEnginePatience = std::chrono::seconds(10);  // for an answer between two steps
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr const char* kVersion = FORETOKEN_VERSION;
@@ -88,7 +97,10 @@ void handle_model_info(ServerContext& context, const ExchangePtr& exchange) {
     json.raw(config.preferred_sampling_params);
   json.field("weight_version", config.weight_version);
   json.field("load_format", config.load_format);
-  json.field_null("reasoning_parser").field_null("tool_call_parser");
+  json.key("reasoning_parser");
+  write_style(json, context.reasoning_style);
+  json.key("tool_call_parser");
+  write_style(json, context.call_style);
   json.field("has_image_understanding", false).field("has_audio_understanding", false);
   write_optional(json, "model_type", config.model_type);
   json.key("architectures").begin_array();

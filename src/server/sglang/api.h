@@ -33,4 +33,7 @@ void handle_list_corpora(ServerContext& context, const ExchangePtr& exchange);
 void handle_tokenize(ServerContext& context, const ExchangePtr& exchange);
 void handle_detokenize(ServerContext& context, const ExchangePtr& exchange);
 
+void handle_separate_reasoning(ServerContext& context, const ExchangePtr& exchange);
+void handle_parse_function_call(ServerContext& context, const ExchangePtr& exchange);
+
 }  // namespace foretoken

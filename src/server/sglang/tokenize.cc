@@ -27,10 +27,10 @@ void write_tokens(JsonWriter& out, const std::vector<Token>& tokens) {
 Result<std::string> tokenize_messages(const ServerContext& context, Fields& fields) {
   const auto prompt = render_chat(context, fields);
   if (!prompt) return prompt.refusal();
-  const auto tokens = encode_text(context, *prompt, AddSpecial::kNo);
+  const auto tokens = encode_text(context, prompt->text, AddSpecial::kNo);
   if (!tokens) return tokens.refusal();
   JsonWriter out;
-  out.begin_object().field("prompt", *prompt).key("tokens");
+  out.begin_object().field("prompt", prompt->text).key("tokens");
   write_tokens(out, *tokens);
   out.field("count", tokens->size());
   out.field("max_model_len", context.config.context_length).end_object();

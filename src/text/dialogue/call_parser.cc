@@ -240,6 +240,7 @@ bool CallParser::read_body() {
 bool CallParser::begin(std::string_view name, std::string id) {
   if (options_.tools == nullptr || !options_.tools->has(name)) return false;
   begun_ = true;
+  if (id.empty() && options_.new_id) id = options_.new_id();
   if (options_.whole_calls) {
     name_ = name;
     id_ = std::move(id);

@@ -7,6 +7,7 @@
 // Not thread-safe: one per answer.
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,8 +22,9 @@ namespace foretoken {
 
 struct CallOptions {
   std::shared_ptr<const ToolSchemas> tools;
-  bool whole_calls = false;  // nothing of a call is shown before it is whole
-  bool one_call = false;     // the answer is over when the first call is
+  bool whole_calls = false;                  // nothing of a call is shown before it is whole
+  bool one_call = false;                     // the answer is over when the first call is
+  std::function<std::string()> new_id = {};  // where the format has none; empty: no ids
 };
 
 // What one call may take, from its first mark to its last, and how many there are of an answer;

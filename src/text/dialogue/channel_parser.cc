@@ -132,7 +132,7 @@ void ChannelParser::feed_call(std::string_view text, AnswerParts& out) {
     if (text[white] == '{') {
       text.remove_prefix(white);
       begun_ = true;
-      if (streams) out.begin_call(name_, {});
+      if (streams) out.begin_call(name_, new_id());
     }
   }
   std::size_t used = 0;
@@ -161,10 +161,14 @@ void ChannelParser::give_up(AnswerParts& out) {
   out.text(std::exchange(raw_, {}));
 }
 
+std::string ChannelParser::new_id() const {
+  return options_.calls.new_id ? options_.calls.new_id() : std::string();
+}
+
 void ChannelParser::end_message(AnswerParts& out) {
   if (at_ == At::kCall && begun_ && (whole_ || !options_.calls.whole_calls)) {
     if (options_.calls.whole_calls) {
-      out.begin_call(name_, {});
+      out.begin_call(name_, new_id());
       out.arguments(arguments_);
     }
     out.end_call();

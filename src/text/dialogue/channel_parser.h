@@ -40,6 +40,7 @@ class ChannelParser final : public AnswerParser {
   void feed_call(std::string_view text, AnswerParts& out);
   void end_message(AnswerParts& out);
   void give_up(AnswerParts& out);
+  std::string new_id() const;
 
   ChannelOptions options_;
   At at_ = At::kBetween;

@@ -25,4 +25,27 @@ std::unique_ptr<AnswerParser> make_answer_parser(const Dialogue& dialogue) {
   return parser;
 }
 
+std::vector<std::string_view> marks_of(const Dialogue& dialogue) {
+  std::vector<std::string_view> marks;
+  const auto add = [&](const std::vector<std::string_view>& more) {
+    marks.insert(marks.end(), more.begin(), more.end());
+  };
+  if (const ReasoningStyle* reasoning = dialogue.reasoning) {
+    add({reasoning->open, reasoning->close});
+    add(reasoning->interrupts);
+    if (reasoning->has_channels) add({"<|channel|>"});
+  }
+  if (const CallStyle* calls = dialogue.calls) {
+    add(calls->begins);
+    add(calls->call_begin);
+    add(calls->call_end);
+    add({calls->section_end});
+    if (calls->named) add({calls->named->name_end, calls->named->id_mark});
+    if (calls->tagged) add({calls->tagged->key_begin, calls->tagged->call_end});
+    if (calls->has_channels) add({"<|channel|>"});
+  }
+  std::erase(marks, std::string_view());
+  return marks;
+}
+
 }  // namespace foretoken

@@ -2,6 +2,8 @@
 // From the styles of a model's family to the parser of one answer. Pure function.
 
 #include <memory>
+#include <string_view>
+#include <vector>
 
 #include "text/dialogue/answer_parser.h"
 #include "text/dialogue/call_parser.h"
@@ -18,5 +20,9 @@ struct Dialogue {
 };
 
 std::unique_ptr<AnswerParser> make_answer_parser(const Dialogue& dialogue);
+
+// The marks that the parser looks for: where one is a special token, special tokens must stay in
+// the text.
+std::vector<std::string_view> marks_of(const Dialogue& dialogue);
 
 }  // namespace foretoken
