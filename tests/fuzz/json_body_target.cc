@@ -69,10 +69,15 @@ using Handler = void (*)(ServerContext&, const std::shared_ptr<Exchange>&);
 
 Handler handler_of(std::string_view path) {
   static const std::map<std::string_view, Handler> kHandlers{
-      {"/generate", handle_generate},           {"/v1/chat/completions", handle_chat_completions},
-      {"/v1/completions", handle_completions},  {"/v1/score", handle_score},
-      {"/tokenize", handle_tokenize},           {"/detokenize", handle_detokenize},
+      {"/generate", handle_generate},
+      {"/v1/chat/completions", handle_chat_completions},
+      {"/v1/completions", handle_completions},
+      {"/v1/score", handle_score},
+      {"/tokenize", handle_tokenize},
+      {"/detokenize", handle_detokenize},
       {"/abort_request", handle_abort_request},
+      {"/separate_reasoning", handle_separate_reasoning},
+      {"/parse_function_call", handle_parse_function_call},
   };
   const auto found = kHandlers.find(path);
   return found == kHandlers.end() ? nullptr : found->second;
@@ -85,6 +90,8 @@ ServerConfig config() {
   config.vocab = kByteVocab;
   config.context_length = 512;
   config.eos = {kByteEos};
+  config.tool_call_parser = "hermes";
+  config.reasoning_parser = "qwen3";
   return config;
 }
 

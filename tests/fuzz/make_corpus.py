@@ -183,6 +183,48 @@ def make_templates():
         put("chat_template", name, text)
 
 
+# The styles in the order of call_style.cc and reasoning_style.cc; the number after them is the count.
+CALLS = ["llama3", "llama4", "qwen25", "qwen", "qwen3_coder", "hermes", "mistral", "pythonic", "deepseekv3",
+         "deepseekv31", "kimi_k2", "glm45", "gpt-oss", "step3", "minimax-m2", ""]
+REASONINGS = ["deepseek-r1", "deepseek-v3", "glm45", "gpt-oss", "kimi", "kimi_k2", "minimax", "qwen3",
+              "qwen3-thinking", "step3", ""]
+
+
+def make_answers():
+    args = '{"a": "x\\n\\"y", "b": 5, "c": {"d": [1, null]}}'
+    calls = {
+        "llama3": '<|python_tag|>{"name": "f", "parameters": %s}; {"name": "g", "parameters": {}}' % args,
+        "llama4": "<|python_start|>[f(a='x', b=None, c={'d': (1,)}), g()]<|python_end|>",
+        "qwen25": 'Text <tool_call>\n{"name": "f", "arguments": %s}\n</tool_call>\n<tool_call>{"name": "g"}' % args,
+        "qwen3_coder": "<tool_call>\n<function=f>\n<parameter=a>\nx\n</parameter>\n<parameter=b>\n5\n</parameter>\n"
+                       "</function>\n</tool_call>",
+        "mistral": '[TOOL_CALLS] [{"name": "f", "arguments": %s, "id": "abcdefghi"}]' % args,
+        "pythonic": "[f(a=\"x\", b=-1_0), g()] Done",
+        "deepseekv3": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n%s\n```"
+                      "<｜tool▁call▁end｜><｜tool▁calls▁end｜>" % args,
+        "deepseekv31": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>%s<｜tool▁call▁end｜>"
+                       "<｜tool▁calls▁end｜>" % args,
+        "kimi_k2": "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>%s"
+                   "<|tool_call_end|><|tool_calls_section_end|>" % args,
+        "glm45": "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>x</arg_value>\n<arg_key>b</arg_key>"
+                 "<arg_value>null</arg_value></tool_call>",
+        "gpt-oss": "<|channel|>analysis<|message|>Hm<|end|><|start|>assistant<|channel|>commentary to=functions.f "
+                   "<|constrain|>json<|message|>%s<|call|>" % args,
+        "step3": '<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="f">'
+                 '<steptml:parameter name="a">x</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>',
+        "minimax-m2": '<minimax:tool_call>\n<invoke name="f">\n<parameter name="c">{"d": 1}</parameter>\n</invoke>\n'
+                      "</minimax:tool_call>",
+        "": "Just text.",
+    }
+    for name, text in calls.items():
+        for flags in range(3):
+            reasoning = "gpt-oss" if name == "gpt-oss" else "qwen3"
+            head = bytes([CALLS.index(name), REASONINGS.index(reasoning), flags])
+            thought = "" if name == "gpt-oss" else "<think>\nHm\n</think>\n\n"
+            put("answer", f"{name or 'text'}_{flags}", head + (thought + text).encode())
+    put("answer", "kimi", bytes([15, REASONINGS.index("kimi"), 0]) + "◁think▷Hm◁/think▷Yes".encode())
+
+
 def make_bodies():
     bodies = {
         ("/generate", "text"): {"text": "Hi", "sampling_params": {"max_new_tokens": 4, "temperature": 0,
@@ -216,6 +258,10 @@ def make_bodies():
         ("/v1/score", "texts"): {"query": "a", "items": ["b", "c"], "label_token_ids": [1, 2],
                                  "apply_softmax": True, "model": "bytes"},
         ("/v1/score", "ids"): {"query": [1], "items": [[2, 3]], "label_token_ids": [5], "item_first": True},
+        ("/separate_reasoning", "one"): {"text": "<think>a</think>b", "reasoning_parser": "qwen3"},
+        ("/parse_function_call", "one"): {"text": "<tool_call>{\"name\": \"f\"}</tool_call>",
+                                          "tool_call_parser": "hermes",
+                                          "tools": [{"type": "function", "function": {"name": "f"}}]},
         ("/abort_request", "one"): {"rid": "r1", "abort_all": False},
     }
     for (path, name), body in bodies.items():
@@ -271,6 +317,7 @@ def main():
     make_tokenizers()
     make_sentencepiece()
     make_templates()
+    make_answers()
     make_bodies()
     make_http()
     make_flags()

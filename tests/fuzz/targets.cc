@@ -5,7 +5,7 @@
 namespace foretoken::fuzz {
 
 std::span<const NamedTarget> all_targets() {
-  static constexpr std::array<NamedTarget, 13> kTargets{{{"safetensors", safetensors},
+  static constexpr std::array<NamedTarget, 14> kTargets{{{"safetensors", safetensors},
                                                          {"pickle", pickle},
                                                          {"zip", zip},
                                                          {"torch_file", torch_file},
@@ -15,6 +15,7 @@ std::span<const NamedTarget> all_targets() {
                                                          {"tokenizer_json", tokenizer_json},
                                                          {"sentencepiece", sentencepiece},
                                                          {"chat_template", chat_template},
+                                                         {"answer", answer},
                                                          {"json_body", json_body},
                                                          {"http", http},
                                                          {"flags", flags}}};

@@ -21,6 +21,7 @@ void model_config(std::string_view input);
 void tokenizer_json(std::string_view input);
 void sentencepiece(std::string_view input);
 void chat_template(std::string_view input);
+void answer(std::string_view input);
 void json_body(std::string_view input);
 void http(std::string_view input);
 void flags(std::string_view input);

@@ -1,12 +1,20 @@
 // Tokenizers and chat templates.
 
 #include <filesystem>
+#include <memory>
 #include <optional>
+#include <vector>
+
+#include <boost/json/parse.hpp>
+
+#include "base/json_text.h"
+#include "base/log.h"
 
 #include "kit.h"
 #include "targets.h"
 #include "text/chat_template.h"
 #include "text/detokenizer.h"
+#include "text/dialogue/dialogue.h"
 #include "text/sentencepiece_model.h"
 #include "text/tokenizer.h"
 #include "text/tokenizer_json.h"
@@ -34,7 +42,68 @@ void use(const Tokenizer& tokenizer) {
   for (const Token token : {-1, 0, 7, 1 << 30}) tokenizer.decode({&token, 1}, SpecialText::kSkip);
 }
 
+struct ReadAnswer {
+  AnswerParts parts;
+  bool is_over = false;
+};
+
+ReadAnswer read_answer(const Dialogue& dialogue, std::string_view text, std::size_t piece) {
+  ReadAnswer out;
+  const auto parser = make_answer_parser(dialogue);
+  for (; !text.empty(); text.remove_prefix(std::min(text.size(), piece)))
+    parser->push(text.substr(0, piece), out.parts);
+  parser->finish(Ending::kComplete, out.parts);
+  out.is_over = parser->is_over();
+  return out;
+}
+
+bool same(const AnswerParts& a, const AnswerParts& b) {
+  const auto is_same = [](const AnswerPart& x, const AnswerPart& y) {
+    return x.kind == y.kind && x.text == y.text && x.name == y.name && x.id == y.id;
+  };
+  return a.list().size() == b.list().size() &&
+         std::equal(a.list().begin(), a.list().end(), b.list().begin(), is_same);
+}
+
 }  // namespace
+
+// What a model writes. The first bytes choose the styles and settings. However the text is cut, the
+// parts are the same; no more comes out than went in, but for escapes; whole calls are JSON.
+void answer(std::string_view input) {
+  if (input.size() < 3) return;
+  static const auto tools = std::make_shared<const ToolSchemas>(
+      boost::json::parse(R"([{"function":{"name":"f","parameters":{"properties":{
+          "a":{"type":"string"},"b":{"type":["integer","null"]},"c":{"type":"object"}}}}},
+          {"function":{"name":"g"}}])")
+          .as_array());
+  static const auto calls = call_style_names(), reasonings = reasoning_style_names();
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(input[i]); };
+  Dialogue dialogue;
+  if (const std::size_t i = byte(0) % (calls.size() + 1); i < calls.size())
+    dialogue.calls = find_call_style(calls[i]);
+  if (const std::size_t i = byte(1) % (reasonings.size() + 1); i < reasonings.size())
+    dialogue.reasoning = find_reasoning_style(reasonings[i]);
+  dialogue.begins_inside = (byte(2) & 1) != 0;
+  dialogue.call_options = {
+      .tools = tools, .whole_calls = (byte(2) & 2) != 0, .one_call = (byte(2) & 4) != 0};
+  const std::string_view text = input.substr(3);
+  const LogLevel level = log_enabled(LogLevel::kWarning) ? LogLevel::kInfo : LogLevel::kOff;
+  set_log_level(LogLevel::kOff);
+  const ReadAnswer whole = read_answer(dialogue, text, text.size() + 1);
+  for (const std::size_t piece : {1, 2, 7})
+    CHECK(same(read_answer(dialogue, text, piece).parts, whole.parts)) << "pieces of " << piece;
+  set_log_level(level);
+  std::size_t bytes = 0;
+  for (const AnswerPart& part : whole.parts.list()) {
+    bytes += part.text.size();
+    JsonFault fault;
+    CHECK(part.kind != AnswerPart::Kind::kCall || !dialogue.call_options.whole_calls ||
+          !is_valid_utf8(text) || part.text.find("\\u") != std::string::npos ||
+          parse_json(part.text, fault))
+        << "arguments that are no JSON: " << part.text;
+  }
+  CHECK(bytes <= 8 * text.size() + 16) << "parts larger than the text";
+}
 
 // tokenizer.json, and tokenizer_config.json behind the separator.
 void tokenizer_json(std::string_view input) {
