@@ -99,7 +99,7 @@ void write_finish(JsonWriter& json, const RunningChoice& choice, const ServerCon
   }
   switch (end->kind) {
     case ChoiceEnd::Kind::kStop:
-      json.field("finish_reason", choice.parts().calls() > 0 ? "tool_calls" : "stop");
+      json.field("finish_reason", choice.choice.parts().calls() > 0 ? "tool_calls" : "stop");
       break;
     case ChoiceEnd::Kind::kLength:
       json.field("finish_reason", "length");
