@@ -16,9 +16,10 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr unsigned kChat = 1, kCompletion = 2, kGenerate = 4;
+constexpr unsigned kChat = 1, kCompletion = 2, kGenerate = 4, kMessages = 8, kResponses = 16;
 constexpr unsigned kV1 = kChat | kCompletion, kAll = kV1 | kGenerate;
-constexpr std::size_t kUnknownOfBody = 16;  // named of one body
+constexpr unsigned kWorded = kMessages | kResponses;  // chats in other words
+constexpr std::size_t kUnknownOfBody = 16;            // named of one body
 
 // Values by which a refused field asks for nothing, besides null.
 enum class Idle { kNull, kEmpty, kZero, kOne, kTrue, kMedium };
@@ -144,6 +145,39 @@ const std::vector<Group>& accepted_groups() {
         "min_dynamic_patch",
         "max_dynamic_patch"}},
       {kV1, {}, {"session_id"}},
+      {kWorded,
+       {},
+       {"model",
+        "stream",
+        "temperature",
+        "top_p",
+        "top_k",
+        "min_p",
+        "seed",
+        "rid",
+        "frequency_penalty",
+        "presence_penalty",
+        "repetition_penalty",
+        "logit_bias",
+        "stop_token_ids",
+        "ignore_eos",
+        "min_tokens",
+        "extra_key",
+        "cache_salt",
+        "timeout_seconds",
+        "chat_template_kwargs",
+        "tools",
+        "tool_choice",
+        "metadata",
+        "service_tier"}},
+      {kMessages,
+       {},
+       {"messages", "system", "max_tokens", "stop_sequences", "thinking", "inference_geo"}},
+      {kResponses,
+       {},
+       {"input", "instructions", "max_output_tokens", "parallel_tool_calls", "previous_response_id",
+        "store", "text", "reasoning", "truncation", "include", "stop", "user", "prompt_cache_key",
+        "prompt_cache_retention", "safety_identifier", "stream_options", "max_tool_calls"}},
   };
   return groups;
 }
@@ -164,6 +198,15 @@ const std::vector<Group>& misplaced_groups() {
       {kV1, {"use n", Idle::kOne}, {"num_return_sequences"}},
       {kV1, {"use repetition_penalty", Idle::kOne}, {"repeat_penalty", "penalty_repeat"}},
       {kAll, {"use no_stop_trim"}, {"include_stop_str_in_output"}},
+      {kMessages, {"use stop_sequences"}, {"stop"}},
+      {kMessages,
+       {"use max_tokens", Idle::kNull},
+       {"max_completion_tokens", "max_output_tokens", "max_new_tokens"}},
+      {kResponses,
+       {"use max_output_tokens", Idle::kNull},
+       {"max_tokens", "max_completion_tokens", "max_new_tokens"}},
+      {kResponses, {"use input"}, {"messages", "prompt"}},
+      {kResponses, {"use text"}, {"response_format"}},
       {kV1,
        {"its fields belong into the body itself"},
        {"sampling_params", "extra_body", "parameters", "options"}},
@@ -239,7 +282,16 @@ const std::vector<Group>& missing_groups() {
        {"lora_path", "lora_id", "lora_name", "lora_request", "adapter_id", "lora"}},
       {kAll, {"there are no sessions"}, {"session_params", "previous_response_id", "conversation"}},
       {kGenerate, {"there are no sessions"}, {"session_id", "context"}},
-      {kAll, {"answers are not kept"}, {"background"}},
+      {kAll | kResponses, {"answers are not kept"}, {"background"}},
+      {kResponses, {"use previous_response_id"}, {"conversation"}},
+      {kResponses, {"its logprobs are not reported", Idle::kZero}, {"top_logprobs"}},
+      {kWorded, {"there is one answer", Idle::kOne}, {"n"}},
+      {kMessages,
+       {"this server calls no tools itself and edits no prompts"},
+       {"mcp_servers", "container", "context_management"}},
+      {kMessages,
+       {"use /v1/chat/completions or /v1/responses"},
+       {"output_format", "output_config", "response_format"}},
       {kAll,
        {"there are no custom logit processors"},
        {"custom_logit_processor", "custom_params", "logits_processors", "logit_processors",
@@ -309,8 +361,11 @@ Rules rules_of(unsigned where) {
 
 const Rules& rules_of(BodyKind kind) {
   static const Rules chat = rules_of(kChat), completion = rules_of(kCompletion),
-                     generate = rules_of(kGenerate);
+                     generate = rules_of(kGenerate), messages = rules_of(kMessages),
+                     responses = rules_of(kResponses);
   if (kind == BodyKind::kChat) return chat;
+  if (kind == BodyKind::kMessages) return messages;
+  if (kind == BodyKind::kResponses) return responses;
   return kind == BodyKind::kCompletion ? completion : generate;
 }
 

@@ -14,7 +14,13 @@
 
 namespace foretoken {
 
-enum class BodyKind : unsigned { kChat = 1, kCompletion = 2, kGenerate = 4 };
+enum class BodyKind : unsigned {
+  kChat = 1,
+  kCompletion = 2,
+  kGenerate = 4,
+  kMessages = 8,
+  kResponses = 16
+};
 
 // Names of unknown fields that were logged. Bounded, since clients choose them. Thread-safe.
 class UnknownFields {

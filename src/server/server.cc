@@ -10,6 +10,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 
+#include "server/anthropic/api.h"
 #include "server/generation.h"
 #include "server/http/http_server.h"
 #include "server/http/router.h"
@@ -134,6 +135,9 @@ void Server::State::add_routes() {
   add({"POST", "PUT"}, "/generate", handle_generate, work);
   add({"POST"}, "/v1/chat/completions", handle_chat_completions, work);
   add({"POST"}, "/v1/completions", handle_completions, work);
+  add({"POST"}, "/v1/responses", handle_responses, work);
+  add({"POST"}, "/v1/messages", handle_messages, work);
+  add({"POST"}, "/v1/messages/count_tokens", handle_count_tokens);
   add({"POST"}, "/v1/score", handle_score, work);
   for (const char* path : {"/tokenize", "/v1/tokenize"}) add({"POST"}, path, handle_tokenize);
   for (const char* path : {"/detokenize", "/v1/detokenize"}) add({"POST"}, path, handle_detokenize);

@@ -14,6 +14,7 @@
 #include "engine/engine_port.h"
 #include "server/known_fields.h"
 #include "server/metrics.h"
+#include "server/openai/response_store.h"
 #include "server/server_config.h"
 #include "text/chat_template.h"
 #include "text/dialogue/call_style.h"
@@ -71,6 +72,8 @@ struct ServerContext {
   std::unique_ptr<GrammarCache> grammars;  // null: no output is constrained
   Metrics metrics;
   UnknownFields unknown_fields;
+  // What requests of /v1/responses may go on from.
+  std::unique_ptr<ResponseStore> responses = std::make_unique<ResponseStore>();
   // Shared, because a generation that the engine still wakes may outlive the server by a moment.
   std::shared_ptr<RunningIds> running_ids = std::make_shared<RunningIds>();
   std::atomic<bool> draining{false};

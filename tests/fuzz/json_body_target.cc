@@ -11,6 +11,7 @@
 #include "base/json_text.h"
 #include "instant_engine.h"
 #include "kit.h"
+#include "server/anthropic/api.h"
 #include "server/openai/api.h"
 #include "server/server_config.h"
 #include "server/server_context.h"
@@ -78,6 +79,9 @@ Handler handler_of(std::string_view path) {
       {"/abort_request", handle_abort_request},
       {"/separate_reasoning", handle_separate_reasoning},
       {"/parse_function_call", handle_parse_function_call},
+      {"/v1/messages", handle_messages},
+      {"/v1/messages/count_tokens", handle_count_tokens},
+      {"/v1/responses", handle_responses},
   };
   const auto found = kHandlers.find(path);
   return found == kHandlers.end() ? nullptr : found->second;

@@ -1,6 +1,7 @@
 #pragma once
-// The OpenAI routes: /v1/models, /v1/chat/completions, /v1/completions, with SGLang's extra fields.
-// Handlers answer their exchange, at once or by starting a Generation. Thread-safe.
+// The OpenAI routes: /v1/models, /v1/chat/completions, /v1/completions, /v1/responses, with
+// SGLang's extra fields. Handlers answer their exchange, at once or by starting a Generation.
+// Thread-safe.
 
 #include <memory>
 
@@ -13,6 +14,7 @@ void handle_score(ServerContext& context, const std::shared_ptr<Exchange>& excha
 void handle_models(ServerContext& context, const std::shared_ptr<Exchange>& exchange);
 void handle_model(ServerContext& context, const std::shared_ptr<Exchange>& exchange);
 void handle_chat_completions(ServerContext& context, const std::shared_ptr<Exchange>& exchange);
+void handle_responses(ServerContext& context, const std::shared_ptr<Exchange>& exchange);
 void handle_completions(ServerContext& context, const std::shared_ptr<Exchange>& exchange);
 
 }  // namespace foretoken
