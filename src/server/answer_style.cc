@@ -19,20 +19,23 @@ PartWishes read_part_wishes(Fields& fields) {
   return wishes;
 }
 
-std::shared_ptr<const Dialogue> dialogue_of(const ServerContext& context, const ChatPrompt& prompt,
-                                            const PartWishes& wishes) {
+std::shared_ptr<Dialogue> dialogue_of(const ServerContext& context, const ChatPrompt& prompt,
+                                      const PartWishes& wishes) {
   auto dialogue = std::make_shared<Dialogue>();
   if (wishes.separate_reasoning) dialogue->reasoning = context.reasoning_style;
   if (dialogue->reasoning != nullptr)
     dialogue->begins_inside =
         begins_inside(*dialogue->reasoning, prompt.text, prompt.continued, wishes.wants_thinking);
-  if (prompt.tools == nullptr || context.call_style == nullptr) return dialogue;
-  const CallStyle& style = *context.call_style;
-  dialogue->calls = &style;
+  if (prompt.demands_call && dialogue->reasoning != nullptr && dialogue->reasoning->has_channels)
+    dialogue->reasoning = nullptr;  // a list of calls is no message on a channel
+  if (prompt.tools == nullptr || (context.call_style == nullptr && !prompt.demands_call))
+    return dialogue;
+  const CallStyle& family = context.call_style != nullptr ? *context.call_style : listed_calls();
+  dialogue->calls = prompt.demands_call ? &listed_calls() : &family;
   dialogue->call_options = {.tools = prompt.tools,
                             .whole_calls = wishes.whole_calls,
                             .one_call = !wishes.parallel_calls,
-                            .new_id = [&style] { return new_call_id(style); }};
+                            .new_id = [&family] { return new_call_id(family); }};
   return dialogue;
 }
 

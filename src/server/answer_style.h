@@ -26,8 +26,8 @@ struct PartWishes {
 PartWishes read_part_wishes(Fields& fields);
 
 // How the answers to `prompt` are read.
-std::shared_ptr<const Dialogue> dialogue_of(const ServerContext& context, const ChatPrompt& prompt,
-                                            const PartWishes& wishes);
+std::shared_ptr<Dialogue> dialogue_of(const ServerContext& context, const ChatPrompt& prompt,
+                                      const PartWishes& wishes);
 
 // Whether marks of the dialogue are special tokens, which must stay in the text then.
 bool needs_special_text(const Dialogue& dialogue, const Tokenizer& tokenizer);

@@ -78,19 +78,29 @@ void check_function(const json::object& object, Fields& tool) {
   function.object("parameters");
 }
 
-// True: the template gets the tools.
-bool read_tool_choice(Fields& fields) {
+struct ToolChoice {
+  bool shows_tools = true;  // to the template
+  bool demands_call = false;
+  std::string named;
+};
+
+ToolChoice read_tool_choice(Fields& fields) {
   const json::value* choice = fields.find("tool_choice");
-  if (choice == nullptr || *choice == "auto") return true;
-  if (*choice == "none") return false;
-  if (*choice == "required" || choice->is_object())
-    fields.refuse(
-        "tool_choice other than 'auto' and 'none' is not supported: this server does not "
-        "constrain the output by a grammar");
-  else
+  if (choice == nullptr || *choice == "auto") return {};
+  if (*choice == "none") return {.shows_tools = false};
+  if (*choice == "required") return {.demands_call = true};
+  if (!choice->is_object()) {
     fields.refuse_field("tool_choice",
                         "Input should be 'auto', 'required', 'none' or a valid dictionary");
-  return false;
+    return {};
+  }
+  Fields inner(choice->get_object(), fields.path() + ".tool_choice", fields.fault());
+  inner.require("function");
+  const json::object* object = inner.object("function");
+  if (object == nullptr) return {};
+  Fields function(*object, inner.path() + ".function", fields.fault());
+  function.require("name");
+  return {.demands_call = true, .named = function.string("name").value_or("")};
 }
 
 bool ends_with_assistant(const json::object& body) {
@@ -155,7 +165,7 @@ std::string text_of_content(const Fields& message) {
 Result<ChatPrompt> render_chat(const ServerContext& context, Fields& fields) {
   check_messages(fields);
   check_tools(fields);
-  const bool with_tools = read_tool_choice(fields);
+  const ToolChoice choice = read_tool_choice(fields);
   const auto wants_continuation = fields.boolean("continue_final_message");
   const auto wants_opening = fields.boolean("add_generation_prompt");
   const json::object* kwargs = fields.object("chat_template_kwargs");
@@ -170,7 +180,7 @@ Result<ChatPrompt> render_chat(const ServerContext& context, Fields& fields) {
 
   const json::object& body = fields.all();
   const bool shows_tools =
-      with_tools && fields.has("tools") && !body.at("tools").get_array().empty();
+      choice.shows_tools && fields.has("tools") && !body.at("tools").get_array().empty();
   if (shows_tools && !context.chat_template->reads_tools())
     return Refusal{
         "tools are not supported: this model's chat template shows them nowhere, so the model "
@@ -192,7 +202,10 @@ Result<ChatPrompt> render_chat(const ServerContext& context, Fields& fields) {
   request["chat_template_kwargs"] = std::move(variables);
   auto text = context.chat_template->render(json::serialize(request), MessageForm::kOpenAi);
   if (!text) return text.refusal();
-  ChatPrompt prompt{.text = *std::move(text), .continued = {}, .tools = nullptr};
+  ChatPrompt prompt;
+  prompt.text = *std::move(text);
+  prompt.demands_call = choice.demands_call;
+  prompt.named_tool = choice.named;
   if (continues) {
     std::optional<Refusal> no_fault;
     prompt.continued = text_of_content(

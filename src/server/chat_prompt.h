@@ -17,6 +17,8 @@ struct ChatPrompt {
   std::string text;
   std::string continued;                     // of the final message that is continued
   std::shared_ptr<const ToolSchemas> tools;  // null: the model is shown none
+  bool demands_call = false;  // the answer is to be a call, not a text that may hold one
+  std::string named_tool;     // that is to be called; empty: any
 };
 
 // Reads messages, tools, tool_choice, add_generation_prompt (true unless a final assistant message

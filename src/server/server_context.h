@@ -65,10 +65,10 @@ struct ServerContext {
 
   const ServerConfig& config;
   EnginePort& engine;
-  const Tokenizer* tokenizer;             // null: ids in, ids out
-  const ChatTemplate* chat_template;      // null: no chat
-  const ReasoningStyle* reasoning_style;  // null: reasoning is not told apart
-  const CallStyle* call_style;            // null: calls of tools are left in the text
+  const Tokenizer* tokenizer;              // null: ids in, ids out
+  const ChatTemplate* chat_template;       // null: no chat
+  const ReasoningStyle* reasoning_style;   // null: reasoning is not told apart
+  const CallStyle* call_style;             // null: calls of tools are left in the text
   std::unique_ptr<GrammarCache> grammars;  // null: no output is constrained
   Metrics metrics;
   UnknownFields unknown_fields;

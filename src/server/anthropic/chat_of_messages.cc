@@ -170,6 +170,21 @@ void read_thinking(Fields& body, ChatBody& chat) {
   chat.set("chat_template_kwargs", std::move(kwargs));
 }
 
+// The schema that the answer is bound to, as chats word it.
+void read_format(Fields& fields, std::string_view name, ChatBody& chat) {
+  const json::object* format = fields.object(name);
+  if (format == nullptr) return;
+  Fields inner(*format, fmt::format("{}.{}", fields.path(), name), fields.fault());
+  const std::string type = required_text(inner, "type");
+  if (inner.ok() && type != "json_schema")
+    inner.refuse_field("type", fmt::format("Input should be 'json_schema' (found '{}')", type));
+  inner.require("schema");
+  if (const json::object* schema = inner.object("schema"))
+    chat.set("response_format",
+             json::object{{"type", "json_schema"},
+                          {"json_schema", json::object{{"name", "output"}, {"schema", *schema}}}});
+}
+
 }  // namespace
 
 json::object chat_of_messages(Fields& body, UnknownFields& unknown, bool counts_only) {
@@ -181,6 +196,11 @@ json::object chat_of_messages(Fields& body, UnknownFields& unknown, bool counts_
   each_object(body, "messages", [&](Fields& message) { read_message(message, chat); });
   read_tools(body, chat);
   read_thinking(body, chat);
+  read_format(body, "output_format", chat);
+  if (const json::object* config = body.object("output_config")) {
+    Fields inner(*config, body.path() + ".output_config", body.fault());
+    read_format(inner, "format", chat);
+  }
   if (!counts_only) {
     body.require("max_tokens");
     const auto limit = body.integer("max_tokens");

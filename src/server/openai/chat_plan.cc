@@ -11,6 +11,7 @@
 
 #include "server/chat_prompt.h"
 #include "server/prediction.h"
+#include "server/tool_grammar.h"
 
 namespace foretoken {
 namespace {
@@ -45,6 +46,33 @@ void refuse_unsupported_fields(Fields& fields) {
       if (modality != "text") fields.refuse("modalities other than text are not supported");
 }
 
+// A call that is demanded binds the output to a list of calls.
+std::optional<Refusal> demand_call(const Fields& body, const ChatPrompt& prompt,
+                                   const PartWishes& wishes, SamplingFields& sampling) {
+  if (!prompt.demands_call) return std::nullopt;
+  if (sampling.grammar)
+    return Refusal{"tool_choice demands a call: " + sampling.grammar->field +
+                   " cannot stand beside it"};
+  const json::value* tools = body.find("tools");
+  auto schema = schema_of_calls(tools == nullptr ? json::array() : tools->get_array(),
+                                prompt.named_tool, !wishes.parallel_calls);
+  if (!schema) return schema.refusal();
+  sampling.grammar =
+      GrammarRequest{.spec = {.kind = GrammarSpec::Kind::kJsonSchema, .source = *std::move(schema)},
+                     .field = "tool_choice"};
+  return std::nullopt;
+}
+
+// What is thought before a bound answer is free, where a token ends it; else nothing is thought.
+void free_thoughts(const Tokenizer& tokenizer, Dialogue& dialogue, SamplingFields& sampling) {
+  if (!sampling.grammar || dialogue.reasoning == nullptr) return;
+  const auto end = tokenizer.token_id(dialogue.reasoning->close);
+  if (dialogue.begins_inside && end)
+    sampling.grammar->after = *end;
+  else
+    dialogue.reasoning = nullptr;
+}
+
 }  // namespace
 
 Result<GenerationPlan> plan_chat(ServerContext& context, Fields& body,
@@ -69,7 +97,10 @@ Result<GenerationPlan> plan_chat(ServerContext& context, Fields& body,
   common.prompt.prediction = *std::move(prediction);
 
   answer.wishes.whole_calls = !common.stream;
+  auto& sampling = common.prompt.sampling;
+  if (const auto refusal = demand_call(body, *prompt, answer.wishes, sampling)) return *refusal;
   const auto dialogue = dialogue_of(context, *prompt, answer.wishes);
+  free_thoughts(*context.tokenizer, *dialogue, sampling);
   if (needs_special_text(*dialogue, *context.tokenizer))
     common.prompt.sampling.skip_special_tokens = false;
   GenerationPlan plan;

@@ -147,6 +147,12 @@ const CallStyle* find_call_style(std::string_view name) {
   return found == all.end() ? nullptr : &*found;
 }
 
+const CallStyle& listed_calls() {
+  static const CallStyle style{
+      .name = "a list", .begins = {}, .between = "[],", .bare = "[", .takes_object = true};
+  return style;
+}
+
 std::vector<std::string_view> call_style_names() {
   std::vector<std::string_view> names;
   for (const CallStyle& style : styles()) names.push_back(style.name);

@@ -52,6 +52,9 @@ struct CallStyle {
 const CallStyle* find_call_style(std::string_view name);
 std::vector<std::string_view> call_style_names();
 
+// A JSON list of calls, as an output that is bound to be one reads; of no family.
+const CallStyle& listed_calls();
+
 // The style that a chat template teaches or writes; nullptr: it cannot be told.
 const CallStyle* call_style_of_template(std::string_view source);
 
