@@ -81,7 +81,7 @@ void check_function(const json::object& object, Fields& tool) {
 struct ToolChoice {
   bool shows_tools = true;  // to the template
   bool demands_call = false;
-  std::string named;
+  std::string named = {};
 };
 
 ToolChoice read_tool_choice(Fields& fields) {
