@@ -77,13 +77,13 @@ class OpenAiTools(ScriptedCase):
                          "They ask\nfor weather.")
         self.assertEqual("".join(d.content or "" for d in deltas), "Yes.")
 
-    def test_demanded_calls_are_calls_or_refused(self):
-        try:
+    def test_demanded_calls_are_a_list(self):
+        listed = '[{"name": "get_weather", "parameters": {"city": "Par\\u00eds"}}]'
+        for choice in ("required", {"type": "function", "function": {"name": "get_weather"}}):
             answer = self.client.chat.completions.create(
-                model="m", messages=say(CALL), tools=[TOOL], tool_choice="required")
-            self.assertTrue(answer.choices[0].message.tool_calls)
-        except openai.BadRequestError as error:
-            self.assertIn("tool_choice", error.message)
+                model="m", messages=say(listed), tools=[TOOL], tool_choice=choice)
+            call = answer.choices[0].message.tool_calls[0].function
+            self.assertEqual(json.loads(call.arguments), {"city": "París"})
 
 
 class OpenAiResponses(ScriptedCase):

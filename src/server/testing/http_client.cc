@@ -150,7 +150,9 @@ std::vector<std::string> sse_events(std::string_view body) {
   std::vector<std::string> out;
   while (!body.empty()) {
     const auto end = body.find("\n\n");
-    const std::string_view event = body.substr(0, end);
+    std::string_view event = body.substr(0, end);
+    if (event.starts_with("event: "))  // the name of those that have one
+      event.remove_prefix(std::min(event.size(), event.find('\n') + 1));
     if (event.starts_with("data: ")) out.emplace_back(event.substr(6));
     if (end == std::string_view::npos) break;
     body.remove_prefix(end + 2);
