@@ -55,8 +55,8 @@ class TaggedBody final : public CallBody {
   State expect(std::string_view text, std::size_t& used, std::string_view mark, At next) {
     const std::size_t white = leading_white(text);
     const Begins begins = begins_with(text.substr(white), mark);
-    if (begins == Begins::kNo) return State::kBroken;
     used = white;  // however much there is, it is looked at once
+    if (begins == Begins::kNo) return State::kBroken;
     if (begins == Begins::kMaybe) return State::kMore;
     used += mark.size();
     at_ = next;
