@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/error.h"
+
 namespace foretoken {
 
 void AnswerParts::append(AnswerPart::Kind kind, std::string_view text) {
@@ -19,7 +21,10 @@ void AnswerParts::begin_call(std::string name, std::string id) {
   call_is_open_ = true;
 }
 
-void AnswerParts::arguments(std::string_view json) { parts_.back().text += json; }
+void AnswerParts::arguments(std::string_view json) {
+  DCHECK(call_is_open_) << "arguments of no call";
+  parts_.back().text += json;
+}
 
 void AnswerParts::open_reasoning(std::size_t from) {
   if (!reasoning_.empty() && reasoning_.back().to == from) {

@@ -138,7 +138,10 @@ void ChannelParser::feed_call(std::string_view text, AnswerParts& out) {
   std::size_t used = 0;
   const auto state = begun_ && !whole_ ? scanner_.feed(text, used) : JsonScanner::State::kBroken;
   whole_ = whole_ || state == JsonScanner::State::kDone;
-  (streams ? (void)out.arguments(text.substr(0, used)) : (void)arguments_.append(text, 0, used));
+  if (!streams)
+    arguments_.append(text, 0, used);
+  else if (begun_)
+    out.arguments(text.substr(0, used));
   if (!streams) raw_ += text;
   call_bytes_ += text.size();
   const std::string_view left = text.substr(used);
