@@ -128,8 +128,12 @@ void ChannelParser::feed_call(std::string_view text, AnswerParts& out) {
   const bool streams = !options_.calls.whole_calls;
   if (!begun_) {
     const std::size_t white = leading_white(text);
-    if (white == text.size()) return;
+    if (white == text.size()) {
+      raw_ += text;
+      return;
+    }
     if (text[white] == '{') {
+      raw_ += text.substr(0, white);
       text.remove_prefix(white);
       begun_ = true;
       if (streams) out.begin_call(name_, new_id());
