@@ -148,7 +148,8 @@ void ChannelParser::feed_call(std::string_view text, AnswerParts& out) {
     out.arguments(text.substr(0, used));
   if (!streams) raw_ += text;
   call_bytes_ += text.size();
-  const std::string_view left = text.substr(used);
+  std::string_view left = text.substr(used);
+  if (whole_ && streams) left.remove_prefix(leading_white(left));
   if (trimmed(left).empty() && call_bytes_ <= kMaxCallBytes &&
       (whole_ || state != JsonScanner::State::kBroken))
     return;
