@@ -1,7 +1,8 @@
 """Clients that behave: chats, completions, batches and scored prompts, streamed or whole.
 
 All requests come from a fixed list with fixed seeds, so each has one right answer, whatever runs beside
-it: the first answer is remembered, and any later one that differs is a fault.
+it: the first answer is remembered, and any later one that differs is a fault. What they wish of drafts, and
+what they predict, differs from time to time and must not show.
 """
 import json
 import random
@@ -13,6 +14,19 @@ QUESTIONS = [
     "Write a haiku about rain.", "Which animals can fly?", "What is the opposite of hot?",
     "Give me advice for a job interview.",
 ]
+
+
+# Of drafts: any answer is the same with them.
+WISHES = [{"enabled": False}, {"max_nodes": 3}, {"drafters": []}, {}]
+
+
+def wishful(rng, path, body):
+    body = dict(body)
+    if rng.random() < 0.3:
+        body["speculative"] = rng.choice(WISHES)
+    if path == "/v1/chat/completions" and rng.random() < 0.3:
+        body["prediction"] = {"type": "content", "content": rng.choice(QUESTIONS)}
+    return body
 
 
 def all_requests():
@@ -56,6 +70,7 @@ class Honest:
     async def one(self, rng):
         number = rng.randrange(len(self.requests))
         path, body = self.requests[number]
+        body = wishful(rng, path, body)
         if rng.random() < 0.7:
             status, answer = await self.streamed(path, body)
         else:
