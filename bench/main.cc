@@ -16,6 +16,7 @@
 #include "backend/backend.h"
 #include "bench/accept_command.h"
 #include "bench/bench_flags.h"
+#include "bench/grammar_command.h"
 #include "bench/ngram_command.h"
 #include "bench/queue_command.h"
 #include "bench/report.h"
@@ -100,7 +101,9 @@ std::string help_of(const std::string& subcommand) {
   return "foretoken-bench [flags]\n"
          "Times steps of a model of made-up weights against the machine's roofs; see also\n"
          "`foretoken-bench accept --help` and `foretoken-bench queue --help`. `foretoken-bench "
-         "ngram`\nand `foretoken-bench suffix` time what NGRAM and SUFFIX cost the host.\n" +
+         "ngram`\nand `foretoken-bench suffix` time what NGRAM and SUFFIX cost the host, "
+         "`foretoken-bench "
+         "grammar FOLDER`\nwhat grammars cost over the vocabulary of a tokenizer.\n" +
          help_text(step_flags());
 }
 
@@ -112,6 +115,7 @@ int run_command(std::span<const std::string> args) {
   }
   if (subcommand == "ngram") return ngram_command();
   if (subcommand == "suffix") return suffix_command();
+  if (subcommand == "grammar") return grammar_command(args.subspan(1));
   if (subcommand == "accept") return accept_command(read_accept_options(args.subspan(1)));
   if (subcommand == "queue") return queue_command(args.subspan(1));
   return run(read_step_options(args));

@@ -330,6 +330,8 @@ Options resolve_options(const FlagValues& values, const Environment& environment
   options.simulation = acceptance_simulation(values, environment);
   options.server = server_config(values, options.load);
   options.server.serves_predictions = options.draft.serves_predictions;
+  if (has_flag(values.table(), "--grammar-backend"))
+    options.draft.serves_constraints = values.text("--grammar-backend") != "none";
   if (has_flag(values.table(), "--port")) {
     fill_http(values, options.server);
     options.sampling_defaults_of_model = values.text("--sampling-defaults") == "model";

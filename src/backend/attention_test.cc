@@ -179,7 +179,8 @@ TEST(Attention, after_keeping_a_path_the_text_goes_on_as_if_it_had_been_plain) {
     plain.read(0, 30);
     world.step({{.slot = 0, .parents = {-1, 0, 0, 2, 3}, .nodes = {1, 2, 3, 4, 5}}});
     Walk walk;
-    walk.seqs.push_back({.slot = 0, .path = {0, 2, 3}, .emitted = {}, .scored = {}});
+    walk.seqs.push_back(
+        {.slot = 0, .path = {0, 2, 3}, .emitted = {}, .foreseen = {}, .scored = {}});
     world.keep(walk);
     world.commit(0, 3);
     plain.step({{.slot = 0, .chain = {1, 3, 4}}});

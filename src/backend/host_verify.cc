@@ -66,6 +66,7 @@ Walk verify_trees(ThreadPool& pool, const StepPlan& plan, const DraftTrees& tree
     seq.emitted = std::move(found.emitted);
     seq.is_complete = found.is_complete;
     seq.is_stuck = found.is_stuck;
+    seq.foreseen = std::move(found.foreseen);
   });
   return walk;
 }

@@ -201,7 +201,8 @@ TEST(KvKeep, accepted_nodes_move_next_to_the_prefix) {
   const KvLayer kv{Tensor(k.data(), DType::kF32, {kPages, kHeads, kDim, kPageTokens}),
                    Tensor(v.data(), DType::kF32, {kPages, kHeads, kPageTokens, kDim})};
   Walk walk;
-  walk.seqs.push_back({.slot = 0, .path = {0, 2, 3, 5}, .emitted = {}, .scored = {}});
+  walk.seqs.push_back(
+      {.slot = 0, .path = {0, 2, 3, 5}, .emitted = {}, .foreseen = {}, .scored = {}});
   keep_kv(pool, walk, batch, std::span(&kv, 1));
   const auto index = [&](int slot, int h, int d, bool is_k) {
     const int page = slot / kPageTokens, offset = slot % kPageTokens;

@@ -30,6 +30,7 @@ struct StepEntry {
   const SamplingParams* params = nullptr;
   const TokenCounts* counts = nullptr;
   TokenConstraint* constraint = nullptr;  // behind the root; the walk moves it. Null: any text
+  bool wants_foreseen = false;            // by the constraint, in WalkSeq
   int generated = 0;                      // tokens generated before this step
   int tokens_left = 1;  // tokens that may still be generated, those of this step included
 };
@@ -105,6 +106,7 @@ struct WalkSeq {
   // Of the constraint: the last emitted token completes the text; or it is no part of it, because
   // nothing could be sampled there.
   bool is_complete = false, is_stuck = false;
+  std::vector<Token> foreseen;       // what the constraint lets expect after the last emitted token
   std::vector<SampledToken> scored;  // input logprobs of chain rows from score_from on
 };
 

@@ -41,14 +41,6 @@ void apply_penalties(std::span<float> logits, const RowContext& row) {
   }
 }
 
-void apply_mask(std::span<float> logits, std::span<const std::uint32_t> allowed) {
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    const std::size_t word = i / 32;
-    if (word >= allowed.size() || ((allowed[word] >> (i % 32)) & 1U) == 0)
-      logits[i] = kMinusInfinity;
-  }
-}
-
 // Divides by the temperature and makes every value minus infinity or within +-kLargest.
 void scale_and_clean(std::span<float> logits, float temperature) {
   for (float& x : logits) {
@@ -60,6 +52,14 @@ void scale_and_clean(std::span<float> logits, float temperature) {
 }
 
 }  // namespace
+
+void apply_mask(std::span<float> logits, std::span<const std::uint32_t> allowed) {
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    const std::size_t word = i / 32;
+    if (word >= allowed.size() || ((allowed[word] >> (i % 32)) & 1U) == 0)
+      logits[i] = kMinusInfinity;
+  }
+}
 
 void adjust_logits(std::span<float> logits, const RowContext& row) {
   const SamplingParams& params = *row.params;

@@ -21,6 +21,9 @@ inline bool is_greedy(const SamplingParams& params) {
 // infinity.
 inline constexpr float kNoChance = -9999.0F;
 
+// Bars the tokens that have no bit.
+void apply_mask(std::span<float> logits, std::span<const std::uint32_t> allowed);
+
 // Applies, in this order: logit bias, min_new_tokens, penalties, grammar mask, temperature. NaN
 // becomes minus infinity and infinity a large number, so that what follows needs no care. Token ids
 // outside the row are ignored.

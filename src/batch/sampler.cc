@@ -65,11 +65,8 @@ SampledToken lowest_allowed(const RowContext& row) {
   return out;
 }
 
-}  // namespace
-
-SampledToken sample_row(std::span<float> logits, const RowContext& row) {
+SampledToken draw(std::span<const float> logits, const RowContext& row) {
   const SamplingParams& params = *row.params;
-  adjust_logits(logits, row);
   const float max = row_max(logits);
   if (max == kMinusInfinity) return lowest_allowed(row);
 
@@ -80,6 +77,18 @@ SampledToken sample_row(std::span<float> logits, const RowContext& row) {
                               row.position);
   if (params.wants_logprobs()) report(out, logits, max, params);
   return out;
+}
+
+}  // namespace
+
+SampledToken sample_row(std::span<float> logits, const RowContext& row) {
+  adjust_logits(logits, row);
+  return draw(logits, row);
+}
+
+SampledToken sample_adjusted(std::span<float> logits, const RowContext& row) {
+  if (!row.allowed.empty()) apply_mask(logits, row.allowed);
+  return draw(logits, row);
 }
 
 SampledToken score_token(std::span<const float> logits, Token token, const SamplingParams& params) {

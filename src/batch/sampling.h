@@ -89,6 +89,9 @@ struct RowContext {
 // Draws the next token. logits [vocab] are modified in place (bias, penalties, temperature).
 SampledToken sample_row(std::span<float> logits, const RowContext& row);
 
+// The second half of it, of logits that it has adjusted already, under another mask.
+SampledToken sample_adjusted(std::span<float> logits, const RowContext& row);
+
 // Logprob report for a known token (input logprobs): plain log-softmax of the logits.
 SampledToken score_token(std::span<const float> logits, Token token, const SamplingParams& params);
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/types.h"
 
@@ -36,11 +37,12 @@ class TokenConstraint {
   // Why it cannot say what may come next; such a text ends. Empty: it can.
   virtual const std::string& fault() const = 0;
 
-  // Another one at the same place.
-  virtual std::unique_ptr<TokenConstraint> fork() const = 0;
+  // How many of these tokens, one after the other, may come next.
+  virtual int count_allowed(std::span<const Token> tokens) = 0;
 
-  // The bytes that every continuation begins with; empty where that is not known.
-  virtual std::string forced() { return {}; }
+  // Tokens that probably come next, because little else may: a guess, for drafts. Its cost does not
+  // grow with what it finds beyond some dozen tokens.
+  virtual std::vector<Token> foreseen() { return {}; }
 };
 
 class ConstraintSource {

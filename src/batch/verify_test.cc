@@ -205,6 +205,24 @@ TEST(Walk, masks_are_made_for_visited_nodes_only) {
   EXPECT_EQ(masks, 2);
 }
 
+// With filters and logprobs a mask is always made; without, only where the first choice is barred.
+TEST(Walk, masks_are_made_where_they_matter) {
+  int masks = 0, all = 0;
+  for (std::uint64_t seed = 1; seed < 200; ++seed) {
+    SamplingParams params, reporting;
+    params.seed = reporting.seed = seed;
+    params.temperature = reporting.temperature = seed % 2 == 0 ? 0.0F : 1.0F;
+    params.top_logprobs = -1;
+    HashConstraint::Rules rules{.seed = seed, .vocab = kVocab, .allowed_of_8 = 5, .ends_of_64 = 1};
+    rules.masks = &masks;
+    const auto text = generate(params, 12, 5, seed, std::make_unique<HashConstraint>(rules));
+    rules.masks = &all;
+    EXPECT_EQ(generate(reporting, 12, 5, seed, std::make_unique<HashConstraint>(rules)), text);
+  }
+  EXPECT_GT(masks, 100);
+  EXPECT_LT(masks, all * 3 / 4);
+}
+
 TEST(Walk, text_of_trees_has_the_law_of_the_model) {
   // Exact law of the next three tokens by enumeration.
   std::map<std::vector<Token>, double> law;

@@ -244,6 +244,7 @@ void Scheduler::run(std::unique_ptr<Sequence> owner, std::vector<Page> matched) 
                        .prompt_tokens = at(s.prompt_tokens()),
                        .scope = s.request.draft_scope,
                        .prediction = s.request.prediction,
+                       .constraint = s.constraint(),
                        .wish = s.request.draft_wish});
   drafter_is_open_[at(slot)] = 1;
   roster_.runs(s, planned_at_);

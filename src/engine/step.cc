@@ -31,6 +31,8 @@ Step::Step(Ops& ops, TargetModel& target, Drafter& drafter, int slots,
 
 StepHandle Step::launch(StepPlan plan) {
   const auto begin = Clock::now();
+  if (needs_.foreseen)
+    for (StepEntry& entry : plan.entries) entry.wants_foreseen = entry.constraint != nullptr;
   ops_.layout(plan, trees_, table_, batch_);
   const Features features = target_.forward(batch_, drafter_.taps());
   Walk walk = verify(plan, features);

@@ -7,37 +7,94 @@
 #include "base/index.h"
 
 namespace foretoken {
+namespace {
+
+constexpr std::size_t kTail = 3;            // tokens that those behind them may depend on
+constexpr std::size_t kExpectedBytes = 96;  // that are cut into tokens at once
+
+bool may_be_laid_out(const GrammarSpec& spec) {
+  return spec.layout == JsonLayout{} && (spec.kind == GrammarSpec::Kind::kJsonSchema ||
+                                         spec.kind == GrammarSpec::Kind::kStructuralTag);
+}
+
+}  // namespace
+
+GrammarConstraint::GrammarConstraint(std::shared_ptr<const GrammarParts> parts)
+    : parts_(std::move(parts)),
+      matcher_(parts_->grammar->start()),
+      is_waiting_(parts_->after != kNoToken) {
+  if (parts_->guide) guide_.emplace(parts_->guide->start());
+}
 
 std::span<const std::uint32_t> GrammarConstraint::allowed() {
-  if (is_waiting()) return {};
-  mask_.assign(mask_words_, 0);
+  if (is_waiting_) return {};
+  mask_.assign(parts_->grammar->mask_words(), 0);
   if (!matcher_.mask(mask_) || !matcher_.may_end()) return mask_;
-  for (const Token stop : *stops_)
+  for (const Token stop : parts_->stops)
     if (stop >= 0 && at(stop) / 32 < mask_.size()) mask_[at(stop) / 32] |= 1U << (at(stop) % 32);
   return mask_;
 }
 
-bool GrammarConstraint::allows(Token token) {
-  if (is_waiting()) return true;
-  if (token >= 0 && at(token) / 32 >= mask_words_) return false;
-  if (matcher_.allows(token)) return true;
-  return std::ranges::find(*stops_, token) != stops_->end() && matcher_.may_end();
+// Nothing follows a stop token, so it counts only where it comes first.
+int GrammarConstraint::count_allowed(std::span<const Token> tokens) {
+  if (is_waiting_) return static_cast<int>(tokens.size());
+  const int count = matcher_.count_allowed(tokens);
+  const bool may_stop = count == 0 && !tokens.empty() &&
+                        std::ranges::find(parts_->stops, tokens.front()) != parts_->stops.end() &&
+                        at(tokens.front()) / 32 < parts_->grammar->mask_words() &&
+                        matcher_.may_end();
+  return may_stop ? 1 : count;
 }
 
 void GrammarConstraint::advance(Token token) {
-  if (!is_waiting())
+  if (!is_waiting_) {
     matcher_.advance(token);
-  else if (token == after_)
-    after_ = kNoToken;
+    follow(token);
+  } else if (token == parts_->after) {
+    is_waiting_ = false;
+  }
+  if (tail_.size() == kTail) tail_.erase(tail_.begin());
+  tail_.push_back(token);
 }
 
-std::unique_ptr<TokenConstraint> GrammarConstraint::fork() const {
-  return std::make_unique<GrammarConstraint>(matcher_.fork(), stops_, mask_words_, after_);
+// What is expected was an honest guess only.
+void GrammarConstraint::follow(Token token) {
+  const std::string_view piece = parts_->tokenizer.piece(token);
+  if (!piece.empty() && expected_.starts_with(piece))
+    expected_.erase(0, piece.size());
+  else
+    expected_.clear();
+  if (guide_ && (!guide_->allows(token) || !guide_->advance(token))) guide_.reset();
 }
 
-std::unique_ptr<TokenConstraint> GrammarSource::start() const {
-  return std::make_unique<GrammarConstraint>(grammar_->start(), stops_, grammar_->mask_words(),
-                                             after_);
+std::vector<Token> GrammarConstraint::foreseen() {
+  if (is_waiting_ || !matcher_.fault().empty()) return {};
+  if (expected_.empty()) expected_ = guide_ ? guide_->forced() : matcher_.forced();
+  const auto bytes = std::string_view(expected_).substr(0, kExpectedBytes);
+  if (bytes.empty()) return {};
+  auto tokens = tokens_behind(parts_->tokenizer, tail_, bytes);
+  // Where the model has cut as the tokenizer would not.
+  return tokens.empty() ? tokens_behind(parts_->tokenizer, {}, bytes) : std::move(tokens);
+}
+
+std::vector<Token> tokens_behind(const Tokenizer& tokenizer, std::span<const Token> tail,
+                                 std::string_view text) {
+  std::string whole;
+  for (const Token token : tail) whole += tokenizer.piece(token);
+  const std::size_t border = whole.size();
+  whole += text;
+  const auto tokens = tokenizer.encode(whole, AddSpecial::kNo);
+  if (!tokens) return {};  // half a character
+  std::size_t all = 0;
+  for (const Token token : *tokens) all += tokenizer.piece(token).size();
+  // Tokenizers of pieces put a space before the text.
+  const std::size_t extra = all - std::min(all, whole.size());
+  if (all != whole.size() + extra || extra > at(tokenizer.leading_spaces())) return {};
+  std::size_t read = 0, first = 0;
+  while (first < tokens->size() && read < border + extra)
+    read += tokenizer.piece((*tokens)[first++]).size();
+  if (read != border + extra || (border == 0 && extra > 0)) return {};
+  return {tokens->begin() + static_cast<std::ptrdiff_t>(first), tokens->end()};
 }
 
 Result<std::shared_ptr<const ConstraintSource>> make_constraint(ServerContext& context,
@@ -52,8 +109,18 @@ Result<std::shared_ptr<const ConstraintSource>> make_constraint(ServerContext& c
   auto grammar = context.grammars->compile(request.spec);
   if (!grammar)
     return Refusal{fmt::format("{} cannot be used: {}", request.field, grammar.refusal().message)};
+  GrammarParts parts{.grammar = *std::move(grammar),
+                     .guide = nullptr,
+                     .tokenizer = *context.tokenizer,
+                     .stops = stops,
+                     .after = request.after};
+  if (may_be_laid_out(request.spec)) {
+    GrammarSpec compact = request.spec;
+    compact.layout.is_compact = true;
+    if (auto guide = context.grammars->compile(compact)) parts.guide = *std::move(guide);
+  }
   return std::shared_ptr<const ConstraintSource>(
-      std::make_shared<const GrammarSource>(*std::move(grammar), stops, request.after));
+      std::make_shared<const GrammarSource>(std::move(parts)));
 }
 
 }  // namespace foretoken

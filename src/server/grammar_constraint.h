@@ -4,6 +4,7 @@
 // of a request. Threads as TokenConstraint's.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,47 +16,57 @@
 
 namespace foretoken {
 
+// What the constraints of a request have in common.
+struct GrammarParts {
+  std::shared_ptr<const Grammar> grammar;
+  // The same with JSON laid out as models mostly do: where white space is free, little is certain,
+  // but much can be expected. Null: none.
+  std::shared_ptr<const Grammar> guide;
+  const Tokenizer& tokenizer;
+  std::vector<Token> stops;  // end the text where it may end
+  Token after = kNoToken;    // see GrammarRequest
+};
+
 class GrammarConstraint final : public TokenConstraint {
  public:
-  // stops: tokens that end the text; they outlive it. after: see GrammarRequest.
-  GrammarConstraint(GrammarMatcher matcher, std::shared_ptr<const std::vector<Token>> stops,
-                    std::size_t mask_words, Token after)
-      : matcher_(std::move(matcher)),
-        stops_(std::move(stops)),
-        mask_words_(mask_words),
-        after_(after) {}
+  explicit GrammarConstraint(std::shared_ptr<const GrammarParts> parts);
 
   std::span<const std::uint32_t> allowed() override;
-  bool allows(Token token) override;
+  bool allows(Token token) override { return count_allowed({&token, 1}) == 1; }
+  int count_allowed(std::span<const Token> tokens) override;
   void advance(Token token) override;
-  bool has_ended() const override { return !is_waiting() && matcher_.has_ended(); }
+  bool has_ended() const override { return !is_waiting_ && matcher_.has_ended(); }
   const std::string& fault() const override { return matcher_.fault(); }
-  std::unique_ptr<TokenConstraint> fork() const override;
-  std::string forced() override { return is_waiting() ? std::string() : matcher_.forced(); }
+  std::vector<Token> foreseen() override;
 
  private:
-  bool is_waiting() const { return after_ != kNoToken; }
+  void follow(Token token);
 
+  std::shared_ptr<const GrammarParts> parts_;
   GrammarMatcher matcher_;
-  std::shared_ptr<const std::vector<Token>> stops_;
-  std::size_t mask_words_;
-  Token after_;
+  std::optional<GrammarMatcher> guide_;  // until the text is laid out otherwise
+  bool is_waiting_;                      // for the token after which the output is bound
   std::vector<std::uint32_t> mask_;
+  std::vector<Token> tail_;  // the last tokens, because tokens depend on those before
+  std::string expected_;     // bytes that come next, as far as known
 };
 
 class GrammarSource final : public ConstraintSource {
  public:
-  GrammarSource(std::shared_ptr<const Grammar> grammar, std::vector<Token> stops, Token after)
-      : grammar_(std::move(grammar)),
-        stops_(std::make_shared<const std::vector<Token>>(std::move(stops))),
-        after_(after) {}
-  std::unique_ptr<TokenConstraint> start() const override;
+  explicit GrammarSource(GrammarParts parts)
+      : parts_(std::make_shared<const GrammarParts>(std::move(parts))) {}
+  std::unique_ptr<TokenConstraint> start() const override {
+    return std::make_unique<GrammarConstraint>(parts_);
+  }
 
  private:
-  std::shared_ptr<const Grammar> grammar_;
-  std::shared_ptr<const std::vector<Token>> stops_;
-  Token after_;
+  std::shared_ptr<const GrammarParts> parts_;
 };
+
+// The tokens of `text` behind the tokens of `tail`, as the tokenizer would cut both together; none
+// where it would cut across the border.
+std::vector<Token> tokens_behind(const Tokenizer& tokenizer, std::span<const Token> tail,
+                                 std::string_view text);
 
 // Compiles what the request asks for, or says why that cannot be. Takes its time: for workers.
 Result<std::shared_ptr<const ConstraintSource>> make_constraint(ServerContext& context,

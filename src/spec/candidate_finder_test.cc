@@ -75,7 +75,7 @@ class CandidateFinderTest : public testing::Test {
     plan.entries.push_back(
         {.slot = 0, .has_tree = true, .params = &params_, .counts = &counts_, .generated = 4});
     Walk walk;
-    walk.seqs.push_back({.slot = 0, .path = {}, .emitted = {}, .scored = {}});
+    walk.seqs.push_back({.slot = 0, .path = {}, .emitted = {}, .foreseen = {}, .scored = {}});
     for (const Token token : emitted) {
       walk.seqs[0].path.push_back(0);
       walk.seqs[0].emitted.emplace_back().token = token;

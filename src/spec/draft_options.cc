@@ -212,6 +212,9 @@ DraftPlan plan_drafts(const DraftOptions& options, const std::string& target_arc
     plan.shape.steps = told.steps;
     plan.shape.topk = told.topk;
   }
+  if (options.serves_constraints)
+    plan.parts.push_back(
+        {kConstraints, {.steps = kConstraintNodes - 1, .topk = 1, .nodes = kConstraintNodes}});
   if (options.serves_predictions && !drafts_by(options, "SUFFIX"))
     plan.parts.push_back(
         {kPredictions, {.steps = kPredictionNodes - 1, .topk = 1, .nodes = kPredictionNodes}});
@@ -225,8 +228,12 @@ int DraftPlan::max_nodes() const {
 }
 
 std::int64_t DraftPlan::most_drafts(int num_slots) const {
-  const bool has_predictions = !parts.empty() && parts.back().name == kPredictions;
-  return std::int64_t{num_slots} * (shape.nodes - 1) + (has_predictions ? kPredictionDrafts : 0);
+  std::int64_t drafts = std::int64_t{num_slots} * (shape.nodes - 1);
+  for (const DraftPart& part : parts) {
+    if (part.name == kPredictions) drafts += kPredictionDrafts;
+    if (part.name == kConstraints) drafts += kConstraintDrafts;
+  }
+  return drafts;
 }
 
 }  // namespace foretoken

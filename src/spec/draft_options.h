@@ -28,7 +28,8 @@ struct DraftOptions {
   std::string token_map;  // file of the tokens that are drafted; empty: all are
   NgramOptions ngram;
   SuffixOptions suffix;
-  bool serves_predictions = true;  // drafts from predictions, whatever the algorithm
+  bool serves_predictions = true;   // drafts from predictions, whatever the algorithm
+  bool serves_constraints = false;  // drafts what constraints let expect, likewise
   // Where acceptance is simulated: by depth, that a draft is accepted. Empty: it is not.
   std::vector<float> simulated_chances;
 };
@@ -36,6 +37,8 @@ struct DraftOptions {
 // Of trees for requests with a prediction, where SUFFIX does not read it anyway; drafts of them
 // together.
 inline constexpr int kPredictionNodes = 33, kPredictionDrafts = 256;
+// Of what constraints let expect, likewise.
+inline constexpr int kConstraintNodes = 17, kConstraintDrafts = 256;
 // What they are drafted with there.
 SuffixOptions prediction_options(const DraftOptions& options);
 
@@ -57,6 +60,7 @@ struct DraftPart {
   TreeShape shape;   // of trees that it grows alone
 };
 inline constexpr const char* kPredictions = "PREDICTION";  // drafts from predictions alone
+inline constexpr const char* kConstraints = "GRAMMAR";     // what constraints let expect
 
 // Who drafts, and the trees that they share.
 struct DraftPlan {

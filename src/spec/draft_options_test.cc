@@ -140,6 +140,11 @@ TEST(DraftOptions, predictions_are_a_part_where_suffixes_do_not_read_them) {
   EXPECT_EQ(plan_drafts(options, "").most_drafts(100), kPredictionDrafts);
   options.algorithm = "EAGLE3";
   EXPECT_EQ(parts(options), "EAGLE3 5 4 8; PREDICTION 32 1 33; ");
+  options.serves_constraints = true;
+  EXPECT_EQ(parts(options), "EAGLE3 5 4 8; GRAMMAR 16 1 17; PREDICTION 32 1 33; ");
+  EXPECT_EQ(plan_drafts(options, "LlamaForCausalLM").most_drafts(10),
+            70 + kPredictionDrafts + kConstraintDrafts);
+  options.serves_constraints = false;
   const DraftPlan plan = plan_drafts(options, "LlamaForCausalLM");
   EXPECT_EQ(plan.shape.nodes, 8);
   EXPECT_EQ(plan.max_nodes(), 33);

@@ -124,7 +124,8 @@ class DraftReaderTest : public testing::Test {
                     features.taps[tap].row_f32(i));
     }
     Walk walk;
-    walk.seqs.push_back({.slot = kSlot, .path = {0}, .emitted = {{}}, .scored = {}});
+    walk.seqs.push_back(
+        {.slot = kSlot, .path = {0}, .emitted = {{}}, .foreseen = {}, .scored = {}});
     walk.seqs[0].emitted[0].token = token_at(begin + count);
     table_.length[kSlot] += count;
     reader_.read(

@@ -12,7 +12,7 @@
 
 namespace foretoken {
 
-inline constexpr std::size_t kMostDrafters = 4;  // in one tree
+inline constexpr std::size_t kMostDrafters = 5;  // in one tree
 
 struct DraftWish {
   int max_nodes = kMaxTreeNodes;  // of its trees, root included; 1: nothing is drafted

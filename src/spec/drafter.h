@@ -21,6 +21,7 @@ struct DraftNeeds {
   int max_nodes = 1;         // root included
   bool host_tokens = false;  // wants the committed tokens on the host
   bool runs_model = false;   // what it reads and proposes takes forwards
+  bool foreseen = false;     // wants WalkSeq::foreseen
   // KV slots behind the committed text that it writes while it drafts. Where pages are short it
   // gets none, and proposes nothing.
   int scratch_slots = 0;
@@ -44,6 +45,9 @@ struct DraftRequest {
   // Texts of other scopes must not inform what is drafted for this one.
   std::uint64_t scope = 0;
   std::span<const Token> prediction = {};  // what its client expects as the answer, if anything
+  // Of its output, null: none. It stands behind the root whenever trees are grown, may be asked and
+  // not moved, and is there as long as the slot is open.
+  TokenConstraint* constraint = nullptr;
   DraftWish wish = {};
 };
 

@@ -15,6 +15,7 @@
 #include "model/head_weights.h"
 #include "model/runner.h"
 #include "model/token_map.h"
+#include "spec/constraint_drafter.h"
 #include "spec/measured_pace.h"
 #include "spec/model_drafter.h"
 #include "spec/ngram_drafter.h"
@@ -221,6 +222,8 @@ std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> mode
         return std::make_unique<NgramDrafter>(options.ngram, nodes, num_slots, std::move(pace));
       if (part.name == "SUFFIX")
         return std::make_unique<SuffixDrafter>(options.suffix, nodes, num_slots, std::move(pace));
+      if (part.name == kConstraints)
+        return std::make_unique<ConstraintDrafter>(nodes, kConstraintDrafts, num_slots);
       if (part.name == kPredictions)
         return std::make_unique<SuffixDrafter>(prediction_options(options), nodes, num_slots,
                                                std::move(pace));

@@ -15,7 +15,7 @@ class Machine {
     pace_.open(0);
     plan_.entries.push_back({.slot = 0, .has_tree = true, .generated = 1});
     batch_.seqs.push_back(sequence_rows(1));
-    walk_.seqs.push_back({.slot = 0, .path = {}, .emitted = {}, .scored = {}});
+    walk_.seqs.push_back({.slot = 0, .path = {}, .emitted = {}, .foreseen = {}, .scored = {}});
   }
 
   // A step of which so many proposals are accepted at most, then a tree of as many sure nodes as

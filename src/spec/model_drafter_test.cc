@@ -201,7 +201,8 @@ class ModelDrafterLevels : public testing::Test {
                               .has_tree = true,
                               .params = &params_});
       trees_.plant(slot, prompt.back());
-      walk.seqs.push_back({.slot = slot, .path = {0}, .emitted = {{}}, .scored = {}});
+      walk.seqs.push_back(
+          {.slot = slot, .path = {0}, .emitted = {{}}, .foreseen = {}, .scored = {}});
       walk.seqs.back().emitted[0].token = 7;
     }
     Batch batch;

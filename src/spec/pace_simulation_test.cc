@@ -139,7 +139,7 @@ class Simulation {
       rows.slot = slot;
       rows.first_row = batch.rows;
       batch.rows += nodes;
-      walk.seqs.push_back({.slot = slot, .path = {0}, .emitted = {}, .scored = {}});
+      walk.seqs.push_back({.slot = slot, .path = {0}, .emitted = {}, .foreseen = {}, .scored = {}});
       auto& path = walk.seqs.back().path;
       for (int node = 1; node < nodes; ++node)
         if (s.is_true[at(node)] && s.parent[at(node)] == path.back()) path.push_back(node);

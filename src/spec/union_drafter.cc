@@ -11,6 +11,7 @@
 namespace foretoken {
 namespace {
 
+constexpr float kBarred = -1;      // a chance that no draft has
 constexpr double kMemory = 0.95;   // of yields, per tree
 constexpr double kUsualTrees = 4;  // of all sequences, that count for one of which little is known
 constexpr double kLeastPromise = 1;  // drafts, below which a model is not spared however poor it is
@@ -54,6 +55,7 @@ DraftNeeds UnionDrafter::needs() const {
     const DraftNeeds& needs = part.needs;
     all.max_nodes = std::max(all.max_nodes, needs.max_nodes);
     all.host_tokens |= needs.host_tokens;
+    all.foreseen |= needs.foreseen;
     all.scratch_slots = std::max(all.scratch_slots, needs.scratch_slots);
     if (!needs.runs_model) continue;
     CHECK(!all.runs_model) << "two drafters run a model";
@@ -69,6 +71,7 @@ void UnionDrafter::open(SeqSlot slot, const DraftRequest& request) {
   pace_->open(slot);
   Sequence& sequence = sequences_[at(slot)];
   sequence.wish = request.wish;
+  sequence.constraint = request.constraint;
   sequence.report = {};
   sequence.planted.clear();
   std::size_t opened = 0;
@@ -86,6 +89,7 @@ void UnionDrafter::open(SeqSlot slot, const DraftRequest& request) {
 }
 
 void UnionDrafter::close(SeqSlot slot) {
+  sequences_[at(slot)].constraint = nullptr;
   for (Part& part : parts_) part.drafter->close(slot);
 }
 
@@ -221,6 +225,7 @@ void UnionDrafter::join(SeqSlot slot, const TreeLimits& limits, DraftTrees& tree
   nodes_.assign(1, Node{});
   nodes_.front().node = 0;
   for (std::size_t i = 0; i < parts_.size(); ++i) add_tree(i, slot);
+  if (sequences_[at(slot)].constraint != nullptr) bar(*sequences_[at(slot)].constraint);
   chances_.clear();
   for (const Node& node : std::span(nodes_).subspan(1)) chances_.push_back(node.chance);
   best_scores(chances_, std::min(limits.nodes, trees.max_nodes()) - 1, 0, chosen_);
@@ -254,6 +259,20 @@ void UnionDrafter::add_tree(std::size_t part, SeqSlot slot) {
     node.scores[part] = scores[n];
     node.chance = std::max(node.chance, std::min(1.0F, scores[n] * trust));
     place_.push_back(number);
+  }
+}
+
+// Drafts that the constraint does not allow get no chance. One question for each leaf.
+void UnionDrafter::bar(TokenConstraint& constraint) {
+  for (std::size_t leaf = nodes_.size() - 1; leaf > 0; --leaf) {
+    if (nodes_[leaf].first_child >= 0) continue;
+    path_.clear();
+    for (int n = static_cast<int>(leaf); n > 0; n = nodes_[at(n)].parent) path_.push_back(n);
+    std::ranges::reverse(path_);
+    tokens_.clear();
+    for (const int n : path_) tokens_.push_back(nodes_[at(n)].token);
+    const auto allowed = at(constraint.count_allowed(tokens_));
+    for (std::size_t i = allowed; i < path_.size(); ++i) nodes_[at(path_[i])].chance = kBarred;
   }
 }
 

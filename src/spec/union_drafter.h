@@ -59,6 +59,7 @@ class UnionDrafter final : public Drafter {
   struct Sequence {
     DraftWish wish;
     DraftReport report;
+    TokenConstraint* constraint = nullptr;
     std::vector<Scores> planted;  // by node of the tree that is being verified, root excluded
   };
   struct Node {  // of trees that are being joined
@@ -77,6 +78,7 @@ class UnionDrafter final : public Drafter {
   double promised(SeqSlot slot) const;
   void join(SeqSlot slot, const TreeLimits& limits, DraftTrees& trees);
   void add_tree(std::size_t part, SeqSlot slot);
+  void bar(TokenConstraint& constraint);
   int child(int parent, Token token);
 
   const int num_slots_;
@@ -92,6 +94,8 @@ class UnionDrafter final : public Drafter {
   std::vector<int> place_;      // by node of a part's tree: in nodes_
   std::vector<float> chances_;  // of the drafts among nodes_
   std::vector<int> chosen_;
+  std::vector<int> path_;      // to a draft that a constraint is asked about
+  std::vector<Token> tokens_;  // along it
 };
 
 }  // namespace foretoken

@@ -74,14 +74,15 @@ bool GrammarMatcher::may_end() {
   return answer;
 }
 
-bool GrammarMatcher::allows(Token token) {
+int GrammarMatcher::count_allowed(std::span<const Token> tokens) {
   FtBuffer error{};
-  bool answer = false;
-  if (token < 0) return false;
-  if (!matcher_ ||
-      !ft_matcher_allows(matcher_.get(), static_cast<std::uint32_t>(token), &answer, &error))
+  std::size_t answer = 0;
+  static_assert(sizeof(Token) == sizeof(std::uint32_t));
+  if (!matcher_ || !ft_matcher_count_allowed(matcher_.get(),
+                                             reinterpret_cast<const std::uint32_t*>(tokens.data()),
+                                             tokens.size(), &answer, &error))
     fail(error);
-  return answer;
+  return static_cast<int>(answer);
 }
 
 bool GrammarMatcher::advance(Token token) {

@@ -77,8 +77,9 @@ class GrammarMatcher {
   // matcher fails for ever.
   bool mask(std::span<std::uint32_t> words);
   bool may_end();  // the text is complete; it may go on all the same unless has_ended()
-  bool allows(Token token);
-  bool advance(Token token);  // by a token that it allows
+  bool allows(Token token) { return count_allowed({&token, 1}) == 1; }
+  int count_allowed(std::span<const Token> tokens);  // of these, one after the other
+  bool advance(Token token);                         // by a token that it allows
   bool roll_back(int tokens);
   bool has_ended() const;  // it is complete, and nothing may follow
 

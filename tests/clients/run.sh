@@ -27,7 +27,7 @@ skip() {
 
 command -v python3 >/dev/null || skip "there is no python3"
 python=python3
-packages='import anthropic, openai, requests'
+packages='import anthropic, jsonschema, openai, requests'
 if ! python3 -c "$packages" 2>/dev/null; then
   python=$venv/bin/python
   if ! "$python" -c "$packages" 2>/dev/null; then

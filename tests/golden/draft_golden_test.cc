@@ -169,7 +169,7 @@ class Proposing {
     ops_->layout(plan, trees, table, batch);
     const Features features = runner.forward(batch, drafter.needs().taps);
     Walk walk;
-    walk.seqs.push_back({.slot = slot_, .path = {}, .emitted = {}, .scored = {}});
+    walk.seqs.push_back({.slot = slot_, .path = {}, .emitted = {}, .foreseen = {}, .scored = {}});
     if (samples) {
       walk.seqs[0].path = {0};
       walk.seqs[0].emitted.push_back({});

@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "engine/testing/answers.h"
+#include "invariance/grammar_requests.h"
 #include "invariance/laboratory.h"
 #include "invariance/matrix.h"
 #include "invariance/request_mix.h"
@@ -69,6 +70,7 @@ std::vector<std::vector<Token>> texts_of(const std::vector<Request>& requests,
 void expect_invariance(Laboratory& laboratory, Amount amount) {
   const Matrix matrix(available_isas());
   auto requests = request_mix(static_cast<std::int64_t>(laboratory.vocab()));
+  for (Request& request : grammar_requests(selection.seed)) requests.push_back(std::move(request));
   if (amount == Amount::kFew && !selection.all)
     requests.erase(requests.begin() + 5, requests.end());
   const auto base = laboratory.run(Laboratory::base_cell(), requests);

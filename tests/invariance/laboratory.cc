@@ -13,6 +13,7 @@
 #include "engine/testing/random_heads.h"
 #include "engine/testing/tiny_model.h"
 #include "model/runner.h"
+#include "spec/constraint_drafter.h"
 #include "spec/model_drafter.h"
 #include "spec/ngram_drafter.h"
 #include "spec/suffix_drafter.h"
@@ -67,7 +68,8 @@ class Borrowed final : public DraftModel {
 namespace {
 
 bool shares_trees(Proposer proposer) {
-  return proposer == Proposer::kUnion || proposer == Proposer::kWishes;
+  return proposer == Proposer::kUnion || proposer == Proposer::kWishes ||
+         proposer == Proposer::kConstraint;
 }
 
 }  // namespace
@@ -142,6 +144,17 @@ std::unique_ptr<Drafter> Laboratory::make_union(Bench& bench, const Trees& trees
                                                 const Texts& truth,
                                                 std::unique_ptr<DraftPace> pace) {
   auto all = std::make_unique<UnionDrafter>(kMaxRunning, std::move(pace));
+  if (trees.proposer == Proposer::kConstraint) {
+    all->add([&](std::unique_ptr<DraftPace>) {
+      return std::make_unique<ConstraintDrafter>(trees.nodes, 4 * trees.nodes, kMaxRunning);
+    });
+    all->add([&](std::unique_ptr<DraftPace> part_pace) {
+      Trees own = trees;
+      own.proposer = Proposer::kNgram;
+      return make_one(bench, own, truth, std::move(part_pace));
+    });
+    return all;
+  }
   for (const Proposer proposer : {Proposer::kItself, Proposer::kNgram, Proposer::kSuffix})
     all->add([&](std::unique_ptr<DraftPace> part_pace) {
       Trees own = trees;

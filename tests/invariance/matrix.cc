@@ -26,7 +26,7 @@ constexpr std::array kModels{Proposer::kItself, Proposer::kStranger, Proposer::k
                              Proposer::kFrSpec, Proposer::kEagle3,   Proposer::kMimo,
                              Proposer::kNextn,  Proposer::kMimos,    Proposer::kNextns,
                              Proposer::kNgram,  Proposer::kSuffix,   Proposer::kPrediction,
-                             Proposer::kUnion,  Proposer::kWishes};
+                             Proposer::kUnion,  Proposer::kWishes,   Proposer::kConstraint};
 struct Shape {
   int steps, topk, nodes;
   bool is_erratic = false;
@@ -105,6 +105,8 @@ const char* name_of(Proposer proposer) {
       return "the target itself and texts";
     case Proposer::kWishes:
       return "the target itself and texts, as wished";
+    case Proposer::kConstraint:
+      return "constraints and earlier texts";
   }
   return "?";
 }

@@ -31,7 +31,8 @@ enum class Proposer {
   kSuffix,
   kPrediction,
   kUnion,
-  kWishes
+  kWishes,
+  kConstraint
 };
 
 struct Trees {

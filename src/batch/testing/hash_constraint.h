@@ -30,10 +30,10 @@ class HashConstraint final : public TokenConstraint {
     mask_.assign(static_cast<std::size_t>(rules_.vocab + 31) / 32, 0);
     for (Token token = 0; token < rules_.vocab; ++token)
       if (allows(token)) mask_[static_cast<std::size_t>(token) / 32] |= 1U << (token % 32);
-    if (is_place(2, rules_.faults_of_64)) fault_ = "nothing can be said here";
     return mask_;
   }
   bool allows(Token token) override {
+    if (is_place(2, rules_.faults_of_64)) fault_ = "nothing can be said here";
     for (const Token stop : rules_.stops)
       if (token == stop) return is_place(3, 16);
     const auto drawn = mix_seed(state_, 100 + static_cast<std::uint64_t>(token)) % 8;
@@ -44,9 +44,16 @@ class HashConstraint final : public TokenConstraint {
   }
   bool has_ended() const override { return is_place(1, rules_.ends_of_64); }
   const std::string& fault() const override { return fault_; }
-  std::unique_ptr<TokenConstraint> fork() const override {
-    return std::make_unique<HashConstraint>(*this);
+  int count_allowed(std::span<const Token> tokens) override {
+    HashConstraint at = *this;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      if ((i > 0 && at.has_ended()) || !at.allows(tokens[i])) return static_cast<int>(i);
+      at.advance(tokens[i]);
+    }
+    return static_cast<int>(tokens.size());
   }
+  // Right in the first, at most.
+  std::vector<Token> foreseen() override { return {least_allowed(), 1, 2}; }
 
  private:
   bool is_place(std::uint64_t salt, int of_64) const {

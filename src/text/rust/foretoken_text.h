@@ -99,6 +99,9 @@ bool ft_matcher_mask(FtMatcher* matcher, std::uint32_t* words, std::size_t count
                      FtBuffer* error);
 bool ft_matcher_may_end(FtMatcher* matcher, bool* answer, FtBuffer* error);
 bool ft_matcher_allows(FtMatcher* matcher, std::uint32_t token, bool* answer, FtBuffer* error);
+// How many of these tokens, one after the other, may come next.
+bool ft_matcher_count_allowed(FtMatcher* matcher, const std::uint32_t* tokens, std::size_t count,
+                              std::size_t* answer, FtBuffer* error);
 bool ft_matcher_advance(FtMatcher* matcher, std::uint32_t token, FtBuffer* error);
 bool ft_matcher_roll_back(FtMatcher* matcher, std::size_t tokens, FtBuffer* error);
 bool ft_matcher_has_ended(const FtMatcher* matcher);  // it is complete, and nothing may follow

@@ -123,6 +123,20 @@ pub unsafe extern "C" fn ft_matcher_allows(
 }
 
 /// # Safety
+/// `matcher` must be valid and used by nobody else, `tokens` hold `count` ids, `answer` and `error` be writable.
+#[no_mangle]
+pub unsafe extern "C" fn ft_matcher_count_allowed(
+    matcher: *mut Matcher,
+    tokens: *const u32,
+    count: usize,
+    answer: *mut usize,
+    error: *mut FtBuffer,
+) -> bool {
+    let tokens = if count == 0 { &[] } else { std::slice::from_raw_parts(tokens, count) };
+    guard(error, || (*matcher).count_allowed(tokens)).map(|allowed| answer.write(allowed)).is_some()
+}
+
+/// # Safety
 /// `matcher` must be valid and used by nobody else, `error` writable.
 #[no_mangle]
 pub unsafe extern "C" fn ft_matcher_advance(matcher: *mut Matcher, token: u32, error: *mut FtBuffer) -> bool {

@@ -73,6 +73,7 @@ pub fn limits() -> ParserLimits {
 /// A compiled specification. Its lexer grows as texts are matched, behind a lock that all of its matchers share.
 pub struct Grammar {
     start: llguidance::Matcher,
+    vocab: u32,
     /// A matcher failed in a way that may have left the shared lexer unusable.
     is_spoiled: Arc<AtomicBool>,
 }
@@ -102,17 +103,17 @@ impl Grammar {
         let parser = vocabulary.factory().create_parser(top).map_err(|error| plain(&format!("{error:#}")))?;
         let mut start = llguidance::Matcher::new(Ok(parser));
         // Nothing may be known to be wrong with it before the first mask: ambiguity, for one.
-        let mut probe = Matcher::of(start.clone(), Arc::new(AtomicBool::new(false)));
+        let mut probe = Matcher::of(start.clone(), vocabulary.size(), Arc::new(AtomicBool::new(false)));
         if probe.has_ended() {
             return Err("it allows no text but the empty one".into());
         }
         probe.mask(&mut vec![0; vocabulary.mask_words()])?;
         start.invalidate_bias_cache();
-        Ok(Grammar { start, is_spoiled: Arc::new(AtomicBool::new(false)) })
+        Ok(Grammar { start, vocab: vocabulary.size(), is_spoiled: Arc::new(AtomicBool::new(false)) })
     }
 
     pub fn matcher(&self) -> Matcher {
-        Matcher::of(self.start.clone(), self.is_spoiled.clone())
+        Matcher::of(self.start.clone(), self.vocab, self.is_spoiled.clone())
     }
 
     pub fn is_spoiled(&self) -> bool {
@@ -124,12 +125,13 @@ impl Grammar {
 #[derive(Clone)]
 pub struct Matcher {
     inner: llguidance::Matcher,
+    vocab: u32,
     is_spoiled: Arc<AtomicBool>,
 }
 
 impl Matcher {
-    fn of(inner: llguidance::Matcher, is_spoiled: Arc<AtomicBool>) -> Matcher {
-        let mut matcher = Matcher { inner, is_spoiled };
+    fn of(inner: llguidance::Matcher, vocab: u32, is_spoiled: Arc<AtomicBool>) -> Matcher {
+        let mut matcher = Matcher { inner, vocab, is_spoiled };
         // An empty step: it finds out whether anything may follow at all.
         let _ = matcher.inner.consume_tokens(&[]);
         matcher
@@ -157,10 +159,17 @@ impl Matcher {
     }
 
     pub fn allows(&mut self, token: u32) -> Result<bool, String> {
+        self.count_allowed(&[token]).map(|count| count == 1)
+    }
+
+    /// How many of these tokens, one after the other, may come next.
+    pub fn count_allowed(&mut self, tokens: &[u32]) -> Result<usize, String> {
         if self.has_ended() {
-            return Ok(false);
+            return Ok(0);
         }
-        self.inner.validate_tokens(&[token]).map(|count| count == 1).map_err(|error| self.failure(&error.to_string()))
+        // Asking for ids beyond the vocabulary would be a fault.
+        let known = tokens.iter().position(|token| *token >= self.vocab).unwrap_or(tokens.len());
+        self.inner.validate_tokens(&tokens[..known]).map_err(|error| self.failure(&error.to_string()))
     }
 
     pub fn advance(&mut self, token: u32) -> Result<(), String> {

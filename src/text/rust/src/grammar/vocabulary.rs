@@ -80,6 +80,11 @@ impl Vocabulary {
         &self.factory
     }
 
+    /// Ids are below.
+    pub fn size(&self) -> u32 {
+        self.factory.tok_env().tok_trie().vocab_size() as u32
+    }
+
     /// 32-bit words that hold a bit for each token.
     pub fn mask_words(&self) -> usize {
         self.words
