@@ -79,7 +79,7 @@ class ModelDrafterTest : public testing::Test {
     return model;
   }
 
-  static std::unique_ptr<DraftPace> turns(int rest, int work) {
+  static std::shared_ptr<DraftPace> turns(int rest, int work) {
     return std::make_unique<TurnsPace>(rest, work);
   }
 
@@ -91,7 +91,7 @@ class ModelDrafterTest : public testing::Test {
 
   std::vector<TokenDelta> run(std::unique_ptr<DraftModel> model, const TreeShape& shape,
                               std::vector<Request> requests, const EngineConfig& config,
-                              std::unique_ptr<DraftPace> pace = std::make_unique<DraftPace>(),
+                              std::shared_ptr<DraftPace> pace = std::make_unique<DraftPace>(),
                               Coupling coupling = Coupling::kMeasured) {
     ModelDrafter drafter(*ops_, std::move(model), shape, kPages, kSlots, std::move(pace),
                          kLogitSliceBytes, coupling);

@@ -216,7 +216,7 @@ std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> mode
   if (model) model->allocate_kv(num_pages);
   auto all = std::make_unique<UnionDrafter>(num_slots, make_pace(options));
   for (const DraftPart& part : plan.parts)
-    all->add([&](std::unique_ptr<DraftPace> pace) -> std::unique_ptr<Drafter> {
+    all->add([&](std::shared_ptr<DraftPace> pace) -> std::unique_ptr<Drafter> {
       const int nodes = part.shape.nodes;
       if (part.name == "NGRAM")
         return std::make_unique<NgramDrafter>(options.ngram, nodes, num_slots, std::move(pace));

@@ -25,7 +25,7 @@ TreeShape checked(const TreeShape& shape) {
 }  // namespace
 
 ModelDrafter::ModelDrafter(Ops& ops, std::unique_ptr<DraftModel> model, const TreeShape& shape,
-                           int num_pages, int num_slots, std::unique_ptr<DraftPace> pace,
+                           int num_pages, int num_slots, std::shared_ptr<DraftPace> pace,
                            std::size_t logit_slice_bytes, Coupling coupling)
     : ops_(ops),
       model_(std::move(model)),

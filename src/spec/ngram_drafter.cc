@@ -18,7 +18,7 @@ constexpr std::size_t kKeptTokens = 1 << 14;  // of memory for texts, by sequenc
 }  // namespace
 
 NgramDrafter::NgramDrafter(const NgramOptions& options, int nodes, int num_slots,
-                           std::unique_ptr<DraftPace> pace)
+                           std::shared_ptr<DraftPace> pace)
     : isolation_(options.isolation),
       nodes_(nodes),
       trie_(options.capacity, options.max_depth),

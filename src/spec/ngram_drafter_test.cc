@@ -23,7 +23,7 @@ NgramOptions small() {
 class Steps : public TextSteps<NgramDrafter, 8> {
  public:
   explicit Steps(const NgramOptions& options = small(),
-                 std::unique_ptr<DraftPace> pace = std::make_unique<DraftPace>())
+                 std::shared_ptr<DraftPace> pace = std::make_unique<DraftPace>())
       : TextSteps(options, std::move(pace)) {}
 
   void open(std::span<const Token> prompt, std::uint64_t scope = 0) {

@@ -31,7 +31,7 @@ std::span<const Token> last(std::span<const Token> tokens, int count) {
 }  // namespace
 
 SuffixDrafter::SuffixDrafter(const SuffixOptions& options, int nodes, int num_slots,
-                             std::unique_ptr<DraftPace> pace)
+                             std::shared_ptr<DraftPace> pace)
     : options_(options),
       nodes_(nodes),
       trees_(options.capacity, options.max_depth),

@@ -23,7 +23,7 @@ SuffixOptions small() {
 class Steps : public TextSteps<SuffixDrafter, 16> {
  public:
   explicit Steps(const SuffixOptions& options = small(),
-                 std::unique_ptr<DraftPace> pace = std::make_unique<DraftPace>())
+                 std::shared_ptr<DraftPace> pace = std::make_unique<DraftPace>())
       : TextSteps(options, std::move(pace)) {}
 
   void open(std::span<const Token> prompt, const std::vector<Token>& prediction = {},

@@ -23,9 +23,10 @@ void UnionDrafter::Yield::add(int drafts) {
   accepted = accepted * kMemory + drafts;
 }
 
-UnionDrafter::Part::Part(std::unique_ptr<Drafter> made, PartPace& its_pace, int num_slots)
+UnionDrafter::Part::Part(std::unique_ptr<Drafter> made, std::shared_ptr<PartPace> its_pace,
+                         int num_slots)
     : drafter(std::move(made)),
-      pace(its_pace),
+      pace(std::move(its_pace)),
       needs(drafter->needs()),
       trees(num_slots, std::clamp(needs.max_nodes, 1, kMaxTreeNodes)),
       yield_of(at(num_slots)) {}
@@ -39,14 +40,13 @@ double UnionDrafter::Part::expected(SeqSlot slot) const {
   return std::max(kLeastPromise, drafts);
 }
 
-UnionDrafter::UnionDrafter(int num_slots, std::unique_ptr<DraftPace> pace)
+UnionDrafter::UnionDrafter(int num_slots, std::shared_ptr<DraftPace> pace)
     : num_slots_(num_slots), pace_(std::move(pace)), sequences_(at(num_slots)) {}
 
 void UnionDrafter::add(const Make& make) {
   CHECK(parts_.size() < kMostDrafters) << "more than " << kMostDrafters << " drafters";
-  auto pace = std::make_unique<PartPace>(*pace_, num_slots_);
-  PartPace& kept = *pace;
-  parts_.emplace_back(make(std::move(pace)), kept, num_slots_);
+  auto pace = std::make_shared<PartPace>(*pace_, num_slots_);
+  parts_.emplace_back(make(pace), pace, num_slots_);
 }
 
 DraftNeeds UnionDrafter::needs() const {
@@ -84,7 +84,7 @@ void UnionDrafter::open(SeqSlot slot, const DraftRequest& request) {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     parts_[i].yield_of[at(slot)] = {};
     const bool may_draft = request.wish.allows_drafts() && (request.wish.drafters >> i & 1) != 0;
-    parts_[i].pace.assign(slot, may_draft ? PartPace::Duty::kDrafts : PartPace::Duty::kNever);
+    parts_[i].pace->assign(slot, may_draft ? PartPace::Duty::kDrafts : PartPace::Duty::kNever);
   }
 }
 
@@ -141,7 +141,7 @@ void UnionDrafter::learn(const WalkSeq& found, int drafts) {
     for (const std::int32_t node : found.path)
       if (node > 0 && sequence.planted[at(node - 1)][i] > 0) ++tally.accepted;
     Part& part = parts_[i];
-    part.pace.trust().add(promised, tally.accepted);
+    part.pace->trust().add(promised, tally.accepted);
     part.yield.add(tally.accepted);
     part.yield_of[at(found.slot)].add(tally.accepted);
     sequence.report.by_drafter[i].add(tally);
@@ -193,7 +193,7 @@ void UnionDrafter::ask(std::size_t part, const DraftTrees& trees) {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const SeqSlot slot = slots_[i];
     asked.trees.plant(slot, trees.tokens(slot).front());
-    if (asked.pace.duty(slot) != PartPace::Duty::kDrafts) continue;
+    if (asked.pace->duty(slot) != PartPace::Duty::kDrafts) continue;
     asked_slots_.push_back(slot);
     asked_limits_.push_back(limits_[i]);
   }
@@ -203,9 +203,9 @@ void UnionDrafter::ask(std::size_t part, const DraftTrees& trees) {
 void UnionDrafter::spare(std::size_t model) {
   Part& part = parts_[model];
   for (const SeqSlot slot : slots_) {
-    if (part.pace.duty(slot) == PartPace::Duty::kNever) continue;
+    if (part.pace->duty(slot) == PartPace::Duty::kNever) continue;
     const bool is_spared = promised(slot) >= part.expected(slot);
-    part.pace.assign(slot, is_spared ? PartPace::Duty::kSpared : PartPace::Duty::kDrafts);
+    part.pace->assign(slot, is_spared ? PartPace::Duty::kSpared : PartPace::Duty::kDrafts);
   }
 }
 
@@ -216,7 +216,7 @@ double UnionDrafter::promised(SeqSlot slot) const {
     if (part.needs.runs_model) continue;
     const auto drafts = part.trees.scores(slot).subspan(1);
     const double sum = std::accumulate(drafts.begin(), drafts.end(), 0.0);
-    most = std::max(most, sum * part.pace.trust().factor());
+    most = std::max(most, sum * part.pace->trust().factor());
   }
   return most;
 }
@@ -251,7 +251,7 @@ void UnionDrafter::add_tree(std::size_t part, SeqSlot slot) {
   const auto tokens = asked.trees.tokens(slot);
   const auto parents = asked.trees.parents(slot);
   const auto scores = asked.trees.scores(slot);
-  const auto trust = static_cast<float>(asked.pace.trust().factor());
+  const auto trust = static_cast<float>(asked.pace->trust().factor());
   place_.assign(1, 0);
   for (std::size_t n = 1; n < tokens.size(); ++n) {
     const int number = child(place_[at(parents[n])], tokens[n]);

@@ -22,10 +22,11 @@ namespace foretoken {
 
 class UnionDrafter final : public Drafter {
  public:
-  UnionDrafter(int num_slots, std::unique_ptr<DraftPace> pace = std::make_unique<DraftPace>());
+  UnionDrafter(int num_slots, std::shared_ptr<DraftPace> pace = std::make_unique<DraftPace>());
 
-  // Makes a part with the pace that it shall keep. kMostDrafters at most, before any request.
-  using Make = std::function<std::unique_ptr<Drafter>(std::unique_ptr<DraftPace>)>;
+  // Makes a part with the pace that it shall heed, if it heeds any. kMostDrafters at most, before
+  // any request.
+  using Make = std::function<std::unique_ptr<Drafter>(std::shared_ptr<DraftPace>)>;
   void add(const Make& make);
 
   DraftNeeds needs() const override;
@@ -45,10 +46,10 @@ class UnionDrafter final : public Drafter {
     void add(int drafts);
   };
   struct Part {
-    Part(std::unique_ptr<Drafter> made, PartPace& its_pace, int num_slots);
+    Part(std::unique_ptr<Drafter> made, std::shared_ptr<PartPace> its_pace, int num_slots);
 
     std::unique_ptr<Drafter> drafter;
-    PartPace& pace;  // the drafter's
+    std::shared_ptr<PartPace> pace;  // the drafter's, too
     DraftNeeds needs;
     DraftTrees trees;
     Yield yield;
@@ -82,7 +83,7 @@ class UnionDrafter final : public Drafter {
   int child(int parent, Token token);
 
   const int num_slots_;
-  std::unique_ptr<DraftPace> pace_;
+  std::shared_ptr<DraftPace> pace_;
   std::vector<Part> parts_;
   std::vector<Sequence> sequences_;    // by slot
   std::optional<CommittedRows> rows_;  // of the step, until trees are grown

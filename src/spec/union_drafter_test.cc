@@ -26,7 +26,7 @@ struct Draft {
 // Proposes what it is told to, and remembers what it was asked.
 class Script final : public Drafter {
  public:
-  Script(DraftNeeds needs, std::unique_ptr<DraftPace> pace)
+  Script(DraftNeeds needs, std::shared_ptr<DraftPace> pace)
       : needs_(needs), pace_(std::move(pace)) {}
 
   DraftNeeds needs() const override { return needs_; }
@@ -64,7 +64,7 @@ class Script final : public Drafter {
 
  private:
   const DraftNeeds needs_;
-  std::unique_ptr<DraftPace> pace_;
+  std::shared_ptr<DraftPace> pace_;
 };
 
 constexpr DraftNeeds kText{.taps = {}, .max_nodes = 8, .host_tokens = true};
@@ -128,7 +128,7 @@ class Steps {
  private:
   Script* add(const DraftNeeds& needs) {
     Script* made = nullptr;
-    drafter.add([&](std::unique_ptr<DraftPace> pace) {
+    drafter.add([&](std::shared_ptr<DraftPace> pace) {
       auto script = std::make_unique<Script>(needs, std::move(pace));
       made = script.get();
       return script;
@@ -244,6 +244,16 @@ TEST(UnionDrafter, a_model_that_brought_nothing_is_asked_again) {
   steps.a->drafts = {{-1, 2, 0.9F}};
   steps.propose();
   EXPECT_THAT(steps.b->asked, ElementsAre(0)) << "nobody promises a token";
+}
+
+TEST(UnionDrafter, a_part_need_not_heed_its_pace) {
+  Steps steps;
+  steps.drafter.add([](auto) { return std::make_unique<Script>(kText, nullptr); });
+  steps.b->drafts = {{-1, 5, 0.7F}};
+  steps.open({.drafters = 2});
+  EXPECT_THAT(steps.b->open_slots, ElementsAre(0));
+  steps.propose();
+  EXPECT_THAT(steps.paths(), UnorderedElementsAre(Pair("5", 0.7F)));
 }
 
 TEST(UnionDrafter, every_part_sees_every_step_once) {

@@ -142,13 +142,13 @@ std::unique_ptr<Drafter> Laboratory::make_drafter(Bench& bench, const Trees& tre
 
 std::unique_ptr<Drafter> Laboratory::make_union(Bench& bench, const Trees& trees,
                                                 const Texts& truth,
-                                                std::unique_ptr<DraftPace> pace) {
+                                                std::shared_ptr<DraftPace> pace) {
   auto all = std::make_unique<UnionDrafter>(kMaxRunning, std::move(pace));
   if (trees.proposer == Proposer::kConstraint) {
-    all->add([&](std::unique_ptr<DraftPace>) {
+    all->add([&](std::shared_ptr<DraftPace>) {
       return std::make_unique<ConstraintDrafter>(trees.nodes, 4 * trees.nodes, kMaxRunning);
     });
-    all->add([&](std::unique_ptr<DraftPace> part_pace) {
+    all->add([&](std::shared_ptr<DraftPace> part_pace) {
       Trees own = trees;
       own.proposer = Proposer::kNgram;
       return make_one(bench, own, truth, std::move(part_pace));
@@ -156,7 +156,7 @@ std::unique_ptr<Drafter> Laboratory::make_union(Bench& bench, const Trees& trees
     return all;
   }
   for (const Proposer proposer : {Proposer::kItself, Proposer::kNgram, Proposer::kSuffix})
-    all->add([&](std::unique_ptr<DraftPace> part_pace) {
+    all->add([&](std::shared_ptr<DraftPace> part_pace) {
       Trees own = trees;
       own.proposer = proposer;
       return make_one(bench, own, truth, std::move(part_pace));
@@ -165,7 +165,7 @@ std::unique_ptr<Drafter> Laboratory::make_union(Bench& bench, const Trees& trees
 }
 
 std::unique_ptr<Drafter> Laboratory::make_one(Bench& bench, const Trees& trees, const Texts& truth,
-                                              std::unique_ptr<DraftPace> pace) {
+                                              std::shared_ptr<DraftPace> pace) {
   if (trees.proposer == Proposer::kNgram) {
     NgramOptions options;
     // The smaller ones give up runs all the time.

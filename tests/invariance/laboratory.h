@@ -59,9 +59,9 @@ class Laboratory {
   using Texts = std::vector<std::vector<Token>>;
   std::unique_ptr<Drafter> make_drafter(Bench& bench, const Trees& trees, const Texts& truth);
   std::unique_ptr<Drafter> make_union(Bench& bench, const Trees& trees, const Texts& truth,
-                                      std::unique_ptr<DraftPace> pace);
+                                      std::shared_ptr<DraftPace> pace);
   std::unique_ptr<Drafter> make_one(Bench& bench, const Trees& trees, const Texts& truth,
-                                    std::unique_ptr<DraftPace> pace);
+                                    std::shared_ptr<DraftPace> pace);
 
   std::string gemm_order_;
   Loader load_;

@@ -36,7 +36,7 @@ template <typename TextDrafter, int kMostNodes>
 class TextSteps {
  public:
   template <typename Options>
-  TextSteps(const Options& options, std::unique_ptr<DraftPace> pace)
+  TextSteps(const Options& options, std::shared_ptr<DraftPace> pace)
       : drafter(options, kNodes, 2, std::move(pace)) {}
 
   void open(const DraftRequest& request) {
