@@ -9,6 +9,8 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
+#include "server/json_lists.h"
+
 namespace foretoken {
 namespace {
 
@@ -19,27 +21,19 @@ constexpr std::array<std::string_view, 6> kRoles = {"system", "user",     "assis
 
 // Calls that an assistant's message repeats: templates take them apart.
 void check_calls(Fields& message) {
-  const json::array* calls = message.array("tool_calls");
-  if (calls == nullptr) return;
-  std::size_t index = 0;
-  for (const json::value& item : *calls) {
-    const std::string path = fmt::format("{}.tool_calls.{}", message.path(), index++);
-    if (!item.is_object())
-      return message.refuse(
-          fmt::format("{}: Input should be a valid dictionary (found {})", path, json_kind(item)));
-    Fields call(item.get_object(), path, message.fault());
+  each_object(message, "tool_calls", [](Fields& call) {
     call.string("id");
     call.require("function");
     const json::object* object = call.object("function");
-    if (object == nullptr) continue;
-    Fields function(*object, path + ".function", message.fault());
+    if (object == nullptr) return;
+    Fields function(*object, call.path() + ".function", call.fault());
     function.require("name");
     function.string("name");
     const json::value* arguments = function.find("arguments");
     if (arguments != nullptr && !arguments->is_string() && !arguments->is_object())
       function.refuse_field("arguments", fmt::format("Input should be a valid string (found {})",
                                                      json_kind(*arguments)));
-  }
+  });
 }
 
 void check_messages(Fields& fields) {
@@ -112,20 +106,12 @@ bool ends_with_assistant(const json::object& body) {
 }  // namespace
 
 void check_tools(Fields& fields) {
-  const json::array* tools = fields.array("tools");
-  if (tools == nullptr) return;
-  std::size_t index = 0;
-  for (const json::value& item : *tools) {
-    const std::string path = fmt::format("{}.tools.{}", fields.path(), index++);
-    if (!item.is_object())
-      return fields.refuse(
-          fmt::format("{}: Input should be a valid dictionary (found {})", path, json_kind(item)));
-    Fields tool(item.get_object(), path, fields.fault());
+  each_object(fields, "tools", [](Fields& tool) {
     if (const auto type = tool.string("type"); type && *type != "function")
       tool.refuse_field("type", fmt::format("Input should be 'function' (found '{}')", *type));
     tool.require("function");
     if (const json::object* function = tool.object("function")) check_function(*function, tool);
-  }
+  });
 }
 
 void check_text_content(Fields& message) {

@@ -8,6 +8,7 @@
 #include <boost/json/value.hpp>
 
 #include "server/chat_body.h"
+#include "server/json_lists.h"
 
 namespace foretoken {
 namespace {
@@ -15,28 +16,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::int64_t kLeastBudget = 1024;  // of thinking, as Anthropic has it
-
-// Calls `read` with each object of a list.
-template <typename Read>
-void each_object(Fields& fields, std::string_view name, Read read) {
-  const json::array* list = fields.array(name);
-  if (list == nullptr) return;
-  std::size_t index = 0;
-  for (const json::value& item : *list) {
-    const std::string path = fmt::format("{}.{}.{}", fields.path(), name, index++);
-    if (!item.is_object())
-      return fields.refuse(
-          fmt::format("{}: Input should be a valid dictionary (found {})", path, json_kind(item)));
-    Fields inner(item.get_object(), path, fields.fault());
-    read(inner);
-    if (!fields.ok()) return;
-  }
-}
-
-std::string required_text(Fields& block, std::string_view name) {
-  block.require(name);
-  return block.string(name).value_or("");
-}
 
 // A text, or a list of blocks of which each is one.
 std::string text_of(Fields& fields, std::string_view name) {

@@ -10,6 +10,7 @@
 #include "base/json_text.h"
 #include "server/chat_body.h"
 #include "server/chat_prompt.h"
+#include "server/json_lists.h"
 
 namespace foretoken {
 namespace {
@@ -17,11 +18,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t kMostEchoed = 64 << 10;  // bytes of a field that the answer repeats
-
-std::string required_text(Fields& item, std::string_view name) {
-  item.require(name);
-  return item.string(name).value_or("");
-}
 
 // A text, or a list of parts of which each has one.
 std::string text_of(Fields& fields, std::string_view name) {
@@ -85,42 +81,23 @@ void read_input(Fields& body, ChatBody& chat) {
   const json::value* input = body.find("input");
   if (input == nullptr) return;
   if (input->is_string()) return chat.add("user", *input);
-  const json::array* items = body.array("input");
-  if (items == nullptr) return;
-  std::size_t index = 0;
-  for (const json::value& item : *items) {
-    const std::string path = fmt::format("{}.input.{}", body.path(), index++);
-    if (!item.is_object())
-      return body.refuse(
-          fmt::format("{}: Input should be a valid dictionary (found {})", path, json_kind(item)));
-    Fields inner(item.get_object(), path, body.fault());
-    read_item(inner, chat);
-    if (!body.ok()) return;
-  }
+  each_object(body, "input", [&](Fields& item) { read_item(item, chat); });
 }
 
 void read_tools(Fields& body, ChatBody& chat) {
-  const json::array* list = body.array("tools");
-  if (list == nullptr) return;
   json::array tools;
-  std::size_t index = 0;
-  for (const json::value& item : *list) {
-    const std::string path = fmt::format("{}.tools.{}", body.path(), index++);
-    if (!item.is_object())
-      return body.refuse(
-          fmt::format("{}: Input should be a valid dictionary (found {})", path, json_kind(item)));
-    Fields tool(item.get_object(), path, body.fault());
+  each_object(body, "tools", [&](Fields& tool) {
     const std::string type = required_text(tool, "type");
     if (tool.ok() && type != "function")
       return tool.refuse(
           fmt::format("{}: tools of type '{}' are not supported: this server calls "
                       "no tools itself",
-                      path, type));
+                      tool.path(), type));
     json::object function;
     for (const char* name : {"name", "description", "parameters", "strict"})
       if (const json::value* value = tool.find(name)) function[name] = *value;
     tools.push_back(json::object{{"type", "function"}, {"function", std::move(function)}});
-  }
+  });
   if (!tools.empty()) chat.set("tools", std::move(tools));
 }
 
