@@ -41,7 +41,7 @@ void ChatBody::add_call(std::string_view id, std::string_view name, std::string_
                    {"function", json::object{{"name", name}, {"arguments", arguments}}}});
 }
 
-void ChatBody::copy(const Fields& from, std::initializer_list<std::string_view> names) {
+void ChatBody::copy(const Fields& from, std::span<const std::string_view> names) {
   for (const std::string_view name : names)
     if (const json::value* value = from.find(name)) object_[name] = *value;
 }

@@ -3,6 +3,7 @@
 // the same otherwise. Messages that belong together (a thought, a text and calls of one turn)
 // become one. Not a check of what is in it: the chat's reader does that.
 
+#include <span>
 #include <string_view>
 
 #include <boost/json/array.hpp>
@@ -22,7 +23,7 @@ class ChatBody {
   void add_call(std::string_view id, std::string_view name, std::string_view arguments);
 
   // Copies fields that mean the same.
-  void copy(const Fields& from, std::initializer_list<std::string_view> names);
+  void copy(const Fields& from, std::span<const std::string_view> names);
   void set(std::string_view name, boost::json::value value) { object_[name] = std::move(value); }
 
   boost::json::array& messages() { return messages_; }

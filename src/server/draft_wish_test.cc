@@ -2,6 +2,9 @@
 // comes back.
 #include "server/draft_wish.h"
 
+#include <map>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "server/testing/server_fixture.h"
@@ -14,6 +17,8 @@ namespace json = boost::json;
 constexpr const char* kChat = "/v1/chat/completions";
 constexpr const char* kCompletions = "/v1/completions";
 constexpr const char* kGenerate = "/generate";
+constexpr const char* kMessages = "/v1/messages";
+constexpr const char* kResponses = "/v1/responses";
 
 class DraftWishTest : public ServerTest {
  protected:
@@ -23,9 +28,13 @@ class DraftWishTest : public ServerTest {
     engine.with_drafts = true;
   }
   ClientReply ask(const std::string& route, const std::string& wish, const std::string& more = "") {
-    const std::string prompt = route == kChat ? R"("messages":[{"role":"user","content":"Hi"}])"
-                               : route == kCompletions ? R"("prompt":"Hi")"
-                                                       : R"("text":"Hi")";
+    const std::map<std::string, std::string> prompts{
+        {kChat, R"("messages":[{"role":"user","content":"Hi"}])"},
+        {kCompletions, R"("prompt":"Hi")"},
+        {kGenerate, R"("text":"Hi")"},
+        {kMessages, R"("max_tokens":64,"messages":[{"role":"user","content":"Hi"}])"},
+        {kResponses, R"("input":"Hi")"}};
+    const std::string& prompt = prompts.at(route);
     return post(port, route, "{" + prompt + R"(,"speculative":)" + wish + more + "}");
   }
   DraftWish wished(const std::string& wish) {
@@ -40,6 +49,7 @@ class DraftWishTest : public ServerTest {
   // Of a whole answer.
   json::value report(const std::string& route, const std::string& wish) {
     const auto body = json_of(ask(route, wish).body);
+    if (route == kMessages || route == kResponses) return body.at("speculative");
     return route == kGenerate ? body.at("meta_info").at("speculative")
                               : body.at("choices").at(0).at("speculative");
   }
@@ -61,7 +71,7 @@ TEST_F(DraftWishTest, wishes_reach_the_engine) {
 
 TEST_F(DraftWishTest, every_route_tells_what_became_of_drafts) {
   start();
-  for (const char* route : {kChat, kCompletions, kGenerate})
+  for (const char* route : {kChat, kCompletions, kGenerate, kMessages, kResponses})
     EXPECT_EQ(report(route, "{}"), json::value({{"drafters",
                                                  {{"EAGLE3", {{"proposed", 21}, {"accepted", 7}}},
                                                   {"SUFFIX", {{"proposed", 0}, {"accepted", 0}}}}},
@@ -90,10 +100,28 @@ TEST_F(DraftWishTest, a_stream_tells_it_with_the_finish_reason) {
       json_of(events[events.size() - 2]).at("meta_info").as_object().contains("speculative"));
 }
 
+TEST_F(DraftWishTest, a_stream_of_typed_events_tells_it_in_the_last_that_has_usage) {
+  start();
+  for (const auto& [route, last] :
+       {std::pair{kMessages, "message_delta"}, std::pair{kResponses, "response.completed"}}) {
+    int told = 0;
+    for (const auto& text : sse_events(ask(route, "{}", R"(,"stream":true)").body)) {
+      const auto event = json_of(text).as_object();
+      const auto* response = event.if_contains("response");
+      if (!(response == nullptr ? event : response->as_object()).contains("speculative")) continue;
+      EXPECT_EQ(event.at("type"), last);
+      ++told;
+    }
+    EXPECT_EQ(told, 1) << route;
+  }
+}
+
 TEST_F(DraftWishTest, who_wishes_nothing_is_told_nothing) {
   start();
   const auto body = json_of(post(port, kGenerate, R"({"text":"Hi"})").body);
   EXPECT_FALSE(body.at("meta_info").as_object().contains("speculative"));
+  const auto answer = json_of(post(port, kResponses, R"({"input":"Hi"})").body);
+  EXPECT_FALSE(answer.as_object().contains("speculative"));
 }
 
 TEST_F(DraftWishTest, wishes_that_cannot_be_are_refused_by_name) {

@@ -1,6 +1,7 @@
 #include "server/known_fields.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <span>
 #include <unordered_map>
@@ -145,31 +146,8 @@ const std::vector<Group>& accepted_groups() {
         "min_dynamic_patch",
         "max_dynamic_patch"}},
       {kV1, {}, {"session_id"}},
-      {kWorded,
-       {},
-       {"model",
-        "stream",
-        "temperature",
-        "top_p",
-        "top_k",
-        "min_p",
-        "seed",
-        "rid",
-        "frequency_penalty",
-        "presence_penalty",
-        "repetition_penalty",
-        "logit_bias",
-        "stop_token_ids",
-        "ignore_eos",
-        "min_tokens",
-        "extra_key",
-        "cache_salt",
-        "timeout_seconds",
-        "chat_template_kwargs",
-        "tools",
-        "tool_choice",
-        "metadata",
-        "service_tier"}},
+      {kWorded, {}, {shared_chat_fields().begin(), shared_chat_fields().end()}},
+      {kWorded, {}, {"tools", "tool_choice", "metadata", "service_tier"}},
       {kMessages,
        {},
        {"messages", "system", "max_tokens", "stop_sequences", "thinking", "inference_geo",
@@ -396,6 +374,30 @@ bool asks_for_nothing(const json::value& value, Idle idle) {
 }
 
 }  // namespace
+
+std::span<const std::string_view> shared_chat_fields() {
+  static constexpr std::array<std::string_view, 20> kNames{"model",
+                                                           "stream",
+                                                           "temperature",
+                                                           "top_p",
+                                                           "top_k",
+                                                           "min_p",
+                                                           "seed",
+                                                           "rid",
+                                                           "frequency_penalty",
+                                                           "presence_penalty",
+                                                           "repetition_penalty",
+                                                           "logit_bias",
+                                                           "stop_token_ids",
+                                                           "ignore_eos",
+                                                           "min_tokens",
+                                                           "extra_key",
+                                                           "cache_salt",
+                                                           "timeout_seconds",
+                                                           "chat_template_kwargs",
+                                                           "speculative"};
+  return kNames;
+}
 
 bool UnknownFields::is_news(std::string_view name) {
   name = name.substr(0, kMostBytes);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -39,6 +40,10 @@ class UnknownFields {
   mutable std::mutex mutex_;
   std::set<std::string, std::less<>> names_;
 };
+
+// Fields of a chat that /v1/messages and /v1/responses have by the same names, with the same
+// meaning.
+std::span<const std::string_view> shared_chat_fields();
 
 // Refuses the first field that would change the answer and is not honoured, unless its value asks
 // for what is the case anyway (null, false, an empty list, a penalty of 1, ...).

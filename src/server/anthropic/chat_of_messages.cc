@@ -169,6 +169,7 @@ void read_format(Fields& fields, std::string_view name, ChatBody& chat) {
 json::object chat_of_messages(Fields& body, UnknownFields& unknown, bool counts_only) {
   check_known_fields(body, BodyKind::kMessages, unknown);
   ChatBody chat;
+  chat.copy(body, shared_chat_fields());
   if (const std::string system = text_of(body, "system"); !system.empty())
     chat.add("system", json::value(system));
   body.require("messages");
@@ -185,12 +186,8 @@ json::object chat_of_messages(Fields& body, UnknownFields& unknown, bool counts_
     const auto limit = body.integer("max_tokens");
     if (limit && *limit < 1)
       body.refuse_field("max_tokens", fmt::format("Input should be at least 1 (found {})", *limit));
-    chat.copy(body, {"max_tokens"});
+    if (limit) chat.set("max_tokens", *limit);
   }
-  chat.copy(body, {"model", "stream", "temperature", "top_p", "top_k", "min_p", "seed", "rid",
-                   "frequency_penalty", "presence_penalty", "repetition_penalty", "logit_bias",
-                   "stop_token_ids", "ignore_eos", "min_tokens", "extra_key", "cache_salt",
-                   "timeout_seconds"});
   if (const json::value* stops = body.find("stop_sequences")) {
     body.array("stop_sequences");
     chat.set("stop", *stops);

@@ -11,6 +11,7 @@
 #include "server/chat_body.h"
 #include "server/chat_prompt.h"
 #include "server/json_lists.h"
+#include "server/known_fields.h"
 
 namespace foretoken {
 namespace {
@@ -170,6 +171,7 @@ ResponseRequest chat_of_response(ServerContext& context, Fields& body) {
   check_known_fields(body, BodyKind::kResponses, context.unknown_fields);
   ResponseRequest out;
   ChatBody chat;
+  chat.copy(body, shared_chat_fields());
   read_previous(context, body, chat);
   read_input(body, chat);
   const bool keeps = body.boolean("store").value_or(true);
@@ -194,27 +196,8 @@ ResponseRequest chat_of_response(ServerContext& context, Fields& body) {
     for (const json::value& what : *include)
       if (what == "message.output_text.logprobs")
         body.refuse_field("include", "logprobs are not reported here: use /v1/chat/completions");
-  chat.copy(body, {"model",
-                   "stream",
-                   "temperature",
-                   "top_p",
-                   "parallel_tool_calls",
-                   "top_k",
-                   "min_p",
-                   "seed",
-                   "stop",
-                   "rid",
-                   "frequency_penalty",
-                   "presence_penalty",
-                   "repetition_penalty",
-                   "logit_bias",
-                   "stop_token_ids",
-                   "ignore_eos",
-                   "min_tokens",
-                   "extra_key",
-                   "cache_salt",
-                   "timeout_seconds",
-                   "chat_template_kwargs"});
+  for (const char* name : {"stop", "parallel_tool_calls"})
+    if (const json::value* value = body.find(name)) chat.set(name, *value);
   out.echo = echo_of(body);
   out.chat = chat.take();
   return out;

@@ -114,7 +114,11 @@ void write_finish(JsonWriter& json, const RunningChoice& choice, const ServerCon
     json.field("matched_stop", *end->matched_token);
   else
     json.field_null("matched_stop");
-  if (!choice.reports_drafts) return;
+  write_drafts(json, choice, config);
+}
+
+void write_drafts(JsonWriter& json, const RunningChoice& choice, const ServerConfig& config) {
+  if (!choice.reports_drafts || !choice.choice.is_finished()) return;
   json.key("speculative");
   write_draft_report(json, choice.choice.counters(), config);
 }

@@ -50,8 +50,10 @@ void write_usage(JsonWriter& json, const Usage& usage, const ServerConfig& confi
 void write_chunk_usage(JsonWriter& json, const OpenAiCommon& common, const RunningChoice& choice,
                        const ServerConfig& config);
 
-// "finish_reason": ..., "matched_stop": ...; both null while it runs. At its end, "speculative" for
-// those who asked for drafts of their own wishes.
+// "speculative": what became of drafts, where the choice is complete and its request asked.
+void write_drafts(JsonWriter& json, const RunningChoice& choice, const ServerConfig& config);
+
+// "finish_reason": ..., "matched_stop": ...; both null while it runs. At its end, its drafts.
 void write_finish(JsonWriter& json, const RunningChoice& choice, const ServerConfig& config);
 
 // id, object, created, model: the opening of answers and chunks.
