@@ -37,7 +37,8 @@ void MeasuredPace::observe(const CommittedRows& rows) {
   const Decoded decoded = count(rows);
   const bool has_prompts = decoded.sequences < static_cast<int>(rows.plan.entries.size());
   if (grown_ > 0 && !has_prompts) step_.add(rows.batch.rows, now - grown_);
-  if (decoded.was_drafted && (has_prompts || observed_ > 0) && step_.fixed() > 0)
+  if (decoded.was_drafted && decoded.sequences > 0 && (has_prompts || observed_ > 0) &&
+      step_.fixed() > 0)
     rest_.add_gain(gain(decoded, has_prompts, now - observed_));
   const int next = std::max(1, static_cast<int>(rows.plan.entries.size()));
   if (rest_.add_step(next)) usual_steps_ = 0;
@@ -48,10 +49,11 @@ void MeasuredPace::observe(const CommittedRows& rows) {
   worth_.set_costs(step_.per_row(), token);
   observed_ = has_prompts ? 0 : now;
   growing_ = grown_ = 0;
+  was_asked_ = false;
 }
 
 MeasuredPace::Decoded MeasuredPace::count(const CommittedRows& rows) {
-  Decoded decoded;
+  Decoded decoded{.was_drafted = was_asked_};
   for (std::size_t i = 0; i < rows.walk.seqs.size(); ++i) {
     const StepEntry& entry = rows.plan.entries[i];
     if (!entry.has_tree || !entry.chain.empty() || entry.generated == 0) continue;
@@ -92,7 +94,9 @@ void MeasuredPace::begin_forward(DraftWork work) {
 void MeasuredPace::end_forward(int rows) {
   const double seconds = clock_() - work_begin_;
   if (work_ == DraftWork::kLevel) level_.add(rows, seconds);
-  if (work_ != DraftWork::kReading) growing_ += seconds;
+  if (work_ == DraftWork::kReading) return;
+  growing_ += seconds;
+  was_asked_ = true;
 }
 
 bool MeasuredPace::is_level_worth(int rows, double promised) const {

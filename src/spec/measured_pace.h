@@ -40,7 +40,7 @@ class MeasuredPace : public DraftPace {
   // What a step computed for sequences that decode.
   struct Decoded {
     int sequences = 0, rows = 0, tokens = 0;
-    bool was_drafted = false;
+    bool was_drafted = false;  // for some, be it that no draft was worth a row
   };
 
   Decoded count(const CommittedRows& rows);
@@ -62,6 +62,7 @@ class MeasuredPace : public DraftPace {
   DraftWork work_ = DraftWork::kReading;
   double work_begin_ = 0;
   double growing_ = 0;  // seconds that the draft model took for the trees that are being verified
+  bool was_asked_ = false;  // it was asked for them, whether it found any
 };
 
 }  // namespace foretoken

@@ -10,8 +10,8 @@ namespace {
 // A machine on which a step takes a second and so much per row, drafting so much, for one sequence.
 class Machine {
  public:
-  Machine(double per_row, double per_forward, int forwards = 1)
-      : per_row_(per_row), per_forward_(per_forward), forwards_(forwards) {
+  Machine(double per_row, double per_forward, int forwards = 1, float score = 0.9F)
+      : per_row_(per_row), per_forward_(per_forward), forwards_(forwards), score_(score) {
     pace_.open(0);
     plan_.entries.push_back({.slot = 0, .has_tree = true, .generated = 1});
     batch_.seqs.push_back(sequence_rows(1));
@@ -37,17 +37,21 @@ class Machine {
         seconds_ += per_forward_;
         pace_.end_forward(2);
       }
-      nodes_ = pace_.least_score() < 0.9F ? 8 : 1;
-      pace_.plant(0, 0.9 * (nodes_ - 1), 0);
+      nodes_ = pace_.least_score() < score_ ? 8 : 1;
+      if (nodes_ > 1) pace_.plant(0, 0.9 * (nodes_ - 1), 0);
+      ++asked_;
     }
     pace_.end_growth();
   }
 
   int nodes() const { return nodes_; }
+  int asked() const { return asked_; }  // steps in which the draft model looked for drafts
 
  private:
   const double per_row_, per_forward_;
   const int forwards_;
+  const float score_;
+  int asked_ = 0;
   double seconds_ = 1;
   int nodes_ = 1;
   MeasuredPace pace_{[this] { return seconds_; }};
@@ -82,6 +86,15 @@ TEST(MeasuredPace, drafts_that_come_true_but_cost_more_than_they_save_end) {
   Machine machine(0.01, 3);
   full_trees(machine, 1, 200);
   EXPECT_LT(full_trees(machine, 1, 1000), 30);
+}
+
+TEST(MeasuredPace, looking_for_drafts_that_are_not_there_ends) {
+  Machine machine(0.1, 0.3, 1, 0.0F);  // no draft is worth a row
+  full_trees(machine, 0, 200);
+  const int asked = machine.asked();
+  EXPECT_GT(asked, 0);
+  EXPECT_EQ(full_trees(machine, 0, 1000), 0);
+  EXPECT_LT(machine.asked() - asked, 50);
 }
 
 TEST(MeasuredPace, each_level_is_a_cost) {

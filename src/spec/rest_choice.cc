@@ -18,9 +18,10 @@ constexpr double kNoChance = 3;
 constexpr int kTrial = 8;                                 // drafted steps
 constexpr double kEnough = 4;                             // lost in a trial that is cut short
 constexpr double kMostLost = 3;                           // of that by one step
+constexpr double kMostPaid = 16;                          // by one step, as pauses take it
 constexpr double kMostLoss = -1;                          // of one step, as the mean takes it
 constexpr double kTrialShare = 0.01;                      // of all steps, that trials may lose
-constexpr int kShortestPause = 64, kLongestPause = 1024;  // steps
+constexpr int kShortestPause = 64, kLongestPause = 4096;  // steps
 constexpr int kFirstSounding = 2, kSoundings = 128;       // steps
 
 }  // namespace
@@ -44,12 +45,22 @@ bool RestChoice::add_step(int sequences) {
   now_ = static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(std::max(sequences, 1))));
   if (loads_.size() <= now_) loads_.resize(now_ + 1);
   Load& load = loads_[now_];
+  if (load.gain.count() == 0 && load.steps == 0) begin(now_);
   ++load.steps;
   if (!load.rests || load.steps < load.pause) return now_ != before;
   load.rests = false;
   load.steps = load.drafted = 0;
-  load.lost = 0;
+  load.lost = load.paid = 0;
   return now_ != before;
+}
+
+void RestChoice::begin(std::size_t load) {
+  for (std::size_t fewer = load; fewer-- > 0;) {
+    if (loads_[fewer].gain.count() == 0) continue;
+    loads_[load].rests = loads_[fewer].rests;
+    loads_[load].pause = loads_[fewer].pause;
+    return;
+  }
 }
 
 bool RestChoice::rests() const {
@@ -68,12 +79,13 @@ void RestChoice::add_gain(double steps) {
   Load& load = loads_[now_];
   load.gain.add(std::max(kMostLoss, steps));
   load.lost += std::min(kMostLost, -steps);
+  load.paid += std::min(kMostPaid, -steps);
   ++load.drafted;
   const bool is_loss = load.drafted >= kTrial && load.gain.mean() + load.gain.error() < 0;
   const bool is_cut = load.drafted >= 2 && load.drafted < kTrial && load.lost > kEnough;
   if (!is_loss && !is_cut) return;
   // What the next trial will lose, if it goes like this one.
-  const double trial = load.lost * std::min(load.drafted, kTrial) / load.drafted;
+  const double trial = load.paid * std::min(load.drafted, kTrial) / load.drafted;
   const double pause = std::clamp<double>(trial / kTrialShare, kShortestPause, kLongestPause);
   load.pause = static_cast<int>(pause);
   load.rests = true;

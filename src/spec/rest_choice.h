@@ -2,9 +2,10 @@
 // RestChoice: whether anything is drafted at all, for each load, that is about so many sequences at
 // once. Drafting has to gain more than it costs: it is told what every drafted step gained, in
 // plain steps, and rests where the mean of that is a loss for sure. What rests is tried again from
-// time to time, the more seldom the more often that was in vain. While it does not rest, a step now
-// and then is plain all the same, so that it stays known what a plain step takes. Not a clock.
-// Engine thread only.
+// time to time, the more seldom the more often that was in vain. A load that comes for the first
+// time rests if fewer sequences do: more of them make rows dearer, and drafts no better. While it
+// does not rest, a step now and then is plain all the same, so that it stays known what a plain
+// step takes. Not a clock. Engine thread only.
 
 #include <vector>
 
@@ -41,10 +42,13 @@ class RestChoice {
     bool rests = false;
     int steps = 0;    // since that changed
     int drafted = 0;  // of them
-    double lost = 0;  // by them
+    double lost = 0;  // by them, outliers cut
+    double paid = 0;  // the same with the step that reads what went by unread in the rest before
     int pause = 0;    // steps until the next trial
     CurrentMean gain;
   };
+  void begin(std::size_t load);
+
   std::vector<Load> loads_;
   std::size_t now_ = 0;
 };

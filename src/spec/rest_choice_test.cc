@@ -71,6 +71,14 @@ TEST(RestChoice, every_load_is_judged_by_itself) {
   EXPECT_TRUE(choice.add_step(3));
 }
 
+TEST(RestChoice, a_larger_load_rests_at_first_where_a_smaller_one_does) {
+  RestChoice choice;
+  drafted(choice, -0.5, 100, 4);
+  EXPECT_EQ(drafted(choice, 0.5, 60, 32), 0);
+  EXPECT_GT(drafted(choice, 0.5, 1000, 32), 400) << "but is tried";
+  EXPECT_GT(drafted(choice, 0.5, 60, 1), 50);
+}
+
 TEST(CurrentMean, is_the_mean_and_knows_how_well) {
   CurrentMean mean;
   for (int i = 0; i < 400; ++i) mean.add(i % 2 == 0 ? 1 : 3);
