@@ -16,6 +16,7 @@
 #include "backend/backend.h"
 #include "bench/accept_command.h"
 #include "bench/bench_flags.h"
+#include "bench/grammar_check_command.h"
 #include "bench/grammar_command.h"
 #include "bench/ngram_command.h"
 #include "bench/queue_command.h"
@@ -103,7 +104,8 @@ std::string help_of(const std::string& subcommand) {
          "`foretoken-bench accept --help` and `foretoken-bench queue --help`. `foretoken-bench "
          "ngram`\nand `foretoken-bench suffix` time what NGRAM and SUFFIX cost the host, "
          "`foretoken-bench "
-         "grammar FOLDER`\nwhat grammars cost over the vocabulary of a tokenizer.\n" +
+         "grammar FOLDER`\nwhat grammars cost over the vocabulary of a tokenizer; `foretoken-bench "
+         "grammar-check FOLDER`\nanswers what they take, for tools/check_schemas.py.\n" +
          help_text(step_flags());
 }
 
@@ -115,6 +117,7 @@ int run_command(std::span<const std::string> args) {
   }
   if (subcommand == "ngram") return ngram_command();
   if (subcommand == "suffix") return suffix_command();
+  if (subcommand == "grammar-check") return grammar_check_command(args.subspan(1));
   if (subcommand == "grammar") return grammar_command(args.subspan(1));
   if (subcommand == "accept") return accept_command(read_accept_options(args.subspan(1)));
   if (subcommand == "queue") return queue_command(args.subspan(1));

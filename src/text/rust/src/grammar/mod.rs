@@ -6,6 +6,7 @@
 mod choice;
 mod ebnf;
 mod schema;
+mod schema_mends;
 mod structural_tag;
 mod vocabulary;
 

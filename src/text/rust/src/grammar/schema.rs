@@ -1,9 +1,12 @@
 //! JSON schemas: what is not supported is refused by keyword and place, everything else is the library's.
 
+use std::collections::HashSet;
+
 use llguidance::api::TopLevelGrammar;
 use llguidance::JsonCompileOptions;
 use serde_json::{json, Map, Value as Json};
 
+use super::schema_mends::mend;
 use super::{read_json, Grammar, JsonLayout, Vocabulary};
 
 /// Keywords of any draft that restrict a value and are not honoured.
@@ -38,6 +41,10 @@ const NAMED: [&str; 4] = ["properties", "patternProperties", "$defs", "definitio
 
 /// Bounded, because weak models go on for ever with what they once began.
 const FREE_WHITESPACE: &str = r"[\x20\x0A\x0D\x09]{1,32}";
+
+/// No \u: with it a name could be written in several ways, and the library would take one that is spelled otherwise for
+/// a property of another schema.
+const ESCAPES: &str = "nrbtf\\\"";
 
 /// Compilations that may be spent on finding the place of what another part of the library refuses.
 const SEARCH: usize = 64;
@@ -77,6 +84,7 @@ pub fn laid_out(schema: &Json, layout: &JsonLayout) -> Json {
         options.item_separator = ", ".into();
         options.key_separator = ": ".into();
     }
+    options.json_allowed_escapes = Some(ESCAPES.to_owned());
     let free = (!layout.compact).then(|| FREE_WHITESPACE.to_owned());
     options.whitespace_pattern = layout.whitespace_pattern.clone().or(free);
     let mut schema = if schema.is_object() { schema.clone() } else { json!({}) };
@@ -84,54 +92,92 @@ pub fn laid_out(schema: &Json, layout: &JsonLayout) -> Json {
     schema
 }
 
-/// Takes away what asks for nothing and refuses what would not be honoured. `place`: a JSON pointer.
+/// Where schemas were found in a schema, by pointer, and where references lead.
+#[derive(Default)]
+struct Places {
+    done: HashSet<String>,
+    targets: Vec<String>,
+}
+
+/// Takes away what asks for nothing and refuses what would not be honoured. `place`: a JSON pointer to the schema.
 pub fn prepare(schema: &mut Json, place: &str) -> Result<(), String> {
+    let mut places = Places::default();
+    prepare_part(schema, place, "", &mut places)?;
+    // References lead to schemas in places where otherwise nobody looks for any.
+    while let Some(target) = places.targets.pop() {
+        if places.done.contains(&target) {
+            continue;
+        }
+        if let Some(part) = schema.pointer_mut(&target) {
+            prepare_part(part, place, &target, &mut places)?;
+        }
+    }
+    Ok(())
+}
+
+/// `inner`: the pointer from there to this part.
+fn prepare_part(schema: &mut Json, outer: &str, inner: &str, places: &mut Places) -> Result<(), String> {
+    if !places.done.insert(inner.to_owned()) {
+        return Ok(());
+    }
+    let place = format!("{outer}{inner}");
     let map = match schema {
         Json::Object(map) => map,
         Json::Bool(true) => return Ok(()),
         Json::Bool(false) if !place.is_empty() => return Ok(()),
         Json::Bool(false) => return Err("the schema allows no value".into()),
-        _ => return Err(format!("a schema must be an object or a boolean (at {})", shown(place))),
+        _ => return Err(format!("a schema must be an object or a boolean (at {})", shown(&place))),
     };
-    map.retain(|key, value| !asks_for_nothing(key, value));
+    mend(map).map_err(|fault| format!("{fault} (at {})", shown(&place)))?;
     for key in map.keys() {
         if UNSUPPORTED.contains(&key.as_str()) {
-            return Err(format!("the keyword \"{key}\" is not supported (at {})", shown(place)));
+            return Err(format!("the keyword \"{key}\" is not supported (at {})", shown(&place)));
         }
     }
-    check_ref(map, place)?;
-    let inside = |key: &str, name: &dyn std::fmt::Display| format!("{place}/{key}/{}", escaped(&name.to_string()));
+    check_ref(map, &place)?;
+    if let Some((_, target)) = map.get("$ref").and_then(Json::as_str).and_then(|target| target.split_once('#')) {
+        places.targets.push(percent_decoded(target));
+    }
+    let inside = |key: &str, name: &dyn std::fmt::Display| format!("{inner}/{key}/{}", escaped(&name.to_string()));
     for key in ONE {
         if let Some(value @ (Json::Object(_) | Json::Bool(_))) = map.get_mut(key) {
-            prepare(value, &format!("{place}/{key}"))?;
+            prepare_part(value, outer, &format!("{inner}/{key}"), places)?;
         }
     }
     for key in LISTS {
         if let Some(Json::Array(list)) = map.get_mut(key) {
             for (index, item) in list.iter_mut().enumerate() {
-                prepare(item, &inside(key, &index))?;
+                prepare_part(item, outer, &inside(key, &index), places)?;
             }
         }
     }
     for key in NAMED {
         if let Some(Json::Object(named)) = map.get_mut(key) {
             for (name, item) in named.iter_mut() {
-                prepare(item, &inside(key, name))?;
+                prepare_part(item, outer, &inside(key, name), places)?;
             }
         }
     }
     Ok(())
 }
 
-fn asks_for_nothing(key: &str, value: &Json) -> bool {
-    match key {
-        "uniqueItems" => value == &Json::Bool(false),
-        "unevaluatedItems" | "unevaluatedProperties" | "propertyNames" | "contentSchema" => {
-            value == &Json::Bool(true) || value == &json!({})
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = after.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
+        match code.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
         }
-        "dependencies" | "dependentRequired" | "dependentSchemas" => value == &json!({}),
-        _ => false,
     }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Nothing is fetched.
