@@ -133,9 +133,13 @@ TEST_F(GrammarTest, a_single_token_is_judged_as_the_mask_does) {
            {Kind::kJsonSchema, R"({"type":"object","properties":{"a":{"type":"integer"},)"
                                R"("hello":{"enum":["hello","w"]}},"required":["a"]})"},
            {Kind::kRegex, "(hello|he l?lo)+[0-9]{2,3}|é*"},
+           {Kind::kRegex, "x?.{0,3}([^a-h]*|hello)*[a-f0-9]{2}"},
+           {Kind::kStructuralTag, R"({"structures":[{"begin":"<a>","schema":{"type":"integer"},)"
+                                  R"("end":"</a>"}],"triggers":["<a"]})"},
+           {Kind::kEbnf, "root ::= \"[\" root \"]\" | \"'\" [^'\\n]* \"'\" | root \"-\" root"},
            {Kind::kEbnf, "root ::= \"(\" root \")\" | [a-z]*"}}) {
     const auto grammar = compile(kind, source);
-    for (int run = 0; run < 4; ++run) {
+    for (int run = 0; run < 8; ++run) {  // later ones find masks that earlier ones left
       GrammarMatcher matcher = grammar->start();
       for (int i = 0; i < 25 && !matcher.has_ended(); ++i) {
         const auto tokens = allowed(matcher);
@@ -147,6 +151,28 @@ TEST_F(GrammarTest, a_single_token_is_judged_as_the_mask_does) {
       }
     }
   }
+}
+
+// One text fills the lexer that all share with states until it gives up.
+TEST_F(GrammarTest, a_text_that_is_too_complex_ends_no_other) {
+  const auto grammar = compile(Kind::kRegex, "x(.*[ab].{40}[0-9])|y[a-z]*");
+  GrammarMatcher other = grammar->start();
+  for (const char byte : std::string_view("yhel")) ASSERT_TRUE(other.advance(byte_token(byte)));
+  std::mt19937 random(4);
+  std::vector<std::uint32_t> words(vocabulary_->mask_words());
+  GrammarMatcher hungry = grammar->start();
+  ASSERT_TRUE(hungry.advance(byte_token('x')));
+  for (int i = 0; i < 30'000 && hungry.fault().empty(); ++i)
+    if (hungry.mask(words)) hungry.advance(byte_token(random() % 2 == 0 ? 'a' : 'c'));
+  EXPECT_NE(hungry.fault().find("too complex"), std::string::npos) << hungry.fault();
+  EXPECT_TRUE(grammar->is_spoiled());
+  EXPECT_TRUE(other.allows(byte_token('l'))) << other.fault();
+  ASSERT_TRUE(other.advance(byte_token('l'))) << other.fault();
+  ASSERT_TRUE(other.roll_back(1)) << other.fault();
+  EXPECT_TRUE(other.may_end());
+  const auto tokens = allowed(other);
+  EXPECT_TRUE(std::ranges::binary_search(tokens, byte_token('z')));
+  EXPECT_FALSE(std::ranges::binary_search(tokens, byte_token('Z')));
 }
 
 TEST_F(GrammarTest, what_was_rolled_back_leaves_nothing_behind) {
@@ -199,6 +225,9 @@ TEST_F(GrammarTest, json_schemas_mean_what_they_say) {
       {R"({"type":["integer","null"]})", {"-12", "null"}, {"1.5", "\"1\"", "true", "01"}},
       {R"({"type":"integer","minimum":-2,"exclusiveMaximum":30})", {"-2", "29"}, {"-3", "30"}},
       {R"({"type":"number","exclusiveMinimum":0,"maximum":1.5})", {"0.1", "1.5"}, {"0", "1.51"}},
+      {R"({"type":"integer","minimum":-9223372036854775807,"maximum":9223372036854775807})",
+       {"9223372036854774784", "-9223372036854774784"},
+       {"9223372036854775808", "-9223372036854775808"}},
       {R"({"type":"integer","multipleOf":7})", {"0", "-14", "21"}, {"20", "1"}},
       {R"({"type":"number","multipleOf":0.25})", {"0.75", "3"}, {"0.3"}},
       {R"({"const":{"a":[1,"x"]}})", {R"({"a": [1, "x"]})"}, {R"({"a": [1]})", R"({})"}},
@@ -438,6 +467,9 @@ TEST_F(GrammarTest, what_is_wrong_is_told_with_its_place) {
       "\"not\" is not supported (at /parts/a~1b)");
   has(refusal(Kind::kJsonSchema, R"({"enum":[[1,9007199254740993]]})"),
       "9007199254740993 of \"enum\" has too many digits");
+  has(refusal(Kind::kJsonSchema, R"({"type":"string","pattern":"^a(x|y\\x01)$"})"),
+      "\"pattern\" with control characters is not supported");
+  has(refusal(Kind::kJsonSchema, R"({"const":{"a":["\u0000"]}})"), "with control characters");
   has(refusal(Kind::kJsonSchema, R"({"properties":{"a":{"minProperties":2}}})"),
       "minProperties\" is supported up to one more");
   has(refusal(Kind::kRegex, "a(b"), "unclosed group");

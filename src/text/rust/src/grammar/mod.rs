@@ -5,6 +5,7 @@
 
 mod choice;
 mod ebnf;
+mod kept_masks;
 mod schema;
 mod schema_mends;
 mod structural_tag;
@@ -12,10 +13,12 @@ mod vocabulary;
 
 pub mod ffi;
 
+use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use llguidance::api::{ParserLimits, StopReason, TopLevelGrammar};
+use llguidance::TokenParser;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
@@ -74,9 +77,23 @@ pub fn limits() -> ParserLimits {
 /// A compiled specification. Its lexer grows as texts are matched, behind a lock that all of its matchers share.
 pub struct Grammar {
     start: llguidance::Matcher,
+    shared: Arc<Shared>,
+}
+
+/// What the matchers of a grammar share beside the library's lexer.
+struct Shared {
+    /// With a lexer that no text has used.
+    fresh: Mutex<TokenParser>,
     vocab: u32,
     /// A matcher failed in a way that may have left the shared lexer unusable.
-    is_spoiled: Arc<AtomicBool>,
+    is_spoiled: AtomicBool,
+}
+
+impl Shared {
+    fn fresh(&self) -> llguidance::Matcher {
+        let parser = self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
+        llguidance::Matcher::new(Ok(parser.deep_clone()))
+    }
 }
 
 impl Grammar {
@@ -101,38 +118,48 @@ impl Grammar {
     }
 
     fn of(vocabulary: &Vocabulary, top: TopLevelGrammar) -> Result<Grammar, String> {
-        let parser = vocabulary.factory().create_parser(top).map_err(|error| plain(&format!("{error:#}")))?;
+        let mut parser = vocabulary.factory().create_parser(top).map_err(|error| plain(&format!("{error:#}")))?;
+        let fresh = Mutex::new(parser.deep_clone());
+        parser.bias_computer = vocabulary.new_masks();
+        let shared = Arc::new(Shared { fresh, vocab: vocabulary.size(), is_spoiled: AtomicBool::new(false) });
         let mut start = llguidance::Matcher::new(Ok(parser));
         // Nothing may be known to be wrong with it before the first mask: ambiguity, for one.
-        let mut probe = Matcher::of(start.clone(), vocabulary.size(), Arc::new(AtomicBool::new(false)));
+        let mut probe = Matcher::of(start.clone(), shared.clone());
         if probe.has_ended() {
             return Err("it allows no text but the empty one".into());
         }
         probe.mask(&mut vec![0; vocabulary.mask_words()])?;
         start.invalidate_bias_cache();
-        Ok(Grammar { start, vocab: vocabulary.size(), is_spoiled: Arc::new(AtomicBool::new(false)) })
+        Ok(Grammar { start, shared })
     }
 
     pub fn matcher(&self) -> Matcher {
-        Matcher::of(self.start.clone(), self.vocab, self.is_spoiled.clone())
+        Matcher::of(self.start.clone(), self.shared.clone())
     }
 
     pub fn is_spoiled(&self) -> bool {
-        self.is_spoiled.load(Ordering::Relaxed)
+        self.shared.is_spoiled.load(Ordering::Relaxed)
     }
 }
+
+/// Longest text that is matched once more when the shared lexer failed.
+const MAX_REPLAYED: usize = 8192;
+/// The library grants fuel with each mask.
+const TOKENS_OF_A_MASK: usize = 64;
 
 /// One text's place in a grammar.
 #[derive(Clone)]
 pub struct Matcher {
     inner: llguidance::Matcher,
-    vocab: u32,
-    is_spoiled: Arc<AtomicBool>,
+    shared: Arc<Shared>,
+    text: Vec<u32>,
+    /// It has a lexer of its own.
+    is_alone: bool,
 }
 
 impl Matcher {
-    fn of(inner: llguidance::Matcher, vocab: u32, is_spoiled: Arc<AtomicBool>) -> Matcher {
-        let mut matcher = Matcher { inner, vocab, is_spoiled };
+    fn of(inner: llguidance::Matcher, shared: Arc<Shared>) -> Matcher {
+        let mut matcher = Matcher { inner, shared, text: Vec::new(), is_alone: false };
         // An empty step: it finds out whether anything may follow at all.
         let _ = matcher.inner.consume_tokens(&[]);
         matcher
@@ -144,8 +171,7 @@ impl Matcher {
         if self.has_ended() {
             return Ok(true);
         }
-        let mask = self.inner.compute_mask();
-        let mask = mask.map_err(|error| self.failure(&error.to_string()))?;
+        let mask = self.attempt(llguidance::Matcher::compute_mask)?;
         let bits = mask.as_slice();
         let count = words.len().min(bits.len());
         words[..count].copy_from_slice(&bits[..count]);
@@ -156,7 +182,7 @@ impl Matcher {
         if self.has_ended() {
             return Ok(true);
         }
-        self.inner.is_accepting().map_err(|error| self.failure(&error.to_string()))
+        self.attempt(llguidance::Matcher::is_accepting)
     }
 
     pub fn allows(&mut self, token: u32) -> Result<bool, String> {
@@ -169,16 +195,20 @@ impl Matcher {
             return Ok(0);
         }
         // Asking for ids beyond the vocabulary would be a fault.
-        let known = tokens.iter().position(|token| *token >= self.vocab).unwrap_or(tokens.len());
-        self.inner.validate_tokens(&tokens[..known]).map_err(|error| self.failure(&error.to_string()))
+        let known = tokens.iter().position(|token| *token >= self.shared.vocab).unwrap_or(tokens.len());
+        self.attempt(|matcher| matcher.validate_tokens(&tokens[..known]))
     }
 
     pub fn advance(&mut self, token: u32) -> Result<(), String> {
-        self.inner.consume_token(token).map_err(|error| self.failure(&error.to_string()))
+        self.attempt(|matcher| matcher.consume_token(token))?;
+        self.text.push(token);
+        Ok(())
     }
 
     pub fn roll_back(&mut self, tokens: usize) -> Result<(), String> {
-        self.inner.rollback(tokens).map_err(|error| self.failure(&error.to_string()))
+        self.attempt(|matcher| matcher.rollback(tokens))?;
+        self.text.truncate(self.text.len().saturating_sub(tokens));
+        Ok(())
     }
 
     /// The text is complete, and nothing may follow.
@@ -194,20 +224,54 @@ impl Matcher {
         self.inner.clone().compute_ff_bytes()
     }
 
-    fn failure(&mut self, message: &str) -> String {
-        match self.inner.stop_reason() {
-            StopReason::NoExtensionBias => {
-                "no token of the vocabulary continues the text as the grammar wants".into()
+    /// What other texts did to the lexer must end none: where it failed, the text is matched once more with one of its own,
+    /// and only what fails there fails.
+    fn attempt<T, E: Display>(
+        &mut self,
+        call: impl Fn(&mut llguidance::Matcher) -> Result<T, E>,
+    ) -> Result<T, String> {
+        if !self.shared.is_spoiled.load(Ordering::Relaxed) || self.is_alone {
+            let error = match call(&mut self.inner) {
+                Ok(value) => return Ok(value),
+                Err(error) => error.to_string(),
+            };
+            if let Some(fault) = fault_of_text(&error) {
+                return Err(fault);
             }
-            StopReason::LexerTooComplex | StopReason::ParserTooComplex => {
-                format!("the grammar is too complex or too ambiguous here: {}", plain(message))
-            }
-            _ => {
-                self.is_spoiled.store(true, Ordering::Relaxed);
-                plain(message)
+            self.shared.is_spoiled.store(true, Ordering::Relaxed);
+            if self.is_alone || self.text.len() > MAX_REPLAYED {
+                return Err(said(&error));
             }
         }
+        self.is_alone = true;
+        self.inner = self.replayed().map_err(|error| said(&error))?;
+        call(&mut self.inner).map_err(|error| said(&error.to_string()))
     }
+
+    fn replayed(&self) -> Result<llguidance::Matcher, String> {
+        let mut matcher = self.shared.fresh();
+        for tokens in self.text.chunks(TOKENS_OF_A_MASK) {
+            matcher.compute_mask().map_err(|error| error.to_string())?;
+            matcher.consume_tokens(tokens).map_err(|error| error.to_string())?;
+        }
+        matcher.consume_tokens(&[]).map_err(|error| error.to_string())?;
+        Ok(matcher)
+    }
+}
+
+/// What has nothing to do with the shared lexer.
+fn fault_of_text(error: &str) -> Option<String> {
+    if error.contains("NoExtensionBias") {
+        return Some("no token of the vocabulary continues the text as the grammar wants".into());
+    }
+    error.starts_with("parser error").then(|| said(error))
+}
+
+fn said(error: &str) -> String {
+    if error.starts_with("parser error") || error.starts_with("lexer error") {
+        return format!("the grammar is too complex or too ambiguous here: {}", plain(error));
+    }
+    fault_of_text(error).unwrap_or_else(|| plain(error))
 }
 
 /// An error of the library without its own remarks.

@@ -1,13 +1,15 @@
 //! What one schema says, as the library understands it: keywords that ask for nothing are taken away, those that the
 //! library would honour in part only are said otherwise or refused. Nothing here looks into the schemas inside.
 
+use regex_syntax::hir::{Hir, HirKind};
 use serde_json::{json, Map, Value as Json};
 
 type Schema = Map<String, Json>;
 
 const COUNTS: [&str; 6] = ["minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"];
-const NUMBERS: [&str; 7] =
-    ["const", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
+const NUMBERS: [&str; 3] = ["const", "enum", "multipleOf"];
+const LOWER_BOUNDS: [&str; 2] = ["minimum", "exclusiveMinimum"];
+const UPPER_BOUNDS: [&str; 2] = ["maximum", "exclusiveMaximum"];
 /// Keywords that the library applies one by one, as they come; all others of a schema belong together.
 const IN_PLACE: [&str; 6] = ["const", "enum", "allOf", "anyOf", "oneOf", "$ref"];
 
@@ -29,6 +31,8 @@ pub fn mend(map: &mut Schema) -> Result<(), String> {
     }
     map.retain(|key, value| !asks_for_nothing(key, value));
     check_numbers(map)?;
+    narrow_bounds(map);
+    check_texts(map)?;
     whole_counts(map);
     check_least_properties(map)?;
     // It counts behind a list of items only; elsewhere the library would forget prefixItems over it.
@@ -74,16 +78,73 @@ fn check_numbers(map: &Schema) -> Result<(), String> {
     Ok(())
 }
 
+/// Bounds move inwards to the next double.
+fn narrow_bounds(map: &mut Schema) {
+    for (keys, is_upper) in [(LOWER_BOUNDS, false), (UPPER_BOUNDS, true)] {
+        for key in keys {
+            let Some(exact) = map.get(key).and_then(inexact).and_then(whole) else { continue };
+            let near = exact as f64;
+            let is_outside = if is_upper { near as i128 > exact } else { (near as i128) < exact };
+            let bits = near.to_bits();
+            // Of doubles of one sign, bits count up away from zero.
+            let inner = if (near > 0.0) == is_upper { bits - 1 } else { bits + 1 };
+            let bound = if is_outside { f64::from_bits(inner) } else { near } as i128;
+            map[key] = i64::try_from(bound).map_or_else(|_| json!(bound as u64), |bound| json!(bound));
+        }
+    }
+}
+
+fn whole(number: &Json) -> Option<i128> {
+    number.as_i64().map(i128::from).or(number.as_u64().map(i128::from))
+}
+
 fn inexact(value: &Json) -> Option<&Json> {
     match value {
-        Json::Number(number) => {
-            let exact = number.as_i64().map(i128::from).or(number.as_u64().map(i128::from));
-            exact.is_some_and(|exact| exact as f64 as i128 != exact).then_some(value)
-        }
+        Json::Number(_) => whole(value).is_some_and(|exact| exact as f64 as i128 != exact).then_some(value),
         Json::Array(items) => items.iter().find_map(inexact),
         Json::Object(members) => members.values().find_map(inexact),
         _ => None,
     }
+}
+
+/// Without \u there is no way to write most control characters, and the library would leave them out.
+fn check_texts(map: &Schema) -> Result<(), String> {
+    let names = map.get("patternProperties").and_then(Json::as_object);
+    let faulty = match () {
+        () if map.get("const").is_some_and(has_control) => "const",
+        () if map.get("enum").is_some_and(has_control) => "enum",
+        () if map.get("pattern").and_then(Json::as_str).is_some_and(wants_control) => "pattern",
+        () if names.is_some_and(|names| names.keys().any(|name| wants_control(name))) => "patternProperties",
+        () => return Ok(()),
+    };
+    Err(format!("\"{faulty}\" with control characters is not supported"))
+}
+
+/// A class with others beside them merely has none of them.
+fn wants_control(pattern: &str) -> bool {
+    fn visit(part: &Hir) -> bool {
+        match part.kind() {
+            HirKind::Literal(literal) => std::str::from_utf8(&literal.0).is_ok_and(is_control),
+            HirKind::Repetition(repetition) => visit(&repetition.sub),
+            HirKind::Capture(capture) => visit(&capture.sub),
+            HirKind::Concat(parts) | HirKind::Alternation(parts) => parts.iter().any(visit),
+            _ => false,
+        }
+    }
+    regex_syntax::parse(pattern).is_ok_and(|parsed| visit(&parsed))
+}
+
+fn has_control(value: &Json) -> bool {
+    match value {
+        Json::String(text) => is_control(text),
+        Json::Array(items) => items.iter().any(has_control),
+        Json::Object(members) => members.values().any(has_control),
+        _ => false,
+    }
+}
+
+fn is_control(text: &str) -> bool {
+    text.chars().any(|c| c.is_ascii_control() && !matches!(c, '\n' | '\r' | '\t' | '\x08' | '\x0c'))
 }
 
 /// The library counts members, and one name may be written twice. What is required cannot be: those, and one more, are

@@ -1,12 +1,14 @@
 //! What grammars are compiled against: the bytes of each token, as a trie, with slices of it that masks are made of.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicUsize;
 use std::sync::Arc;
 
-use llguidance::earley::SlicedBiasComputer;
+use llguidance::earley::{BiasComputer, SlicedBiasComputer};
 use llguidance::toktrie::{InferenceCapabilities, TokEnv, TokRxInfo, TokTrie, TokenId, TokenizerEnv, INVALID_TOKEN};
 use llguidance::ParserFactory;
 
+use super::kept_masks::KeptMasks;
 use super::limits;
 use crate::pieces::{Style, PRESENT, SPECIAL};
 use crate::tokenizer::TextTokenizer;
@@ -36,6 +38,9 @@ pub struct Vocabulary {
     /// Special tokens by their text, which is none of the text that grammars see.
     specials: HashMap<String, TokenId>,
     words: usize,
+    slices: usize,
+    /// That all grammars keep.
+    mask_bytes: Arc<AtomicUsize>,
 }
 
 impl Vocabulary {
@@ -73,7 +78,14 @@ impl Vocabulary {
         let mut factory = factory.map_err(|error| error.to_string())?;
         factory.quiet();
         *factory.limits_mut() = limits();
-        Ok(Vocabulary { factory, specials, words: count.div_ceil(32) })
+        let words = count.div_ceil(32);
+        Ok(Vocabulary { factory, specials, words, slices: slices.len(), mask_bytes: Arc::default() })
+    }
+
+    /// What computes the masks of one grammar.
+    pub fn new_masks(&self) -> Arc<dyn BiasComputer> {
+        let factory = &self.factory;
+        Arc::new(KeptMasks::new(factory.slicer(), self.slices, factory.tok_env().clone(), self.mask_bytes.clone()))
     }
 
     pub fn factory(&self) -> &ParserFactory {
