@@ -23,7 +23,9 @@ double fixed_answer_bytes(const AnswerNeeds& needs, const SamplingFields& sampli
       2.0 * (sizeof(Token) * static_cast<double>(sampling.stop_token_ids.size()) +
              sizeof(std::pair<Token, float>) * static_cast<double>(sampling.logit_bias.size()) +
              sizeof(Token) * needs.further_logprobs);
-  return kChoiceBytes + listed + needs.repeated_bytes +
+  const double searched =
+      sampling.stop == nullptr ? 0.0 : static_cast<double>(sampling.stop->bytes_per_text());
+  return kChoiceBytes + listed + searched + needs.repeated_bytes +
          needs.scored_tokens * answer_bytes_per_token(needs);
 }
 

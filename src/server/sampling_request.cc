@@ -58,6 +58,24 @@ void read_logit_bias(Fields& fields, std::int64_t vocab, SamplingFields& out) {
   }
 }
 
+// The expressions of stop_regex, also compiled.
+std::pair<std::vector<std::string>, std::shared_ptr<const StopExpressions>> read_stop_expressions(
+    Fields& fields) {
+  auto texts = fields.strings("stop_regex").value_or(std::vector<std::string>{});
+  std::erase(texts, std::string());
+  std::size_t bytes = 0;
+  for (const std::string& text : texts) bytes += text.size();
+  if (texts.size() > kMaxStopExpressions || bytes > kMaxStopBytes)
+    fields.refuse_field("stop_regex",
+                        fmt::format("at most {} expressions of {} bytes together (found {} of {})",
+                                    kMaxStopExpressions, kMaxStopBytes, texts.size(), bytes));
+  if (texts.empty() || !fields.ok()) return {};
+  auto compiled = StopExpressions::compile(texts);
+  if (compiled) return {std::move(texts), *std::move(compiled)};
+  fields.refuse_field("stop_regex", compiled.refusal().message);
+  return {};
+}
+
 void read_stops(Fields& fields, std::int64_t vocab, SamplingFields& out) {
   auto stop = fields.strings("stop").value_or(std::vector<std::string>{});
   std::erase(stop, std::string());
@@ -69,7 +87,11 @@ void read_stops(Fields& fields, std::int64_t vocab, SamplingFields& out) {
   if (bytes > kMaxStopBytes)
     return fields.refuse_field(
         "stop", fmt::format("at most {} bytes of stop strings (found {})", kMaxStopBytes, bytes));
-  if (!stop.empty()) out.stop = std::make_shared<const StopStrings>(std::move(stop));
+  if (auto expressions = read_stop_expressions(fields); !expressions.first.empty())
+    out.stop = std::make_shared<const StopStrings>(std::move(stop), std::move(expressions.first),
+                                                   std::move(expressions.second));
+  else if (!stop.empty())
+    out.stop = std::make_shared<const StopStrings>(std::move(stop));
 
   auto& ids = out.stop_token_ids;
   ids = fields.tokens("stop_token_ids").value_or(std::vector<Token>{});
@@ -110,7 +132,6 @@ SamplingFields read_common(Fields& fields, const ServerConfig& config) {
   fields.boolean("spaces_between_special_tokens");  // byte-level decoding never inserts spaces
   out.no_stop_trim = fields.boolean("no_stop_trim").value_or(false);
   out.grammar = read_grammar(fields, config.json_layout);
-  fields.refuse_unsupported({"stop_regex"}, "use stop or stop_token_ids");
   return out;
 }
 

@@ -56,6 +56,7 @@ inline constexpr std::size_t kMaxStopStrings = 128;
 inline constexpr std::size_t kMaxStopBytes = 8192;      // of all stop strings together
 inline constexpr std::size_t kMaxStopTokens = 1024;     // looked through after every token
 inline constexpr std::size_t kMaxBiases = 1024;         // applied to every row
+inline constexpr std::size_t kMaxStopExpressions = 32;  // of stop_regex, of as many bytes
 inline constexpr std::size_t kMaxLogprobTokens = 1024;  // limit of token_ids_logprob
 
 }  // namespace foretoken

@@ -1,5 +1,6 @@
 #include "text/stop_matcher.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace foretoken {
@@ -8,6 +9,19 @@ StopStrings::StopStrings(std::vector<std::string> stops) : stops_(std::move(stop
   for (std::size_t i = 0; i < stops_.size(); ++i)
     if (!stops_[i].empty()) add(stops_[i], static_cast<std::int32_t>(i));
   link();
+}
+
+StopStrings::StopStrings(std::vector<std::string> stops, std::vector<std::string> expressions,
+                         std::shared_ptr<const StopExpressions> compiled)
+    : StopStrings(std::move(stops)) {
+  num_expressions_ = expressions.size();
+  stops_.insert(stops_.end(), expressions.begin(), expressions.end());
+  expressions_ = std::move(compiled);
+}
+
+std::size_t StopStrings::bytes_per_text() const {
+  constexpr std::size_t kPerState = 48;
+  return expressions_ == nullptr ? 0 : kPerState * expressions_->states();
 }
 
 std::int32_t StopStrings::find_child(std::int32_t parent, char byte) const {
@@ -57,23 +71,54 @@ void StopStrings::link() {
 }
 
 StopMatcher::StopMatcher(std::shared_ptr<const StopStrings> stops, StopTrim trim)
-    : stops_(std::move(stops)), trim_(trim) {}
+    : stops_(std::move(stops)), trim_(trim) {
+  if (stops_ != nullptr && stops_->expressions_ != nullptr) search_.emplace(*stops_->expressions_);
+}
+
+StopMatcher::Found StopMatcher::find(std::string_view text) {
+  Found found;
+  for (std::size_t i = 0; i < text.size() && found.stop < 0; ++i) {
+    node_ = stops_->step(node_, text[i]);
+    found.stop = stops_->node(node_).stop;
+    if (found.stop >= 0) found = {found.stop, i + 1, stops_->text(found.stop).size()};
+  }
+  if (!search_) return found;
+  const auto match = search_->push(text);
+  if (!match) return found;
+  const bool is_first = found.stop < 0 || match->end < found.end ||
+                        (match->end == found.end && match->size > found.size);
+  if (!is_first) return found;
+  return {static_cast<std::int32_t>(stops_->strings()) + match->expression, match->end,
+          match->size};
+}
 
 StopScan StopMatcher::push(std::string_view text) {
   if (stops_ == nullptr) return {std::string(text), std::nullopt};
-  for (const char byte : text) {
-    held_ += byte;
-    node_ = stops_->step(node_, byte);
-    const std::int32_t stop = stops_->node(node_).stop;
-    if (stop < 0) continue;
-    if (trim_ == StopTrim::kTrim) held_.resize(held_.size() - stops_->text(stop).size());
+  const std::size_t before = held_.size();
+  held_ += text;
+  const Found found = find(text);
+  if (found.stop >= 0) {
+    held_.resize(before + found.end);
+    if (trim_ == StopTrim::kTrim) held_.resize(character_at(held_.size() - found.size));
     node_ = 0;
-    return {std::exchange(held_, {}), stop};
+    return {std::exchange(held_, {}), found.stop};
   }
   const auto depth = static_cast<std::size_t>(stops_->node(node_).depth);
-  std::string held = held_.substr(held_.size() - depth);
-  held_.resize(held_.size() - depth);
+  const std::size_t certain =
+      character_at(held_.size() - std::max(depth, search_ ? search_->held() : std::size_t{0}));
+  std::string held = held_.substr(certain);
+  held_.resize(certain);
   return {std::exchange(held_, std::move(held)), std::nullopt};
+}
+
+// Where the character that has this byte begins: a match that is too long to be held back whole may
+// be cut anywhere.
+std::size_t StopMatcher::character_at(std::size_t byte) const {
+  if (!search_) return byte;
+  while (byte > 0 && byte < held_.size() &&
+         (static_cast<unsigned char>(held_[byte]) & 0xC0) == 0x80)
+    --byte;
+  return byte;
 }
 
 std::string StopMatcher::finish() {
@@ -82,13 +127,9 @@ std::string StopMatcher::finish() {
 }
 
 bool StopMatcher::would_match(std::string_view text) const {
-  if (stops_ == nullptr) return false;
-  std::int32_t node = node_;
-  for (const char byte : text) {
-    node = stops_->step(node, byte);
-    if (stops_->node(node).stop >= 0) return true;
-  }
-  return false;
+  if (stops_ == nullptr || text.empty()) return false;
+  StopMatcher copy = *this;
+  return copy.find(text).stop >= 0;
 }
 
 }  // namespace foretoken

@@ -1,10 +1,11 @@
 #pragma once
-// StopMatcher: finds the first of several stop strings in text that arrives in pieces, and holds
-// back what may be the beginning of one. The first means the one whose last byte comes first (of
-// several that end there, the longest), so the result does not depend on how the text was cut into
-// pieces. An Aho-Corasick automaton: O(1) amortised per byte. Not a regular expression engine. Not
-// thread-safe: one per sequence. Copies are independent. What does not change while text is fed is
-// a StopStrings: built once per request, read by all of its choices from any thread.
+// StopMatcher: finds the first of several stop strings, and of regular expressions, in text that
+// arrives in pieces, and holds back what may be the beginning of one. The first means the one whose
+// last byte comes first (of several that end there, the longest), so the result does not depend on
+// how the text was cut into pieces. Strings are an Aho-Corasick automaton: O(1) amortised per byte;
+// for expressions see stop_expressions.h. Not thread-safe: one per sequence. Copies are
+// independent. What does not change while text is fed is a StopStrings: built once per request,
+// read by all of its choices from any thread.
 
 #include <cstdint>
 #include <memory>
@@ -12,6 +13,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "text/stop_expressions.h"
 
 namespace foretoken {
 
@@ -22,17 +25,22 @@ enum class StopTrim {
 
 struct StopScan {
   std::string text;  // certain text; ends before (kTrim) or after (kKeep) the stop, if there is one
-  std::optional<int> stop;  // index of the stop string that was completed; of equal ones the first
+  std::optional<int> stop;  // index of the stop that was completed; of equal ones the first
 };
 
-// The stop strings of a request and their automaton. Immutable. Takes some 25 bytes per byte of the
-// strings, so whoever accepts them from outside bounds their total.
+// The stop strings of a request and their automaton, and its expressions. Immutable. Takes some 25
+// bytes per byte of the strings, so whoever accepts them from outside bounds their total.
 class StopStrings {
  public:
-  // Empty strings match nothing, but count in indices.
+  // Empty strings match nothing, but count in indices. Expressions are counted behind the strings.
   explicit StopStrings(std::vector<std::string> stops);
+  StopStrings(std::vector<std::string> stops, std::vector<std::string> expressions,
+              std::shared_ptr<const StopExpressions> compiled);
 
   std::size_t total_bytes() const { return nodes_.size(); }  // of all strings, or less
+  // Of what looks for expressions, for each text.
+  std::size_t bytes_per_text() const;
+  // The string, or the expression.
   const std::string& text(int index) const { return stops_[static_cast<std::size_t>(index)]; }
 
  private:
@@ -52,7 +60,11 @@ class StopStrings {
   void add(std::string_view stop, std::int32_t index);
   void link();
 
+  std::size_t strings() const { return stops_.size() - num_expressions_; }
+
   std::vector<std::string> stops_;
+  std::size_t num_expressions_ = 0;                     // at their end
+  std::shared_ptr<const StopExpressions> expressions_;  // null: none
   std::vector<Node> nodes_{1};
 };
 
@@ -71,10 +83,18 @@ class StopMatcher {
   bool would_match(std::string_view text) const;
 
  private:
+  struct Found {
+    std::int32_t stop = -1;  // none
+    std::size_t end = 0, size = 0;
+  };
+  Found find(std::string_view text);
+  std::size_t character_at(std::size_t byte) const;
+
   std::shared_ptr<const StopStrings> stops_;
   StopTrim trim_;
   std::int32_t node_ = 0;  // state after all text fed so far
-  std::string held_;       // the last depth bytes of it, depth being the node's
+  std::string held_;       // what of it may be part of a stop
+  std::optional<ExpressionSearch> search_;
 };
 
 }  // namespace foretoken

@@ -1,6 +1,7 @@
 #include "text/stop_matcher.h"
 
 #include <random>
+#include <regex>
 
 #include <gtest/gtest.h>
 
@@ -112,6 +113,135 @@ TEST(StopMatcher, random_texts_agree_with_the_naive_search_for_every_cut) {
       ASSERT_EQ(found.stop, expected.stop);
     }
   }
+}
+
+std::shared_ptr<const StopStrings> expressions_of(const std::vector<std::string>& expressions,
+                                                  std::vector<std::string> stops = {}) {
+  auto compiled = StopExpressions::compile(expressions);
+  EXPECT_TRUE(compiled) << compiled.refusal().message;
+  return std::make_shared<const StopStrings>(std::move(stops), expressions, *std::move(compiled));
+}
+
+// All substrings, by another library.
+Found naive_search(const std::vector<std::string>& expressions, const std::string& text) {
+  std::vector<std::regex> compiled(expressions.begin(), expressions.end());
+  for (std::size_t end = 1; end <= text.size(); ++end)
+    for (std::size_t start = 0; start < end; ++start)
+      for (std::size_t i = 0; i < compiled.size(); ++i)
+        if (std::regex_match(text.substr(start, end - start), compiled[i]))
+          return {text.substr(0, start), static_cast<int>(i)};
+  return {text, std::nullopt};
+}
+
+std::string random_expression(std::mt19937& random, int depth) {
+  switch (random() % (depth > 0 ? 7 : 3)) {
+    case 0:
+      return {static_cast<char>('a' + random() % 3)};
+    case 1:
+      return "[ab]";
+    case 2:
+      return "c";
+    case 3:
+      return random_expression(random, depth - 1) + "+";
+    case 4:
+      return "(?:" + random_expression(random, depth - 1) + "|" +
+             random_expression(random, depth - 1) + ")";
+    case 5:
+      return "(?:" + random_expression(random, depth - 1) + ")?" +
+             random_expression(random, depth - 1);
+    default:
+      return random_expression(random, depth - 1) + "(?:" + random_expression(random, depth - 1) +
+             ")*" + random_expression(random, depth - 1);
+  }
+}
+
+TEST(StopMatcher, expressions_are_found_as_a_search_of_all_substrings_finds_them) {
+  std::mt19937 random(7);
+  int found = 0;
+  for (int run = 0; run < 300; ++run) {
+    std::vector<std::string> expressions;
+    for (unsigned i = 0; i <= random() % 3; ++i)
+      expressions.push_back(random_expression(random, 3) + random_expression(random, 2));
+    std::string text;
+    for (int i = 0; i < 12; ++i) text += static_cast<char>('a' + random() % 3);
+    const Found expected = naive_search(expressions, text);
+    found += expected.stop ? 1 : 0;
+    const auto stops = expressions_of(expressions);
+    for (std::size_t piece = 1; piece <= 12; piece += 1 + random() % 4) {
+      const Found got = feed(StopMatcher(stops), text, piece);
+      ASSERT_EQ(got.text, expected.text) << expressions[0] << " in " << text;
+      ASSERT_EQ(got.stop, expected.stop) << expressions[0] << " in " << text;
+    }
+  }
+  EXPECT_GT(found, 100);
+  EXPECT_LT(found, 300);
+}
+
+TEST(StopMatcher, strings_and_expressions_stand_side_by_side) {
+  const auto stops = expressions_of({"[0-9]+;", "(?m)^END"}, {"12", "stop"});
+  EXPECT_EQ(stops->text(2), "[0-9]+;");
+  for (std::size_t piece = 1; piece < 9; ++piece) {
+    EXPECT_EQ(feed(StopMatcher(stops), "a 12;", piece).stop, 0);
+    const Found number = feed(StopMatcher(stops), "a 345;", piece);
+    EXPECT_EQ(number.stop, 2);
+    EXPECT_EQ(number.text, "a ");
+    const Found line = feed(StopMatcher(stops, StopTrim::kKeep), "no END\nEND of it", piece);
+    EXPECT_EQ(line.stop, 3);
+    EXPECT_EQ(line.text, "no END\nEND");
+    EXPECT_EQ(feed(StopMatcher(stops), "3 st 45", piece).text, "3 st 45");
+  }
+}
+
+TEST(StopMatcher, what_may_become_a_match_is_held_back_and_no_more) {
+  StopMatcher matcher(expressions_of({"<[a-z]+>"}));
+  EXPECT_EQ(matcher.push("x <ab").text, "x ");
+  EXPECT_TRUE(matcher.would_match("c>"));
+  EXPECT_FALSE(matcher.would_match("c"));
+  EXPECT_EQ(matcher.push("c d<").text, "<abc d");
+  EXPECT_EQ(matcher.finish(), "<");
+}
+
+TEST(StopMatcher, of_a_match_without_bounds_the_last_few_thousand_bytes_are_held) {
+  const auto stops = expressions_of({"é.*z"});
+  std::string text;
+  for (int i = 0; i < 3000; ++i) text += "é";
+  text += "z";
+  const Found whole = feed(StopMatcher(stops), text, text.size());
+  EXPECT_EQ(whole.stop, 0);
+  EXPECT_GT(whole.text.size(), 1800U);
+  EXPECT_LT(whole.text.size(), 2000U);
+  EXPECT_EQ(whole.text.size() % 2, 0U) << "no half character";
+  for (const std::size_t piece : {2, 34, 1000}) {
+    const Found pieces = feed(StopMatcher(stops), text, piece);
+    EXPECT_EQ(pieces.stop, 0);
+    EXPECT_EQ(pieces.text, whole.text);
+  }
+}
+
+TEST(StopMatcher, expressions_that_cannot_be_used_are_refused_with_the_reason) {
+  const auto refusal = [](const std::string& expression) {
+    const auto compiled = StopExpressions::compile(std::vector<std::string>{"fine", expression});
+    return compiled ? "none" : compiled.refusal().message;
+  };
+  EXPECT_EQ(refusal("(a"), "the expression \"(a\" cannot be read: unclosed group");
+  EXPECT_EQ(refusal("a*"),
+            "the expression \"a*\" matches the empty text, so every answer would end before it "
+            "begins");
+  EXPECT_EQ(refusal("a$"),
+            "the expression \"a$\" looks at what has not been said yet ($, \\b and the like are "
+            "not supported)");
+  EXPECT_EQ(refusal("(?=a)b"),
+            "the expression \"(?=a)b\" cannot be read: look-around, including look-ahead and "
+            "look-behind, is not supported");
+  EXPECT_EQ(refusal("(?:a{1000}){1000}"), "the expression \"(?:a{1000}){1000}\" is too large");
+  EXPECT_EQ(refusal("a{1500}"), "none");
+  EXPECT_EQ(refusal("a{2500}"), "the expression \"a{2500}\" is too large");
+  EXPECT_NE(refusal(std::string(200, '(') + "a" + std::string(200, ')')).find("nested more than"),
+            std::string::npos);
+  EXPECT_EQ(refusal(R"(\w+\s\d+:)"), "none");
+  const auto many = StopExpressions::compile(std::vector<std::string>(3, "[a-z]{900}"));
+  EXPECT_EQ(many.refusal().message,
+            "the expressions are too large: they have more than 2048 states together");
 }
 
 }  // namespace

@@ -108,4 +108,26 @@ bool ft_matcher_has_ended(const FtMatcher* matcher);  // it is complete, and not
 // The bytes that every continuation begins with.
 bool ft_matcher_forced(const FtMatcher* matcher, FtBuffer* bytes, FtBuffer* error);
 
+// Regular expressions that end a text: at the first byte at which one matches.
+struct FtExpressions;
+// patterns: JSON list of texts. Refused: what cannot be read, is too large, matches the empty text,
+// or depends on text behind the match.
+FtExpressions* ft_expressions_new(FtSpan patterns, FtBuffer* error);
+void ft_expressions_free(FtExpressions* expressions);
+std::size_t ft_expressions_states(const FtExpressions* expressions);
+
+// One text: one thread at a time. It outlives the expressions.
+struct FtSearch;
+FtSearch* ft_search_new(const FtExpressions* expressions, FtBuffer* error);
+FtSearch* ft_search_fork(const FtSearch* search, FtBuffer* error);
+void ft_search_free(FtSearch* search);
+struct FtSearchStep {
+  std::size_t held;         // bytes at the end of the text that may be part of a match
+  std::int64_t expression;  // that has matched; -1: none, and the rest is 0
+  std::size_t end;          // bytes of this piece up to the end of the match
+  std::size_t size;         // of the match, as far as it was held back
+};
+// After a match nothing more may be pushed.
+bool ft_search_push(FtSearch* search, FtSpan text, FtSearchStep* step, FtBuffer* error);
+
 }  // extern "C"

@@ -5,6 +5,7 @@
 
 mod chat;
 mod continue_final;
+mod expressions;
 mod grammar;
 mod json;
 mod memory;

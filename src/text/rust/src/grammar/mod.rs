@@ -280,7 +280,7 @@ fn plain(message: &str) -> String {
 }
 
 /// Refuses what parsers would descend too deeply for. Brackets in strings and classes count, too: nobody nests them.
-fn check_nesting(source: &str) -> Result<(), String> {
+pub(crate) fn check_nesting(source: &str) -> Result<(), String> {
     let mut depth = 0_usize;
     let mut is_escaped = false;
     for (place, byte) in source.bytes().enumerate() {
