@@ -16,7 +16,8 @@ constexpr std::string_view kNoTemplateNames =
 constexpr std::string_view kNoTemplateDefaults =
     "not supported yet: requests carry their own chat_template_kwargs";
 constexpr std::string_view kNoReasoning =
-    "not supported yet: answers are not split into reasoning and content";
+    "not supported yet: what was thought is cached with the rest of a text";
+constexpr std::string_view kKeptBudgets = "budgets of thinking tokens are always kept";
 constexpr std::string_view kNoTools = "not supported yet: tools are called by the client";
 constexpr std::string_view kNoAudio = "there is no audio interface";
 constexpr std::string_view kEveryEvent = "every event is sent at once";
@@ -49,7 +50,7 @@ FlagGroup serving_flags() {
               refused({"--hf-chat-template-name"}, kText, kNoTemplateNames),
               refused({"--default-chat-template-kwargs"}, kText, kNoTemplateDefaults),
               refused({"--strip-thinking-cache"}, kSwitch, kNoReasoning),
-              refused({"--enable-strict-thinking"}, kSwitch, kNoReasoning),
+              idle({"--enable-strict-thinking"}, kSwitch, kKeptBudgets),
               refused({"--tool-server"}, kText, kNoTools),
           }};
 }

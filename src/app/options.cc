@@ -156,6 +156,7 @@ void fill_http(const FlagValues& values, ServerConfig& server) {
   server.stream_include_usage = values.on("--stream-response-default-include-usage");
   server.enable_cache_report = values.on("--enable-cache-report");
   server.serves_grammars = values.text("--grammar-backend") != "none";
+  server.binds_arguments = values.text("--bind-tool-arguments") == "all";
   if (values.given("--constrained-json-whitespace-pattern"))
     server.json_layout.whitespace_pattern = values.text("--constrained-json-whitespace-pattern");
   server.json_layout.is_compact = values.on("--constrained-json-disable-any-whitespace");

@@ -111,6 +111,7 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
        [](auto& o) { return o.server.stream_include_usage; }},
       {{"--enable-cache-report"}, [](auto& o) { return o.server.enable_cache_report; }},
       {{"--grammar-backend", "none"}, [](auto& o) { return !o.server.serves_grammars; }},
+      {{"--bind-tool-arguments", "strict"}, [](auto& o) { return !o.server.binds_arguments; }},
       {{"--grammar-backend", "xgrammar"},
        [](auto& o) { return o.server.serves_grammars && !o.notes.empty(); }},
       {{"--constrained-json-whitespace-pattern", " ?"},

@@ -19,13 +19,21 @@ PartWishes read_part_wishes(Fields& fields) {
   return wishes;
 }
 
+ThoughtPlace thoughts_of(const ServerContext& context, const ChatPrompt& prompt,
+                         const PartWishes& wishes) {
+  const ReasoningStyle* style = context.reasoning_style;
+  if (style == nullptr) return {};
+  return {
+      .style = style,
+      .begins_inside = begins_inside(*style, prompt.text, prompt.continued, wishes.wants_thinking)};
+}
+
 std::shared_ptr<Dialogue> dialogue_of(const ServerContext& context, const ChatPrompt& prompt,
                                       const PartWishes& wishes) {
   auto dialogue = std::make_shared<Dialogue>();
   if (wishes.separate_reasoning) dialogue->reasoning = context.reasoning_style;
   if (dialogue->reasoning != nullptr)
-    dialogue->begins_inside =
-        begins_inside(*dialogue->reasoning, prompt.text, prompt.continued, wishes.wants_thinking);
+    dialogue->begins_inside = thoughts_of(context, prompt, wishes).begins_inside;
   if (prompt.demands_call && dialogue->reasoning != nullptr && dialogue->reasoning->has_channels)
     dialogue->reasoning = nullptr;  // a list of calls is no message on a channel
   if (prompt.tools == nullptr || (context.call_style == nullptr && !prompt.demands_call))

@@ -9,6 +9,7 @@
 #include "server/chat_prompt.h"
 #include "server/json_fields.h"
 #include "server/server_context.h"
+#include "server/thought_budget.h"
 #include "text/dialogue/dialogue.h"
 
 namespace foretoken {
@@ -24,6 +25,10 @@ struct PartWishes {
 
 // Reads separate_reasoning, stream_reasoning, parallel_tool_calls and chat_template_kwargs.
 PartWishes read_part_wishes(Fields& fields);
+
+// Where the answers to `prompt` may think.
+ThoughtPlace thoughts_of(const ServerContext& context, const ChatPrompt& prompt,
+                         const PartWishes& wishes);
 
 // How the answers to `prompt` are read.
 std::shared_ptr<Dialogue> dialogue_of(const ServerContext& context, const ChatPrompt& prompt,

@@ -97,9 +97,9 @@ std::vector<Token> tokens_behind(const Tokenizer& tokenizer, std::span<const Tok
   return {tokens->begin() + static_cast<std::ptrdiff_t>(first), tokens->end()};
 }
 
-Result<std::shared_ptr<const ConstraintSource>> make_constraint(ServerContext& context,
-                                                                const GrammarRequest& request,
-                                                                const std::vector<Token>& stops) {
+Result<std::shared_ptr<const GrammarParts>> grammar_parts(ServerContext& context,
+                                                          const GrammarRequest& request,
+                                                          const std::vector<Token>& stops) {
   if (context.grammars == nullptr)
     return Refusal{fmt::format(
         "{} is not supported: {}", request.field,
@@ -119,8 +119,16 @@ Result<std::shared_ptr<const ConstraintSource>> make_constraint(ServerContext& c
     compact.layout.is_compact = true;
     if (auto guide = context.grammars->compile(compact)) parts.guide = *std::move(guide);
   }
+  return std::make_shared<const GrammarParts>(std::move(parts));
+}
+
+Result<std::shared_ptr<const ConstraintSource>> make_constraint(ServerContext& context,
+                                                                const GrammarRequest& request,
+                                                                const std::vector<Token>& stops) {
+  auto parts = grammar_parts(context, request, stops);
+  if (!parts) return parts.refusal();
   return std::shared_ptr<const ConstraintSource>(
-      std::make_shared<const GrammarSource>(std::move(parts)));
+      std::make_shared<const GrammarSource>(*std::move(parts)));
 }
 
 }  // namespace foretoken

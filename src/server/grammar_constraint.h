@@ -53,8 +53,7 @@ class GrammarConstraint final : public TokenConstraint {
 
 class GrammarSource final : public ConstraintSource {
  public:
-  explicit GrammarSource(GrammarParts parts)
-      : parts_(std::make_shared<const GrammarParts>(std::move(parts))) {}
+  explicit GrammarSource(std::shared_ptr<const GrammarParts> parts) : parts_(std::move(parts)) {}
   std::unique_ptr<TokenConstraint> start() const override {
     return std::make_unique<GrammarConstraint>(parts_);
   }
@@ -69,6 +68,9 @@ std::vector<Token> tokens_behind(const Tokenizer& tokenizer, std::span<const Tok
                                  std::string_view text);
 
 // Compiles what the request asks for, or says why that cannot be. Takes its time: for workers.
+Result<std::shared_ptr<const GrammarParts>> grammar_parts(ServerContext& context,
+                                                          const GrammarRequest& request,
+                                                          const std::vector<Token>& stops);
 Result<std::shared_ptr<const ConstraintSource>> make_constraint(ServerContext& context,
                                                                 const GrammarRequest& request,
                                                                 const std::vector<Token>& stops);

@@ -69,7 +69,10 @@ std::vector<std::string_view> sampling_names() {
           "guided_choice",
           "guided_grammar",
           "guided_whitespace_pattern",
-          "response_format"};
+          "response_format",
+          "thinking_budget",
+          "thinking_token_budget",
+          "custom_params"};
 }
 
 const std::vector<Group>& accepted_groups() {
@@ -156,7 +159,8 @@ const std::vector<Group>& accepted_groups() {
        {},
        {"input", "instructions", "max_output_tokens", "parallel_tool_calls", "previous_response_id",
         "store", "text", "reasoning", "truncation", "include", "stop", "user", "prompt_cache_key",
-        "prompt_cache_retention", "safety_identifier", "stream_options", "max_tool_calls"}},
+        "prompt_cache_retention", "safety_identifier", "stream_options", "max_tool_calls",
+        "thinking_token_budget", "thinking_budget"}},
   };
   return groups;
 }
@@ -177,6 +181,10 @@ const std::vector<Group>& misplaced_groups() {
       {kV1, {"use n", Idle::kOne}, {"num_return_sequences"}},
       {kV1, {"use repetition_penalty", Idle::kOne}, {"repeat_penalty", "penalty_repeat"}},
       {kAll, {"use no_stop_trim"}, {"include_stop_str_in_output"}},
+      {kAll,
+       {"use thinking_token_budget", Idle::kNull},
+       {"max_thinking_tokens", "reasoning_budget", "thinking_budget_tokens"}},
+      {kMessages, {"use thinking", Idle::kNull}, {"thinking_token_budget", "thinking_budget"}},
       {kMessages, {"use stop_sequences"}, {"stop"}},
       {kMessages,
        {"use max_tokens", Idle::kNull},
@@ -275,8 +283,10 @@ const std::vector<Group>& missing_groups() {
         "guided_json_object", "guided_regex", "guided_choice", "guided_grammar"}},
       {kAll,
        {"there are no custom logit processors"},
-       {"custom_logit_processor", "custom_params", "logits_processors", "logit_processors",
-        "logits_processor_args"}},
+       {"logits_processors", "logit_processors", "logits_processor_args"}},
+      {kAll,
+       {"there are no custom logit processors: a budget of thinking tokens is kept without one"},
+       {"custom_logit_processor"}},
       {kAll,
        {"hidden states are not returned"},
        {"return_hidden_states", "return_pooled_hidden_states"}},
@@ -285,8 +295,8 @@ const std::vector<Group>& missing_groups() {
        {"return_routed_experts", "return_indexer_topk", "return_sampling_mask"}},
       {kAll, {"there is no priority scheduling"}, {"priority"}},
       {kAll,
-       {"reasoning is not told apart", Idle::kNull},
-       {"thinking_budget", "thinking_token_budget", "max_thinking_tokens", "require_reasoning"}},
+       {"output is bound behind the reasoning where chats have one", Idle::kNull},
+       {"require_reasoning"}},
       {kAll,
        {kMedia},
        {"image_data", "video_data", "audio_data", "audio", "images", "multi_modal_data",

@@ -92,6 +92,26 @@ std::string choice_id(const PromptPlan& prompt, int choice) {
   return prompt.sampling.n == 1 ? prompt.id : fmt::format("{}_{}", prompt.id, choice);
 }
 
+// What the output is bound to; null: to nothing.
+Result<std::shared_ptr<const ConstraintSource>> constraint_of(ServerContext& context,
+                                                              const PromptPlan& prompt,
+                                                              const std::vector<Token>& stops) {
+  const SamplingFields& sampling = prompt.sampling;
+  std::shared_ptr<const ConstraintSource> constraint = prompt.constraint;
+  if (sampling.grammar) {
+    auto made = make_constraint(context, *sampling.grammar, stops);
+    if (!made) return made.refusal();
+    constraint = *std::move(made);
+  }
+  if (!sampling.thoughts) return constraint;
+  if (!prompt.thoughts && sampling.grammar)  // which binds from the first token
+    return Refusal{fmt::format("only one of {} and {} can be set", sampling.thoughts->field,
+                               sampling.grammar->field)};
+  return bound_thoughts(context, *sampling.thoughts,
+                        prompt.thoughts ? *prompt.thoughts : thoughts_after(context, prompt.tokens),
+                        std::move(constraint));
+}
+
 // Text beyond this is not encoded, whatever the tokenizer might make of it: runs of spaces can be
 // one token, but nobody asks about megabytes of them, and encoding takes a hundred bytes per byte.
 std::size_t most_text_bytes(const ServerConfig& config) {
@@ -112,12 +132,8 @@ std::optional<Refusal> add_prompt(ServerContext& context, PromptPlan prompt, Gen
   truncate(context.config, prompt);
   const auto resolved = resolve_within_limits(context.config, prompt, plan);
   if (!resolved) return resolved.refusal();
-  std::shared_ptr<const ConstraintSource> constraint;
-  if (prompt.sampling.grammar) {
-    auto made = make_constraint(context, *prompt.sampling.grammar, resolved->params.stop_tokens);
-    if (!made) return made.refusal();
-    constraint = *std::move(made);
-  }
+  const auto constraint = constraint_of(context, prompt, resolved->params.stop_tokens);
+  if (!constraint) return constraint.refusal();
   const int n = prompt.sampling.n;
   if (auto refusal = check_batch_size(plan.choices.size() + static_cast<std::size_t>(n)))
     return refusal;
@@ -136,7 +152,7 @@ std::optional<Refusal> add_prompt(ServerContext& context, PromptPlan prompt, Gen
     request.sampling.seed = i == 0 ? seed : mix_seed(seed, static_cast<std::uint64_t>(i));
     request.sampling.top_logprobs = prompt.top_logprobs;
     request.sampling.logprob_tokens = prompt.logprob_tokens;
-    request.constraint = constraint;
+    request.constraint = *constraint;
     request.max_new_tokens = resolved->max_new_tokens;
     request.logprob_start = static_cast<int>(prompt.logprob_start);
     request.prediction = prediction;

@@ -13,6 +13,7 @@
 #include "server/generation.h"
 #include "server/json_fields.h"
 #include "server/sampling_request.h"
+#include "server/thought_budget.h"
 
 namespace foretoken {
 
@@ -29,6 +30,9 @@ struct PromptPlan {
   std::size_t echoed_bytes = 0;                  // text of the prompt that each choice repeats
   std::optional<std::vector<Token>> prediction;  // of each choice; nullopt: there is none
   std::optional<DraftWish> draft_wish;           // of each choice
+  std::optional<ThoughtPlace> thoughts;          // nullopt: the prompt tells
+  // Of the output, where no grammar is asked for; null: none.
+  std::shared_ptr<const ConstraintSource> constraint;
   std::uint64_t cache_salt = 0;
   std::optional<std::chrono::steady_clock::time_point> deadline;
 };

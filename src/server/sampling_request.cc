@@ -132,6 +132,7 @@ SamplingFields read_common(Fields& fields, const ServerConfig& config) {
   fields.boolean("spaces_between_special_tokens");  // byte-level decoding never inserts spaces
   out.no_stop_trim = fields.boolean("no_stop_trim").value_or(false);
   out.grammar = read_grammar(fields, config.json_layout);
+  out.thoughts = read_thought_limit(fields);
   return out;
 }
 
@@ -156,7 +157,7 @@ float narrow(const std::optional<double>& asked, double standard) {
 }  // namespace
 
 SamplingFields read_native_sampling(Fields& fields, const ServerConfig& config) {
-  static constexpr std::array<std::string_view, 34> kKnown = {"max_new_tokens",
+  static constexpr std::array<std::string_view, 36> kKnown = {"max_new_tokens",
                                                               "min_new_tokens",
                                                               "stop",
                                                               "stop_token_ids",
@@ -189,6 +190,8 @@ SamplingFields read_native_sampling(Fields& fields, const ServerConfig& config) 
                                                               "logit_bias",
                                                               "sampling_seed",
                                                               "custom_params",
+                                                              "thinking_budget",
+                                                              "thinking_token_budget",
                                                               "reasoning_effort"};
   for (const auto& [key, value] : fields.all())
     if (std::find(kKnown.begin(), kKnown.end(), std::string_view(key)) == kKnown.end())
@@ -201,7 +204,6 @@ SamplingFields read_native_sampling(Fields& fields, const ServerConfig& config) 
   if (out.stream_interval && *out.stream_interval < 1)
     fields.refuse(fmt::format("stream_interval must be at least 1, got {}.", *out.stream_interval));
   check_new_tokens(fields, out, "min_new_tokens", "max_new_tokens");
-  fields.refuse_unsupported({"custom_params"}, "there are no custom logit processors");
   return out;
 }
 

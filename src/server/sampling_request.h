@@ -12,6 +12,7 @@
 #include "server/grammar_request.h"
 #include "server/json_fields.h"
 #include "server/server_config.h"
+#include "server/thought_limit.h"
 #include "text/stop_matcher.h"
 
 namespace foretoken {
@@ -27,6 +28,7 @@ struct SamplingFields {
   std::vector<Token> stop_token_ids;        // in the vocabulary, ascending, each once
   std::vector<std::pair<Token, float>> logit_bias;
   std::optional<GrammarRequest> grammar;  // what the output must be
+  std::optional<ThoughtLimit> thoughts;   // how many tokens may be thought
   bool ignore_eos = false;
   bool skip_special_tokens = true;
   bool no_stop_trim = false;
@@ -54,9 +56,9 @@ Result<ResolvedSampling> resolve_sampling(const SamplingFields& fields, const Se
 inline constexpr int kMaxChoices = 256;  // limit of n
 inline constexpr std::size_t kMaxStopStrings = 128;
 inline constexpr std::size_t kMaxStopBytes = 8192;      // of all stop strings together
+inline constexpr std::size_t kMaxStopExpressions = 32;  // of stop_regex, of as many bytes
 inline constexpr std::size_t kMaxStopTokens = 1024;     // looked through after every token
 inline constexpr std::size_t kMaxBiases = 1024;         // applied to every row
-inline constexpr std::size_t kMaxStopExpressions = 32;  // of stop_regex, of as many bytes
 inline constexpr std::size_t kMaxLogprobTokens = 1024;  // limit of token_ids_logprob
 
 }  // namespace foretoken

@@ -53,7 +53,8 @@ struct ServerConfig {
   bool serves_predictions = true;     // drafts come from the prediction of a request, too
   std::vector<std::string> drafters;  // as reports and wishes number them
   bool serves_grammars = true;
-  JsonLayout json_layout;  // of answers that are JSON, unless a request wishes otherwise
+  bool binds_arguments = true;  // of calls to the schemas of all tools, not only of strict ones
+  JsonLayout json_layout;       // of answers that are JSON, unless a request wishes otherwise
   bool enable_cache_report = false;
   bool incremental_streaming_output = false;
   bool stream_include_usage = false;  // --stream-response-default-include-usage

@@ -77,6 +77,7 @@ struct ServerContext {
   // Shared, because a generation that the engine still wakes may outlive the server by a moment.
   std::shared_ptr<RunningIds> running_ids = std::make_shared<RunningIds>();
   std::atomic<bool> draining{false};
+  std::atomic<bool> warned_of_strict{false};  // which this model's calls are not bound by
 
  private:
   std::atomic<std::uint64_t> seeds_{0};

@@ -8,11 +8,9 @@
 #include "text/dialogue/call_parser.h"
 
 namespace foretoken {
-namespace {
 
 namespace json = boost::json;
 
-// References begin at the root, so the definitions of all tools move there.
 std::optional<Refusal> move_definitions(json::object& schema, json::object& root) {
   for (const char* name : {"$defs", "definitions"}) {
     const json::value* given = schema.if_contains(name);
@@ -29,8 +27,6 @@ std::optional<Refusal> move_definitions(json::object& schema, json::object& root
   }
   return std::nullopt;
 }
-
-}  // namespace
 
 Result<std::string> schema_of_calls(const json::array& tools, std::string_view named,
                                     bool one_call) {

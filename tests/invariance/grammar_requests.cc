@@ -7,8 +7,10 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "server/call_constraint.h"
 #include "server/grammar_constraint.h"
 #include "server/testing/byte_tokenizer.h"
+#include "server/thought_budget.h"
 
 namespace foretoken {
 namespace {
@@ -93,15 +95,44 @@ std::shared_ptr<const Grammar> compile(const GrammarSpec& spec) {
   return *grammar;
 }
 
-std::shared_ptr<const ConstraintSource> source_of(const GrammarSpec& spec) {
-  GrammarParts parts{
-      .grammar = compile(spec), .guide = nullptr, .tokenizer = tokenizer(), .stops = {kByteEos}};
+std::shared_ptr<const ConstraintSource> source_of(const GrammarSpec& spec, Token after = kNoToken) {
+  GrammarParts parts{.grammar = compile(spec),
+                     .guide = nullptr,
+                     .tokenizer = tokenizer(),
+                     .stops = {kByteEos},
+                     .after = after};
   if (spec.kind == Kind::kJsonSchema && !spec.layout.is_compact) {
     GrammarSpec compact = spec;
     compact.layout.is_compact = true;
     parts.guide = compile(compact);
   }
-  return std::make_shared<const GrammarSource>(std::move(parts));
+  return std::make_shared<const GrammarSource>(
+      std::make_shared<const GrammarParts>(std::move(parts)));
+}
+
+// A few tokens of reasoning, then its end, which here is of several tokens.
+std::shared_ptr<const ConstraintSource> thoughtful(std::int64_t budget,
+                                                   std::shared_ptr<const ConstraintSource> rest) {
+  const ReasoningStyle& style = *find_reasoning_style("qwen3");
+  return std::make_shared<const ThoughtSource>(
+      ThoughtParts{.tokenizer = tokenizer(),
+                   .place = {.style = &style, .begins_inside = true},
+                   .budget = budget,
+                   .end = tokens_of_mark(tokenizer(), style.close),
+                   .vocab = kByteVocab,
+                   .rest = std::move(rest)});
+}
+
+// Calls of a tool, behind a mark that the end of a thought says.
+std::shared_ptr<const ConstraintSource> calls(const std::string& schema) {
+  GrammarParts call{.grammar = compile({.kind = Kind::kJsonSchema, .source = schema}),
+                    .guide = nullptr,
+                    .tokenizer = tokenizer(),
+                    .stops = {}};
+  return std::make_shared<const CallSource>(
+      CallParts{.call = std::make_shared<const GrammarParts>(std::move(call)),
+                .mark = "k>",
+                .is_strict = true});
 }
 
 }  // namespace
@@ -117,8 +148,15 @@ std::vector<Request> grammar_requests(std::uint64_t seed) {
        .source = fmt::format(R"({{"structures":[{{"begin":"{}=","schema":{},"end":";"}}],)"
                              R"("triggers":["{}"]}})",
                              "ab", dice.schema(1), "a")}};
+  std::vector<std::shared_ptr<const ConstraintSource>> sources;
+  for (const GrammarSpec& spec : specs) sources.push_back(source_of(spec));
+  sources.push_back(thoughtful(dice.below(9), nullptr));
+  sources.push_back(thoughtful(dice.below(9), nullptr));
+  sources.push_back(thoughtful(dice.below(9), source_of(specs[2], '>')));
+  sources.push_back(thoughtful(dice.below(4), calls(dice.object(1))));
+  sources.push_back(thoughtful(dice.below(4), calls(dice.object(0))));
   std::vector<Request> requests;
-  for (std::size_t i = 0; i < specs.size(); ++i) {
+  for (std::size_t i = 0; i < sources.size(); ++i) {
     Request& request = requests.emplace_back();
     for (int n = 0; n < 10 + dice.below(30); ++n)
       request.prompt.push_back(static_cast<Token>(dice.below(256)));
@@ -128,7 +166,7 @@ std::vector<Request> grammar_requests(std::uint64_t seed) {
     request.sampling.top_logprobs = i % 3 == 0 ? 3 : -1;
     request.sampling.top_p = i == 2 ? 0.9F : 1.0F;
     request.sampling.stop_tokens = {kByteEos};
-    request.constraint = source_of(specs[i]);
+    request.constraint = sources[i];
   }
   return requests;
 }

@@ -122,9 +122,11 @@ void read_tools(Fields& body, ChatBody& chat) {
                                            type));
 }
 
-// Templates think unless they are told not to; Anthropic's models the other way round.
+// Templates think unless they are told not to; Anthropic's models the other way round. The budget
+// is told to the template, too: what it may make of it is its family's.
 void read_thinking(Fields& body, ChatBody& chat) {
   bool thinks = false;
+  std::optional<std::int64_t> budget;
   if (const json::object* thinking = body.object("thinking")) {
     Fields inner(*thinking, body.path() + ".thinking", body.fault());
     const std::string type = required_text(inner, "type");
@@ -134,7 +136,7 @@ void read_thinking(Fields& body, ChatBody& chat) {
           "type",
           fmt::format("Input should be 'enabled', 'adaptive' or 'disabled' (found '{}')", type));
     if (type == "enabled") inner.require("budget_tokens");
-    const auto budget = inner.integer("budget_tokens");
+    budget = inner.integer("budget_tokens");
     if (budget && *budget < kLeastBudget)
       inner.refuse_field("budget_tokens", fmt::format("Input should be at least {} (found {})",
                                                       kLeastBudget, *budget));
@@ -146,6 +148,7 @@ void read_thinking(Fields& body, ChatBody& chat) {
   if (const json::object* given = body.object("chat_template_kwargs")) kwargs = *given;
   for (const char* name : {"enable_thinking", "thinking"})
     if (!kwargs.contains(name)) kwargs[name] = thinks;
+  if (thinks && budget && !kwargs.contains("thinking_budget")) kwargs["thinking_budget"] = *budget;
   chat.set("chat_template_kwargs", std::move(kwargs));
 }
 

@@ -196,7 +196,8 @@ ResponseRequest chat_of_response(ServerContext& context, Fields& body) {
     for (const json::value& what : *include)
       if (what == "message.output_text.logprobs")
         body.refuse_field("include", "logprobs are not reported here: use /v1/chat/completions");
-  for (const char* name : {"stop", "parallel_tool_calls"})
+  for (const char* name :
+       {"stop", "parallel_tool_calls", "thinking_token_budget", "thinking_budget"})
     if (const json::value* value = body.find(name)) chat.set(name, *value);
   out.echo = echo_of(body);
   out.chat = chat.take();

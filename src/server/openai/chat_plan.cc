@@ -9,6 +9,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
 
+#include "server/call_constraint.h"
 #include "server/chat_prompt.h"
 #include "server/prediction.h"
 #include "server/tool_grammar.h"
@@ -100,7 +101,14 @@ Result<GenerationPlan> plan_chat(ServerContext& context, Fields& body,
   auto& sampling = common.prompt.sampling;
   if (const auto refusal = demand_call(body, *prompt, answer.wishes, sampling)) return *refusal;
   const auto dialogue = dialogue_of(context, *prompt, answer.wishes);
+  common.prompt.thoughts = thoughts_of(context, *prompt, answer.wishes);
   free_thoughts(*context.tokenizer, *dialogue, sampling);
+  if (sampling.grammar && sampling.grammar->after == kNoToken) common.prompt.thoughts.emplace();
+  if (!sampling.grammar && prompt->tools != nullptr) {
+    auto calls = make_call_constraint(context, body.find("tools")->get_array(), *dialogue);
+    if (!calls) return calls.refusal();
+    common.prompt.constraint = *std::move(calls);
+  }
   if (needs_special_text(*dialogue, *context.tokenizer))
     common.prompt.sampling.skip_special_tokens = false;
   GenerationPlan plan;

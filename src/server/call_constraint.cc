@@ -1,0 +1,195 @@
+#include "server/call_constraint.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <boost/json/serialize.hpp>
+
+#include "base/log.h"
+#include "server/call_grammar.h"
+#include "text/dialogue/marks.h"
+
+namespace foretoken {
+namespace {
+
+namespace json = boost::json;
+using Source = std::shared_ptr<const ConstraintSource>;
+
+struct AskedTool {
+  BoundTool tool;
+  bool is_strict = false;
+};
+
+json::object any_object() { return {{"type", "object"}}; }
+
+AskedTool asked_tool(const json::object& function, bool binds_all) {
+  AskedTool asked;
+  asked.tool.name = function.at("name").get_string();
+  const json::value* strict = function.if_contains("strict");
+  asked.is_strict = strict != nullptr && strict->is_bool() && strict->get_bool();
+  const json::value* schema = function.if_contains("parameters");
+  asked.tool.schema = any_object();
+  if ((binds_all || asked.is_strict) && schema != nullptr && schema->is_object() &&
+      !schema->get_object().empty())
+    asked.tool.schema = schema->get_object();
+  if (!asked.tool.schema.contains("type")) asked.tool.schema["type"] = "object";
+  return asked;
+}
+
+Result<std::shared_ptr<const GrammarParts>> compile(ServerContext& context, const CallStyle& style,
+                                                    std::span<const AskedTool> asked) {
+  std::vector<BoundTool> tools;
+  for (const AskedTool& one : asked) tools.push_back(one.tool);
+  auto source = call_grammar(style, tools);
+  if (!source) return source.refusal();
+  return grammar_parts(context,
+                       {.spec = {.kind = GrammarSpec::Kind::kStructuralTag,
+                                 .source = *std::move(source),
+                                 .layout = context.config.json_layout},
+                        .field = "strict"},
+                       {});
+}
+
+// Schemas that cannot be compiled bind nothing but that there is an object. Refused: one of a
+// strict tool.
+std::optional<Refusal> loosen(ServerContext& context, std::vector<AskedTool>& asked) {
+  for (AskedTool& one : asked) {
+    const auto grammar = context.grammars->compile({.kind = GrammarSpec::Kind::kJsonSchema,
+                                                    .source = json::serialize(one.tool.schema),
+                                                    .layout = context.config.json_layout});
+    if (grammar) continue;
+    if (one.is_strict)
+      return Refusal{fmt::format("the parameters of the strict tool '{}' cannot be used: {}",
+                                 one.tool.name, grammar.refusal().message)};
+    one.tool.schema = any_object();
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+CallConstraint::CallConstraint(std::shared_ptr<const CallParts> parts) : parts_(std::move(parts)) {
+  if (parts_->reasoning != nullptr) thoughts_.emplace(*parts_->reasoning, parts_->begins_inside);
+}
+
+bool CallConstraint::has_failed() {
+  if (call_->fault().empty()) return false;
+  if (parts_->is_strict) {
+    fault_ = call_->fault();
+  } else {
+    call_.reset();
+    calls_ = kMaxCalls;  // no more are bound
+  }
+  return true;
+}
+
+std::span<const std::uint32_t> CallConstraint::allowed() {
+  if (call_ == nullptr) return {};
+  const auto words = call_->allowed();
+  return has_failed() ? std::span<const std::uint32_t>() : words;
+}
+
+int CallConstraint::count_allowed(std::span<const Token> tokens) {
+  const int all = static_cast<int>(tokens.size());
+  if (call_ == nullptr) return all;
+  const int count = call_->count_allowed(tokens);
+  return has_failed() ? all : count;
+}
+
+std::vector<Token> CallConstraint::foreseen() {
+  if (call_ == nullptr) return {};
+  auto tokens = call_->foreseen();
+  return has_failed() ? std::vector<Token>() : std::move(tokens);
+}
+
+void CallConstraint::advance(Token token) {
+  if (call_ != nullptr) {
+    call_->advance(token);
+    if (!has_failed() && call_->has_ended()) end_call();
+    return;
+  }
+  if (calls_ == kMaxCalls) return;
+  const std::string_view piece = parts_->call->tokenizer.piece(token);
+  if (!thoughts_) return read(piece, token);
+  const std::string text = thoughts_->push(piece);
+  if (!thoughts_->is_over()) return;
+  thoughts_.reset();
+  read(text, token);
+}
+
+void CallConstraint::read(std::string_view text, Token last) {
+  held_ += text;
+  if (is_between_) {
+    while (!held_.empty() &&
+           (is_white(held_.front()) || parts_->between.find(held_.front()) != std::string::npos))
+      held_.erase(0, 1);
+    if (held_.empty()) return;
+    is_between_ = false;
+    if (held_.front() == '{') return begin_call(std::exchange(held_, {}), last);
+  }
+  const std::size_t mark = held_.find(parts_->mark);
+  if (mark != std::string::npos)
+    return begin_call(std::exchange(held_, {}).substr(mark + parts_->mark.size()), last);
+  held_.erase(0, held_.size() - unfinished_mark(held_, parts_->mark));
+}
+
+// text: what the last token holds beyond the mark.
+void CallConstraint::begin_call(const std::string& text, Token last) {
+  auto call = std::make_unique<GrammarConstraint>(parts_->call);
+  std::vector<Token> tokens;
+  if (!text.empty()) {
+    const Tokenizer& tokenizer = parts_->call->tokenizer;
+    tokens = tokens_behind(tokenizer, {}, text);
+    // Tokenizers of pieces put a space before a text, but not inside of one.
+    if (tokens.empty()) tokens = tokens_behind(tokenizer, {&last, 1}, text);
+    if (tokens.empty()) return;
+  }
+  if (call->count_allowed(tokens) < static_cast<int>(tokens.size())) return;
+  for (const Token token : tokens) call->advance(token);
+  call_ = std::move(call);
+  ++calls_;
+  if (!has_failed() && call_->has_ended()) end_call();
+}
+
+void CallConstraint::end_call() {
+  call_.reset();
+  is_between_ = !parts_->between.empty();
+}
+
+Result<Source> make_call_constraint(ServerContext& context, const json::array& tools,
+                                    const Dialogue& dialogue) {
+  if (dialogue.calls == nullptr) return Source();
+  std::vector<AskedTool> asked;
+  for (const json::value& tool : tools)
+    asked.push_back(asked_tool(tool.at("function").get_object(), context.config.binds_arguments));
+  const bool is_strict = std::ranges::any_of(asked, &AskedTool::is_strict);
+  if (asked.empty() || (!is_strict && !context.config.binds_arguments)) return Source();
+  const std::string_view mark = bound_mark(*dialogue.calls);
+  if (mark.empty()) {
+    if (is_strict && !context.warned_of_strict.exchange(true))
+      log_warning("Tools are strict, but calls in the format of {} are not bound to schemas.",
+                  dialogue.calls->name);
+    return Source();
+  }
+  if (context.grammars == nullptr) {
+    if (!is_strict) return Source();
+    return Refusal{"strict tools are not supported: this server runs with --grammar-backend none"};
+  }
+  auto parts = compile(context, *dialogue.calls, asked);
+  if (!parts) {
+    if (const auto refusal = loosen(context, asked)) return *refusal;
+    parts = compile(context, *dialogue.calls, asked);
+  }
+  if (!parts && !is_strict) return Source();
+  if (!parts) return parts.refusal();
+  CallParts all{.call = *std::move(parts), .mark = std::string(mark)};
+  if (dialogue.calls->call_end.empty() && !dialogue.calls->named)
+    all.between = dialogue.calls->between;
+  all.reasoning = dialogue.reasoning;
+  all.begins_inside = dialogue.begins_inside;
+  all.is_strict = is_strict;
+  return Source(std::make_shared<const CallSource>(std::move(all)));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,233 @@
+// Calls that a model makes of its own accord, over HTTP: the engine's script says what the model
+// would like to, and asks the constraint of its request at every token.
+
+#include <algorithm>
+
+#include "server/call_constraint.h"
+#include "server/call_grammar.h"
+#include "server/testing/server_fixture.h"
+
+namespace foretoken {
+namespace {
+
+namespace json = boost::json;
+
+constexpr const char* kParameters =
+    R"({"type":"object","properties":{"a":{"$ref":"#/$defs/word"},"n":{"type":"integer"}},
+        "required":["a"],"additionalProperties":false,"$defs":{"word":{"enum":["x","y"]}}})";
+
+// g takes anything but the arguments of f.
+std::string tools(bool is_strict = false, const std::string& parameters = kParameters) {
+  return R"("tools":[{"type":"function","function":{"name":"f","strict":)" +
+         std::string(is_strict ? "true" : "false") + R"(,"parameters":)" + parameters +
+         R"(}},{"type":"function","function":{"name":"g","parameters":)" +
+         R"({"type":"object","properties":{"a":{"type":"null"}}}}}])";
+}
+
+class CallConstraintTest : public ServerTest {
+ protected:
+  CallConstraintTest() {
+    config.tool_call_parser = "qwen25";
+    config.context_length = 4096;
+  }
+
+  // The model would like to say `text`; where it may not, it says the lowest token that may come
+  // next and tries again.
+  void wish(std::string text) {
+    script = [this, text = std::move(text)](const Request& request) {
+      std::vector<Token> out;
+      masks_ = 0;
+      is_bound_ = request.constraint != nullptr;
+      const auto constraint = is_bound_ ? request.constraint->start() : nullptr;
+      for (std::size_t said = 0; out.size() < 1500;) {
+        Token token = said < text.size() ? static_cast<unsigned char>(text[said]) : kByteEos;
+        const auto words = constraint ? constraint->allowed() : std::span<const std::uint32_t>();
+        if (!words.empty()) ++masks_;
+        const auto may = [&](Token one) {
+          const auto at = static_cast<std::size_t>(one);
+          return words.empty() ||
+                 (at / 32 < words.size() && ((words[at / 32] >> (at % 32)) & 1U) != 0);
+        };
+        if (may(token))
+          ++said;
+        else
+          for (token = 0; token < kByteVocab && !may(token);) ++token;
+        EXPECT_TRUE(!constraint || constraint->allows(token)) << out.size();
+        out.push_back(token);
+        if (token == kByteEos) break;
+        if (constraint) constraint->advance(token);
+        if (constraint && !constraint->fault().empty()) break;
+      }
+      return out;
+    };
+  }
+
+  json::value chat(const std::string& fields) {
+    const auto reply = post(port, "/v1/chat/completions",
+                            R"({"messages":[{"role":"user","content":"Hi"}],)" + fields + "}");
+    EXPECT_EQ(reply.status, 200) << reply.body;
+    return json_of(reply.body).at("choices").at(0);
+  }
+  std::string refusal(const std::string& fields) {
+    const auto reply = post(port, "/v1/chat/completions",
+                            R"({"messages":[{"role":"user","content":"Hi"}],)" + fields + "}");
+    EXPECT_EQ(reply.status, 400) << reply.body;
+    return std::string(json_of(reply.body).at("message").as_string());
+  }
+  // NAME(ARGUMENTS) of each call.
+  static std::string calls_of(const json::value& choice) {
+    std::string all;
+    const auto& list = choice.at("message").at("tool_calls");
+    if (!list.is_array()) return all;
+    for (const auto& call : list.as_array()) {
+      const auto& function = call.at("function");
+      all += std::string(function.at("name").as_string()) + "(" +
+             std::string(function.at("arguments").as_string()) + ")";
+    }
+    return all;
+  }
+
+  int masks_ = 0;
+  bool is_bound_ = false;
+};
+
+TEST_F(CallConstraintTest, a_call_is_bound_and_what_stands_around_it_is_free) {
+  wish(
+      "Look {\"a\"\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": \"y\"}}\n</tool_call>\n"
+      "<tool_call>{\"name\": \"g\", \"arguments\": {}}</tool_call>");
+  start();
+  const auto choice = chat(tools());
+  EXPECT_EQ(choice.at("message").at("content"), "Look {\"a\"");
+  EXPECT_EQ(calls_of(choice), "f({\"a\": \"y\"})g({})");
+  EXPECT_EQ(choice.at("finish_reason"), "tool_calls");
+}
+
+TEST_F(CallConstraintTest, what_the_schema_bars_is_not_said) {
+  wish("<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": \"zzz\"}}\n</tool_call>");
+  start();
+  for (const bool is_strict : {false, true}) {
+    const auto calls = calls_of(chat(tools(is_strict)));
+    EXPECT_TRUE(calls.starts_with("f({\"a\": \"x\"") || calls.starts_with("f({\"a\": \"y\""))
+        << calls;
+  }
+  stop();
+  wish("<tool_call>\n{\"name\": \"h\", \"arguments\": {}}\n</tool_call>");
+  start();
+  EXPECT_FALSE(calls_of(chat(tools())).empty()) << "the name is one of the tools'";
+}
+
+TEST_F(CallConstraintTest, an_answer_without_a_call_costs_no_mask) {
+  wish("No <tool_ call> here, {\"name\": 1}.");
+  start();
+  EXPECT_EQ(chat(tools(true)).at("message").at("content"), "No <tool_ call> here, {\"name\": 1}.");
+  EXPECT_TRUE(is_bound_);
+  EXPECT_EQ(masks_, 0);
+}
+
+TEST_F(CallConstraintTest, the_flag_leaves_those_that_are_not_strict_free) {
+  config.binds_arguments = false;
+  wish("<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": \"zzz\"}}\n</tool_call>");
+  start();
+  EXPECT_EQ(calls_of(chat(tools())), "f({\"a\": \"zzz\"})");
+  EXPECT_FALSE(is_bound_);
+  EXPECT_NE(calls_of(chat(tools(true))), "f({\"a\": \"zzz\"})");
+  EXPECT_TRUE(is_bound_);
+  stop();
+  wish("<tool_call>\n{\"name\": \"g\", \"arguments\": {\"any\": [1]}}\n</tool_call>");
+  start();
+  EXPECT_EQ(calls_of(chat(tools(true))), "g({\"any\": [1]})");
+}
+
+TEST_F(CallConstraintTest, every_family_with_arguments_in_json_is_bound_in_its_format) {
+  const std::string good = R"({"a": "y", "n": 7})";
+  for (const auto& [style, call] : std::vector<std::pair<std::string, std::string>>{
+           {"hermes", "<tool_call>\n{\"arguments\": @, \"name\": \"f\"}\n</tool_call>"},
+           {"qwen", "<tool_call>\n{\"name\": \"f\", \"arguments\": @}\n</tool_call>"},
+           {"llama3", "<|python_tag|>{\"name\": \"f\", \"parameters\": @}"},
+           {"llama3",
+            "<|python_tag|>{\"name\": \"g\", \"parameters\": {}}; {\"name\": \"f\", "
+            "\"parameters\": @}"},
+           {"mistral", "[TOOL_CALLS] [{\"name\": \"f\", \"arguments\": @, \"id\": \"abcdefghi\"}]"},
+           {"mistral",
+            "[TOOL_CALLS] [{\"name\": \"g\", \"arguments\": {}}, {\"name\": \"f\", "
+            "\"arguments\": @}]"},
+           {"mistral", "[TOOL_CALLS]f[ARGS]@"},
+           {"mistral", "[TOOL_CALLS]f@"},
+           {"mistral", "[TOOL_CALLS]g[CALL_ID]abcdefghi[ARGS]{}[TOOL_CALLS]f[ARGS]@"},
+           {"deepseekv3",
+            "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n"
+            "```json\n@\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>"},
+           {"deepseekv31",
+            "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>@"
+            "<｜tool▁call▁end｜><｜tool▁calls▁end｜>"},
+           {"kimi_k2",
+            "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0"
+            "<|tool_call_argument_begin|>@<|tool_call_end|>"
+            "<|tool_calls_section_end|>"}}) {
+    config.tool_call_parser = style;
+    const auto with = [&, call = call](const std::string& arguments) {
+      std::string text = call;
+      return text.replace(text.find('@'), 1, arguments);
+    };
+    wish(with(good));
+    start();
+    const auto calls = calls_of(chat(tools()));
+    EXPECT_TRUE(calls.ends_with("f(" + good + ")")) << style << ": " << calls;
+    EXPECT_GT(masks_, 15) << style;
+    stop();
+    wish(with(R"({"a": "zz", "n": 7})"));
+    start();
+    const auto bent = calls_of(chat(tools()));
+    EXPECT_EQ(bent.find("zz"), std::string::npos) << style << ": " << bent;
+    stop();
+  }
+}
+
+TEST_F(CallConstraintTest, what_is_thought_is_no_call) {
+  config.reasoning_parser = "deepseek-r1";
+  wish("a <tool_call>\n{no} </think>\n<tool_call>{\"name\": \"g\", \"arguments\": {}}</tool_call>");
+  start();
+  const auto choice = chat(tools(true));
+  EXPECT_EQ(choice.at("message").at("reasoning_content"), "a <tool_call>\n{no} ");
+  EXPECT_EQ(calls_of(choice), "g({})");
+}
+
+TEST_F(CallConstraintTest, schemas_that_cannot_be_compiled_bind_only_to_an_object) {
+  wish("<tool_call>\n{\"name\": \"f\", \"arguments\": {\"any\": 1}}\n</tool_call>");
+  start();
+  EXPECT_EQ(calls_of(chat(tools(false, R"({"properties":{"a":{"not":{}}}})"))), "f({\"any\": 1})");
+  EXPECT_TRUE(is_bound_);
+  const std::string why = refusal(tools(true, R"({"properties":{"a":{"not":{}}}})"));
+  EXPECT_EQ(why,
+            "the parameters of the strict tool 'f' cannot be used: the keyword \"not\" is not "
+            "supported (at /properties/a)");
+}
+
+TEST_F(CallConstraintTest, servers_without_grammars_refuse_strict_tools) {
+  config.serves_grammars = false;
+  wish("Yes.");
+  start();
+  EXPECT_EQ(refusal(tools(true)),
+            "strict tools are not supported: this server runs with --grammar-backend none");
+  chat(tools());
+  EXPECT_FALSE(is_bound_);
+}
+
+TEST_F(CallConstraintTest, families_without_json_and_answers_that_are_bound_are_left_alone) {
+  for (const char* style :
+       {"glm45", "qwen3_coder", "step3", "minimax-m2", "pythonic", "llama4", "gpt-oss"})
+    EXPECT_EQ(bound_mark(*find_call_style(style)), "") << style;
+  config.tool_call_parser = "glm45";
+  wish("Yes.");
+  start();
+  chat(tools(true));
+  EXPECT_FALSE(is_bound_);
+  stop();
+  config.tool_call_parser = "none";
+  start();
+  chat(tools(true));
+  EXPECT_FALSE(is_bound_);
+}
+
+}  // namespace
+}  // namespace foretoken
