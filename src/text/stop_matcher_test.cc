@@ -182,6 +182,7 @@ TEST(StopMatcher, strings_and_expressions_stand_side_by_side) {
   EXPECT_EQ(stops->text(2), "[0-9]+;");
   for (std::size_t piece = 1; piece < 9; ++piece) {
     EXPECT_EQ(feed(StopMatcher(stops), "a 12;", piece).stop, 0);
+    EXPECT_EQ(feed(StopMatcher(stops), "a 3; 12", piece).stop, 2);
     const Found number = feed(StopMatcher(stops), "a 345;", piece);
     EXPECT_EQ(number.stop, 2);
     EXPECT_EQ(number.text, "a ");
