@@ -379,6 +379,29 @@ TEST(PaceSimulation, a_load_that_grows) {
     }
 }
 
+// A large model on a machine without matrix units: drafts are good, and each row costs half of what
+// a token does. Answers are short, so many of the few steps have prompts.
+TEST(PaceSimulation, short_answers_beside_dear_rows) {
+  const Costs costs{.step = 80,
+                    .row = 13,
+                    .forward = 10,
+                    .forward_row = 1,
+                    .reading = 8,
+                    .reading_row = 1,
+                    .roots = 5,
+                    .roots_row = 0.5};
+  for (const TreeShape& shape : {kChain, kTree})
+    for (const int sequences : {4, 16, 64})
+      expect_little_regret_in_all({.name = fmt::format("short {} {}", shape.topk, sequences),
+                                   .costs = costs,
+                                   .shape = shape,
+                                   .phases = std::vector<Phase>(4, {50, sequences, kGood}),
+                                   .noise = 0.1,
+                                   .hiccup = 0.01,
+                                   .answer = 48},
+                                  0.08);
+}
+
 TEST(PaceSimulation, loads_and_luck_that_change) {
   for (const double noise : {0.0, 0.15})
     for (const auto& [name, costs] : {std::pair{"demo", demo()}, {"large", large()}}) {

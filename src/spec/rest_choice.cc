@@ -24,6 +24,14 @@ constexpr double kTrialShare = 0.01;                      // of all steps, that 
 constexpr int kShortestPause = 64, kLongestPause = 4096;  // steps
 constexpr int kFirstSounding = 2, kSoundings = 128;       // steps
 
+// Plain steps of what is drafted. At first they come soon, after twice as many steps each: one that
+// was slow, or had prompts in it, must not be all that is known of plain decoding.
+bool is_sounding(int step, bool is_new) {
+  if (step % kSoundings == kFirstSounding) return true;
+  return is_new && step > kFirstSounding && step < kSoundings &&
+         std::has_single_bit(static_cast<unsigned>(step + kFirstSounding));
+}
+
 }  // namespace
 
 void CurrentMean::add(double value) {
@@ -66,7 +74,7 @@ void RestChoice::begin(std::size_t load) {
 bool RestChoice::rests() const {
   if (loads_.size() <= now_) return false;
   const Load& load = loads_[now_];
-  return load.rests || load.steps % kSoundings == kFirstSounding;
+  return load.rests || is_sounding(load.steps, load.pause == 0);
 }
 
 int RestChoice::steps_left() const {
