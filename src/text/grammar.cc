@@ -38,12 +38,13 @@ Result<GrammarVocabulary> GrammarVocabulary::of(const Tokenizer& tokenizer) {
 }
 
 Result<std::shared_ptr<const Grammar>> Grammar::compile(const GrammarVocabulary& vocabulary,
-                                                        const GrammarSpec& spec) {
+                                                        const GrammarSpec& spec,
+                                                        std::chrono::milliseconds limit) {
   FtBuffer error{};
   const std::string layout = layout_json(spec.layout);
-  FtGrammar* grammar =
-      ft_grammar_new(vocabulary.vocabulary_.get(), static_cast<std::uint32_t>(spec.kind),
-                     span_of(spec.source), span_of(layout), &error);
+  FtGrammar* grammar = ft_grammar_new(
+      vocabulary.vocabulary_.get(), static_cast<std::uint32_t>(spec.kind), span_of(spec.source),
+      span_of(layout), static_cast<std::uint64_t>(limit.count()), &error);
   if (grammar == nullptr) return Refusal{take(error)};
   return std::shared_ptr<const Grammar>(new Grammar(grammar, vocabulary.mask_words()));
 }

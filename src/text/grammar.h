@@ -9,6 +9,7 @@
 // Threads: const use from any number of threads; a matcher by one at a time. The matchers of a
 // grammar share a lexer behind a lock.
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -105,10 +106,12 @@ class GrammarMatcher {
 
 class Grammar {
  public:
-  // Refused, in a sentence that names keyword and place: what is wrong, not supported, too large
-  // or too ambiguous.
-  static Result<std::shared_ptr<const Grammar>> compile(const GrammarVocabulary& vocabulary,
-                                                        const GrammarSpec& spec);
+  // Refused, in a sentence that names keyword and place: what is wrong, not supported, too large,
+  // too ambiguous, or takes longer than the limit. Then a thread goes on with it all the same, at
+  // the lowest priority; there are four of those at most.
+  static Result<std::shared_ptr<const Grammar>> compile(
+      const GrammarVocabulary& vocabulary, const GrammarSpec& spec,
+      std::chrono::milliseconds limit = std::chrono::seconds(5));
 
   GrammarMatcher start() const;
 

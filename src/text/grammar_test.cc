@@ -281,7 +281,7 @@ TEST_F(GrammarTest, json_schemas_mean_what_they_say) {
       // There is no such day, and hardly ever such a second.
       {R"({"type":"string","format":"date"})",
        {"\"2024-02-29\"", "\"2000-02-29\"", "\"2023-02-28\"", "\"2023-12-31\""},
-       {"\"2023-02-29\"", "\"1900-02-29\"", "\"2023-04-31\""}},
+       {"\"2023-02-29\"", "\"1900-02-29\"", "\"2023-04-31\"", "\"0000-01-01\""}},
       {R"({"type":"string","format":"date-time"})",
        {"\"2024-02-29T23:59:59Z\"", "\"2023-01-30T00:00:00.5+01:00\""},
        {"\"2023-02-29T00:00:00Z\"", "\"2023-02-28T22:59:60Z\"", "\"2023-02-28\""}},
@@ -515,6 +515,43 @@ TEST_F(GrammarTest, what_is_too_much_is_refused) {
     doubling += "r" + std::to_string(i) + " ::= r" + std::to_string(i + 1) + " r" +
                 std::to_string(i + 1) + "\n";
   EXPECT_NE(refusal(Kind::kEbnf, doubling + "r40 ::= [a-z]"), "none");
+}
+
+// What takes minutes is known by its numbers or ended by the clock.
+TEST_F(GrammarTest, what_takes_too_long_is_refused) {
+  const auto has = [](const std::string& text, std::string_view part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks " << part;
+  };
+  has(refusal(Kind::kJsonSchema, R"({"items":{"type":"integer","multipleOf":99999989}})"),
+      "too many common remainders (found 99999989) (at /items)");
+  has(refusal(Kind::kJsonSchema, R"({"allOf":[{"multipleOf":101},{"multipleOf":10.3},)"
+                                 R"({"multipleOf":0.07}]})"),
+      "(found 0.07) (at /allOf/2)");
+  EXPECT_EQ(refusal(Kind::kJsonSchema, R"({"allOf":[{"multipleOf":0.01},{"multipleOf":1000},)"
+                                       R"({"multipleOf":2.5}],"type":"number"})"),
+            "none");
+  std::string names, patterns;
+  for (int i = 0; i < 2001; ++i) names += (i > 0 ? ",\"p" : "\"p") + std::to_string(i) + "\":{}";
+  for (int i = 0; i < 33; ++i)
+    patterns += (i > 0 ? ",\"^" : "\"^") + std::to_string(i) + "x.*y$\":{}";
+  has(refusal(Kind::kJsonSchema, R"({"properties":{)" + names + "}}"),
+      "\"properties\" has more than 2000 entries (found 2001)");
+  has(refusal(Kind::kJsonSchema, R"({"patternProperties":{)" + patterns + "}}"),
+      "\"patternProperties\" has more than 32 entries (found 33)");
+  // Objects whose names are compared with all others, in all combinations.
+  std::string part;
+  for (int i = 0; i < 16; ++i) {
+    part += i > 0 ? "," : "";
+    part += R"({"type":"object","patternProperties":{"^)" + std::to_string(i) +
+            R"(x.*y.*z$":{},"^)" + std::to_string(i) + R"(y.*z.*x$":{}}})";
+  }
+  const std::string any = R"({"anyOf":[)" + part + "]}";
+  const auto grammar = Grammar::compile(
+      *vocabulary_, {Kind::kJsonSchema, R"({"allOf":[)" + any + "," + any + "," + any + "]}", {}},
+      std::chrono::milliseconds(0));
+  ASSERT_FALSE(grammar);
+  has(grammar.refusal().message, "it takes more than 0 ms to compile");
+  EXPECT_EQ(refusal(Kind::kJsonSchema, R"({"type":"null"})"), "none") << "others go on";
 }
 
 TEST_F(GrammarTest, forced_bytes_are_those_of_every_continuation) {

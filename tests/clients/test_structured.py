@@ -136,6 +136,35 @@ class StructuredTest(ServerCase):
             self.chat(extra_body={"regex": "(", "max_tokens": 5})
         self.assertIn("regex cannot be used", caught.exception.message)
 
+    def test_hostile_schemas_change_no_other_answer(self):
+        parts = [{"type": "object", "patternProperties": {f"^{i}x.*y.*z$": {}, f"^{i}y.*z.*x$": {}}} for i in range(16)]
+        chain = {f"d{i}": {"allOf": [{"$ref": f"#/$defs/d{i + 1}"}] * 2} for i in range(60)}
+        hostile = [
+            {"enum": [f"v{i:06d}" for i in range(30000)]},
+            {"allOf": [{"anyOf": parts}] * 3},
+            {"allOf": [{"type": "integer", "multipleOf": prime} for prime in (7, 11, 13, 17, 19, 23, 29)]},
+            {"$ref": "#/$defs/d0", "$defs": {**chain, "d60": {"type": "object"}}},
+            {"type": "string", "minLength": 10**9},
+            {"type": "string", "pattern": "^(a{1000}){1000}$"},
+            {"properties": {f"p{i}": {} for i in range(13000)}},
+            {"oneOf": [{"type": "object", "properties": {"k": {"const": f"c{i}"}}, "required": ["k"]}
+                       for i in range(3000)]}]
+
+        def ask(schema):
+            return self.post("/v1/chat/completions", {
+                "model": self.model, "messages": [{"role": "user", "content": "Go."}], "max_tokens": 8,
+                "response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}})
+
+        alone = self.schema_chat(Person.model_json_schema(), temperature=1, seed=9)[0].message.content
+        with concurrent.futures.ThreadPoolExecutor(12) as pool:
+            asked = [pool.submit(ask, schema) for schema in hostile * 2]
+            others = [pool.submit(self.schema_chat, Person.model_json_schema(), temperature=1, seed=9)
+                      for _ in range(8)]
+            for other in others:
+                self.assertEqual(other.result()[0].message.content, alone)
+            for number, reply in enumerate(asked):
+                self.assertIn(reply.result().status_code, (200, 400), hostile[number % len(hostile)])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -82,9 +82,10 @@ std::size_t ft_vocabulary_mask_words(const FtVocabulary* vocabulary);  // a bit 
 // A compiled grammar. It and its matchers outlive the vocabulary.
 struct FtGrammar;
 // kind: 0 JSON schema, 1 regular expression, 2 EBNF or Lark, 3 structural tag, 4 choice (JSON list
-// of texts). layout: JSON object {"whitespace_pattern": text | null, "compact": bool}.
+// of texts). layout: JSON object {"whitespace_pattern": text | null, "compact": bool}. Refused,
+// too: what takes longer than the limit.
 FtGrammar* ft_grammar_new(const FtVocabulary* vocabulary, std::uint32_t kind, FtSpan source,
-                          FtSpan layout, FtBuffer* error);
+                          FtSpan layout, std::uint64_t limit_ms, FtBuffer* error);
 void ft_grammar_free(FtGrammar* grammar);
 // A matcher of it failed in a way that may have spoiled what all of them share.
 bool ft_grammar_is_spoiled(const FtGrammar* grammar);

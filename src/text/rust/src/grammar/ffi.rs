@@ -1,6 +1,8 @@
 //! The C entries of grammars.
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Grammar, JsonLayout, Kind, Matcher, Vocabulary};
 use crate::tokenizer::TextTokenizer;
@@ -19,21 +21,24 @@ unsafe fn free<T>(pointer: *mut T) {
 /// # Safety
 /// `tokenizer` must be valid, `error` writable.
 #[no_mangle]
-pub unsafe extern "C" fn ft_vocabulary_new(tokenizer: *const TextTokenizer, error: *mut FtBuffer) -> *mut Vocabulary {
-    boxed(guard(error, || Vocabulary::new(&*tokenizer)))
+pub unsafe extern "C" fn ft_vocabulary_new(
+    tokenizer: *const TextTokenizer,
+    error: *mut FtBuffer,
+) -> *mut Arc<Vocabulary> {
+    boxed(guard(error, || Vocabulary::new(&*tokenizer).map(Arc::new)))
 }
 
 /// # Safety
 /// `vocabulary` must come from `ft_vocabulary_new` and not have been freed.
 #[no_mangle]
-pub unsafe extern "C" fn ft_vocabulary_free(vocabulary: *mut Vocabulary) {
+pub unsafe extern "C" fn ft_vocabulary_free(vocabulary: *mut Arc<Vocabulary>) {
     free(vocabulary);
 }
 
 /// # Safety
 /// `vocabulary` must be valid.
 #[no_mangle]
-pub unsafe extern "C" fn ft_vocabulary_mask_words(vocabulary: *const Vocabulary) -> usize {
+pub unsafe extern "C" fn ft_vocabulary_mask_words(vocabulary: *const Arc<Vocabulary>) -> usize {
     (*vocabulary).mask_words()
 }
 
@@ -41,16 +46,17 @@ pub unsafe extern "C" fn ft_vocabulary_mask_words(vocabulary: *const Vocabulary)
 /// `vocabulary` must be valid, spans readable, `error` writable.
 #[no_mangle]
 pub unsafe extern "C" fn ft_grammar_new(
-    vocabulary: *const Vocabulary,
+    vocabulary: *const Arc<Vocabulary>,
     kind: u32,
     source: FtSpan,
     layout: FtSpan,
+    limit_ms: u64,
     error: *mut FtBuffer,
 ) -> *mut Grammar {
     boxed(guard(error, || {
         let kind = Kind::from_number(kind).ok_or("unknown kind of grammar")?;
         let layout: JsonLayout = serde_json::from_str(layout.text()?).map_err(|error| error.to_string())?;
-        Grammar::new(&*vocabulary, kind, source.text()?, &layout)
+        Grammar::new(&*vocabulary, kind, source.text()?, &layout, Duration::from_millis(limit_ms))
     }))
 }
 

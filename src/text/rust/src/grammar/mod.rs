@@ -4,6 +4,7 @@
 //! function of the tokens so far alone: nothing is forced, however a text is cut into tokens.
 
 mod choice;
+mod compile_thread;
 mod ebnf;
 mod kept_masks;
 mod schema;
@@ -16,6 +17,7 @@ pub mod ffi;
 use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use llguidance::api::{ParserLimits, StopReason, TopLevelGrammar};
 use llguidance::TokenParser;
@@ -97,10 +99,21 @@ impl Shared {
 }
 
 impl Grammar {
-    pub fn new(vocabulary: &Vocabulary, kind: Kind, source: &str, layout: &JsonLayout) -> Result<Grammar, String> {
+    pub fn new(
+        vocabulary: &Arc<Vocabulary>,
+        kind: Kind,
+        source: &str,
+        layout: &JsonLayout,
+        limit: Duration,
+    ) -> Result<Grammar, String> {
         if source.len() > MAX_SOURCE_BYTES {
             return Err(format!("it is too long: at most {MAX_SOURCE_BYTES} bytes (found {})", source.len()));
         }
+        let (vocabulary, source, layout) = (vocabulary.clone(), source.to_owned(), layout.clone());
+        compile_thread::within(limit, move || Grammar::compile(&vocabulary, kind, &source, &layout))
+    }
+
+    fn compile(vocabulary: &Vocabulary, kind: Kind, source: &str, layout: &JsonLayout) -> Result<Grammar, String> {
         let top = match kind {
             Kind::JsonSchema => {
                 let schema = schema::parse(source)?;

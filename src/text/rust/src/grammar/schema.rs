@@ -6,7 +6,7 @@ use llguidance::api::TopLevelGrammar;
 use llguidance::JsonCompileOptions;
 use serde_json::{json, Map, Value as Json};
 
-use super::schema_mends::mend;
+use super::schema_mends::{mend, Multiples};
 use super::{read_json, Grammar, JsonLayout, Vocabulary};
 
 /// Keywords of any draft that restrict a value and are not honoured.
@@ -73,6 +73,9 @@ fn in_our_words(message: &str) -> &str {
     if message.starts_with("oneOf constraints are not supported") {
         return "oneOf is supported only where it can be told that no value fits two of its schemas";
     }
+    if message.starts_with("panic: ") {
+        return "it is too large"; // the library asserts that it has numbers left for its symbols
+    }
     message.lines().next().unwrap_or(message)
 }
 
@@ -92,11 +95,12 @@ pub fn laid_out(schema: &Json, layout: &JsonLayout) -> Json {
     schema
 }
 
-/// Where schemas were found in a schema, by pointer, and where references lead.
+/// Where schemas were found in a schema, by pointer, where references lead, and what is summed over all.
 #[derive(Default)]
 struct Places {
     done: HashSet<String>,
     targets: Vec<String>,
+    multiples: Multiples,
 }
 
 /// Takes away what asks for nothing and refuses what would not be honoured. `place`: a JSON pointer to the schema.
@@ -128,7 +132,7 @@ fn prepare_part(schema: &mut Json, outer: &str, inner: &str, places: &mut Places
         Json::Bool(false) => return Err("the schema allows no value".into()),
         _ => return Err(format!("a schema must be an object or a boolean (at {})", shown(&place))),
     };
-    mend(map).map_err(|fault| format!("{fault} (at {})", shown(&place)))?;
+    mend(map).and_then(|()| places.multiples.add(map)).map_err(|fault| format!("{fault} (at {})", shown(&place)))?;
     for key in map.keys() {
         if UNSUPPORTED.contains(&key.as_str()) {
             return Err(format!("the keyword \"{key}\" is not supported (at {})", shown(&place)));

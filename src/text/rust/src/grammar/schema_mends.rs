@@ -19,9 +19,25 @@ const HELPERS: [(&str, [&str; 2]); 2] = [("if", ["then", "else"]), ("contains", 
 /// Beginnings of the days that there are: the library takes February 29 in any year.
 const DAY: &str = "^(?:[0-9]{4}-(?:0[13-9]|1[0-2])-|[0-9]{4}-02-(?:[01]|2[0-8])|\
     (?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29)";
+/// No year 0, which calendars of programs do not have.
+const YEAR: &str = "^(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)-";
 /// No leap seconds, because there is one on few days and at one time of the day only.
 const TIME: &str = "^.{5}:[0-5]";
 const TIME_AFTER_DAY: &str = "^.{16}:[0-5]";
+
+/// Objects of more take the library time that grows with the square.
+const MOST_PROPERTIES: usize = 2000;
+/// Each is compared with each.
+const MOST_PATTERNS: usize = 32;
+/// A number's regular expression has a state for each remainder.
+const MOST_REMAINDERS: u64 = 20_000;
+
+/// What numbers of one schema are to be multiples of, as whole numbers of 10^-places.
+#[derive(Default)]
+pub struct Multiples {
+    common: u64,
+    places: u32,
+}
 
 pub fn mend(map: &mut Schema) -> Result<(), String> {
     for (first, helpers) in HELPERS {
@@ -35,6 +51,7 @@ pub fn mend(map: &mut Schema) -> Result<(), String> {
     check_texts(map)?;
     whole_counts(map);
     check_least_properties(map)?;
+    check_sizes(map)?;
     // It counts behind a list of items only; elsewhere the library would forget prefixItems over it.
     if !map.get("items").is_some_and(Json::is_array) {
         map.shift_remove("additionalItems");
@@ -159,11 +176,66 @@ fn check_least_properties(map: &Schema) -> Result<(), String> {
     }
 }
 
+fn check_sizes(map: &Schema) -> Result<(), String> {
+    let length = |key: &str| map.get(key).map_or(0, |value| value.as_object().map_or(0, Map::len));
+    let required = map.get("required").and_then(Json::as_array).map_or(0, Vec::len);
+    let sizes = [
+        ("properties", length("properties"), MOST_PROPERTIES),
+        ("required", required, MOST_PROPERTIES),
+        ("patternProperties", length("patternProperties"), MOST_PATTERNS),
+    ];
+    match sizes.iter().find(|(_, found, most)| found > most) {
+        Some((key, found, most)) => Err(format!("\"{key}\" has more than {most} entries (found {found})")),
+        None => Ok(()),
+    }
+}
+
+impl Multiples {
+    /// Where several hold for one number, it is a multiple of all of them.
+    pub fn add(&mut self, map: &Schema) -> Result<(), String> {
+        let Some(number) = map.get("multipleOf").and_then(Json::as_f64).filter(|number| *number > 0.0) else {
+            return Ok(());
+        };
+        let text = format!("{number}");
+        let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+        let refused = || format!("the numbers of \"multipleOf\" have too many common remainders (found {number})");
+        let mut one: u64 = format!("{whole}{fraction}").parse().map_err(|_| refused())?;
+        let mut places = fraction.len() as u32;
+        if self.common == 0 {
+            self.common = one;
+        }
+        // Of the same unit.
+        for (value, own, other) in [(&mut one, places, self.places), (&mut self.common, self.places, places)] {
+            let factor = 10_u64.checked_pow(other.saturating_sub(own));
+            *value = factor.and_then(|factor| value.checked_mul(factor)).ok_or_else(refused)?;
+        }
+        places = places.max(self.places);
+        self.common = (self.common / greatest_divisor(self.common, one)).checked_mul(one).ok_or_else(refused)?;
+        while places > 0 && self.common % 10 == 0 {
+            self.common /= 10;
+            places -= 1;
+        }
+        self.places = places;
+        if self.common > MOST_REMAINDERS {
+            return Err(refused());
+        }
+        Ok(())
+    }
+}
+
+fn greatest_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 {
+        a
+    } else {
+        greatest_divisor(b, a % b)
+    }
+}
+
 fn narrow_format(map: &mut Schema) {
     let patterns: &[&str] = match map.get("format").and_then(Json::as_str) {
-        Some("date") => &[DAY],
+        Some("date") => &[YEAR, DAY],
         Some("time") => &[TIME],
-        Some("date-time") => &[DAY, TIME_AFTER_DAY],
+        Some("date-time") => &[YEAR, DAY, TIME_AFTER_DAY],
         _ => return,
     };
     let mut all = map.shift_remove("allOf").unwrap_or_else(|| json!([]));
