@@ -49,13 +49,7 @@ QueueRig::QueueRig(const QueueLoad& load)
       config_(config_of(load)),
       pool_(config_.total_tokens / kPageTokens),
       cache_(pool_, true),
-      table_(config_.max_running_requests),
-      trees_(config_.max_running_requests, 1),
-      scheduler_(config_, {.pool = pool_,
-                           .cache = cache_,
-                           .table = table_,
-                           .trees = trees_,
-                           .drafter = *drafter_}) {
+      scheduler_(config_, {.pool = pool_, .cache = cache_, .slots = config_.max_running_requests}) {
   const std::vector<Token> document = text_of(load.document_tokens, next_);
   const bool is_cached = load.scene != QueueScene::kPrefixComing;
   if (is_cached) {
@@ -100,9 +94,11 @@ void QueueRig::add(std::vector<Token> prompt, int max_new_tokens, int logprob_st
   scheduler_.add(std::move(request));
 }
 
-// Every tree yields one token; tables and trees become what a step would make of them.
-Walk QueueRig::make_up_walk(const StepPlan& plan) {
-  Walk walk;
+// Every tree yields one token.
+StepResult QueueRig::make_up_result(const StepPlan& plan) {
+  StepResult result;
+  Walk& walk = result.walk;
+  result.outcomes.resize(plan.entries.size());
   for (const StepEntry& entry : plan.entries) {
     WalkSeq& found = walk.seqs.emplace_back();
     found.slot = entry.slot;
@@ -111,20 +107,18 @@ Walk QueueRig::make_up_walk(const StepPlan& plan) {
     if (entry.has_tree) {
       found.path.push_back(0);
       found.emitted.emplace_back().token = next_++;
-      trees_.plant(entry.slot, found.emitted[0].token);
     }
-    table_.length[at(entry.slot)] += chain + (entry.has_tree ? 1 : 0);
   }
-  return walk;
+  return result;
 }
 
 double QueueRig::step() {
   const double begin = thread_seconds();
-  std::optional<StepPlan> plan = scheduler_.plan();
+  std::optional<StepOrder> plan = scheduler_.plan();
   const double planned = thread_seconds();
   if (!plan) return planned - begin;
-  Walk walk = make_up_walk(*plan);
-  StepHandle handle(std::move(*plan), std::move(walk), {});
+  StepResult result = make_up_result(*plan);
+  StepHandle handle(std::move(*plan), std::move(result));
   const double computed = thread_seconds();
   scheduler_.retire(handle);
   const double retired = thread_seconds();

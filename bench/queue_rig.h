@@ -37,15 +37,12 @@ class QueueRig {
  private:
   void cache_text(int pages);
   void add(std::vector<Token> prompt, int max_new_tokens, int logprob_start = -1);
-  Walk make_up_walk(const StepPlan& plan);
+  StepResult make_up_result(const StepPlan& plan);
 
   const QueueLoad load_;
   const EngineConfig config_;
   PagePool pool_;
   RadixCache cache_;
-  SeqTable table_;
-  DraftTrees trees_;
-  std::unique_ptr<Drafter> drafter_ = make_null_drafter();
   Scheduler scheduler_;
   std::vector<Page> held_;                             // what other requests would hold
   std::vector<std::shared_ptr<TokenStream>> talking_;  // streams that get tokens

@@ -36,7 +36,6 @@ std::string hub_cache_of(const Variables& variables) {
 
 std::string note_on(std::string_view name) {
   static constexpr std::pair<std::string_view, std::string_view> kReasons[] = {
-      {"SGLANG_ENABLE_SPEC_V2", "drafts have one scheduler here, with every tree shape"},
       {"SGLANG_SIMULATE_ACC_TOKEN_MODE", "simulated texts are made of the drafts themselves"},
       {"SGLANG_RETURN_ORIGINAL_LOGPROB", "logprobs are those after temperature"},
   };
@@ -66,6 +65,8 @@ Environment read_environment(const std::vector<std::string>& variables) {
             std::max(1, std::atoi(value_of(map, "SGLANG_TEST_RETRACT_INTERVAL").c_str()));
     } else if (name == "SGLANG_ENABLE_STRICT_MEM_CHECK_DURING_BUSY") {
       environment.check_integrity = is_on(value) || std::atoi(value.c_str()) > 0;
+    } else if (name == "SGLANG_ENABLE_SPEC_V2") {
+      environment.overlaps_steps = is_on(value);
     } else if (name == "SGLANG_NGRAM_FORCE_GREEDY_VERIFY") {
       environment.ngram_verifies_greedily = is_on(value);
     } else if (name == "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN") {

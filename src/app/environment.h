@@ -12,6 +12,7 @@ struct Environment {
   int force_preempt_every = 0;           // SGLANG_TEST_RETRACT, SGLANG_TEST_RETRACT_INTERVAL
   bool allow_longer_context = false;     // SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN
   bool check_integrity = false;          // SGLANG_ENABLE_STRICT_MEM_CHECK_DURING_BUSY
+  bool overlaps_steps = false;           // SGLANG_ENABLE_SPEC_V2
   bool ngram_verifies_greedily = false;  // SGLANG_NGRAM_FORCE_GREEDY_VERIFY
   std::string simulate_acc_len;          // SGLANG_SIMULATE_ACC_LEN; empty: not set
   std::string simulate_acc_method;       // SGLANG_SIMULATE_ACC_METHOD

@@ -58,15 +58,24 @@ TEST(Environment, forced_greedy_verification_is_read_as_sglang_reads_booleans) {
   EXPECT_TRUE(of("1").notes.empty());
 }
 
+TEST(Environment, the_overlap_of_steps_is_asked_for_by_a_variable) {
+  EXPECT_TRUE(read_environment({"SGLANG_ENABLE_SPEC_V2=True"}).overlaps_steps);
+  EXPECT_FALSE(read_environment({"SGLANG_ENABLE_SPEC_V2=0"}).overlaps_steps);
+  EXPECT_FALSE(read_environment({}).overlaps_steps);
+  EXPECT_TRUE(read_environment({"SGLANG_ENABLE_SPEC_V2=1"}).notes.empty());
+}
+
 TEST(Environment, other_variables_of_sglang_give_a_note_each) {
-  const auto notes =
-      read_environment({"SGLANG_ENABLE_SPEC_V2=True", "SGLANG_NEW=1", "PATH=/bin", "broken"}).notes;
+  const auto notes = read_environment({"SGLANG_RETURN_ORIGINAL_LOGPROB=1", "SGLANG_UNKNOWN=1",
+                                       "PATH=/bin", "broken"})
+                         .notes;
   ASSERT_EQ(notes.size(), 2U);
   EXPECT_EQ(notes[0],
-            "environment variable SGLANG_ENABLE_SPEC_V2 has no effect here: drafts have one "
-            "scheduler here, with every tree shape");
-  EXPECT_EQ(notes[1],
-            "environment variable SGLANG_NEW has no effect here: it is not known to this program");
+            "environment variable SGLANG_RETURN_ORIGINAL_LOGPROB has no effect here: logprobs are "
+            "those after temperature");
+  EXPECT_EQ(
+      notes[1],
+      "environment variable SGLANG_UNKNOWN has no effect here: it is not known to this program");
 }
 
 }  // namespace

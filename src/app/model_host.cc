@@ -81,6 +81,9 @@ ModelHost::ModelHost(const Options& options) : pool_(options.threads) {
     log_warning(
         "SGLANG_NGRAM_FORCE_GREEDY_VERIFY is set: every request is decoded as at temperature 0, so "
         "sampled answers differ from those without it.");
+  log_info("Overlap schedule: {}.", config.ring_depth > 1
+                                        ? "on, the next step is planned while one is computed"
+                                        : "off, steps are planned one after the other");
   engine_ = std::make_unique<Engine>(config, *ops_, *target, *drafter_);
   phases_.emplace_back("kv_cache_allocation", seconds_since(loaded));
   phases_.emplace_back("scheduler_e2e", seconds_since(start));

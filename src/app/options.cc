@@ -92,6 +92,19 @@ SchedulePolicy policy_named(const std::string& name) {
   return name == "random" ? SchedulePolicy::kRandom : SchedulePolicy::kFcfs;
 }
 
+// Unless it is asked for, steps follow each other: on a CPU planning takes the time of a core that
+// computes.
+int ring_depth(const FlagValues& values, const Environment& environment) {
+  constexpr int kOverlapped = 2;  // one step is computed while the next is planned
+  const std::string wanted = values.text("--overlap-schedule");
+  if (values.on("--disable-overlap-schedule")) {
+    if (wanted == "on")
+      throw UsageError("--overlap-schedule on and --disable-overlap-schedule exclude each other");
+    return 1;
+  }
+  return wanted == "on" || (wanted == "auto" && environment.overlaps_steps) ? kOverlapped : 1;
+}
+
 EngineConfig engine_config(const FlagValues& values, const Environment& environment) {
   EngineConfig engine;
   engine.max_running_requests = *bounded(values, "--max-running-requests", 1, 1 << 16);
@@ -110,6 +123,7 @@ EngineConfig engine_config(const FlagValues& values, const Environment& environm
       std::clamp(number_of("SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION", environment.clip_max_new_tokens,
                            engine.output_estimate_clip),
                  0.0, 1e9));
+  engine.ring_depth = ring_depth(values, environment);
   engine.radix_cache = !values.on("--disable-radix-cache");
   engine.force_preempt_every = environment.force_preempt_every;
   engine.check_integrity = environment.check_integrity;

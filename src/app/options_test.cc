@@ -85,6 +85,7 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
       {{"--gemm-order", "pair"}, [](auto& o) { return o.backend.gemm_order == "pair"; }},
       {{"--mem-fraction-static", "0.5"}, [](auto& o) { return o.memory.fraction == 0.5; }},
       {{"--max-total-tokens", "640"}, [](auto& o) { return o.memory.max_total_tokens == 640; }},
+      {{"--overlap-schedule", "on"}, [](auto& o) { return o.engine.ring_depth == 2; }},
       {{"--disable-radix-cache"}, [](auto& o) { return !o.engine.radix_cache; }},
       {{"--max-running-requests", "5"}, [](auto& o) { return o.engine.max_running_requests == 5; }},
       {{"--max-queued-requests", "6"}, [](auto& o) { return o.engine.max_queued_requests == 6; }},
@@ -185,11 +186,11 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
   std::size_t supported = 0;
   for (const auto& group : serve_flags())
     for (const auto& flag : group.flags) supported += flag.support == Support::kYes ? 1 : 0;
-  // --model-path and --revision have their own tests; the draft model's revision acts as the
-  // latter.
+  // --model-path, --revision and --disable-overlap-schedule have their own tests; the draft model's
+  // revision acts as the target's.
   std::set<std::string> tested;
   for (const auto& effect : effects) tested.insert(effect.args.front());
-  EXPECT_EQ(tested.size() + 3, supported) << "a supported flag has no row in this test";
+  EXPECT_EQ(tested.size() + 4, supported) << "a supported flag has no row in this test";
   for (const auto& effect : effects) {
     EXPECT_FALSE(effect.shows(plain)) << effect.args.front();
     EXPECT_TRUE(effect.shows(resolve(effect.args))) << effect.args.front();
@@ -248,6 +249,13 @@ TEST(Options, a_seed_is_drawn_when_none_is_given) {
 }
 
 TEST(Options, the_environment_limits_how_long_requests_wait_and_run) {
+  EXPECT_EQ(resolve({}).engine.ring_depth, 1);
+  Environment overlapping;
+  overlapping.overlaps_steps = true;
+  EXPECT_EQ(resolve({}, overlapping).engine.ring_depth, 2);
+  EXPECT_EQ(resolve({"--disable-overlap-schedule"}, overlapping).engine.ring_depth, 1);
+  EXPECT_EQ(resolve({"--overlap-schedule", "off"}, overlapping).engine.ring_depth, 1);
+  EXPECT_THROW(resolve({"--overlap-schedule", "on", "--disable-overlap-schedule"}), UsageError);
   EXPECT_EQ(resolve({}).engine.waiting_timeout_seconds, 0);
   EXPECT_EQ(resolve({}).engine.running_timeout_seconds, 0);
   EXPECT_EQ(resolve({}).engine.output_estimate_clip, 4096);

@@ -15,6 +15,7 @@
 #include "base/types.h"
 #include "batch/sampling.h"
 #include "batch/token_constraint.h"
+#include "batch/tree.h"
 
 namespace foretoken {
 
@@ -22,8 +23,11 @@ namespace foretoken {
 // step.
 struct StepEntry {
   SeqSlot slot = -1;
+  std::uint64_t owner = 0;  // number of the sequence in the slot, for whoever reads the result
   std::span<const Token> chain = {};  // prompt tokens at positions length .. length + size() - 1
   bool has_tree = false;  // trees.size(slot) nodes follow the chain, root at length + chain.size()
+  Token root = kNoToken;  // of a new tree, where prompt text ends; kNoToken: the tree stands
+  int max_nodes = kMaxTreeNodes;  // there is room for; what the tree has beyond is cut off
   int score_from =
       -1;  // first chain row whose next token gets a logprob (input logprobs); -1: none
   Token after_chain = kNoToken;  // the token that follows the last chain row (known: prompt text)

@@ -21,9 +21,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Steps that may be in flight before the oldest is retired. The scheduler plans from retired
-// lengths, so more than one needs plans from upper bounds.
-constexpr std::size_t kRingDepth = 1;
 constexpr auto kMemoryRetry = std::chrono::milliseconds(10);
 
 EngineConfig resolve(EngineConfig config, const TargetModel& target) {
@@ -60,11 +57,12 @@ struct Engine::State {
         pool(pages_for(config.total_tokens)),
         cache(pool, config.radix_cache),
         step(ops, target, drafter, config.max_running_requests, config.logit_slice_bytes),
+        runner(step, config.ring_depth > 1, [&ops] { ops.adopt_thread(); }),
         parts{.pool = pool,
               .cache = cache,
-              .table = step.table(),
-              .trees = step.trees(),
-              .drafter = drafter},
+              .slots = step.slots(),
+              .max_nodes = step.max_nodes(),
+              .scratch_slots = step.scratch_slots()},
         scheduler(std::in_place, config, parts),
         stats(scheduler->stats()) {}
 
@@ -72,10 +70,11 @@ struct Engine::State {
   const std::int64_t vocab;
   Ops& ops;
 
-  // Owned by the engine thread.
+  // Owned by the engine thread; the step, by whoever computes.
   PagePool pool;
   RadixCache cache;
   Step step;
+  StepRunner runner;
   const Scheduler::Parts parts;
   std::optional<Scheduler> scheduler;
   std::deque<StepHandle> ring;  // in flight, oldest first
@@ -93,11 +92,14 @@ struct Engine::State {
 
   void run();
   bool run_once();
+  void make_step();
   void start_anew(const std::exception& failure);
   template <typename Work>
   void do_at_last(const Work& work);
+  bool has_work() const;
   bool may_continue();
   void retire_oldest();
+  std::string check();
   void publish_stats();
   std::optional<Refusal> fault(const Request& request) const;
   std::optional<Refusal> closed_door() const;  // with the mutex held
@@ -108,11 +110,12 @@ struct Engine::State {
 void Engine::State::run() {
   name_thread("engine");
   const FlushDenormals flush;
-  ops.adopt_thread();
+  if (config.ring_depth == 1) ops.adopt_thread();
   for (bool goes_on = true; goes_on;) do_at_last([&] { goes_on = run_once(); });
   do_at_last([&] {
     while (!ring.empty()) retire_oldest();
     scheduler->fail_all(FinishReason::kShutdown, "The server is shutting down.");
+    while (scheduler->has_news()) make_step();  // the drafter hears of it
     publish_stats();
   });
 }
@@ -120,12 +123,17 @@ void Engine::State::run() {
 // Takes in what was posted and makes a step. False when it is time to end.
 bool Engine::State::run_once() {
   if (!may_continue()) return false;
-  std::optional<StepPlan> plan = scheduler->plan();
-  const bool has_plan = plan.has_value();
-  if (has_plan) ring.push_back(step.launch(std::move(*plan)));
-  if (ring.size() == kRingDepth || (!has_plan && !ring.empty())) retire_oldest();
+  make_step();
   publish_stats();
   return true;
+}
+
+void Engine::State::make_step() {
+  std::optional<StepOrder> plan = scheduler->plan();
+  const bool has_plan = plan.has_value();
+  if (has_plan) ring.push_back(runner.launch(std::move(*plan)));
+  const bool is_full = ring.size() >= static_cast<std::size_t>(config.ring_depth);
+  if (is_full || (!has_plan && !ring.empty())) retire_oldest();
 }
 
 // Does it again after a failure. Only the system refusing memory fails here; each time fewer
@@ -143,6 +151,7 @@ void Engine::State::do_at_last(const Work& work) {
 // with a reason, the prefix cache is emptied, and a new scheduler takes over those that wait.
 void Engine::State::start_anew(const std::exception& failure) {
   ring.clear();
+  runner.reset();
   WaitQueue waiting = scheduler->abandon();
   const EngineStats before = scheduler->stats();
   scheduler.reset();
@@ -165,20 +174,28 @@ bool Engine::State::may_continue() {
     until = stop_at;
     stopping = is_stopping;
   }
-  const bool is_idle = scheduler->is_idle() && ring.empty();
+  const bool is_idle = !has_work();
   inbox.run_posted(is_idle && !stopping, until);
   if (is_idle) scheduler->restart_clock();
   const std::lock_guard lock(mutex);
   if (!is_stopping) return true;
-  return Clock::now() < stop_at && (submitted > 0 || !scheduler->is_idle() || !ring.empty());
+  return Clock::now() < stop_at && (submitted > 0 || has_work());
 }
 
 void Engine::State::retire_oldest() {
   scheduler->retire(ring.front());
   ring.pop_front();
   if (!config.check_integrity) return;
-  const std::string broken = scheduler->check_integrity();
+  const std::string broken = check();
   CHECK(broken.empty()) << broken;
+}
+
+bool Engine::State::has_work() const {
+  return !scheduler->is_idle() || scheduler->has_news() || !ring.empty();
+}
+
+std::string Engine::State::check() {
+  return scheduler->check_integrity(ring.empty() ? &step : nullptr);
 }
 
 void Engine::State::publish_stats() {
@@ -305,8 +322,7 @@ std::future<bool> Engine::flush_cache() {
 }
 
 std::future<std::string> Engine::check_integrity() {
-  return state_->ask<std::string>(
-      [state = state_.get()] { return state->scheduler->check_integrity(); });
+  return state_->ask<std::string>([state = state_.get()] { return state->check(); });
 }
 
 EngineStats Engine::stats() const {

@@ -1,9 +1,11 @@
 #pragma once
 // Engine: one thread that owns the scheduler, the caches and the models, and the inbox through
-// which other threads talk to it. Its loop: intake; plan; launch the step; retire a step. Not an
-// HTTP server and not text: token ids only. Public methods are safe from any thread; they enqueue.
-// A submitted request always ends with exactly one Finish on its stream. Where the system refuses
-// memory in the middle of a step, those that run end with that reason and the engine goes on.
+// which other threads talk to it. Its loop: intake; plan; launch the step; retire a step. With a
+// ring of more than one step, a thread of its own computes them, and the next is planned meanwhile.
+// Not an HTTP server and not text: token ids only. Public methods are safe from any thread; they
+// enqueue. A submitted request always ends with exactly one Finish on its stream. Where the system
+// refuses memory in the middle of a step, those that run end with that reason and the engine goes
+// on.
 
 #include <chrono>
 #include <future>
@@ -37,6 +39,7 @@ struct EngineConfig {
   double waiting_timeout_seconds = 0;  // a request waits no longer; 0: no limit
   double running_timeout_seconds = 0;  // nor runs longer since it was admitted last
   bool radix_cache = true;
+  int ring_depth = 1;   // steps that may be in flight; more than one: a thread computes them
   bool greedy = false;  // every request is decoded as at temperature 0, whatever it asks for
   std::size_t logit_slice_bytes = kLogitSliceBytes;  // of logits that are in memory at once
   int force_preempt_every = 0;   // test hook: preempt the youngest every n steps; 0: never

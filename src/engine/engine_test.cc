@@ -21,12 +21,13 @@ namespace {
 using std::chrono::milliseconds;
 constexpr std::int64_t kVocab = 64;
 
-class EngineTest : public testing::Test {
+class EngineTest : public testing::TestWithParam<int> {
  protected:
   EngineTest() {
     config_.max_running_requests = 4;
     config_.total_tokens = 64 * kPageTokens;
     config_.context_length = 100;
+    config_.ring_depth = GetParam();
     config_.check_integrity = true;
   }
 
@@ -66,7 +67,7 @@ class EngineTest : public testing::Test {
   std::unique_ptr<Engine> engine_;
 };
 
-TEST_F(EngineTest, answers_as_the_oracle_does) {
+TEST_P(EngineTest, answers_as_the_oracle_does) {
   make_and_start();
   Request asked = request(30, 20);
   asked.sampling.temperature = 0.8F;
@@ -79,7 +80,7 @@ TEST_F(EngineTest, answers_as_the_oracle_does) {
   EXPECT_EQ(answers[0].finish->reason, FinishReason::kLength);
 }
 
-TEST_F(EngineTest, a_greedy_engine_answers_sampled_requests_as_at_temperature_0) {
+TEST_P(EngineTest, a_greedy_engine_answers_sampled_requests_as_at_temperature_0) {
   Request sampled = request(30, 20);
   sampled.sampling.temperature = 1.5F;
   sampled.sampling.top_p = 0.9F;
@@ -95,7 +96,7 @@ TEST_F(EngineTest, a_greedy_engine_answers_sampled_requests_as_at_temperature_0)
   EXPECT_EQ(difference(answers[0].tokens, expected.output), "");
 }
 
-TEST_F(EngineTest, a_constraint_that_is_fulfilled_ends_the_text) {
+TEST_P(EngineTest, a_constraint_that_is_fulfilled_ends_the_text) {
   make_and_start();
   Request asked = request(10, 80);
   asked.sampling.temperature = 1.0F;
@@ -111,7 +112,7 @@ TEST_F(EngineTest, a_constraint_that_is_fulfilled_ends_the_text) {
   EXPECT_EQ(run_requests(*engine_, {asked})[0].finish->reason, FinishReason::kStop);
 }
 
-TEST_F(EngineTest, a_constraint_that_fails_ends_its_request_and_no_other) {
+TEST_P(EngineTest, a_constraint_that_fails_ends_its_request_and_no_other) {
   make_and_start();
   Request stuck = request(10, 80), other = request(12, 20);
   stuck.constraint = std::make_shared<HashConstraintSource>(
@@ -124,7 +125,7 @@ TEST_F(EngineTest, a_constraint_that_fails_ends_its_request_and_no_other) {
   EXPECT_EQ(engine_->stats().aborted_requests, 1U);
 }
 
-TEST_F(EngineTest, refuses_with_the_texts_clients_know) {
+TEST_P(EngineTest, refuses_with_the_texts_clients_know) {
   make_and_start();
   const auto text = [&](Request asked) { return engine_->submit(std::move(asked))->message; };
   EXPECT_EQ(text(request(0, 5)), "The input is empty: at least one token is needed.");
@@ -145,7 +146,7 @@ TEST_F(EngineTest, refuses_with_the_texts_clients_know) {
   EXPECT_FALSE(engine_->submit(request(60, 40)));
 }
 
-TEST_F(EngineTest, a_full_queue_refuses_with_503) {
+TEST_P(EngineTest, a_full_queue_refuses_with_503) {
   config_.max_queued_requests = 2;
   make();  // not started: everything stays queued
   EXPECT_FALSE(engine_->submit(request(3, 5)));
@@ -157,7 +158,7 @@ TEST_F(EngineTest, a_full_queue_refuses_with_503) {
   EXPECT_EQ(engine_->stats().queued, 2);
 }
 
-TEST_F(EngineTest, no_more_run_at_once_than_allowed) {
+TEST_P(EngineTest, no_more_run_at_once_than_allowed) {
   config_.max_running_requests = 2;
   make_and_start_for_endless_requests();
   std::vector<std::shared_ptr<TokenStream>> streams;
@@ -172,13 +173,13 @@ TEST_F(EngineTest, no_more_run_at_once_than_allowed) {
   engine_->stop(milliseconds(0));
 }
 
-TEST_F(EngineTest, the_context_is_limited_to_what_the_cache_can_hold) {
+TEST_P(EngineTest, the_context_is_limited_to_what_the_cache_can_hold) {
   config_.context_length = 100000;
   make();
   EXPECT_EQ(engine_->config().context_length, 64 * kPageTokens);
 }
 
-TEST_F(EngineTest, a_capacity_that_ends_inside_a_page_is_served_to_the_token) {
+TEST_P(EngineTest, a_capacity_that_ends_inside_a_page_is_served_to_the_token) {
   config_.total_tokens = config_.context_length = 1000;
   make_and_start();
   EXPECT_EQ(engine_->config().context_length, 1000);
@@ -192,7 +193,7 @@ TEST_F(EngineTest, a_capacity_that_ends_inside_a_page_is_served_to_the_token) {
   EXPECT_LE(stats.used_tokens + stats.cached_tokens, 1000);
 }
 
-TEST_F(EngineTest, cannot_start_without_memory_or_slots) {
+TEST_P(EngineTest, cannot_start_without_memory_or_slots) {
   config_.total_tokens = kPageTokens - 1;
   EXPECT_THROW(make(), Error);
   config_.total_tokens = 64 * kPageTokens;
@@ -200,7 +201,7 @@ TEST_F(EngineTest, cannot_start_without_memory_or_slots) {
   EXPECT_THROW(make(), Error);
 }
 
-TEST_F(EngineTest, a_request_as_long_as_the_whole_cache_fits) {
+TEST_P(EngineTest, a_request_as_long_as_the_whole_cache_fits) {
   config_.context_length = 0;
   make_and_start();
   const auto answers = run_requests(*engine_, {request(40, 64 * kPageTokens - 40)});
@@ -208,7 +209,7 @@ TEST_F(EngineTest, a_request_as_long_as_the_whole_cache_fits) {
   EXPECT_EQ(answers[0].tokens.size(), 64U * kPageTokens - 40);
 }
 
-TEST_F(EngineTest, stopping_drains_what_was_accepted_and_refuses_the_rest) {
+TEST_P(EngineTest, stopping_drains_what_was_accepted_and_refuses_the_rest) {
   make_and_start();
   Request accepted = request(30, 60);
   const auto stream = accepted.stream;
@@ -220,7 +221,7 @@ TEST_F(EngineTest, stopping_drains_what_was_accepted_and_refuses_the_rest) {
   EXPECT_EQ(refusal->status, 503);
 }
 
-TEST_F(EngineTest, stopping_without_grace_fails_what_is_left) {
+TEST_P(EngineTest, stopping_without_grace_fails_what_is_left) {
   make_and_start_for_endless_requests();
   std::vector<std::shared_ptr<TokenStream>> streams;
   for (int i = 0; i < 10; ++i) {
@@ -233,7 +234,7 @@ TEST_F(EngineTest, stopping_without_grace_fails_what_is_left) {
     EXPECT_EQ(collect(*stream).finish->reason, FinishReason::kShutdown);
 }
 
-TEST_F(EngineTest, an_engine_that_never_ran_still_ends_its_requests) {
+TEST_P(EngineTest, an_engine_that_never_ran_still_ends_its_requests) {
   make();
   Request asked = request(30, 9);
   const auto stream = asked.stream;
@@ -242,7 +243,7 @@ TEST_F(EngineTest, an_engine_that_never_ran_still_ends_its_requests) {
   EXPECT_EQ(collect(*stream).finish->reason, FinishReason::kShutdown);
 }
 
-TEST_F(EngineTest, questions_after_the_end_are_answered) {
+TEST_P(EngineTest, questions_after_the_end_are_answered) {
   make_and_start();
   engine_->stop(milliseconds(0));
   EXPECT_EQ(engine_->check_integrity().get(), "");
@@ -251,7 +252,7 @@ TEST_F(EngineTest, questions_after_the_end_are_answered) {
   engine_->abort_all();
 }
 
-TEST_F(EngineTest, aborting_ends_one_or_all) {
+TEST_P(EngineTest, aborting_ends_one_or_all) {
   make_and_start_for_endless_requests();
   std::vector<std::shared_ptr<TokenStream>> streams;
   for (const std::string id : {"a", "b", "c"}) {
@@ -267,7 +268,7 @@ TEST_F(EngineTest, aborting_ends_one_or_all) {
   EXPECT_TRUE(engine_->flush_cache().get());
 }
 
-TEST_F(EngineTest, statistics_add_up_when_all_is_done) {
+TEST_P(EngineTest, statistics_add_up_when_all_is_done) {
   make_and_start();
   std::vector<Request> requests;
   for (int i = 0; i < 6; ++i) requests.push_back(request(40, 10));
@@ -287,6 +288,8 @@ TEST_F(EngineTest, statistics_add_up_when_all_is_done) {
   EXPECT_EQ(stats.cached_prompt_tokens, static_cast<std::uint64_t>(cached));
   EXPECT_GT(cached, 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(RingDepth, EngineTest, testing::Values(1, 2));
 
 }  // namespace
 }  // namespace foretoken

@@ -81,8 +81,11 @@ namespace {
 constexpr std::int64_t kVocab = 48;
 constexpr int kPages = 40;
 
+int ring_depth = 1;  // of the test that runs
+
 EngineConfig engine_config() {
   EngineConfig config;
+  config.ring_depth = ring_depth;
   config.max_running_requests = 4;
   config.total_tokens = kPages * kPageTokens;
   config.context_length = 10 * kPageTokens;
@@ -162,10 +165,11 @@ class Rig {
   std::vector<TokenDelta> expected_;
 };
 
-class OutOfMemory : public testing::Test {
+class OutOfMemory : public testing::TestWithParam<int> {
  protected:
   OutOfMemory() {
     is_spared = true;
+    ring_depth = GetParam();
     set_log_level(LogLevel::kOff);
   }
   ~OutOfMemory() override { set_log_level(LogLevel::kInfo); }
@@ -223,7 +227,7 @@ class OutOfMemory : public testing::Test {
   Rig rig_;
 };
 
-TEST_F(OutOfMemory, one_refused_allocation_ends_requests_and_nothing_else) {
+TEST_P(OutOfMemory, one_refused_allocation_ends_requests_and_nothing_else) {
   start_with_guesses();
   int complete = 0, runs = 0;
   for (long first = 0; first < 6000; first += first < 150 ? 1 : 61, ++runs) {
@@ -235,7 +239,7 @@ TEST_F(OutOfMemory, one_refused_allocation_ends_requests_and_nothing_else) {
   EXPECT_GT(complete, runs);  // those that waited went on
 }
 
-TEST_F(OutOfMemory, memory_refused_again_and_again_ends_requests_and_nothing_else) {
+TEST_P(OutOfMemory, memory_refused_again_and_again_ends_requests_and_nothing_else) {
   start_with_guesses();
   for (const long period : {60, 101, 500, 2003})
     for (long first = 0; first < 4; ++first) {
@@ -245,7 +249,7 @@ TEST_F(OutOfMemory, memory_refused_again_and_again_ends_requests_and_nothing_els
     }
 }
 
-TEST_F(OutOfMemory, a_drafter_that_was_interrupted_in_a_text_drafts_as_ever) {
+TEST_P(OutOfMemory, a_drafter_that_was_interrupted_in_a_text_drafts_as_ever) {
   start_with_texts();
   for (long first = 0; first < 4000; first += 67) {
     rig_.answer_with_short_memory(first, 0);
@@ -255,7 +259,7 @@ TEST_F(OutOfMemory, a_drafter_that_was_interrupted_in_a_text_drafts_as_ever) {
   rig_.expect_answers_as_ever();
 }
 
-TEST_F(OutOfMemory, suffix_trees_that_were_interrupted_in_a_text_draft_as_ever) {
+TEST_P(OutOfMemory, suffix_trees_that_were_interrupted_in_a_text_draft_as_ever) {
   start_with_suffixes();
   for (long first = 0; first < 4000; first += 67) {
     rig_.answer_with_short_memory(first, 0);
@@ -265,7 +269,7 @@ TEST_F(OutOfMemory, suffix_trees_that_were_interrupted_in_a_text_draft_as_ever) 
   rig_.expect_answers_as_ever();
 }
 
-TEST_F(OutOfMemory, a_draft_model_that_was_interrupted_drafts_as_ever) {
+TEST_P(OutOfMemory, a_draft_model_that_was_interrupted_drafts_as_ever) {
   start_with_a_head();
   for (long first = 0; first < 5000; first += 173) {
     rig_.answer_with_short_memory(first, 0);
@@ -295,7 +299,7 @@ class FailingTarget final : public TargetModel {
   std::atomic<int> until_failure_{0};
 };
 
-TEST_F(OutOfMemory, a_refused_mapping_ends_the_requests_of_its_step) {
+TEST_P(OutOfMemory, a_refused_mapping_ends_the_requests_of_its_step) {
   ops_ = make_backend({.device = "reference"}, threads_);
   HashModel model(*ops_, kPages, kVocab);
   FailingTarget target(model);
@@ -322,6 +326,8 @@ TEST_F(OutOfMemory, a_refused_mapping_ends_the_requests_of_its_step) {
     EXPECT_EQ(engine.check_integrity().get(), "");
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(RingDepth, OutOfMemory, testing::Values(1, 2));
 
 }  // namespace
 }  // namespace foretoken

@@ -80,6 +80,7 @@ EngineConfig random_config(Dice& dice) {
   config.output_estimate_clip = dice.pick({4096, 0});
   config.radix_cache = dice.chance(70);
   config.force_preempt_every = dice.pick({0, 0, 1, 3, 10});
+  config.ring_depth = dice.pick({1, 2, 2, 4});
   config.check_integrity = true;
   return config;
 }

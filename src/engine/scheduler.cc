@@ -32,18 +32,16 @@ Roster::Limits limits_of(const EngineConfig& config) {
 Scheduler::Scheduler(const EngineConfig& config, const Parts& parts, const EngineStats& before)
     : config_(config),
       cache_(parts.cache),
-      trees_(parts.trees),
-      drafter_(parts.drafter),
-      scratch_slots_(parts.drafter.needs().scratch_slots),
-      pages_(parts.pool, parts.cache, parts.table),
+      max_nodes_(parts.max_nodes),
+      scratch_slots_(parts.scratch_slots),
+      pages_(parts.pool, parts.cache, changes_),
       reserve_(config.output_estimate_clip),
       log_(config.decode_log_interval),
       roster_(limits_of(config)),
-      by_slot_(at(parts.trees.slots()), nullptr),
-      drafter_is_open_(by_slot_.size(), 0),
+      by_slot_(at(parts.slots), nullptr),
       stats_(before) {
   running_.reserve(by_slot_.size());
-  for (SeqSlot slot = parts.trees.slots() - 1; slot >= 0; --slot) free_slots_.push_back(slot);
+  for (SeqSlot slot = parts.slots - 1; slot >= 0; --slot) free_slots_.push_back(slot);
   stats_.total_tokens = config.total_tokens;
 }
 
@@ -60,34 +58,40 @@ void Scheduler::add(std::unique_ptr<Sequence> accepted) {
 }
 
 WaitQueue Scheduler::abandon() {
-  pages_.forget_all();
-  for (SeqSlot slot = 0; slot < trees_.slots(); ++slot)
-    if (drafter_is_open_[at(slot)] != 0) close_drafter(slot);
+  cache_.clear();
   for (const auto& s : running_)
     if (s && !s->request.stream->finished()) ++stats_.aborted_requests;
   running_.clear();
+  leaving_.clear();
   return std::move(waiting_);
 }
 
 // ---- plan
 
-std::optional<StepPlan> Scheduler::plan() {
+std::optional<StepOrder> Scheduler::plan() {
   prefill_ = {};
   retracted_ = retracted_tokens_ = 0;
   planned_at_ = Clock::now();
   drop_ended();
+  const bool is_ahead = planned_ > retired_;
+  if (is_ahead && must_drain()) return std::nullopt;
+  wants_drain_ = false;
   preempt_for_test();
-  StepPlan plan;
+  StepOrder plan;
   int prompt_rows = prompt_row_budget();
   plan_running(plan, prompt_rows);
   // What was preempted for lack of pages must not take them back at once.
-  const bool pages_ran_short = retracted_ > 0 && config_.force_preempt_every == 0;
+  const bool pages_ran_short = wants_drain_ || (retracted_ > 0 && config_.force_preempt_every == 0);
   if (!pages_ran_short) admit(plan, prompt_rows);
   report_plan(plan);
-  if (plan.entries.empty()) return std::nullopt;
-  ++stats_.steps;
+  if (plan.entries.empty() && (is_ahead || !has_news())) return std::nullopt;
+  if (!plan.entries.empty()) ++stats_.steps;
+  plan.changes = std::exchange(changes_, {});
+  ++planned_;
   return plan;
 }
+
+bool Scheduler::must_drain() const { return wants_drain_ || is_time_to_preempt(); }
 
 // Decodes take their rows first, but prompts keep a quarter of a step, so neither starves.
 int Scheduler::prompt_row_budget() const {
@@ -95,7 +99,7 @@ int Scheduler::prompt_row_budget() const {
   if (chunk <= 0) return std::max(1, config_.max_prefill_tokens);
   int decode_rows = 0;
   for (const auto& s : running_)
-    if (s->is_planted) decode_rows += trees_.size(s->slot);
+    if (s->is_rooted) decode_rows += s->nodes;
   const int rest = std::max(chunk - decode_rows, chunk / 4);
   return std::max(1, std::min(rest, config_.max_prefill_tokens));
 }
@@ -109,55 +113,64 @@ int Scheduler::chunk_rows(const Sequence& s, int budget, const StepPlan& plan) c
   return s.is_scoring() ? std::min(rows, s.rows_before_scores() + kScoredRows) : rows;
 }
 
-void Scheduler::plan_running(StepPlan& plan, int& prompt_rows) {
+void Scheduler::plan_running(StepOrder& plan, int& prompt_rows) {
   for (std::size_t i = 0; i < running_.size(); ++i) {  // make_room may take away the last ones
     Sequence& s = *running_[i];
-    if (s.is_planted) {
-      if (make_room(s)) add_entry(plan, s, 1);
+    if (s.is_sure_to_end()) continue;
+    if (s.is_rooted) {
+      const bool is_ahead = planned_ > retired_;
+      const int nodes = is_ahead ? make_room_ahead(s) : make_room(s);
+      if (nodes > 0) plan.entries.push_back(s.plan_tree(nodes));
     } else if (const int rows = chunk_rows(s, prompt_rows, plan); rows > 0) {
-      add_entry(plan, s, rows);
+      plan_prompt(plan, s, rows);
       prompt_rows -= rows;
     }
   }
   remove_released();
 }
 
-// Pages for everything this step may append, and room for the drafter behind it. Costs, in this
-// order: unused cached text, that room, this sequence's own proposals, the youngest sequences, the
-// request itself. Those that are preempted are younger, so they have no entry in the plan yet.
-bool Scheduler::make_room(Sequence& s) {
-  if (pages_.grow(s, s.stored + trees_.size(s.slot) + scratch_slots_)) return true;
-  while (!pages_.grow(s, s.stored + trees_.size(s.slot))) {
-    if (trees_.size(s.slot) > 1) {
+void Scheduler::plan_prompt(StepOrder& plan, Sequence& s, int rows) {
+  plan.entries.push_back(s.plan_prompt(rows));
+  plan.prompt_tokens += rows;
+  prefill_.new_tokens += rows;
+}
+
+// Pages for everything this step may append, and room for the drafter behind it; how many nodes its
+// tree may have, 0: it is not computed. Costs, in this order: unused cached text, that room, this
+// sequence's own proposals, the youngest sequences, the request itself. Those that are preempted
+// are younger, so they have no entry in the plan yet.
+int Scheduler::make_room(Sequence& s) {
+  int nodes = s.nodes;
+  if (pages_.grow(s, s.stored + nodes + scratch_slots_)) return nodes;
+  while (!pages_.grow(s, s.stored + nodes)) {
+    if (nodes > 1) {
       const int room = static_cast<int>(s.pages.size()) * kPageTokens - s.stored;
-      trees_.prune(s.slot, std::max(1, room));
+      nodes = std::max(1, room);
     } else if (running_.size() == 1) {
       finish(s, FinishReason::kOutOfMemory,
              "The KV cache has no room for another token of this request.");
-      return false;
+      return 0;
     } else {
       const bool is_itself = running_.back().get() == &s;
       preempt(*running_.back());
-      if (is_itself) return false;
+      if (is_itself) return 0;
     }
   }
-  return true;
+  return nodes;
 }
 
-void Scheduler::add_entry(StepPlan& plan, Sequence& s, int rows) {
-  if (s.is_planted) {
-    s.offered(trees_.size(s.slot) - 1);
-    stats_.proposed_drafts += static_cast<std::uint64_t>(trees_.size(s.slot) - 1);
-  } else {
-    trees_.plant(s.slot, s.tokens.back());
-    plan.prompt_tokens += rows;
-    prefill_.new_tokens += rows;
-  }
-  plan.entries.push_back(s.make_entry(rows));
+// The same for as much as the steps in flight may store at most, and for the largest tree that they
+// may grow. Nobody pays for it but unused cached text: what it is worth is not known yet.
+int Scheduler::make_room_ahead(Sequence& s) {
+  const int nodes = s.in_flight > 0 ? max_nodes_ : s.nodes;
+  if (pages_.grow(s, s.most_stored + nodes + scratch_slots_)) return nodes;
+  if (pages_.grow(s, s.most_stored + nodes)) return nodes;
+  wants_drain_ = true;
+  return 0;
 }
 
 // Window by window of the queue, for as long as all of a window could be admitted.
-void Scheduler::admit(StepPlan& plan, int& prompt_rows) {
+void Scheduler::admit(StepOrder& plan, int& prompt_rows) {
   if (waiting_.empty() || prompt_rows <= 0 || free_slots_.empty()) return;
   computing_.clear();
   reserved_pages_ = 0;
@@ -196,7 +209,7 @@ bool Scheduler::must_wait(const Sequence& s, const SequencePages::Prospect& cach
 }
 
 // Whether it must wait is decided before its pages are collected: it is asked again in every step.
-Scheduler::Admission Scheduler::try_admit(Sequence& s, StepPlan& plan, int& prompt_rows) {
+Scheduler::Admission Scheduler::try_admit(Sequence& s, StepOrder& plan, int& prompt_rows) {
   SequencePages::Prospect cached = pages_.look_up(s);
   if (must_wait(s, cached, plan, prompt_rows)) {
     pages_.touch(s, cached);
@@ -226,7 +239,7 @@ Scheduler::Admission Scheduler::try_admit(Sequence& s, StepPlan& plan, int& prom
   prefill_.text_tokens += s.size();
   prefill_.cached_tokens += cached_tokens;
   const int chunk = chunk_rows(s, prompt_rows, plan);
-  add_entry(plan, s, chunk);
+  plan_prompt(plan, s, chunk);
   prompt_rows -= chunk;
   return Admission::kAdmitted;
 }
@@ -236,17 +249,21 @@ void Scheduler::run(std::unique_ptr<Sequence> owner, std::vector<Page> matched) 
   Sequence& s = *owner;
   const SeqSlot slot = free_slots_.back();
   free_slots_.pop_back();
+  SlotChange& entering = changes_.emplace_back();
+  entering.slot = slot;
+  entering.opening = {.draft = {.tokens = s.tokens,
+                                .prompt_tokens = at(s.prompt_tokens()),
+                                .scope = s.request.draft_scope,
+                                .prediction = s.request.prediction,
+                                .constraint = s.constraint(),
+                                .wish = s.request.draft_wish},
+                      .params = &s.request.sampling,
+                      .stored = static_cast<std::int32_t>(matched.size()) * kPageTokens,
+                      .max_new = s.request.max_new_tokens};
   pages_.open(s, slot, std::move(matched));
   CHECK(pages_.grow(s, s.size())) << "pages counted as available were not";
   if (scratch_slots_ > 0) pages_.grow(s, s.size() + scratch_slots_);  // the drafter can do without
   by_slot_[at(slot)] = &s;
-  drafter_.open(slot, {.tokens = s.tokens,
-                       .prompt_tokens = at(s.prompt_tokens()),
-                       .scope = s.request.draft_scope,
-                       .prediction = s.request.prediction,
-                       .constraint = s.constraint(),
-                       .wish = s.request.draft_wish});
-  drafter_is_open_[at(slot)] = 1;
   roster_.runs(s, planned_at_);
   reserved_pages_ += reserved_pages(s);
   computing_.push_back(&s);
@@ -257,14 +274,23 @@ void Scheduler::run(std::unique_ptr<Sequence> owner, std::vector<Page> matched) 
 // ---- retire
 
 void Scheduler::retire(StepHandle& step) {
-  Walk& walk = step.wait();
+  StepResult& result = step.wait();
+  const StepOrder& order = step.order();
+  ++retired_;
   bool has_decoded = false;
-  for (std::size_t i = 0; i < walk.seqs.size(); ++i) {
-    const StepEntry& entry = step.plan().entries[i];
-    Sequence& s = *by_slot_[at(entry.slot)];
+  for (std::size_t i = 0; i < order.entries.size(); ++i) {
+    const StepEntry& entry = order.entries[i];
+    Sequence* running = by_slot_[at(entry.slot)];
+    if (running == nullptr || running->arrival != entry.owner) continue;  // it has left meanwhile
+    Sequence& s = *running;
+    const SeqOutcome& outcome = result.outcomes[i];
+    s.nodes = outcome.next_nodes;
+    s.drafts = outcome.report;
+    s.offered(outcome.drafts);
+    stats_.proposed_drafts += static_cast<std::uint64_t>(outcome.drafts);
     const int generated = s.generated(), accepted = s.accepted_drafts();
     const int verified = s.verify_steps();
-    std::optional<Finish> end = s.commit(entry, walk.seqs[i]);
+    std::optional<Finish> end = s.commit(entry, result.walk.seqs[i]);
     stats_.generated_tokens += static_cast<std::uint64_t>(s.generated() - generated);
     stats_.accepted_drafts += static_cast<std::uint64_t>(s.accepted_drafts() - accepted);
     stats_.verify_steps += static_cast<std::uint64_t>(s.verify_steps() - verified);
@@ -277,15 +303,16 @@ void Scheduler::retire(StepHandle& step) {
     if (s.has_news()) s.request.stream->push(s.take_delta());
   }
   remove_released();
-  count_step(step, has_decoded);
+  while (!leaving_.empty() && leaving_.front().step <= retired_) leaving_.pop_front();
+  if (order.entries.empty()) return;
+  count_step(order, result.seconds, has_decoded);
   if (!has_decoded) return;
   reserve_.relax();
   if (log_.count_decode_step()) stats_.gen_throughput = log_.decode(stats_, load());
 }
 
-void Scheduler::count_step(const StepHandle& step, bool has_decoded) {
-  const StepSeconds& seconds = step.seconds();
-  const int prompt_tokens = step.plan().prompt_tokens;
+void Scheduler::count_step(const StepPlan& plan, const StepSeconds& seconds, bool has_decoded) {
+  const int prompt_tokens = plan.prompt_tokens;
   double& total = prompt_tokens == 0 ? stats_.decode_step_seconds
                   : has_decoded      ? stats_.mixed_step_seconds
                                      : stats_.prompt_step_seconds;
@@ -333,10 +360,14 @@ void Scheduler::fail_all(FinishReason reason, const std::string& message) {
   while (!waiting_.empty()) end(*waiting_.begin()->second, reason, message);
 }
 
+bool Scheduler::is_time_to_preempt() const {
+  const int every = config_.force_preempt_every;
+  return every > 0 && stats_.steps % static_cast<std::uint64_t>(every) == 0;
+}
+
 // Of a sequence that has sampled since its admission, so that the hook cannot stop all progress.
 void Scheduler::preempt_for_test() {
-  const int every = config_.force_preempt_every;
-  if (every <= 0 || stats_.steps % static_cast<std::uint64_t>(every) != 0) return;
+  if (!is_time_to_preempt()) return;
   const auto victim =
       std::find_if(running_.rbegin(), running_.rend(), [](const auto& s) { return s->is_planted; });
   if (victim != running_.rend()) preempt(**victim);
@@ -366,23 +397,21 @@ void Scheduler::finish(Sequence& s, Finish end) {
   s.request.stream->push(s.take_last_delta(std::move(end)));
 }
 
-void Scheduler::close_drafter(SeqSlot slot) {
-  drafter_is_open_[at(slot)] = 0;
-  drafter_.close(slot);
-}
-
 void Scheduler::release(Sequence& s) {
-  const DraftReport drafts = drafter_.report(s.slot);
-  s.drafted(drafts);
-  stats_.drafts.add(drafts);
-  close_drafter(s.slot);
+  stats_.drafts.add(s.drafts);
+  pages_.close(s);
+  SlotChange& leaving = changes_.emplace_back();
+  leaving.kind = SlotChange::Kind::kClose;
+  leaving.slot = s.slot;
   by_slot_[at(s.slot)] = nullptr;
   free_slots_.push_back(s.slot);
-  pages_.close(s);
+  s.left();
 }
 
 void Scheduler::remove_released() {
-  std::erase_if(running_, [](const auto& s) { return !s->is_running(); });
+  for (auto& s : running_)
+    if (!s->is_running()) leaving_.push_back({planned_ + 1, std::move(s)});
+  std::erase(running_, nullptr);
 }
 
 // Where it throws, the sequence stays with the caller.
@@ -402,7 +431,7 @@ std::unique_ptr<Sequence> Scheduler::dequeue(const Sequence& s) {
 bool Scheduler::flush_cache() {
   if (!is_idle()) return false;
   cache_.clear();
-  drafter_.forget();
+  changes_.emplace_back().kind = SlotChange::Kind::kForget;
   return true;
 }
 
@@ -424,8 +453,7 @@ EngineLoad Scheduler::load() const {
                   .used_tokens = pages_.used_tokens(),
                   .total_tokens = stats_.total_tokens,
                   .pending_tokens = waiting_rows_};
-  for (const auto& s : running_)
-    if (!s->is_planted) load.pending_tokens += s->pending_rows();
+  for (const auto& s : running_) load.pending_tokens += s->pending_rows();
   return load;
 }
 
@@ -443,21 +471,30 @@ void Scheduler::report_plan(const StepPlan& plan) {
   if (plan.prompt_tokens == 0 || !log_enabled(LogLevel::kInfo)) return;
   EngineLoad now = load();
   now.running -= prefill_.new_sequences;
-  now.pending_tokens -= plan.prompt_tokens;  // these are in the line already
   log_.prefill(prefill_, now);
 }
 
-std::string Scheduler::check_integrity() const {
+// What it has once it makes the changes.
+std::string Scheduler::check_device(Step& step) const {
+  for (const auto& s : running_) {
+    if (!s->is_planted) continue;
+    const auto tokens = step.trees().tokens(s->slot);
+    if (auto fault = tree_fault(tokens, step.trees().parents(s->slot)); !fault.empty())
+      return "tree of slot " + std::to_string(s->slot) + ": " + fault;
+    if (tokens[0] != s->tokens.back())
+      return "tree of slot " + std::to_string(s->slot) + ": its root is not the last token";
+    if (static_cast<int>(tokens.size()) != s->nodes)
+      return "tree of slot " + std::to_string(s->slot) + ": its size was reported wrongly";
+  }
+  return {};
+}
+
+std::string Scheduler::check_integrity(Step* step) const {
   std::vector<const Sequence*> running;
   for (const auto& s : running_) {
     running.push_back(s.get());
     if (by_slot_[at(s->slot)] != s.get())
       return "slot " + std::to_string(s->slot) + " does not lead to its sequence";
-    if (!s->is_planted) continue;
-    if (auto fault = tree_fault(trees_.tokens(s->slot), trees_.parents(s->slot)); !fault.empty())
-      return "tree of slot " + std::to_string(s->slot) + ": " + fault;
-    if (trees_.tokens(s->slot)[0] != s->tokens.back())
-      return "tree of slot " + std::to_string(s->slot) + ": its root is not the last token";
   }
   if (running_.size() + free_slots_.size() != by_slot_.size())
     return "a slot is neither free nor in use";
@@ -473,7 +510,11 @@ std::string Scheduler::check_integrity() const {
   if (roster_.size() != running_.size() + waiting_.size())
     return "the roster holds others than those that wait or run";
   if (auto fault = roster_.check_integrity(); !fault.empty()) return fault;
-  return pages_.check_integrity(running);
+  if (step == nullptr || planned_ > retired_) return pages_.check_integrity(running, nullptr);
+  if (auto fault = check_device(*step); !fault.empty()) return fault;
+  SeqTable table = step->table();
+  for (const SlotChange& change : changes_) apply(change, table);
+  return pages_.check_integrity(running, &table);
 }
 
 }  // namespace foretoken

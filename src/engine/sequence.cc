@@ -41,28 +41,50 @@ int Sequence::reusable_tokens() const {
   return is_scoring() ? next_score_ - 1 : size() - 1;
 }
 
-StepEntry Sequence::make_entry(int rows) const {
+StepEntry Sequence::plan_prompt(int rows) {
   const bool reaches_root = samples() && rows == pending_rows();
   const int chain = reaches_root ? rows - 1 : rows;
-  const int first_scored = next_score_ - 1 - stored;  // chain row that predicts next_score_
+  const int first_scored = rows_before_scores();  // chain row that predicts the next score
+  StepEntry entry{.slot = slot,
+                  .owner = arrival,
+                  .chain = std::span(tokens).subspan(at(planned), at(chain)),
+                  .has_tree = reaches_root,
+                  .root = reaches_root ? tokens.back() : kNoToken,
+                  .max_nodes = 1,
+                  .score_from = is_scoring() && first_scored < chain ? first_scored : -1,
+                  .after_chain = tokens[at(planned + chain)],
+                  .params = &request.sampling,
+                  .constraint = constraint_.get()};
+  planned += chain;
+  most_stored += rows;
+  is_rooted = reaches_root;
+  ++in_flight;
+  trees_in_flight += reaches_root ? 1 : 0;
+  return entry;
+}
+
+StepEntry Sequence::plan_tree(int max_nodes) {
+  most_stored += max_nodes;
+  ++in_flight;
+  ++trees_in_flight;
   return {.slot = slot,
-          .chain = std::span(tokens).subspan(at(stored), at(chain)),
-          .has_tree = reaches_root,
-          .score_from = is_scoring() && first_scored < chain ? first_scored : -1,
-          .after_chain = tokens[at(stored + chain)],
+          .owner = arrival,
+          .has_tree = true,
+          .max_nodes = max_nodes,
           .params = &request.sampling,
-          .counts = request.sampling.has_penalties() ? &counts : nullptr,
-          .constraint = constraint_.get(),
-          .generated = generated(),
-          .tokens_left = tokens_left()};
+          .constraint = constraint_.get()};
 }
 
 std::optional<Finish> Sequence::commit(const StepEntry& entry, WalkSeq& walk) {
   if (entry.score_from >= 0) commit_scores(entry, walk);
-  stored += static_cast<int>(entry.chain.size() + walk.path.size());
+  const auto path = static_cast<int>(walk.path.size());
+  stored += static_cast<int>(entry.chain.size()) + path;
+  most_stored -= (entry.has_tree ? entry.max_nodes : 0) - path;
+  --in_flight;
+  trees_in_flight -= entry.has_tree ? 1 : 0;
   is_planted = entry.has_tree;
   if (!entry.has_tree) {
-    if (samples() || pending_rows() > 0) return std::nullopt;
+    if (samples() || stored < size() - 1) return std::nullopt;
     return Finish{.reason = FinishReason::kLength, .stop_token = kNoToken, .message = {}};
   }
 
@@ -106,7 +128,6 @@ void Sequence::commit_scores(const StepEntry& entry, WalkSeq& walk) {
 std::optional<Finish> Sequence::commit_token(SampledToken&& sampled) {
   const Token token = sampled.token;
   tokens.push_back(token);
-  if (request.sampling.has_penalties()) counts.add_output(token);
   delta_.tokens.push_back(std::move(sampled));
   const auto& stops = request.sampling.stop_tokens;
   if (std::find(stops.begin(), stops.end(), token) != stops.end())
@@ -117,25 +138,28 @@ std::optional<Finish> Sequence::commit_token(SampledToken&& sampled) {
 }
 
 bool Sequence::admitted(int cached) {
-  if (request.sampling.has_penalties()) {
-    const auto prompt = at(prompt_tokens());
-    for (const Token token : std::span(tokens).first(prompt)) counts.add_prompt(token);
-    for (const Token token : std::span(tokens).subspan(prompt)) counts.add_output(token);
-  }
   if (std::exchange(was_admitted_, true)) return false;
   delta_.cached_tokens = cached;
   return true;
 }
 
-void Sequence::offered(int drafts) { delta_.proposed_drafts += drafts; }
+void Sequence::entered(int stored_tokens) {
+  stored = planned = most_stored = stored_tokens;
+  nodes = 1;
+  drafts = {};
+}
 
-void Sequence::drafted(const DraftReport& report) { delta_.drafts.add(report); }
+void Sequence::offered(int count) { delta_.proposed_drafts += count; }
+
+void Sequence::left() {
+  delta_.drafts.add(drafts);
+  slot = -1;
+}
 
 void Sequence::preempted() {
   ++delta_.retractions;
-  is_planted = false;
-  stored = 0;
-  counts = TokenCounts();
+  is_planted = is_rooted = false;
+  entered(0);
 }
 
 TokenDelta Sequence::take_delta() {

@@ -2,7 +2,9 @@
 // Sequence: one accepted request on its way through the engine: its text so far, its pages while it
 // runs, and what its consumer has been told. Waiting and running sequences are the same object; a
 // preempted one keeps its text and loses slot and pages. Not a state machine with modes: what a
-// step computes follows from `stored` alone. Engine thread only.
+// step computes follows from how far it is, and how far it is planned. Steps of it may be in
+// flight: then its prompt is planned further than it is stored, and of its output only a bound is
+// known. Engine thread only.
 // Invariant while running: stored < tokens.size(), and pages cover the first `stored` tokens.
 // Once accepted it never goes without a finish: one that ends otherwise, because memory ran out in
 // the middle of something, tells its consumer so from its destructor.
@@ -42,7 +44,15 @@ class Sequence {
   int published_pages = 0;  // leading pages that are the prefix cache's own, where there is one
   int stored = 0;           // tokens whose KV is stored
   bool is_planted = false;  // its tree of the next step is in place, proposals included
-  TokenCounts counts;       // kept only for requests with penalties
+  int nodes = 1;            // of that tree, while no step of it is in flight
+  DraftReport drafts;       // what became of drafts since it got its slot
+
+  // How far it is planned; as far as it is, while no step of it is in flight.
+  int planned = 0;          // prompt rows that are stored then
+  int most_stored = 0;      // tokens that are stored then, at most
+  bool is_rooted = false;   // all rows of its prompt are planned
+  int in_flight = 0;        // its steps
+  int trees_in_flight = 0;  // those that sample
 
   int prompt_tokens() const { return prompt_tokens_; }
   int size() const { return static_cast<int>(tokens.size()); }
@@ -55,32 +65,41 @@ class Sequence {
   bool is_running() const { return slot >= 0; }
   bool samples() const { return request.max_new_tokens > 0; }
 
-  // Rows between what is stored and the root of its next tree, that root included; a request that
-  // samples nothing has no root and needs no row for its last token.
-  int pending_rows() const { return size() - stored - (samples() ? 0 : 1); }
+  // Rows of its text that are not planned, that of its last token, the root of its first tree,
+  // included; a request that samples nothing has no root and needs no row for its last token. None
+  // of a rooted one.
+  int pending_rows() const { return is_rooted ? 0 : size() - planned - (samples() ? 0 : 1); }
+  // Whether the steps in flight complete its output in any case.
+  bool is_sure_to_end() const {
+    return is_rooted && generated() + trees_in_flight >= request.max_new_tokens;
+  }
 
   // How many leading tokens may come from the prefix cache: every row that is sampled or scored
   // must be computed.
   int reusable_tokens() const;
-  bool is_scoring() const { return next_score_ < prompt_tokens(); }
+  bool is_scoring() const { return planned_score() < prompt_tokens(); }
   // Pending rows before the first that is scored; only for one that is scoring.
-  int rows_before_scores() const { return std::max(0, next_score_ - 1 - stored); }
+  int rows_before_scores() const { return planned_score() - 1 - planned; }
 
   // Null: any text may follow. Valid as long as the sequence.
   TokenConstraint* constraint() const { return constraint_.get(); }
 
-  // The entry of a step that computes the first `rows` pending rows.
-  StepEntry make_entry(int rows) const;
+  // The entry of a step that computes the first `rows` pending rows; of a rooted one, its tree,
+  // which has so many nodes at most.
+  StepEntry plan_prompt(int rows);
+  StepEntry plan_tree(int max_nodes);
 
-  // Takes over what a step found out about it. Cuts what was sampled beyond the end of the output;
+  // Takes over what a step found out about it, which was planned before any other that is in
+  // flight. Cuts what was sampled beyond the end of the output;
   // returns the reason when the output is complete.
   std::optional<Finish> commit(const StepEntry& entry, WalkSeq& walk);
 
   // `cached` tokens came from the prefix cache. True when it is admitted for the first time. What
   // only a running one needs is made here and dropped by preempted().
   bool admitted(int cached);
-  void offered(int drafts);                 // proposals that go into a step
-  void drafted(const DraftReport& report);  // what became of drafts while it ran
+  void entered(int stored_tokens);  // its slot, with so many tokens in its pages
+  void offered(int drafts);         // proposals that went into a step
+  void left();                      // its slot
   void preempted();
 
   // What happened since the last call, with all totals.
@@ -88,6 +107,8 @@ class Sequence {
   TokenDelta take_last_delta(Finish finish);
 
  private:
+  // First prompt position whose logprob is not planned.
+  int planned_score() const { return std::max(next_score_, planned + 1); }
   void commit_scores(const StepEntry& entry, WalkSeq& walk);
   std::optional<Finish> commit_token(SampledToken&& sampled);
 

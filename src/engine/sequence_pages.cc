@@ -9,19 +9,22 @@
 namespace foretoken {
 namespace {
 
-std::string check_sequence(const Sequence& s, const SeqTable& table) {
+std::string check_sequence(const Sequence& s, const SeqTable* table) {
   const std::string name = "sequence in slot " + std::to_string(s.slot);
   const auto slot = at(s.slot);
   if (s.stored < 0 || s.stored >= s.size())
     return name + " stores " + std::to_string(s.stored) + " of " + std::to_string(s.size()) +
            " tokens";
-  if (table.length[slot] != s.stored)
-    return name + " stores " + std::to_string(s.stored) + " tokens, the table says " +
-           std::to_string(table.length[slot]);
   if (static_cast<int>(s.pages.size()) < pages_for(s.stored))
     return name + " has too few pages for what it stores";
-  if (!std::equal(s.pages.begin(), s.pages.end(), table.pages[slot].begin(),
-                  table.pages[slot].end(),
+  if (s.in_flight == 0 && s.most_stored != s.stored)
+    return name + " has no step in flight and expects one to store";
+  if (table == nullptr) return {};
+  if (table->length[slot] != s.stored)
+    return name + " stores " + std::to_string(s.stored) + " tokens, the table says " +
+           std::to_string(table->length[slot]);
+  if (!std::equal(s.pages.begin(), s.pages.end(), table->pages[slot].begin(),
+                  table->pages[slot].end(),
                   [](const Page& page, PageId id) { return page && page.id() == id; }))
     return name + " holds other pages than the table says";
   return {};
@@ -50,11 +53,18 @@ void SequencePages::open(Sequence& s, SeqSlot slot, std::vector<Page> matched) {
   s.slot = slot;
   s.pages = std::move(matched);
   s.published_pages = static_cast<int>(s.pages.size());
-  s.stored = s.published_pages * kPageTokens;
-  const auto index = at(slot);
-  table_.length[index] = s.stored;
-  table_.pages[index].clear();
-  for (const Page& page : s.pages) table_.pages[index].push_back(page.id());
+  s.entered(s.published_pages * kPageTokens);
+  list(s, 0, s.pages.size());
+}
+
+// Tells the next step which pages it has in these places.
+void SequencePages::list(const Sequence& s, std::size_t first, std::size_t end) {
+  if (first == end) return;
+  SlotChange& change = changes_.emplace_back();
+  change.kind = SlotChange::Kind::kPages;
+  change.slot = s.slot;
+  change.first_page = static_cast<std::int32_t>(first);
+  for (std::size_t i = first; i < end; ++i) change.pages.push_back(s.pages[i].id());
 }
 
 bool SequencePages::grow(Sequence& s, int tokens) {
@@ -62,37 +72,26 @@ bool SequencePages::grow(Sequence& s, int tokens) {
   if (missing <= 0) return true;
   if (pool_.num_free() < missing) cache_.evict(missing - pool_.num_free());
   if (pool_.num_free() < missing) return false;
-  for (int i = 0; i < missing; ++i) {
-    s.pages.push_back(*pool_.take());
-    table_.pages[at(s.slot)].push_back(s.pages.back().id());
-  }
+  const std::size_t before = s.pages.size();
+  for (int i = 0; i < missing; ++i) s.pages.push_back(*pool_.take());
+  list(s, before, s.pages.size());
   return true;
 }
 
 void SequencePages::publish(Sequence& s) {
   const auto text = std::span<const Token>(s.tokens).first(at(std::min(s.stored, s.size())));
   const int full = static_cast<int>(text.size()) / kPageTokens;
+  const int before = s.published_pages;
   s.hashes.extend(text);
-  cache_.publish(text, s.hashes, s.pages, s.published_pages);
-  auto& listed = table_.pages[at(s.slot)];
-  for (int i = s.published_pages; i < full; ++i) listed[at(i)] = s.pages[at(i)].id();
+  cache_.publish(text, s.hashes, s.pages, before);
   s.published_pages = full;
+  if (before < full) list(s, at(before), at(full));
 }
 
 void SequencePages::close(Sequence& s) {
   publish(s);
-  const auto index = at(s.slot);
-  table_.length[index] = 0;
-  table_.pages[index].clear();
   s.pages.clear();
   s.published_pages = 0;
-  s.slot = -1;
-}
-
-void SequencePages::forget_all() {
-  cache_.clear();
-  std::ranges::fill(table_.length, 0);
-  for (auto& pages : table_.pages) pages.clear();
 }
 
 int SequencePages::used_tokens() const {
@@ -101,13 +100,14 @@ int SequencePages::used_tokens() const {
 
 int SequencePages::cached_tokens() const { return cache_.evictable() * kPageTokens; }
 
-std::string SequencePages::check_integrity(const std::vector<const Sequence*>& running) const {
+std::string SequencePages::check_integrity(const std::vector<const Sequence*>& running,
+                                           const SeqTable* table) const {
   if (auto fault = pool_.check_integrity(); !fault.empty()) return fault;
   if (auto fault = cache_.check_integrity(); !fault.empty()) return fault;
   std::vector<int> handles(at(pool_.num_pages()), 0);
   int excess = -cache_.num_pages();  // handles that neither a sequence nor the cache accounts for
   for (const Sequence* sequence : running) {
-    if (auto fault = check_sequence(*sequence, table_); !fault.empty()) return fault;
+    if (auto fault = check_sequence(*sequence, table); !fault.empty()) return fault;
     for (const Page& page : sequence->pages) ++handles[at(page.id())];
     excess -= static_cast<int>(sequence->pages.size());
   }

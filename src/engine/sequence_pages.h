@@ -1,6 +1,8 @@
 #pragma once
 // SequencePages: which pages a running sequence holds: taken from the prefix cache, from the pool,
-// or by evicting what the cache alone holds. It keeps SeqTable's page lists equal to the handles.
+// or by evicting what the cache alone holds. What it lists for the next step keeps SeqTable's page
+// lists equal to the handles. A page that is given up may be taken at once: whoever gets it writes
+// in a later step than the last that reads it.
 // Not a policy: who is admitted or preempted when pages run short is the scheduler's business.
 // Engine thread only.
 
@@ -10,6 +12,7 @@
 #include "base/index.h"
 #include "batch/batch.h"
 #include "engine/sequence.h"
+#include "engine/slot_change.h"
 #include "kv/page_pool.h"
 #include "kv/radix_cache.h"
 
@@ -17,8 +20,9 @@ namespace foretoken {
 
 class SequencePages {
  public:
-  SequencePages(PagePool& pool, RadixCache& cache, SeqTable& table)
-      : pool_(pool), cache_(cache), table_(table) {}
+  // changes: what the next step is told; page lists are added to it.
+  SequencePages(PagePool& pool, RadixCache& cache, std::vector<SlotChange>& changes)
+      : pool_(pool), cache_(cache), changes_(changes) {}
 
   // Pages of the longest usable prefix of a waiting sequence's text.
   std::vector<Page> match(const Sequence& sequence);
@@ -41,23 +45,23 @@ class SequencePages {
   // Makes the full pages of what is stored findable for others. Copies of what the cache holds
   // already are exchanged for the cache's own pages.
   void publish(Sequence& sequence);
-  // Publishes, gives all pages back and frees the slot entry in the table.
+  // Publishes and gives all pages back.
   void close(Sequence& sequence);
-  // Empties cache and table, whatever state they are in; the sequences give their pages back
-  // themselves. Allocates nothing.
-  void forget_all();
 
   int used_tokens() const;    // in pages that some sequence holds
   int cached_tokens() const;  // in pages that only the cache holds
 
-  // One sentence naming the first broken invariant of pool, cache, table and these sequences (all
-  // that run), or empty.
-  std::string check_integrity(const std::vector<const Sequence*>& running) const;
+  // One sentence naming the first broken invariant of pool, cache and these sequences (all that
+  // run), or empty. table: what the device has, with the changes; null: it is ahead.
+  std::string check_integrity(const std::vector<const Sequence*>& running,
+                              const SeqTable* table) const;
 
  private:
+  void list(const Sequence& sequence, std::size_t first, std::size_t end);
+
   PagePool& pool_;
   RadixCache& cache_;
-  SeqTable& table_;
+  std::vector<SlotChange>& changes_;
 };
 
 }  // namespace foretoken

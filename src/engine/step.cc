@@ -27,24 +27,80 @@ Step::Step(Ops& ops, TargetModel& target, Drafter& drafter, int slots,
       needs_(drafter.needs()),
       table_(slots),
       trees_(slots, std::clamp(needs_.max_nodes, 1, kMaxTreeNodes)),
+      slots_(at(slots)),
       slice_rows_(logit_slice_rows(target.vocab(), logit_slice_bytes)) {}
 
-StepHandle Step::launch(StepPlan plan) {
+// ---- what changes between steps
+
+void Step::make(const SlotChange& change) {
+  if (change.kind == SlotChange::Kind::kClose) close(change.slot);
+  apply(change, table_);
+  if (change.kind == SlotChange::Kind::kOpen) open(change.slot, change.opening);
+  if (change.kind == SlotChange::Kind::kForget) drafter_.forget();
+}
+
+void Step::open(SeqSlot slot, const SlotOpening& opening) {
+  const auto& text = opening.draft.tokens;
+  const std::size_t prompt = opening.draft.prompt_tokens;
+  const auto generated = static_cast<int>(text.size() - prompt);
+  Slot& s = slots_[at(slot)];
+  s = {};
+  s.params = opening.params;
+  s.generated = generated;
+  s.tokens_left = opening.max_new - generated;
+  if (opening.params->has_penalties()) {
+    for (const Token token : text.first(prompt)) s.counts.add_prompt(token);
+    for (const Token token : text.subspan(prompt)) s.counts.add_output(token);
+  }
+  drafter_.open(slot, opening.draft);
+  s.is_open = true;
+}
+
+void Step::close(SeqSlot slot) {
+  if (slots_[at(slot)].is_open) drafter_.close(slot);
+  slots_[at(slot)] = {};
+}
+
+void Step::reset() {
+  for (SeqSlot slot = 0; slot < slots(); ++slot) {
+    close(slot);
+    apply({.kind = SlotChange::Kind::kClose, .slot = slot}, table_);
+  }
+}
+
+// What the entry says of its sequence as it is before this step.
+void Step::prepare(StepEntry& entry) {
+  const Slot& s = slots_[at(entry.slot)];
+  entry.params = s.params;
+  entry.counts = s.params->has_penalties() ? &s.counts : nullptr;
+  entry.generated = s.generated;
+  entry.tokens_left = s.tokens_left;
+  entry.wants_foreseen = needs_.foreseen && entry.constraint != nullptr;
+  if (entry.root != kNoToken) trees_.plant(entry.slot, entry.root);
+  if (entry.has_tree) trees_.prune(entry.slot, entry.max_nodes);
+}
+
+// ---- the step
+
+StepResult Step::run(StepOrder& order) {
   const auto begin = Clock::now();
-  if (needs_.foreseen)
-    for (StepEntry& entry : plan.entries) entry.wants_foreseen = entry.constraint != nullptr;
-  ops_.layout(plan, trees_, table_, batch_);
+  for (const SlotChange& change : order.changes) make(change);
+  std::erase_if(order.entries, [&](const auto& entry) { return slots_[at(entry.slot)].has_ended; });
+  if (order.entries.empty()) return {};
+  for (StepEntry& entry : order.entries) prepare(entry);
+  ops_.layout(order, trees_, table_, batch_);
   const Features features = target_.forward(batch_, drafter_.taps());
-  Walk walk = verify(plan, features);
-  ops_.kv_keep(walk, batch_, target_.kv_layers());
-  advance(plan, walk);
+  StepResult result{.walk = verify(order, features), .outcomes = {}, .seconds = {}};
+  ops_.kv_keep(result.walk, batch_, target_.kv_layers());
+  advance(order, result.walk);
   const auto verified = Clock::now();
   drafter_.observe(
-      {.plan = plan, .table = table_, .batch = batch_, .walk = walk, .features = features});
+      {.plan = order, .table = table_, .batch = batch_, .walk = result.walk, .features = features});
   drafter_.propose(growing_, limits_, trees_);
-  const StepSeconds seconds{.verify = seconds_between(begin, verified),
-                            .draft = seconds_between(verified, Clock::now())};
-  return {std::move(plan), std::move(walk), seconds};
+  conclude(order, result);
+  result.seconds = {.verify = seconds_between(begin, verified),
+                    .draft = seconds_between(verified, Clock::now())};
+  return result;
 }
 
 Walk Step::verify(const StepPlan& plan, const Features& features) {
@@ -79,7 +135,8 @@ Walk Step::verify_in_slices(const StepPlan& plan, const Features& features) {
   return walk;
 }
 
-// Lengths and roots of the next step. A sequence whose output is complete gets no proposals.
+// Lengths and roots of the next step. A sequence whose output is complete gets no proposals, and no
+// further step.
 void Step::advance(const StepPlan& plan, const Walk& walk) {
   growing_.clear();
   limits_.clear();
@@ -90,16 +147,32 @@ void Step::advance(const StepPlan& plan, const Walk& walk) {
     table_.length[at(entry.slot)] +=
         static_cast<std::int32_t>(entry.chain.size() + found.path.size());
     if (!entry.has_tree) continue;
+    Slot& s = slots_[at(entry.slot)];
     const Token root = found.emitted.back().token;
     trees_.plant(entry.slot, root);
+    s.generated += static_cast<int>(found.emitted.size());
+    s.tokens_left -= static_cast<int>(found.emitted.size());
     const auto& stops = entry.params->stop_tokens;
-    const bool has_ended = found.is_complete || found.is_stuck ||
-                           std::find(stops.begin(), stops.end(), root) != stops.end();
+    s.has_ended = found.is_complete || found.is_stuck || s.tokens_left <= 0 ||
+                  std::find(stops.begin(), stops.end(), root) != stops.end();
     // A path of n drafts emits at most n + 1 tokens, and its positions stay inside the context.
-    const int left = entry.tokens_left - static_cast<int>(found.emitted.size());
-    if (has_ended || left <= 1 || trees_.max_nodes() <= 1) continue;
+    if (s.has_ended || s.tokens_left <= 1 || trees_.max_nodes() <= 1) continue;
     growing_.push_back(entry.slot);
-    limits_.push_back({.nodes = trees_.max_nodes(), .depth = left - 1});
+    limits_.push_back({.nodes = trees_.max_nodes(), .depth = s.tokens_left - 1});
+  }
+}
+
+// Counts change only now: drafters saw those that the step was sampled with.
+void Step::conclude(const StepPlan& plan, StepResult& result) {
+  for (std::size_t i = 0; i < plan.entries.size(); ++i) {
+    const StepEntry& entry = plan.entries[i];
+    const BatchSeq& rows = batch_.seqs[i];
+    if (entry.counts != nullptr)
+      for (const SampledToken& sampled : result.walk.seqs[i].emitted)
+        slots_[at(entry.slot)].counts.add_output(sampled.token);
+    result.outcomes.push_back({.drafts = entry.has_tree ? rows.rows - rows.chain - 1 : 0,
+                               .next_nodes = entry.has_tree ? trees_.size(entry.slot) : 1,
+                               .report = drafter_.report(entry.slot)});
   }
 }
 

@@ -1,15 +1,17 @@
 #pragma once
-// Step: one step of the engine, the same for prompts, decodes and speculation. It owns what lives
-// from step to step on the device: the table of lengths and pages, the trees, the batch.
-// Not a scheduler: it computes what a StepPlan says. Engine thread only.
+// Step: computes one step of the engine, the same for prompts, decodes and speculation. It owns
+// what lives from step to step on the device: the table of lengths and pages, the trees, the batch,
+// and what it must know of each sequence to go on without being told what was found. So the next
+// step may be planned, from bounds, before this one is read.
+// Not a scheduler: it computes what a StepOrder says. One thread at a time.
 
-#include <utility>
 #include <vector>
 
 #include "backend/ops.h"
 #include "batch/batch.h"
 #include "batch/logit_slices.h"
 #include "batch/tree.h"
+#include "engine/slot_change.h"
 #include "model/target_model.h"
 #include "spec/drafter.h"
 
@@ -21,20 +23,18 @@ struct StepSeconds {
   double draft = 0;   // the drafter's: reading what was committed, growing new trees
 };
 
-// A launched step. On a CPU it has ended when launch() returns; where steps overlap, wait() is the
-// place where the host meets the device.
-class StepHandle {
- public:
-  StepHandle(StepPlan plan, Walk walk, StepSeconds seconds)
-      : plan_(std::move(plan)), walk_(std::move(walk)), seconds_(seconds) {}
-  const StepPlan& plan() const { return plan_; }
-  const StepSeconds& seconds() const { return seconds_; }
-  Walk& wait() { return walk_; }  // in the order of plan().entries
+// What became of one sequence, beside what its walk found.
+struct SeqOutcome {
+  int drafts = 0;      // that were verified
+  int next_nodes = 1;  // of the tree that stands for its next step
+  DraftReport report;  // the drafter's, since the slot was opened
+};
 
- private:
-  StepPlan plan_;
-  Walk walk_;
-  StepSeconds seconds_;
+// Both in the order of the entries that were computed.
+struct StepResult {
+  Walk walk;
+  std::vector<SeqOutcome> outcomes;
+  StepSeconds seconds;
 };
 
 class Step {
@@ -44,16 +44,41 @@ class Step {
   Step(Ops& ops, TargetModel& target, Drafter& drafter, int slots,
        std::size_t logit_slice_bytes = kLogitSliceBytes);
 
-  // Every entry's pages cover its length, its chain and its tree.
-  StepHandle launch(StepPlan plan);
+  // Makes the changes, takes entries out whose text an earlier step has ended, and computes the
+  // others. Every entry's pages cover its length, its chain and its tree.
+  StepResult run(StepOrder& order);
 
+  // After a failure, which may have left anything half done: all slots are closed. Allocates
+  // nothing.
+  void reset();
+
+  // What the planner has to know.
+  int slots() const { return trees_.slots(); }
+  int max_nodes() const { return trees_.max_nodes(); }
+  int scratch_slots() const { return needs_.scratch_slots; }
+
+  // For checks and tests.
   SeqTable& table() { return table_; }
   DraftTrees& trees() { return trees_; }
 
  private:
+  // A sequence as far as the next step depends on what was found in this one.
+  struct Slot {
+    bool is_open = false;
+    bool has_ended = false;  // nothing follows what was found
+    const SamplingParams* params = nullptr;
+    int generated = 0, tokens_left = 0;
+    TokenCounts counts;  // kept only for requests with penalties
+  };
+
+  void make(const SlotChange& change);
+  void open(SeqSlot slot, const SlotOpening& opening);
+  void close(SeqSlot slot);
+  void prepare(StepEntry& entry);
   Walk verify(const StepPlan& plan, const Features& features);
   Walk verify_in_slices(const StepPlan& plan, const Features& features);
   void advance(const StepPlan& plan, const Walk& walk);
+  void conclude(const StepPlan& plan, StepResult& result);
 
   Ops& ops_;
   TargetModel& target_;
@@ -61,6 +86,7 @@ class Step {
   const DraftNeeds needs_;
   SeqTable table_;
   DraftTrees trees_;
+  std::vector<Slot> slots_;
   Batch batch_;
   const int slice_rows_;            // of logits
   Batch slice_;                     // batch_ with some of its sequences and logit rows

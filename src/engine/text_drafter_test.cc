@@ -48,6 +48,7 @@ class CountingModel final : public TargetModel {
 class TextEngine : public testing::Test {
  protected:
   void start(std::unique_ptr<Drafter> drafter) {
+    engine_.reset();  // it outlives nothing that it uses
     drafter_ = std::move(drafter);
     EngineConfig config;
     config.max_running_requests = 4;

@@ -1,12 +1,15 @@
 #include "invariance/laboratory.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
+#include <thread>
 
 #include <fmt/format.h>
 
 #include "backend/backend.h"
 #include "base/index.h"
+#include "base/rng.h"
 #include "engine/testing/answers.h"
 #include "engine/testing/erratic_pace.h"
 #include "engine/testing/guess_drafter.h"
@@ -223,6 +226,25 @@ void predict(std::vector<Request>& requests, const std::vector<std::vector<Token
   }
 }
 
+// A target that takes some time, now more, now less than a plan: the delays of a device.
+class SlowTarget final : public TargetModel {
+ public:
+  explicit SlowTarget(TargetModel& target) : target_(target) {}
+  Features forward(const Batch& batch, const FeatureTaps& taps) override {
+    std::this_thread::sleep_for(std::chrono::microseconds(mix_seed(3, ++forwards_) % 200));
+    return target_.forward(batch, taps);
+  }
+  Tensor logits(const Features& features, const Batch& batch) override {
+    return target_.logits(features, batch);
+  }
+  std::span<const KvLayer> kv_layers() const override { return target_.kv_layers(); }
+  std::int64_t vocab() const override { return target_.vocab(); }
+
+ private:
+  TargetModel& target_;
+  std::uint64_t forwards_ = 0;
+};
+
 // Nothing at all, few nodes, one drafter or two.
 void wish(std::vector<Request>& requests) {
   for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -251,6 +273,7 @@ Cell Laboratory::base_cell() {
           .cache = false,
           .preempt_every = 0,
           .pressure = false,
+          .ring = 1,
           .trees = {}};
 }
 
@@ -269,9 +292,12 @@ std::vector<TokenDelta> Laboratory::run(const Cell& cell, const std::vector<Requ
   config.chunked_prefill_size = cell.chunk;
   config.radix_cache = cell.cache;
   config.force_preempt_every = cell.preempt_every;
+  config.ring_depth = cell.ring;
   config.check_integrity = true;
   const auto drafter = make_drafter(on, cell.trees, truth);
-  Engine engine(config, *on.ops, on.runner, *drafter);
+  SlowTarget slow(on.runner);
+  TargetModel& target = cell.ring > 1 ? static_cast<TargetModel&>(slow) : on.runner;
+  Engine engine(config, *on.ops, target, *drafter);
   engine.start();
 
   std::vector<TokenDelta> answers;

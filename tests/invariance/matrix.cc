@@ -13,6 +13,7 @@ constexpr std::array kChunks{1, 7, 16, 64, -1};
 constexpr std::array kCaches{false, true};
 constexpr std::array kPreemptions{0, 3};
 constexpr std::array kPressures{false, true};
+constexpr std::array kRings{1, 2, 3};
 constexpr std::array kGuesses{
     Trees{.nodes = 1, .depth = 0, .topk = 0, .truth = 0.0},
     Trees{.nodes = 2, .depth = 1, .topk = 1, .truth = 0.9},
@@ -115,17 +116,18 @@ const char* name_of(Proposer proposer) {
 
 std::string Cell::str() const {
   return fmt::format(
-      "{}, {} threads, {}, chunk {}, cache {}, preempt every {}, {}, trees of {} nodes (depth {}, "
+      "{}, {} threads, {}, chunk {}, cache {}, preempt every {}, {}, ring of {}, trees of {} nodes "
+      "(depth {}, "
       "topk {}, truth {}{}) by {}",
       isa, threads, name_of(company), chunk, cache ? "on" : "off", preempt_every,
-      pressure ? "few pages" : "many pages", trees.nodes, trees.depth, trees.topk, trees.truth,
-      trees.is_erratic ? ", erratic" : "", name_of(trees.proposer));
+      pressure ? "few pages" : "many pages", ring, trees.nodes, trees.depth, trees.topk,
+      trees.truth, trees.is_erratic ? ", erratic" : "", name_of(trees.proposer));
 }
 
 Matrix::Matrix(std::vector<std::string> isas)
-    : isas_(std::move(isas)),
-      sizes_{isas_.size(),   kThreads.size(),     kCompanies.size(), kChunks.size(),
-             kCaches.size(), kPreemptions.size(), kPressures.size(), kTrees.size()} {}
+    : isas_(std::move(isas)), sizes_{isas_.size(),      kThreads.size(), kCompanies.size(),
+                                     kChunks.size(),    kCaches.size(),  kPreemptions.size(),
+                                     kPressures.size(), kRings.size(),   kTrees.size()} {}
 
 std::uint64_t Matrix::num_cells() const {
   std::uint64_t cells = 1;
@@ -146,7 +148,8 @@ Cell Matrix::cell(std::uint64_t number) const {
           .cache = kCaches[at[4]],
           .preempt_every = kPreemptions[at[5]],
           .pressure = kPressures[at[6]],
-          .trees = kTrees[at[7]]};
+          .ring = kRings[at[7]],
+          .trees = kTrees[at[8]]};
 }
 
 std::uint64_t Matrix::number_of(const std::array<std::size_t, kAxes>& coordinates) const {
@@ -178,6 +181,7 @@ std::vector<std::uint64_t> Matrix::model_sweep() const {
   auto varied = usual();
   for (std::size_t model = 0; model < kModels.size(); ++model) {
     varied.back() = kGuesses.size() + model * kShapes.size() + kUsualShape;
+    varied[kRingAxis] = model % kRings.size();
     cells.push_back(number_of(varied));
   }
   return cells;
@@ -185,7 +189,7 @@ std::vector<std::uint64_t> Matrix::model_sweep() const {
 
 // The best ISA, two threads, together, chunks of 64, cache on, trees of 8 nodes.
 std::array<std::size_t, Matrix::kAxes> Matrix::usual() const {
-  return {isas_.size() - 1, 1, 1, 3, 1, 0, 0, 3};
+  return {isas_.size() - 1, 1, 1, 3, 1, 0, 0, 0, 3};
 }
 
 // The usual cell with every other value of an axis.
@@ -194,6 +198,7 @@ void Matrix::add_axis(std::size_t axis, std::vector<std::uint64_t>& cells) const
   for (std::size_t value = 0; value < sizes_[axis]; ++value) {
     if (value == usual[axis] || (axis == kAxes - 1 && !is_swept(value))) continue;
     auto varied = usual;
+    varied[kRingAxis] = cells.size() % kRings.size();
     varied[axis] = value;
     cells.push_back(number_of(varied));
   }
