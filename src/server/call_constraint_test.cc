@@ -183,6 +183,35 @@ TEST_F(CallConstraintTest, every_family_with_arguments_in_json_is_bound_in_its_f
   }
 }
 
+// A token may hold the end of the mark and more: what it says of the call must fit, else the call
+// is left to the parser.
+TEST_F(CallConstraintTest, a_mark_may_end_inside_of_a_token) {
+  const auto vocabulary = GrammarVocabulary::of(tokenizer());
+  ASSERT_TRUE(vocabulary);
+  const auto constraint_of = [&](const char* mark, const char* regex) {
+    auto grammar = Grammar::compile(
+        *vocabulary, {.kind = GrammarSpec::Kind::kRegex, .source = regex, .layout = {}});
+    EXPECT_TRUE(grammar);
+    GrammarParts call{
+        .grammar = *std::move(grammar), .guide = nullptr, .tokenizer = tokenizer(), .stops = {}};
+    return CallSource({.call = std::make_shared<const GrammarParts>(std::move(call)), .mark = mark})
+        .start();
+  };
+  // The longest token that is a text here.
+  const std::string_view eos = tokenizer().piece(kByteEos);
+  ASSERT_EQ(eos, "<|eos|>");
+  const auto fits = constraint_of("<|e", R"(os\|>[0-9]!)");
+  fits->advance(kByteEos);
+  EXPECT_TRUE(fits->allows('7'));
+  EXPECT_FALSE(fits->allows('x'));
+  EXPECT_EQ(fits->count_allowed(byte_tokens("7!")), 2);
+  for (const Token token : byte_tokens("7!")) fits->advance(token);
+  EXPECT_TRUE(fits->allowed().empty()) << "free again";
+  const auto other = constraint_of("<|e", "[0-9]");
+  other->advance(kByteEos);
+  EXPECT_TRUE(other->allowed().empty());
+}
+
 TEST_F(CallConstraintTest, what_is_thought_is_no_call) {
   config.reasoning_parser = "deepseek-r1";
   wish("a <tool_call>\n{no} </think>\n<tool_call>{\"name\": \"g\", \"arguments\": {}}</tool_call>");

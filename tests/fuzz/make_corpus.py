@@ -225,6 +225,20 @@ def make_answers():
     put("answer", "kimi", bytes([15, REASONINGS.index("kimi"), 0]) + "◁think▷Hm◁/think▷Yes".encode())
 
 
+def make_stop_expressions():
+    texts = {
+        "digits": ("[0-9]+;", "one 1 two 22; three"),
+        "lines": ("(?m)^(?:END|Q:)", "a END\nb\nQ: c"),
+        "unbounded": ("<.*>", "a <b\nc <d e> f" * 40),
+        "long": ("é[^z]*z", "é" * 3000 + "z"),
+        "words": ("\\w+\\s\\d{2,3}(?i:kg)", "Æther 7kg, Æther 70KG"),
+        "refused": ("(?:a{1000}){1000}$", "aaa"),
+        "string": ("hal", "the halt stop1"),
+    }
+    for name, (expression, text) in texts.items():
+        put("stop_expressions", name, expression + "\n===\n" + text)
+
+
 def make_bodies():
     bodies = {
         ("/generate", "text"): {"text": "Hi", "sampling_params": {"max_new_tokens": 4, "temperature": 0,
@@ -335,6 +349,7 @@ def main():
     make_sentencepiece()
     make_templates()
     make_answers()
+    make_stop_expressions()
     make_bodies()
     make_http()
     make_flags()

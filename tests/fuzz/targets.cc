@@ -5,7 +5,7 @@
 namespace foretoken::fuzz {
 
 std::span<const NamedTarget> all_targets() {
-  static constexpr std::array<NamedTarget, 14> kTargets{{{"safetensors", safetensors},
+  static constexpr std::array<NamedTarget, 15> kTargets{{{"safetensors", safetensors},
                                                          {"pickle", pickle},
                                                          {"zip", zip},
                                                          {"torch_file", torch_file},
@@ -16,6 +16,7 @@ std::span<const NamedTarget> all_targets() {
                                                          {"sentencepiece", sentencepiece},
                                                          {"chat_template", chat_template},
                                                          {"answer", answer},
+                                                         {"stop_expressions", stop_expressions},
                                                          {"json_body", json_body},
                                                          {"http", http},
                                                          {"flags", flags}}};

@@ -22,6 +22,7 @@ void tokenizer_json(std::string_view input);
 void sentencepiece(std::string_view input);
 void chat_template(std::string_view input);
 void answer(std::string_view input);
+void stop_expressions(std::string_view input);
 void json_body(std::string_view input);
 void http(std::string_view input);
 void flags(std::string_view input);

@@ -16,6 +16,7 @@
 #include "text/detokenizer.h"
 #include "text/dialogue/dialogue.h"
 #include "text/sentencepiece_model.h"
+#include "text/stop_matcher.h"
 #include "text/tokenizer.h"
 #include "text/tokenizer_json.h"
 #include "text/utf8.h"
@@ -103,6 +104,43 @@ void answer(std::string_view input) {
         << "arguments that are no JSON: " << part.text;
   }
   CHECK(bytes <= 8 * text.size() + 16) << "parts larger than the text";
+}
+
+// An expression, and a text behind the separator. However the text is cut, it ends at the same
+// place; what is shown is what was put in, but for what is trimmed.
+void stop_expressions(std::string_view input) {
+  const auto [expression, text] = two_parts(input);
+  if (!is_valid_utf8(expression) || !is_valid_utf8(text)) return;
+  const std::vector<std::string> expressions{std::string(expression), "stop[0-9]"};
+  auto compiled = StopExpressions::compile(expressions);
+  CHECK(compiled || !compiled.refusal().message.empty()) << "refused without a reason";
+  if (!compiled) return;
+  const auto stops = std::make_shared<const StopStrings>(std::vector<std::string>{"halt"},
+                                                         expressions, *std::move(compiled));
+  const auto read = [&, text = text](std::size_t piece) {
+    StopMatcher matcher(stops);
+    StopScan all;
+    for (std::size_t at = 0, end = 0; at < text.size() && !all.stop; at = end) {
+      // Texts come in whole characters.
+      for (end = std::min(text.size(), at + piece);
+           end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80;)
+        ++end;
+      const bool foretold = matcher.would_match(text.substr(at, end - at));
+      const StopScan scan = matcher.push(text.substr(at, end - at));
+      CHECK(foretold == scan.stop.has_value()) << "foretold otherwise";
+      all.text += scan.text;
+      all.stop = scan.stop;
+    }
+    if (!all.stop) all.text += matcher.finish();
+    return all;
+  };
+  const StopScan whole = read(text.size() + 1);
+  CHECK(text.starts_with(whole.text) && is_valid_utf8(whole.text)) << "another text";
+  CHECK(whole.stop || whole.text == text) << "something is missing";
+  for (const std::size_t piece : {1, 2, 7}) {
+    const StopScan pieces = read(piece);
+    CHECK(pieces.text == whole.text && pieces.stop == whole.stop) << "pieces of " << piece;
+  }
 }
 
 // tokenizer.json, and tokenizer_config.json behind the separator.
