@@ -29,7 +29,7 @@ class ThoughtBudgetTest : public ServerTest {
       std::vector<Token> out;
       bool was_forced = false;
       masks_ = 0;
-      for (std::size_t said = 0; out.empty() || out.back() != kByteEos;) {
+      for (std::size_t said = 0; out.size() < 3000 && (out.empty() || out.back() != kByteEos);) {
         const auto words = constraint ? constraint->allowed() : std::span<const std::uint32_t>();
         if (words.empty()) {
           if (std::exchange(was_forced, false)) said = behind;
