@@ -1,6 +1,7 @@
 #include "server/call_constraint.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +16,8 @@ namespace {
 
 namespace json = boost::json;
 using Source = std::shared_ptr<const ConstraintSource>;
+
+constexpr std::chrono::seconds kMostLoosening{5};
 
 struct AskedTool {
   BoundTool tool;
@@ -52,9 +55,12 @@ Result<std::shared_ptr<const GrammarParts>> compile(ServerContext& context, cons
 }
 
 // Schemas that cannot be compiled bind nothing but that there is an object. Refused: one of a
-// strict tool.
+// strict tool, and more work than one grammar may take.
 std::optional<Refusal> loosen(ServerContext& context, std::vector<AskedTool>& asked) {
+  const auto begin = std::chrono::steady_clock::now();
   for (AskedTool& one : asked) {
+    if (std::chrono::steady_clock::now() - begin > kMostLoosening)
+      return Refusal{"the schemas of the tools take too long to be compiled"};
     const auto grammar = context.grammars->compile({.kind = GrammarSpec::Kind::kJsonSchema,
                                                     .source = json::serialize(one.tool.schema),
                                                     .layout = context.config.json_layout});
@@ -159,17 +165,17 @@ void CallConstraint::end_call() {
 
 Result<Source> make_call_constraint(ServerContext& context, const json::array& tools,
                                     const Dialogue& dialogue) {
-  if (dialogue.calls == nullptr) return Source();
   std::vector<AskedTool> asked;
   for (const json::value& tool : tools)
     asked.push_back(asked_tool(tool.at("function").get_object(), context.config.binds_arguments));
   const bool is_strict = std::ranges::any_of(asked, &AskedTool::is_strict);
   if (asked.empty() || (!is_strict && !context.config.binds_arguments)) return Source();
-  const std::string_view mark = bound_mark(*dialogue.calls);
+  const std::string_view mark =
+      dialogue.calls == nullptr ? std::string_view() : bound_mark(*dialogue.calls);
   if (mark.empty()) {
     if (is_strict && !context.warned_of_strict.exchange(true))
       log_warning("Tools are strict, but calls in the format of {} are not bound to schemas.",
-                  dialogue.calls->name);
+                  dialogue.calls == nullptr ? "this model" : dialogue.calls->name);
     return Source();
   }
   if (context.grammars == nullptr) {
@@ -178,7 +184,8 @@ Result<Source> make_call_constraint(ServerContext& context, const json::array& t
   }
   auto parts = compile(context, *dialogue.calls, asked);
   if (!parts) {
-    if (const auto refusal = loosen(context, asked)) return *refusal;
+    if (const auto refusal = loosen(context, asked))
+      return is_strict ? Result<Source>(*refusal) : Result<Source>(Source());
     parts = compile(context, *dialogue.calls, asked);
   }
   if (!parts && !is_strict) return Source();
