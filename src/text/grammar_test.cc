@@ -136,6 +136,10 @@ TEST_F(GrammarTest, a_single_token_is_judged_as_the_mask_does) {
            {Kind::kRegex, "x?.{0,3}([^a-h]*|hello)*[a-f0-9]{2}"},
            {Kind::kStructuralTag, R"({"structures":[{"begin":"<a>","schema":{"type":"integer"},)"
                                   R"("end":"</a>"}],"triggers":["<a"]})"},
+           {Kind::kStructuralTag, R"({"structures":[{"begin":"hi","schema":{"type":"integer"},)"
+                                  R"("end":"l"}],"triggers":["h"]})"},
+           // Behind "a", "hell" ends one of them in vain, and "l" the other.
+           {Kind::kEbnf, "start: X \"l\" start | Y \"z\" start | \"q\"\nX: /a/\nY: /ahe/"},
            {Kind::kEbnf, "root ::= \"[\" root \"]\" | \"'\" [^'\\n]* \"'\" | root \"-\" root"},
            {Kind::kEbnf, "root ::= \"(\" root \")\" | [a-z]*"}}) {
     const auto grammar = compile(kind, source);
