@@ -21,6 +21,7 @@
 #include "bench/ngram_command.h"
 #include "bench/queue_command.h"
 #include "bench/report.h"
+#include "bench/sample_command.h"
 #include "bench/shapes.h"
 #include "bench/step_rig.h"
 #include "bench/suffix_command.h"
@@ -103,6 +104,7 @@ std::string help_of(const std::string& subcommand) {
          "Times steps of a model of made-up weights against the machine's roofs; see also\n"
          "`foretoken-bench accept --help` and `foretoken-bench queue --help`. `foretoken-bench "
          "ngram`\nand `foretoken-bench suffix` time what NGRAM and SUFFIX cost the host, "
+         "`foretoken-bench sample`\nwhat a row of logits takes to be sampled, "
          "`foretoken-bench "
          "grammar FOLDER`\nwhat grammars cost over the vocabulary of a tokenizer; `foretoken-bench "
          "grammar-check FOLDER`\nanswers what they take, for tools/check_schemas.py.\n" +
@@ -117,6 +119,7 @@ int run_command(std::span<const std::string> args) {
   }
   if (subcommand == "ngram") return ngram_command();
   if (subcommand == "suffix") return suffix_command();
+  if (subcommand == "sample") return sample_command();
   if (subcommand == "grammar-check") return grammar_check_command(args.subspan(1));
   if (subcommand == "grammar") return grammar_command(args.subspan(1));
   if (subcommand == "accept") return accept_command(read_accept_options(args.subspan(1)));

@@ -34,6 +34,17 @@ void gumbel_noise_block(std::uint64_t seed, std::int64_t position, std::int32_t 
 // callers that can rule most tokens out by the word alone: the noise never falls as the word grows,
 // up to rounding.
 inline constexpr int kNoiseBlock = 64;
+
+// The counter behind the noise of four tokens, of which this is one.
+[[gnu::always_inline]] inline std::array<std::uint32_t, 4> noise_counter(std::int64_t position,
+                                                                         std::int32_t token) {
+  constexpr std::uint32_t kNoiseDomain =
+      0x67756d62U;  // keeps noise apart from other uses of a seed
+  const auto p = static_cast<std::uint64_t>(position);
+  return {static_cast<std::uint32_t>(token) >> 2, static_cast<std::uint32_t>(p),
+          static_cast<std::uint32_t>(p >> 32), kNoiseDomain};
+}
+
 void noise_words_block(std::uint64_t seed, std::int64_t position, std::int32_t first,
                        std::array<std::uint32_t, kNoiseBlock>& out);
 float gumbel_of_word(std::uint32_t word);

@@ -2,21 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 
 #include "base/rng.h"
+#include "batch/row_loops.h"
 
 namespace foretoken {
 namespace {
-
-// Unsigned integers in the order of the floats; both zeros are one value.
-std::uint32_t key_of(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x + 0.0F);
-  return bits ^ (static_cast<std::uint32_t>(static_cast<std::int32_t>(bits) >> 31) | 0x80000000U);
-}
-
-float value_of(std::uint32_t key) {
-  return std::bit_cast<float>(key & 0x80000000U ? key ^ 0x80000000U : ~key);
-}
 
 // How much of the order a cut keeps: an amount of weight, or a share of all there is.
 struct Goal {
@@ -24,77 +17,68 @@ struct Goal {
   bool is_share;
 };
 
-struct UnitWeight {
-  float of(float) const { return 1.0F; }
-};
-
-struct MassWeight {
-  float max;
-  float of(float x) const { return exp_nonpositive(x - max); }
-};
-
+// The mass of a row, and the few best tokens, are nearly always so near its greatest value.
+constexpr float kNear = 8;
+constexpr float kNoMass = std::numeric_limits<float>::quiet_NaN();  // tokens weigh 1
 constexpr int kDigitBits = 11;
 using Buckets = std::array<double, std::size_t{1} << kDigitBits>;
 
 // Radix selection from the highest digit down: in each round the tokens that share the digits found
 // so far fill the buckets of the next digit, and the bucket in which the goal is reached is it.
-template <typename Weight>
 class CutSearch {
  public:
-  CutSearch(std::span<const float> logits, const Cut& within, Weight weight)
-      : logits_(logits), within_(within), weight_(weight) {}
+  // max: of the logits, where weights are masses; else a token weighs 1.
+  CutSearch(std::span<const float> logits, const Cut& within, float max)
+      : logits_(logits), within_(within), max_(max) {}
 
-  Cut run(Goal goal) {
+  // near: what is below it need not be looked at if what is above reaches the goal.
+  Cut run(Goal goal, float near = kMinusInfinity) {
     std::uint32_t prefix = 0;
     for (const int shift : {21, 10, 0}) {
       const int bits = shift == 0 ? 10 : kDigitBits;
-      fill(prefix, shift, bits);
-      if (goal.is_share) {
-        double all = 0.0;
-        for (const double b : buckets_) all += b;
-        goal = {goal.amount * all, false};
-      }
+      fill(prefix, shift, bits, near);
+      if (near > kMinusInfinity && weight_found() < goal.amount) fill(prefix, shift, bits);
+      near = kMinusInfinity;
+      if (goal.is_share) goal = {goal.amount * weight_found(), false};
       const int digit = choose(goal.amount);
       if (digit < 0) return within_;
       prefix = (prefix << bits) | static_cast<std::uint32_t>(digit);
     }
-    return cut_among_equals(value_of(prefix), goal.amount);
+    return cut_among_equals(value_of_key(prefix), goal.amount);
   }
 
  private:
   // Weights of the tokens whose key starts with `prefix`, by the next `bits` bits.
-  void fill(std::uint32_t prefix, int shift, int bits) {
+  void fill(std::uint32_t prefix, int shift, int bits, float near = kMinusInfinity) {
     buckets_.fill(0.0);
     const std::uint32_t mask = (1U << bits) - 1U;
     // A group below both floors holds nothing to count.
     const std::uint64_t floor_key = std::uint64_t{prefix} << (shift + bits);
-    const float floor =
-        std::max(within_.x,
-                 value_of(std::max(key_of(kMinusInfinity), static_cast<std::uint32_t>(floor_key))));
-    for (std::size_t start = 0; start < logits_.size(); start += kLanes) {
-      const std::size_t count = std::min(kLanes, logits_.size() - start);
+    const auto lowest = std::max(order_key(kMinusInfinity), static_cast<std::uint32_t>(floor_key));
+    const float floor = std::max({near, within_.x, value_of_key(lowest)});
+    for (std::size_t start = 0; start < logits_.size(); start += RowLoops::kBlock) {
+      const std::size_t count = std::min(RowLoops::kBlock, logits_.size() - start);
       const float* x = &logits_[start];
-      Lanes padded, weights;
-      if (count < kLanes) {
-        padded.fill(kMinusInfinity);
-        std::copy_n(x, count, padded.begin());
-        x = padded.data();
+      if (count < RowLoops::kBlock) {
+        padded_.fill(kMinusInfinity);
+        std::copy_n(x, count, padded_.begin());
+        x = padded_.data();
       }
-      if (!any_at_least(x, floor)) continue;
-      std::array<std::uint32_t, kLanes> keys;
-      for (std::size_t i = 0; i < kLanes; ++i) keys[i] = key_of(x[i]);
-      for (std::size_t i = 0; i < kLanes; ++i) weights[i] = weight_.of(x[i]);
-      for (std::size_t i = 0; i < count; ++i)
-        if ((std::uint64_t{keys[i]} >> (shift + bits)) == prefix &&
-            within_.keeps(x[i], static_cast<std::int32_t>(start + i)))
-          buckets_[(keys[i] >> shift) & mask] += static_cast<double>(weights[i]);
+      std::uint64_t groups = row_loops().weigh(x, floor, max_, keys_.data(), weights_.data());
+      for (; groups != 0; groups &= groups - 1) {
+        const std::size_t first = static_cast<std::size_t>(std::countr_zero(groups)) * kLanes;
+        for (std::size_t i = first; i < std::min(first + kLanes, count); ++i)
+          if ((std::uint64_t{keys_[i]} >> (shift + bits)) == prefix &&
+              within_.keeps(x[i], static_cast<std::int32_t>(start + i)))
+            buckets_[(keys_[i] >> shift) & mask] += static_cast<double>(weights_[i]);
+      }
     }
   }
 
-  static bool any_at_least(const float* x, float floor) {
-    int any = 0;
-    for (std::size_t i = 0; i < kLanes; ++i) any |= x[i] >= floor ? 1 : 0;
-    return any != 0;
+  double weight_found() const {
+    double all = 0.0;
+    for (const double b : buckets_) all += b;
+    return all;
   }
 
   // The highest digit with which the weight so far reaches the goal; -1 when all falls short of it,
@@ -110,11 +94,15 @@ class CutSearch {
   }
 
   Cut cut_among_equals(float x, double goal) {
-    const auto weight = static_cast<double>(weight_.of(x));
+    const auto weight = static_cast<double>(std::isnan(max_) ? 1.0F : exp_nonpositive(x - max_));
     Cut cut{x, -1};
-    for (std::size_t i = 0; i < logits_.size(); ++i) {
-      if (logits_[i] != x || !within_.keeps(x, static_cast<std::int32_t>(i))) continue;
-      cut.last_id = static_cast<std::int32_t>(i);
+    std::size_t next = 0;
+    const auto find = [&] {
+      return next + row_loops().first_equal(&logits_[next], logits_.size() - next, x);
+    };
+    for (; next < logits_.size() && (next = find()) < logits_.size(); ++next) {
+      if (!within_.keeps(x, static_cast<std::int32_t>(next))) continue;
+      cut.last_id = static_cast<std::int32_t>(next);
       reached_ += weight;
       if (reached_ >= goal) break;
     }
@@ -123,21 +111,27 @@ class CutSearch {
 
   std::span<const float> logits_;
   Cut within_;
-  Weight weight_;
+  float max_;
   double reached_ = 0.0;  // weight above the digits found so far
   Buckets buckets_;
+  std::array<float, RowLoops::kBlock> padded_, weights_;
+  std::array<std::uint32_t, RowLoops::kBlock> keys_;
 };
 
 }  // namespace
 
 Cut cut_top_k(std::span<const float> logits, int k) {
   if (static_cast<std::size_t>(k) >= logits.size()) return {};
-  return CutSearch<UnitWeight>(logits, {}, {}).run({static_cast<double>(k), false});
+  const float max = row_loops().max(logits.data(), logits.size());
+  return CutSearch(logits, {}, kNoMass).run({static_cast<double>(k), false}, max - kNear);
 }
 
 Cut cut_top_p(std::span<const float> logits, float max, const Cut& within, float p) {
   if (p >= 1.0F) return within;
-  return CutSearch<MassWeight>(logits, within, {max}).run({static_cast<double>(p), true});
+  CutSearch search(logits, within, max);
+  if (within.x > kMinusInfinity) return search.run({static_cast<double>(p), true});
+  const double mass = row_loops().sum_exp(logits.data(), logits.size(), max);
+  return search.run({static_cast<double>(p) * mass, false}, max - kNear);
 }
 
 Cut cut_min_p(float max, const Cut& within, float min_p) {

@@ -114,5 +114,17 @@ TEST(Lanes, exp_is_accurate_and_ends_in_zero) {
   EXPECT_EQ(exp_nonpositive(kMinusInfinity), 0.0F);
 }
 
+TEST(Filters, what_lies_far_below_counts_where_what_is_near_falls_short) {
+  std::vector<float> logits(20000, 0.0F);
+  const float max = logits[77] = 9.5F;
+  const Cut three = cut_top_k(logits, 3);
+  EXPECT_EQ(three.x, 0.0F);
+  EXPECT_EQ(three.last_id, 1);
+  const double each = std::exp(-9.5), goal = 0.6 * (1 + 19999 * each);
+  const Cut share = cut_top_p(logits, max, {}, 0.6F);
+  EXPECT_EQ(share.x, 0.0F);
+  EXPECT_NEAR(share.last_id, (goal - 1) / each, 2);
+}
+
 }  // namespace
 }  // namespace foretoken

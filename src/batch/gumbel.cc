@@ -5,21 +5,12 @@
 #include <cmath>
 
 #include "base/rng.h"
+#include "batch/row_loops.h"
 
 namespace foretoken {
 namespace {
 
 constexpr std::size_t kBlock = kNoiseBlock;
-
-float block_max(std::span<const float> x) {
-  Lanes lanes;
-  lanes.fill(kMinusInfinity);
-  std::size_t i = 0;
-  for (; i + kLanes <= x.size(); i += kLanes)
-    for (std::size_t l = 0; l < kLanes; ++l) lanes[l] = x[i + l] > lanes[l] ? x[i + l] : lanes[l];
-  for (; i < x.size(); ++i) lanes[0] = x[i] > lanes[0] ? x[i] : lanes[0];
-  return max_lanes(lanes);
-}
 
 // Below this random word no token of value <= x reaches `best`. Noise g > d needs
 // 1 - u <= -log u < e^-d; the margins cover the rounding of g and of x + g.
@@ -69,15 +60,8 @@ class Leaders {
 }  // namespace
 
 Token find_first(std::span<const float> logits, float max) {
-  for (std::size_t start = 0; start < logits.size(); start += kBlock) {
-    const std::size_t end = std::min(start + kBlock, logits.size());
-    int any = 0;
-    for (std::size_t i = start; i < end; ++i) any |= logits[i] == max ? 1 : 0;
-    if (any == 0) continue;
-    for (std::size_t i = start; i < end; ++i)
-      if (logits[i] == max) return static_cast<Token>(i);
-  }
-  return kNoToken;
+  const std::size_t place = row_loops().first_equal(logits.data(), logits.size(), max);
+  return place < logits.size() ? static_cast<Token>(place) : kNoToken;
 }
 
 std::size_t gumbel_top(std::span<const float> logits, const Cut& cut, Token best_token,
@@ -86,16 +70,15 @@ std::size_t gumbel_top(std::span<const float> logits, const Cut& cut, Token best
   Leaders leaders(out, reach);
   leaders.add({best_token, logits[static_cast<std::size_t>(best_token)] +
                                gumbel_noise(seed, position, best_token)});
+  const RowLoops& loops = row_loops();
   std::array<std::uint32_t, kBlock> words;
   for (std::size_t start = 0; start < logits.size(); start += kBlock) {
     const auto block = logits.subspan(start, std::min(kBlock, logits.size() - start));
-    const float top = block_max(block);
+    const float top = loops.max(block.data(), block.size());
     if (top < cut.x || top + kMaxGumbelNoise < leaders.floor()) continue;
-    noise_words_block(seed, position, static_cast<std::int32_t>(start), words);
     const std::uint32_t lowest = lowest_useful_word(top, leaders.floor());
-    int useful = 0;
-    for (const std::uint32_t word : words) useful |= word >= lowest ? 1 : 0;
-    if (useful == 0) continue;
+    if (!loops.noise_words(seed, position, static_cast<std::int32_t>(start), lowest, words.data()))
+      continue;
     for (std::size_t i = 0; i < block.size(); ++i) {
       const auto id = static_cast<Token>(start + i);
       if (words[i] < lowest || id == best_token || !cut.keeps(block[i], id)) continue;

@@ -1,9 +1,8 @@
 #pragma once
-// Arithmetic of the sampler in plain loops of sixteen, which the compiler keeps in vector registers
-// on baseline x86-64. Multiplies and adds are separate (contraction is off), so the bits are the
-// same on every CPU. Inline functions without state.
+// Arithmetic of the sampler, for plain loops of sixteen, which the compiler keeps in vector
+// registers of whatever width a loop is compiled for. Multiplies and adds are separate (contraction
+// is off), so the bits are the same on every CPU. Inline functions without state.
 
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -12,12 +11,11 @@
 namespace foretoken {
 
 inline constexpr std::size_t kLanes = 16;
-using Lanes = std::array<float, kLanes>;
 inline constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 // e^x for x <= 0 (minus infinity included), 0 below -87; relative error under 3e-7.
 // x = n ln 2 + r with n an integer taken by adding 1.5 * 2^23; e^r by a polynomial of degree 6.
-inline float exp_nonpositive(float x) {
+[[gnu::always_inline]] inline float exp_nonpositive(float x) {
   const bool vanishes = !(x >= -87.0F);
   const float bounded = vanishes ? -87.0F : x;
   const float shifted = bounded * 1.44269504F + 12582912.0F;
@@ -33,19 +31,6 @@ inline float exp_nonpositive(float x) {
   const std::uint32_t power = std::bit_cast<std::uint32_t>(shifted) << 23U;
   const float e = std::bit_cast<float>(std::bit_cast<std::uint32_t>(p) + power);
   return vanishes ? 0.0F : e;
-}
-
-// The fixed tree in which sixteen partial sums are added: halves, quarters, pairs.
-inline float sum_lanes(Lanes v) {
-  for (std::size_t width = kLanes / 2; width > 0; width /= 2)
-    for (std::size_t i = 0; i < width; ++i) v[i] += v[i + width];
-  return v[0];
-}
-
-inline float max_lanes(const Lanes& v) {
-  float best = v[0];
-  for (const float x : v) best = x > best ? x : best;
-  return best;
 }
 
 }  // namespace foretoken

@@ -3,12 +3,10 @@
 #include <algorithm>
 
 #include "base/rng.h"
-#include "batch/lanes.h"
+#include "batch/row_loops.h"
 
 namespace foretoken {
 namespace {
-
-constexpr float kLargest = 1e30F;  // x - y and x + noise stay finite
 
 float* find_logit(std::span<float> logits, Token token) {
   if (token < 0 || static_cast<std::size_t>(token) >= logits.size()) return nullptr;
@@ -41,16 +39,6 @@ void apply_penalties(std::span<float> logits, const RowContext& row) {
   }
 }
 
-// Divides by the temperature and makes every value minus infinity or within +-kLargest.
-void scale_and_clean(std::span<float> logits, float temperature) {
-  for (float& x : logits) {
-    const float scaled = x / temperature;
-    const float bounded = scaled < kLargest ? scaled : kLargest;
-    const float value = bounded >= -kLargest ? bounded : kMinusInfinity;
-    x = scaled == scaled ? value : kMinusInfinity;
-  }
-}
-
 }  // namespace
 
 void apply_mask(std::span<float> logits, std::span<const std::uint32_t> allowed) {
@@ -71,7 +59,7 @@ void adjust_logits(std::span<float> logits, const RowContext& row) {
   if (params.has_penalties()) apply_penalties(logits, row);
   if (!row.allowed.empty()) apply_mask(logits, row.allowed);
   const bool has_none = params.temperature < kLowestTemperature;
-  scale_and_clean(logits, has_none ? 1.0F : params.temperature);
+  row_loops().scale_and_clean(logits.data(), logits.size(), has_none ? 1.0F : params.temperature);
 }
 
 Cut sampling_cut(std::span<const float> logits, float max, const SamplingParams& params) {
@@ -82,31 +70,11 @@ Cut sampling_cut(std::span<const float> logits, float max, const SamplingParams&
 }
 
 float row_max(std::span<const float> logits) {
-  Lanes best;
-  best.fill(kMinusInfinity);
-  std::size_t i = 0;
-  for (; i + kLanes <= logits.size(); i += kLanes)
-    for (std::size_t l = 0; l < kLanes; ++l)
-      best[l] = logits[i + l] > best[l] ? logits[i + l] : best[l];
-  for (; i < logits.size(); ++i) best[0] = logits[i] > best[0] ? logits[i] : best[0];
-  return max_lanes(best);
+  return row_loops().max(logits.data(), logits.size());
 }
 
-// Floats in sixteen lanes over 1024 values, then one double: as exact as a sum in double, at the
-// speed of floats.
 float log_sum_exp(std::span<const float> logits, float max) {
-  constexpr std::size_t kBlock = 1024;
-  double total = 0.0;
-  for (std::size_t start = 0; start < logits.size(); start += kBlock) {
-    const auto block = logits.subspan(start, std::min(kBlock, logits.size() - start));
-    Lanes sum{};
-    std::size_t i = 0;
-    for (; i + kLanes <= block.size(); i += kLanes)
-      for (std::size_t l = 0; l < kLanes; ++l) sum[l] += exp_nonpositive(block[i + l] - max);
-    for (; i < block.size(); ++i) sum[i % kLanes] += exp_nonpositive(block[i] - max);
-    total += static_cast<double>(sum_lanes(sum));
-  }
-  return log_f32(static_cast<float>(total));
+  return log_f32(static_cast<float>(row_loops().sum_exp(logits.data(), logits.size(), max)));
 }
 
 }  // namespace foretoken

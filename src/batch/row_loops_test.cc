@@ -1,0 +1,131 @@
+#include "batch/row_loops.h"
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+
+namespace foretoken {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Rows of all sorts: noise of several widths, ties, barred tokens, lengths that fill no block.
+std::vector<std::vector<float>> rows() {
+  std::vector<std::vector<float>> all;
+  for (const std::size_t n : {1, 15, 16, 17, 63, 64, 1000, 1024, 1025, 5003})
+    for (const float width : {0.0F, 0.01F, 3.0F, 200.0F}) {
+      std::vector<float> row;
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::uint64_t word = mix_seed(n, i);
+        const float u = static_cast<float>(word >> 40) * 0x1p-24F;
+        row.push_back(word % 11 == 0 ? -kInfinity : (u - 0.5F) * width);
+      }
+      all.push_back(std::move(row));
+    }
+  return all;
+}
+
+bool same_bits(float a, float b) {
+  return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+}
+
+class RowLoopsTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    for (const RowLoops& loops : all_row_loops())
+      if (loops.isa == GetParam()) mine_ = &loops;
+    if (mine_ == nullptr) GTEST_SKIP() << "this machine lacks " << GetParam();
+  }
+  const RowLoops& baseline_ = all_row_loops().front();
+  const RowLoops* mine_ = nullptr;
+};
+
+TEST_P(RowLoopsTest, rows_are_scaled_to_the_same_bits) {
+  for (auto row : rows()) {
+    row[0] = std::nanf("");
+    row[row.size() / 2] = kInfinity;
+    auto expected = row;
+    baseline_.scale_and_clean(expected.data(), expected.size(), 0.7F);
+    mine_->scale_and_clean(row.data(), row.size(), 0.7F);
+    for (std::size_t i = 0; i < row.size(); ++i) ASSERT_TRUE(same_bits(row[i], expected[i])) << i;
+  }
+}
+
+TEST_P(RowLoopsTest, maxima_and_their_places_are_the_same) {
+  for (const auto& row : rows()) {
+    const float max = mine_->max(row.data(), row.size());
+    ASSERT_TRUE(same_bits(max, baseline_.max(row.data(), row.size())));
+    const std::size_t place = mine_->first_equal(row.data(), row.size(), max);
+    ASSERT_LT(place, row.size());
+    EXPECT_EQ(place, baseline_.first_equal(row.data(), row.size(), max));
+    EXPECT_EQ(mine_->first_equal(row.data(), row.size(), 1e9F), row.size());
+  }
+  EXPECT_EQ(mine_->max(nullptr, 0), -kInfinity);
+}
+
+TEST_P(RowLoopsTest, sums_are_the_same_to_the_bit) {
+  for (const auto& row : rows()) {
+    const float max = baseline_.max(row.data(), row.size());
+    if (max == -kInfinity) continue;
+    const double found = mine_->sum_exp(row.data(), row.size(), max);
+    ASSERT_EQ(found, baseline_.sum_exp(row.data(), row.size(), max));
+    double truth = 0;
+    for (const float x : row) truth += std::exp(static_cast<double>(x) - max);
+    EXPECT_NEAR(found, truth, 1e-5 * truth);
+  }
+}
+
+TEST_P(RowLoopsTest, noise_is_that_of_the_tokens) {
+  std::array<std::uint32_t, kNoiseBlock> expected, words;
+  for (const std::int32_t first : {0, 64, 128000}) {
+    noise_words_block(77, 1234567, first, expected);
+    std::uint32_t greatest = 0;
+    for (const std::uint32_t word : expected) greatest = std::max(greatest, word);
+    EXPECT_TRUE(mine_->noise_words(77, 1234567, first, greatest, words.data()));
+    EXPECT_EQ(words, expected);
+    EXPECT_FALSE(mine_->noise_words(77, 1234567, first, greatest + 1, words.data()));
+  }
+}
+
+TEST_P(RowLoopsTest, blocks_are_weighed_alike) {
+  for (const auto& row : rows()) {
+    if (row.size() < RowLoops::kBlock) continue;
+    const float max = baseline_.max(row.data(), RowLoops::kBlock);
+    for (const float floor : {-kInfinity, max - 1, max, max + 1})
+      for (const float by : {max, std::nanf("")}) {
+        std::vector<std::uint32_t> keys(RowLoops::kBlock), expected_keys(RowLoops::kBlock);
+        std::vector<float> weights(RowLoops::kBlock), expected(RowLoops::kBlock);
+        const auto groups = mine_->weigh(row.data(), floor, by, keys.data(), weights.data());
+        ASSERT_EQ(groups,
+                  baseline_.weigh(row.data(), floor, by, expected_keys.data(), expected.data()));
+        EXPECT_EQ(keys, expected_keys);
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          ASSERT_TRUE(same_bits(weights[i], expected[i]));
+          const bool is_counted = (groups >> (i / RowLoops::kGroup) & 1) != 0;
+          ASSERT_TRUE(is_counted || row[i] < floor);
+          ASSERT_TRUE(!is_counted || keys[i] == order_key(row[i]));
+        }
+      }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, RowLoopsTest, testing::Values("baseline", "avx2", "avx512"),
+                         [](const auto& info) { return info.param; });
+
+TEST(OrderKey, orders_as_the_floats_do) {
+  const std::array values{-kInfinity, -3.0F, -1e-30F, 0.0F, 1e-30F, 2.0F, kInfinity};
+  for (std::size_t i = 0; i + 1 < values.size(); ++i)
+    EXPECT_LT(order_key(values[i]), order_key(values[i + 1]));
+  EXPECT_EQ(order_key(-0.0F), order_key(0.0F));
+  for (const float value : values) EXPECT_EQ(value_of_key(order_key(value)), value);
+}
+
+}  // namespace
+}  // namespace foretoken
