@@ -54,6 +54,31 @@ TEST(ConstraintDrafter, plants_what_is_foreseen_within_the_limits) {
   EXPECT_EQ(tree_of(trees, 0), std::vector<Token>{1}) << "of another request";
 }
 
+TEST(ConstraintDrafter, what_never_comes_is_offered_no_longer_where_rows_cost) {
+  class Costly final : public DraftPace {
+   public:
+    float least_score() const override { return 0.3F; }
+  };
+  ConstraintDrafter drafter(6, 100, 1, std::make_shared<Costly>());
+  drafter.open(0, {});
+  DraftTrees trees(1, 16);
+  const auto offered = [&](Token sampled) {
+    Walk walk = walk_that_foresees(0, {5, 6, 7});
+    walk.seqs[0].emitted.resize(1);
+    walk.seqs[0].emitted[0].token = sampled;
+    drafter.observe(rows_of(walk));
+    trees.plant(0, 1);
+    drafter.propose(std::vector<SeqSlot>{0}, std::vector<TreeLimits>(1), trees);
+    return trees.size(0) - 1;
+  };
+  EXPECT_EQ(offered(9), 3);
+  int sum = 0;
+  for (int i = 0; i < 40; ++i) sum += offered(9);
+  EXPECT_LT(sum, 20);
+  for (int i = 0; i < 400; ++i) offered(5);
+  EXPECT_GE(offered(5), 1) << "but is tried again some day";
+}
+
 TEST(ConstraintDrafter, among_others_drafts_that_may_not_come_are_left_out) {
   HashConstraint constraint({.vocab = 40, .allowed_of_8 = 2, .ends_of_64 = 0});
   // Proposes every token below the root, and one below each.

@@ -223,7 +223,8 @@ std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> mode
       if (part.name == "SUFFIX")
         return std::make_unique<SuffixDrafter>(options.suffix, nodes, num_slots, std::move(pace));
       if (part.name == kConstraints)
-        return std::make_unique<ConstraintDrafter>(nodes, kConstraintDrafts, num_slots);
+        return std::make_unique<ConstraintDrafter>(nodes, kConstraintDrafts, num_slots,
+                                                   std::move(pace));
       if (part.name == kPredictions)
         return std::make_unique<SuffixDrafter>(prediction_options(options), nodes, num_slots,
                                                std::move(pace));
