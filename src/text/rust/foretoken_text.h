@@ -83,7 +83,7 @@ std::size_t ft_vocabulary_mask_words(const FtVocabulary* vocabulary);  // a bit 
 struct FtGrammar;
 // kind: 0 JSON schema, 1 regular expression, 2 EBNF or Lark, 3 structural tag, 4 choice (JSON list
 // of texts). layout: JSON object {"whitespace_pattern": text | null, "compact": bool}. Refused,
-// too: what takes longer than the limit.
+// too: what takes longer than the limit, unless that is 0; then the caller's thread compiles.
 FtGrammar* ft_grammar_new(const FtVocabulary* vocabulary, std::uint32_t kind, FtSpan source,
                           FtSpan layout, std::uint64_t limit_ms, FtBuffer* error);
 void ft_grammar_free(FtGrammar* grammar);
