@@ -107,8 +107,8 @@ class GrammarMatcher {
 class Grammar {
  public:
   // Refused, in a sentence that names keyword and place: what is wrong, not supported, too large,
-  // too ambiguous, or takes longer than the limit. Then a thread goes on with it all the same, at
-  // the lowest priority; there are four of those at most.
+  // too ambiguous, or takes longer than the limit (0: there is none). Then a thread goes on with it
+  // all the same, at the lowest priority; there are four of those at most.
   static Result<std::shared_ptr<const Grammar>> compile(
       const GrammarVocabulary& vocabulary, const GrammarSpec& spec,
       std::chrono::milliseconds limit = std::chrono::seconds(5));
