@@ -68,7 +68,7 @@ class CutSearch {
       for (; groups != 0; groups &= groups - 1) {
         const std::size_t first = static_cast<std::size_t>(std::countr_zero(groups)) * kLanes;
         for (std::size_t i = first; i < std::min(first + kLanes, count); ++i)
-          if ((std::uint64_t{keys_[i]} >> (shift + bits)) == prefix &&
+          if ((std::uint64_t{keys_[i]} >> (shift + bits)) == prefix && x[i] >= near &&
               within_.keeps(x[i], static_cast<std::int32_t>(start + i)))
             buckets_[(keys_[i] >> shift) & mask] += static_cast<double>(weights_[i]);
       }

@@ -126,5 +126,16 @@ TEST(Filters, what_lies_far_below_counts_where_what_is_near_falls_short) {
   EXPECT_NEAR(share.last_id, (goal - 1) / each, 2);
 }
 
+TEST(Filters, what_stands_beside_the_greatest_counts_no_more_than_what_stands_far_from_it) {
+  std::vector<float> logits(4096, -30.0F);
+  const float max = logits[5] = 10;
+  logits[6] = 9;
+  logits[2000] = logits[3000] = 1;  // more than 8 below, but above all that stand beside
+  EXPECT_EQ(kept(logits, cut_top_k(logits, 3)), (std::vector<std::int32_t>{5, 6, 2000}));
+  EXPECT_EQ(kept(logits, cut_top_k(logits, 4)), (std::vector<std::int32_t>{5, 6, 2000, 3000}));
+  EXPECT_EQ(kept(logits, cut_top_p(logits, max, {}, 0.99985F)),
+            (std::vector<std::int32_t>{5, 6, 2000}));
+}
+
 }  // namespace
 }  // namespace foretoken
