@@ -73,8 +73,7 @@ std::optional<StepOrder> Scheduler::plan() {
   retracted_ = retracted_tokens_ = 0;
   planned_at_ = Clock::now();
   drop_ended();
-  const bool is_ahead = planned_ > retired_;
-  if (is_ahead && must_drain()) return std::nullopt;
+  if (is_ahead() && must_drain()) return std::nullopt;
   wants_drain_ = false;
   preempt_for_test();
   StepOrder plan;
@@ -84,7 +83,7 @@ std::optional<StepOrder> Scheduler::plan() {
   const bool pages_ran_short = wants_drain_ || (retracted_ > 0 && config_.force_preempt_every == 0);
   if (!pages_ran_short) admit(plan, prompt_rows);
   report_plan(plan);
-  if (plan.entries.empty() && (is_ahead || !has_news())) return std::nullopt;
+  if (plan.entries.empty() && (is_ahead() || !has_news())) return std::nullopt;
   if (!plan.entries.empty()) ++stats_.steps;
   plan.changes = std::exchange(changes_, {});
   ++planned_;
@@ -118,8 +117,7 @@ void Scheduler::plan_running(StepOrder& plan, int& prompt_rows) {
     Sequence& s = *running_[i];
     if (s.is_sure_to_end()) continue;
     if (s.is_rooted) {
-      const bool is_ahead = planned_ > retired_;
-      const int nodes = is_ahead ? make_room_ahead(s) : make_room(s);
+      const int nodes = is_ahead() ? make_room_ahead(s) : make_room(s);
       if (nodes > 0) plan.entries.push_back(s.plan_tree(nodes));
     } else if (const int rows = chunk_rows(s, prompt_rows, plan); rows > 0) {
       plan_prompt(plan, s, rows);
@@ -510,7 +508,7 @@ std::string Scheduler::check_integrity(Step* step) const {
   if (roster_.size() != running_.size() + waiting_.size())
     return "the roster holds others than those that wait or run";
   if (auto fault = roster_.check_integrity(); !fault.empty()) return fault;
-  if (step == nullptr || planned_ > retired_) return pages_.check_integrity(running, nullptr);
+  if (step == nullptr || is_ahead()) return pages_.check_integrity(running, nullptr);
   if (auto fault = check_device(*step); !fault.empty()) return fault;
   SeqTable table = step->table();
   for (const SlotChange& change : changes_) apply(change, table);

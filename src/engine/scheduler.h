@@ -71,6 +71,7 @@ class Scheduler {
 
   // Planning, in this order.
   void drop_ended();
+  bool is_ahead() const { return planned_ > retired_; }  // of steps in flight
   bool must_drain() const;
   bool is_time_to_preempt() const;
   void preempt_for_test();
