@@ -53,7 +53,6 @@ StepEntry Sequence::plan_prompt(int rows) {
                   .max_nodes = 1,
                   .score_from = is_scoring() && first_scored < chain ? first_scored : -1,
                   .after_chain = tokens[at(planned + chain)],
-                  .params = &request.sampling,
                   .constraint = constraint_.get()};
   planned += chain;
   most_stored += rows;
@@ -71,7 +70,6 @@ StepEntry Sequence::plan_tree(int max_nodes) {
           .owner = arrival,
           .has_tree = true,
           .max_nodes = max_nodes,
-          .params = &request.sampling,
           .constraint = constraint_.get()};
 }
 

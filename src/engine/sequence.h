@@ -85,7 +85,7 @@ class Sequence {
   TokenConstraint* constraint() const { return constraint_.get(); }
 
   // The entry of a step that computes the first `rows` pending rows; of a rooted one, its tree,
-  // which has so many nodes at most.
+  // which has so many nodes at most. Step adds what it knows of the slot.
   StepEntry plan_prompt(int rows);
   StepEntry plan_tree(int max_nodes);
 
