@@ -13,6 +13,7 @@
 #include <boost/json/array.hpp>
 
 #include "server/grammar_constraint.h"
+#include "server/shared_source.h"
 #include "text/dialogue/call_style.h"
 #include "text/dialogue/dialogue.h"
 #include "text/dialogue/thought_meter.h"
@@ -60,17 +61,7 @@ class CallConstraint final : public TokenConstraint {
   std::string fault_;
 };
 
-class CallSource final : public ConstraintSource {
- public:
-  explicit CallSource(CallParts parts)
-      : parts_(std::make_shared<const CallParts>(std::move(parts))) {}
-  std::unique_ptr<TokenConstraint> start() const override {
-    return std::make_unique<CallConstraint>(parts_);
-  }
-
- private:
-  std::shared_ptr<const CallParts> parts_;
-};
+using CallSource = SharedSource<CallConstraint, CallParts>;
 
 // Null: nothing is bound. Refused: a `strict` tool that cannot be. tools: of a request, checked.
 // dialogue: how its answers are read. Takes its time: for workers.

@@ -12,6 +12,7 @@
 #include "batch/token_constraint.h"
 #include "server/grammar_request.h"
 #include "server/server_context.h"
+#include "server/shared_source.h"
 #include "text/grammar.h"
 
 namespace foretoken {
@@ -51,16 +52,7 @@ class GrammarConstraint final : public TokenConstraint {
   std::string expected_;     // bytes that come next, as far as known
 };
 
-class GrammarSource final : public ConstraintSource {
- public:
-  explicit GrammarSource(std::shared_ptr<const GrammarParts> parts) : parts_(std::move(parts)) {}
-  std::unique_ptr<TokenConstraint> start() const override {
-    return std::make_unique<GrammarConstraint>(parts_);
-  }
-
- private:
-  std::shared_ptr<const GrammarParts> parts_;
-};
+using GrammarSource = SharedSource<GrammarConstraint, GrammarParts>;
 
 // The tokens of `text` behind the tokens of `tail`, as the tokenizer would cut both together; none
 // where it would cut across the border.

@@ -14,6 +14,7 @@
 
 #include "batch/token_constraint.h"
 #include "server/server_context.h"
+#include "server/shared_source.h"
 #include "server/thought_limit.h"
 #include "text/dialogue/thought_meter.h"
 
@@ -69,17 +70,7 @@ class ThoughtBudget final : public TokenConstraint {
   std::vector<std::uint32_t> mask_;
 };
 
-class ThoughtSource final : public ConstraintSource {
- public:
-  explicit ThoughtSource(ThoughtParts parts)
-      : parts_(std::make_shared<const ThoughtParts>(std::move(parts))) {}
-  std::unique_ptr<TokenConstraint> start() const override {
-    return std::make_unique<ThoughtBudget>(parts_);
-  }
-
- private:
-  std::shared_ptr<const ThoughtParts> parts_;
-};
+using ThoughtSource = SharedSource<ThoughtBudget, ThoughtParts>;
 
 // The tokens that say `mark`, whatever stands before it; none where the tokenizer has no such ones.
 std::vector<Token> tokens_of_mark(const Tokenizer& tokenizer, std::string_view mark);
