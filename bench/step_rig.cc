@@ -51,7 +51,9 @@ double StepRig::run(const StepPlan& plan, int base) {
   ops_.layout(plan, trees_, table_, batch_);
   const Features features = runner_.forward(batch_, FeatureTaps{});
   const Tensor logits = runner_.logits(features, batch_);
-  const Walk walk = ops_.verify(plan, trees_, batch_, logits);
+  Walk walk;
+  ops_.verify(plan, trees_, batch_, logits, walk);
+  ops_.read_back();
   ops_.kv_keep(walk, batch_, runner_.kv_layers());
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }

@@ -74,7 +74,7 @@ ModelHost::ModelHost(const Options& options) : pool_(options.threads) {
         "WRONG, only their speed means something. To serve, leave out --simulate-acc-len and "
         "SGLANG_SIMULATE_ACC_LEN.",
         options.simulation.length);
-    simulated_ = std::make_unique<SimulatedAcceptance>(*runner_, options.simulation);
+    simulated_ = std::make_unique<SimulatedAcceptance>(*ops_, *runner_, options.simulation);
     target = simulated_.get();
   }
   if (config.greedy)
@@ -103,7 +103,7 @@ ModelHost::ModelHost(const Options& options) : pool_(options.threads) {
 // The draft model shares the target's pages, so each of them costs the KV of both.
 void ModelHost::load_drafts(const Options& options) {
   weight_bytes_ = decoder_->weight_bytes();
-  page_bytes_ = KvStore::bytes_per_page(decoder_->kv_shape());
+  page_bytes_ = ops_->kv_page_bytes(decoder_->kv_shape());
   drafter_bytes_ = draft_fixed_bytes(options.draft);
   DraftOptions draft = draft_options(options);
   plan_ = plan_drafts(draft, decoder_->config().architecture);
@@ -122,7 +122,7 @@ void ModelHost::load_drafts(const Options& options) {
   weight_bytes_ += draft_model_->weight_bytes() +
                    draft_bytes_per_slot(*draft_model_) *
                        static_cast<std::size_t>(options.engine.max_running_requests);
-  page_bytes_ += draft_bytes_per_page(*draft_model_);
+  page_bytes_ += draft_bytes_per_page(*ops_, *draft_model_);
 }
 
 EngineConfig ModelHost::size_engine(const Options& options, const MachineMemory& memory) const {
@@ -152,7 +152,7 @@ std::size_t ModelHost::kv_bytes() const {
 }
 
 std::size_t ModelHost::draft_kv_bytes() const {
-  const std::size_t draft_page_bytes = page_bytes_ - KvStore::bytes_per_page(decoder_->kv_shape());
+  const std::size_t draft_page_bytes = page_bytes_ - ops_->kv_page_bytes(decoder_->kv_shape());
   return static_cast<std::size_t>(config().total_tokens / kPageTokens) * draft_page_bytes;
 }
 

@@ -40,8 +40,9 @@ class World {
       : ops_(ops), model_(model), trees_(kSlots, 64), table_(kSlots) {
     const AttentionShape& s = model.shape;
     const int num_pages = slot_pages * kSlots + 2;
-    kv_ = {ops.alloc(model.kv, {num_pages, s.kv_heads, s.head_dim, kPageTokens}),
-           ops.alloc(model.kv, {num_pages, s.kv_heads, kPageTokens, s.head_dim})};
+    kv_ = ops.alloc_kv(
+        {.layers = 1, .kv_heads = s.kv_heads, .head_dim = s.head_dim, .dtype = model.kv},
+        num_pages)[0];
     poison();
     const std::int64_t half = model.rotary_dim / 2;
     rope_ = {ops.alloc(DType::kF32, {kPositions, half}), ops.alloc(DType::kF32, {kPositions, half}),

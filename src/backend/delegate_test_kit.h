@@ -18,7 +18,18 @@ class Delegate : public Ops {
   std::unique_ptr<PackedLinear> pack(const LinearParts& parts) override {
     return inner_->pack(parts);
   }
+  std::unique_ptr<PackedLinear> pack_rows(const PackedLinear& w, std::span<const Token> rows,
+                                          DType dtype) override {
+    return inner_->pack_rows(w, rows, dtype);
+  }
   Tensor alloc(DType dtype, Shape shape) override { return inner_->alloc(dtype, shape); }
+  std::vector<KvLayer> alloc_kv(const KvShape& shape, int num_pages) override {
+    return inner_->alloc_kv(shape, num_pages);
+  }
+  std::size_t kv_page_bytes(const KvShape& shape) const override {
+    return inner_->kv_page_bytes(shape);
+  }
+  void upload(Tensor host, Tensor to) override { inner_->upload(host, to); }
   Tensor keep_rows(Tensor matrix, DType dtype) override { return inner_->keep_rows(matrix, dtype); }
   Tensor temp(DType dtype, Shape shape) override { return inner_->temp(dtype, shape); }
   Arena::Mark mark() const override { return inner_->mark(); }
@@ -61,15 +72,19 @@ class Delegate : public Ops {
                       std::int64_t column) override {
     inner_->gather_columns(x, rows, out, column);
   }
-  Walk verify(const StepPlan& plan, const DraftTrees& trees, const Batch& batch,
-              Tensor logits) override {
-    return inner_->verify(plan, trees, batch, logits);
+  void verify(const StepPlan& plan, const DraftTrees& trees, const Batch& batch, Tensor logits,
+              Walk& walk) override {
+    inner_->verify(plan, trees, batch, logits, walk);
   }
   void copy_rows(Tensor x, std::span<const std::int32_t> from, Tensor out,
                  std::span<const std::int32_t> to) override {
     inner_->copy_rows(x, from, out, to);
   }
   void join_columns(Tensor a, Tensor b, Tensor out) override { inner_->join_columns(a, b, out); }
+  void add_elements(Tensor x, std::span<const Addend> addends) override {
+    inner_->add_elements(x, addends);
+  }
+  void read_back() override { inner_->read_back(); }
   void top_tokens(Tensor logits, int k, TopTokens& out) override {
     inner_->top_tokens(logits, k, out);
   }

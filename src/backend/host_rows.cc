@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <cstring>
 
 #include "backend/host_step.h"
 #include "base/error.h"
 #include "base/index.h"
+#include "tensor/buffer.h"
 
 namespace foretoken {
 namespace {
@@ -20,6 +22,21 @@ void each_row(ThreadPool& pool, std::int64_t rows, std::int64_t width, const Bod
 }
 
 }  // namespace
+
+std::unique_ptr<PackedLinear> pack_host_rows(Ops& ops, const PackedLinear& w,
+                                             std::span<const Token> rows, DType dtype) {
+  const auto count = static_cast<std::int64_t>(rows.size());
+  const Buffer memory(at(count * w.in_width()) * sizeof(float));
+  const Tensor matrix = memory.view(DType::kF32, {count, w.in_width()});
+  ops.embed(w, rows, matrix);
+  return ops.pack({.weights = {&matrix, 1}, .biases = {}, .dtype = dtype});
+}
+
+void copy_host(const Tensor& from, const Tensor& to) {
+  CHECK(from.dtype() == to.dtype() && from.shape() == to.shape())
+      << from.shape().str() << " to " << to.shape().str();
+  if (from.bytes() > 0) std::memcpy(to.data(), from.data(), from.bytes());
+}
 
 void gather_host_columns(ThreadPool& pool, const Tensor& x, std::span<const std::int32_t> rows,
                          const Tensor& out, std::int64_t column) {

@@ -41,6 +41,20 @@ void copy_host_rows(ThreadPool& pool, const Tensor& x, std::span<const std::int3
                     const Tensor& out, std::span<const std::int32_t> to);
 void join_host_columns(ThreadPool& pool, const Tensor& a, const Tensor& b, const Tensor& out);
 
+// Ops::pack_rows.
+std::unique_ptr<PackedLinear> pack_host_rows(Ops& ops, const PackedLinear& w,
+                                             std::span<const Token> rows, DType dtype);
+
+// Ops::upload.
+void copy_host(const Tensor& from, const Tensor& to);
+
+// Ops::alloc_kv and what a page takes. The layout of all code that runs on the host:
+//   k [pages, kv_heads, head_dim, kPageTokens]   transposed, so that a group of 16 keys is one
+//                                                vector per dim
+//   v [pages, kv_heads, kPageTokens, head_dim]
+std::vector<KvLayer> alloc_host_kv(Ops& ops, const KvShape& shape, int num_pages);
+std::size_t host_kv_page_bytes(const KvShape& shape);
+
 // Ops::kv_keep: the accepted node at depth d moves to where node d was stored.
 void keep_kv(ThreadPool& pool, const Walk& walk, const Batch& batch,
              std::span<const KvLayer> layers);

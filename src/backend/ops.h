@@ -5,9 +5,13 @@
 // (chosen at load). Where the weights are bf16, a linear rounds its input to bf16 once and
 // accumulates in the backend's order. Results of a row depend on that row's sequence only: bitwise
 // independent of batch mates, thread count, chunking and (within a numeric order) instruction set.
-// Called by the engine thread only. Once weights are packed a call throws only where the system has
-// no memory for it (Error, std::bad_alloc); what was computed in the step is then worth nothing,
-// the next layout() starts anew.
+// Operations may be queued: they are done in the order of the calls. What they are given by
+// reference they have taken when they return, so it may change. Memory of the backend (alloc,
+// alloc_kv, keep_rows, temp) is touched by operations only; upload() leads in and read_back(), the
+// only call of a step that waits, leads out.
+// Called by whoever computes steps, one thread at a time. Once weights are packed a call throws
+// only where the system has no memory for it (Error, std::bad_alloc); what was computed in the step
+// is then worth nothing, the next layout() starts anew.
 
 #include <cstdint>
 #include <memory>
@@ -41,9 +45,15 @@ struct LinearParts {
   DType dtype = DType::kBF16;
 };
 
-// KV of one layer of one model. Layout, fixed for all CPU code:
-//   k [pages, kv_heads, head_dim, kPageTokens]   transposed, so that a group of 16 keys is one
-//   vector per dim v [pages, kv_heads, kPageTokens, head_dim]
+// The KV of one model.
+struct KvShape {
+  int layers = 0;
+  int kv_heads = 0;
+  int head_dim = 0;
+  DType dtype = DType::kBF16;
+};
+
+// KV of one layer of one model, laid out as its backend likes: nobody else looks inside.
 struct KvLayer {
   Tensor k;
   Tensor v;
@@ -100,6 +110,12 @@ struct Roof {
   double flops_per_s = 0;       // the bf16 linear's own arithmetic on registers alone, all threads
 };
 
+// A number that is added to an element of a matrix.
+struct Addend {
+  std::int32_t row = 0, column = 0;
+  float value = 0;
+};
+
 // The most probable entries of rows of logits, k per row, most probable first.
 struct TopTokens {
   std::vector<Token> token;        // kNoToken where a row has fewer numbers
@@ -128,9 +144,20 @@ class Ops {
 
   // ---- load time
   // -------------------------------------------------------------------------------------------
+  // The matrices are the host's, or the backend's where keep_rows gave them.
   virtual std::unique_ptr<PackedLinear> pack(const LinearParts& parts) = 0;
-  // Zeroed memory of the backend that lives as long as the backend (KV, tables, norms).
+  // Some rows of a packed matrix as a matrix of their own.
+  virtual std::unique_ptr<PackedLinear> pack_rows(const PackedLinear& w,
+                                                  std::span<const Token> rows, DType dtype) = 0;
+  // Zeroed memory of the backend that lives as long as the backend (tables, norms).
   virtual Tensor alloc(DType dtype, Shape shape) = 0;
+
+  // The same for the keys and values of so many pages, a layer each; and what a page takes of it.
+  virtual std::vector<KvLayer> alloc_kv(const KvShape& shape, int num_pages) = 0;
+  virtual std::size_t kv_page_bytes(const KvShape& shape) const = 0;
+
+  // Copies values of the host to memory of the backend, of one shape and dtype.
+  virtual void upload(Tensor host, Tensor to) = 0;
 
   // A matrix [n, width] of any float dtype as plain rows of `dtype` in memory of the backend, as
   // alloc gives it: for what is only looked up. Rounds to nearest even.
@@ -233,6 +260,13 @@ class Ops {
   // out [rows, wa + wb] = a [rows, wa] | b [rows, wb], all f32.
   virtual void join_columns(Tensor a, Tensor b, Tensor out) = 0;
 
+  // x [row, column] += value for all of them, in order; x f32.
+  virtual void add_elements(Tensor x, std::span<const Addend> addends) = 0;
+
+  // ---- what the host wants to know: it is where it was wanted once read_back() has returned, and
+  // not before. Until then what is wanted stays where it is.
+  virtual void read_back() = 0;
+
   // The k most probable entries of each row of logits [rows, vocab] f32; equal ones: the lowest id
   // first. For drafts, not for sampling: the probabilities are good to about 1e-6.
   virtual void top_tokens(Tensor logits, int k, TopTokens& out) = 0;
@@ -244,9 +278,9 @@ class Ops {
                            std::span<const DrawRow> rows, int k, DrawnTokens& out) = 0;
 
   // Samples and walks every tree of the plan. logits [batch.logit_rows.size(), vocab] f32,
-  // modified.
-  virtual Walk verify(const StepPlan& plan, const DraftTrees& trees, const Batch& batch,
-                      Tensor logits) = 0;
+  // modified. Plan and trees, and what the plan points to, stay as they are until read_back().
+  virtual void verify(const StepPlan& plan, const DraftTrees& trees, const Batch& batch,
+                      Tensor logits, Walk& walk) = 0;
 
   // Moves the KV of accepted nodes next to the prefix in every given layer. Does not touch the
   // table.

@@ -40,23 +40,24 @@ double AcceptanceSimulation::chance(int drafts) const {
 
 Tensor SimulatedAcceptance::logits(const Features& features, const Batch& batch) {
   const Tensor logits = target_.logits(features, batch);
+  addends_.clear();
   for (const BatchSeq& seq : batch.seqs) {
     const std::int32_t root = seq.first_row + seq.chain;
     if (seq.rows - seq.chain < 2) continue;
     const auto at = std::ranges::lower_bound(batch.logit_rows, root);
-    bend(batch, seq, logits, at - batch.logit_rows.begin());
+    bend(batch, seq, static_cast<std::int32_t>(at - batch.logit_rows.begin()));
   }
+  ops_.add_elements(logits, addends_);
   return logits;
 }
 
-// root_logits: the row of `logits` that belongs to the root; the other nodes follow it.
-void SimulatedAcceptance::bend(const Batch& batch, const BatchSeq& seq, Tensor logits,
-                               std::int64_t root_logits) {
+// root_logits: the row of logits that belongs to the root; the other nodes follow it.
+void SimulatedAcceptance::bend(const Batch& batch, const BatchSeq& seq, std::int32_t root_logits) {
   const int nodes = seq.rows - seq.chain;
   const auto row = [&](int node) { return at(seq.first_row + seq.chain + node); };
   const auto depth = [&](int node) { return std::popcount(batch.mask[row(node)]); };  // root: 1
   const auto push = [&](int node, Token token, float by) {
-    logits.row_f32(root_logits + node)[token] += by;
+    addends_.push_back({.row = root_logits + node, .column = token, .value = by});
   };
   const int wanted = simulation_.tokens(draws_++);
   int last = 0;  // of the path that is to be accepted

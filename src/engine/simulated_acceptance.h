@@ -5,6 +5,7 @@
 // purpose. Not for serving. Engine thread only.
 
 #include <cstdint>
+#include <vector>
 
 #include "model/target_model.h"
 
@@ -27,9 +28,9 @@ struct AcceptanceSimulation {
 
 class SimulatedAcceptance final : public TargetModel {
  public:
-  // The target outlives it.
-  SimulatedAcceptance(TargetModel& target, AcceptanceSimulation simulation)
-      : target_(target), simulation_(simulation) {}
+  // Both outlive it.
+  SimulatedAcceptance(Ops& ops, TargetModel& target, AcceptanceSimulation simulation)
+      : ops_(ops), target_(target), simulation_(simulation) {}
 
   Features forward(const Batch& batch, const FeatureTaps& taps) override {
     return target_.forward(batch, taps);
@@ -41,10 +42,12 @@ class SimulatedAcceptance final : public TargetModel {
   std::int64_t vocab() const override { return target_.vocab(); }
 
  private:
-  void bend(const Batch& batch, const BatchSeq& seq, Tensor logits, std::int64_t root_logits);
+  void bend(const Batch& batch, const BatchSeq& seq, std::int32_t root_logits);
 
+  Ops& ops_;
   TargetModel& target_;
   AcceptanceSimulation simulation_;
+  std::vector<Addend> addends_;  // to the logits of a step
   std::uint64_t draws_ = 0;
 };
 

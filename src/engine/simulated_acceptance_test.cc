@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/backend.h"
 #include "batch/testing/sequence_rows.h"
 
 namespace foretoken {
@@ -82,8 +83,10 @@ Batch batch_of_a_tree() {
 
 // What greedy sampling draws from each row.
 std::vector<int> winners(double length) {
+  ThreadPool pool(1, false);
+  const auto ops = make_backend({.device = "reference"}, pool);
   FlatTarget target(6);
-  SimulatedAcceptance simulated(target, {.length = length});
+  SimulatedAcceptance simulated(*ops, target, {.length = length});
   const Tensor logits = simulated.logits({}, batch_of_a_tree());
   std::vector<int> best;
   for (int row = 0; row < 6; ++row) {
@@ -110,8 +113,10 @@ TEST(SimulatedAcceptance, leaves_trees_without_drafts_alone) {
   batch.token = {7};
   batch.mask = {1};
   batch.logit_rows = {0};
+  ThreadPool pool(1, false);
+  const auto ops = make_backend({.device = "reference"}, pool);
   FlatTarget target(1);
-  SimulatedAcceptance simulated(target, {.length = 4});
+  SimulatedAcceptance simulated(*ops, target, {.length = 4});
   const Tensor logits = simulated.logits({}, batch);
   EXPECT_EQ(logits.row_f32(0)[0], 1.0F);
   EXPECT_EQ(logits.row_f32(0)[7], 0.0F);

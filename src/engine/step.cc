@@ -90,7 +90,8 @@ StepResult Step::run(StepOrder& order) {
   for (StepEntry& entry : order.entries) prepare(entry);
   ops_.layout(order, trees_, table_, batch_);
   const Features features = target_.forward(batch_, drafter_.taps());
-  StepResult result{.walk = verify(order, features), .outcomes = {}, .seconds = {}};
+  StepResult result;
+  verify(order, features, result.walk);
   ops_.kv_keep(result.walk, batch_, target_.kv_layers());
   advance(order, result.walk);
   const auto verified = Clock::now();
@@ -103,17 +104,18 @@ StepResult Step::run(StepOrder& order) {
   return result;
 }
 
-Walk Step::verify(const StepPlan& plan, const Features& features) {
+void Step::verify(const StepPlan& plan, const Features& features, Walk& walk) {
   const ScratchScope logits_only(ops_);
   if (batch_.logit_rows.size() > static_cast<std::size_t>(slice_rows_))
-    return verify_in_slices(plan, features);
-  return ops_.verify(plan, trees_, batch_, target_.logits(features, batch_));
+    return verify_in_slices(plan, features, walk);
+  ops_.verify(plan, trees_, batch_, target_.logits(features, batch_), walk);
+  ops_.read_back();
 }
 
 // As many whole entries at a time as one slice holds, one at least.
-Walk Step::verify_in_slices(const StepPlan& plan, const Features& features) {
-  Walk walk;
+void Step::verify_in_slices(const StepPlan& plan, const Features& features, Walk& walk) {
   StepPlan part;
+  Walk found;
   slice_ = batch_;
   auto logit = batch_.logit_rows.begin();
   for (std::size_t first = 0, end = 0; first < plan.entries.size(); first = end) {
@@ -129,10 +131,10 @@ Walk Step::verify_in_slices(const StepPlan& plan, const Features& features) {
     slice_.seqs.assign(batch_.seqs.begin() + from, batch_.seqs.begin() + to);
     slice_.logit_rows.assign(first_logit, logit);
     const ScratchScope slice_only(ops_);
-    Walk found = ops_.verify(part, trees_, slice_, target_.logits(features, slice_));
+    ops_.verify(part, trees_, slice_, target_.logits(features, slice_), found);
+    ops_.read_back();
     std::move(found.seqs.begin(), found.seqs.end(), std::back_inserter(walk.seqs));
   }
-  return walk;
 }
 
 // Lengths and roots of the next step. A sequence whose output is complete gets no proposals, and no

@@ -75,8 +75,8 @@ class Step {
   void open(SeqSlot slot, const SlotOpening& opening);
   void close(SeqSlot slot);
   void prepare(StepEntry& entry);
-  Walk verify(const StepPlan& plan, const Features& features);
-  Walk verify_in_slices(const StepPlan& plan, const Features& features);
+  void verify(const StepPlan& plan, const Features& features, Walk& walk);
+  void verify_in_slices(const StepPlan& plan, const Features& features, Walk& walk);
   void advance(const StepPlan& plan, const Walk& walk);
   void conclude(const StepPlan& plan, StepResult& result);
 

@@ -10,21 +10,12 @@
 
 namespace foretoken {
 
-struct KvShape {
-  int layers = 0;
-  int kv_heads = 0;
-  int head_dim = 0;
-  DType dtype = DType::kBF16;
-};
-
 class KvStore {
  public:
   KvStore(Ops& ops, const KvShape& shape, int num_pages);
 
   const KvLayer& layer(int i) const { return layers_[at(i)]; }
   std::span<const KvLayer> layers() const { return layers_; }
-
-  static std::size_t bytes_per_page(const KvShape& shape);
 
  private:
   std::vector<KvLayer> layers_;

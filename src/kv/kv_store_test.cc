@@ -20,7 +20,7 @@ TEST(KvStore, has_one_key_and_one_value_tensor_per_layer_in_the_layout_of_the_ke
     EXPECT_EQ(layer.k.dtype(), DType::kBF16);
     bytes += layer.k.bytes() + layer.v.bytes();
   }
-  EXPECT_EQ(bytes, 5 * KvStore::bytes_per_page(shape));
+  EXPECT_EQ(bytes, 5 * ops->kv_page_bytes(shape));
   EXPECT_NE(store.layer(0).k.data(), store.layer(1).k.data());
 }
 

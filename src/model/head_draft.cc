@@ -10,7 +10,6 @@
 #include "base/index.h"
 #include "model/decoder_layer.h"
 #include "model/rope.h"
-#include "tensor/buffer.h"
 
 namespace foretoken {
 
@@ -119,12 +118,7 @@ void HeadDraft::read_draft_vocab(const WeightSource& source) {
 // The rows of the target's output matrix that belong to these tokens, as a matrix of their own.
 void HeadDraft::pack_hot_rows(std::vector<Token> hot) {
   CHECK(!weights_->head) << "a head with an output matrix of its own needs no token map";
-  const std::int64_t hidden = config_.layer.hidden;
-  const auto count = static_cast<std::int64_t>(hot.size());
-  const Buffer memory(at(count * hidden) * sizeof(float));
-  const Tensor rows = memory.view(DType::kF32, {count, hidden});
-  ops_.embed(target_.head(), hot, rows);
-  weights_->head = ops_.pack({.weights = {&rows, 1}, .biases = {}, .dtype = target_.dtype()});
+  weights_->head = ops_.pack_rows(target_.head(), hot, target_.dtype());
   weights_->bytes += weights_->head->bytes();
   target_token_ = std::move(hot);
 }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/index.h"
+
 namespace foretoken {
 namespace {
 
@@ -178,16 +180,19 @@ RopeTable make_rope_table(Ops& ops, const ModelConfig& config) {
   const RopeTable table{.cos = ops.alloc(DType::kF32, {positions, pairs}),
                         .sin = ops.alloc(DType::kF32, {positions, pairs}),
                         .rotary_dim = config.head_dim};
-  for (std::int64_t position = 0; position < positions; ++position) {
-    float* cos = table.cos.row_f32(position);
-    float* sin = table.sin.row_f32(position);
-    for (std::int64_t i = 0; i < pairs; ++i) {
+  constexpr std::int64_t kBlock = 1024;  // positions: few copies, and no second table
+  std::vector<float> cos(at(kBlock * pairs)), sin(at(kBlock * pairs));
+  for (std::int64_t first = 0; first < positions; first += kBlock) {
+    const std::int64_t rows = std::min(kBlock, positions - first);
+    for (std::int64_t i = 0; i < rows * pairs; ++i) {
       const float angle =
-          static_cast<float>(position) * frequencies.inverse[static_cast<std::size_t>(i)];
+          static_cast<float>(first + i / pairs) * frequencies.inverse[at(i % pairs)];
       const SinCos value = sin_cos(angle);
-      cos[i] = static_cast<float>(value.cos) * frequencies.attention_factor;
-      sin[i] = static_cast<float>(value.sin) * frequencies.attention_factor;
+      cos[at(i)] = static_cast<float>(value.cos) * frequencies.attention_factor;
+      sin[at(i)] = static_cast<float>(value.sin) * frequencies.attention_factor;
     }
+    ops.upload({cos.data(), DType::kF32, {rows, pairs}}, table.cos.rows(first, rows));
+    ops.upload({sin.data(), DType::kF32, {rows, pairs}}, table.sin.rows(first, rows));
   }
   return table;
 }

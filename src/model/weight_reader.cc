@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/log.h"
 #include "tensor/float16.h"
 
@@ -80,8 +81,10 @@ Tensor WeightReader::rows(const MatrixPart& part, std::int64_t width) {
 
 Tensor WeightReader::vector(const std::string& name, std::int64_t width) {
   const Tensor stored = take(name, {width});
+  std::vector<float> values(at(width));
+  for (std::int64_t i = 0; i < width; ++i) values[at(i)] = rounded_to(dtype_, element(stored, i));
   const Tensor made = ops_.alloc(DType::kF32, {width});
-  for (std::int64_t i = 0; i < width; ++i) made.f32()[i] = rounded_to(dtype_, element(stored, i));
+  ops_.upload({values.data(), DType::kF32, {width}}, made);
   source_.release(name);
   packed_bytes_ += made.bytes();
   return made;

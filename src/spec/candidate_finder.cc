@@ -109,6 +109,7 @@ void CandidateFinder::find_most_probable(Tensor logits, std::size_t first) {
   const std::size_t rows = at(logits.dim(0)), width = std::max<std::size_t>(width_, 2);
   if (draws_.size() == at(rows_)) return;
   ops_.top_tokens(logits, static_cast<int>(width), top_);
+  ops_.read_back();
   for (std::size_t row = 0; row < rows; ++row)
     for (std::size_t i = 0; i < width_; ++i) {
       const Token token = top_.token[row * width + i];
@@ -129,6 +130,7 @@ void CandidateFinder::draw(Tensor logits, std::size_t first) {
   }
   if (slice_.empty()) return;
   ops_.draw_tokens(logits, target_of_, vocab_, slice_, static_cast<int>(drawn_width_), drawn_);
+  ops_.read_back();
   for (std::size_t i = 0; i < slice_.size(); ++i) take_drawn(draws_[first_draw + i], i);
 }
 

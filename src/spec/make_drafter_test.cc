@@ -119,8 +119,8 @@ TEST_F(MakeDrafter, made_up_weights_need_no_files_but_the_config) {
 
 TEST_F(MakeDrafter, a_page_costs_the_drafts_kv_and_a_feature) {
   const auto head = load(with("EAGLE", "heads/eagle"));
-  EXPECT_EQ(draft_bytes_per_page(*head),
-            KvStore::bytes_per_page(head->kv_shape()) + 32 * sizeof(float));
+  EXPECT_EQ(draft_bytes_per_page(*ops_, *head),
+            ops_->kv_page_bytes(head->kv_shape()) + 32 * sizeof(float));
 }
 
 // Three heads, each with KV of its own; the second and the third read what is carried to them.
@@ -130,8 +130,8 @@ TEST_F(MakeDrafter, a_checkpoint_with_a_head_for_each_depth_is_a_chain) {
   EXPECT_EQ(chain->kv_shape().layers, 3);
   EXPECT_EQ(chain->feature_width(), 32);
   EXPECT_EQ(chain->carried_width(), 64);
-  EXPECT_EQ(draft_bytes_per_page(*chain),
-            KvStore::bytes_per_page(chain->kv_shape()) + 3 * 32 * sizeof(float));
+  EXPECT_EQ(draft_bytes_per_page(*ops_, *chain),
+            ops_->kv_page_bytes(chain->kv_shape()) + 3 * 32 * sizeof(float));
   // Asked before the next one is loaded, with a target of its own.
   const std::size_t whole = chain->weight_bytes(), of_slot = draft_bytes_per_slot(*chain);
   // No head is loaded for a depth that no tree has.

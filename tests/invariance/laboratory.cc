@@ -1,15 +1,13 @@
 #include "invariance/laboratory.h"
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include "backend/backend.h"
+#include "backend/testing/delayed_ops.h"
 #include "base/index.h"
-#include "base/rng.h"
 #include "engine/testing/answers.h"
 #include "engine/testing/erratic_pace.h"
 #include "engine/testing/guess_drafter.h"
@@ -80,7 +78,7 @@ bool shares_trees(Proposer proposer) {
 struct Laboratory::Bench {
   Bench(const BackendConfig& config, int num_threads, const Loader& load, const Wrapper& wrap)
       : threads(num_threads, false),
-        ops(wrap ? wrap(make_backend(config, threads)) : make_backend(config, threads)),
+        ops(wrap(make_backend(config, threads))),
         decoder(load(*ops)),
         runner(*ops, *decoder, kManyPages) {}
 
@@ -226,25 +224,6 @@ void predict(std::vector<Request>& requests, const std::vector<std::vector<Token
   }
 }
 
-// A target that takes some time, now more, now less than a plan: the delays of a device.
-class SlowTarget final : public TargetModel {
- public:
-  explicit SlowTarget(TargetModel& target) : target_(target) {}
-  Features forward(const Batch& batch, const FeatureTaps& taps) override {
-    std::this_thread::sleep_for(std::chrono::microseconds(mix_seed(3, ++forwards_) % 200));
-    return target_.forward(batch, taps);
-  }
-  Tensor logits(const Features& features, const Batch& batch) override {
-    return target_.logits(features, batch);
-  }
-  std::span<const KvLayer> kv_layers() const override { return target_.kv_layers(); }
-  std::int64_t vocab() const override { return target_.vocab(); }
-
- private:
-  TargetModel& target_;
-  std::uint64_t forwards_ = 0;
-};
-
 // Nothing at all, few nodes, one drafter or two.
 void wish(std::vector<Request>& requests) {
   for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -256,12 +235,16 @@ void wish(std::vector<Request>& requests) {
 
 }  // namespace
 
-Laboratory::Bench& Laboratory::bench(const std::string& isa, int threads) {
-  auto& made = benches_[{isa, threads}];
-  if (!made)
-    made = std::make_unique<Bench>(
-        BackendConfig{.device = "cpu", .cpu_isa = isa, .gemm_order = gemm_order_}, threads, load_,
-        wrap_);
+Laboratory::Bench& Laboratory::bench(const std::string& isa, int threads, bool is_delayed) {
+  auto& made = benches_[{isa, threads, is_delayed}];
+  if (made) return *made;
+  const auto wrap = [&](std::unique_ptr<Ops> ops) {
+    if (wrap_) ops = wrap_(std::move(ops));
+    return is_delayed ? make_delayed(std::move(ops), 3) : std::move(ops);
+  };
+  made = std::make_unique<Bench>(
+      BackendConfig{.device = "cpu", .cpu_isa = isa, .gemm_order = gemm_order_}, threads, load_,
+      wrap);
   return *made;
 }
 
@@ -274,16 +257,17 @@ Cell Laboratory::base_cell() {
           .preempt_every = 0,
           .pressure = false,
           .ring = 1,
+          .is_delayed = false,
           .trees = {}};
 }
 
 std::uint64_t Laboratory::vocab() {
-  return static_cast<std::uint64_t>(bench("scalar", 1).runner.vocab());
+  return static_cast<std::uint64_t>(bench("scalar", 1, false).runner.vocab());
 }
 
 std::vector<TokenDelta> Laboratory::run(const Cell& cell, const std::vector<Request>& requests,
                                         const std::vector<std::vector<Token>>& truth) {
-  Bench& on = bench(cell.isa, cell.threads);
+  Bench& on = bench(cell.isa, cell.threads, cell.is_delayed);
   EngineConfig config;
   config.max_running_requests = kMaxRunning;
   config.context_length = context_of(requests);
@@ -295,9 +279,7 @@ std::vector<TokenDelta> Laboratory::run(const Cell& cell, const std::vector<Requ
   config.ring_depth = cell.ring;
   config.check_integrity = true;
   const auto drafter = make_drafter(on, cell.trees, truth);
-  SlowTarget slow(on.runner);
-  TargetModel& target = cell.ring > 1 ? static_cast<TargetModel&>(slow) : on.runner;
-  Engine engine(config, *on.ops, target, *drafter);
+  Engine engine(config, *on.ops, on.runner, *drafter);
   engine.start();
 
   std::vector<TokenDelta> answers;

@@ -1,12 +1,13 @@
 #pragma once
 // Laboratory: runs the same requests on one model in one numeric order under the conditions of a
-// cell. It keeps a backend with the packed model for each (ISA, threads), since packing costs more
-// than running. Not thread-safe.
+// cell. It keeps a backend with the packed model for each (ISA, threads, delayed), since packing
+// costs more than running. Not thread-safe.
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -54,7 +55,7 @@ class Laboratory {
 
  private:
   struct Bench;
-  Bench& bench(const std::string& isa, int threads);
+  Bench& bench(const std::string& isa, int threads, bool is_delayed);
   DraftModel& draft_of(Bench& bench, Proposer proposer);
   using Texts = std::vector<std::vector<Token>>;
   std::unique_ptr<Drafter> make_drafter(Bench& bench, const Trees& trees, const Texts& truth);
@@ -67,7 +68,7 @@ class Laboratory {
   Loader load_;
   Wrapper wrap_;
   HeadLoader load_head_;
-  std::map<std::pair<std::string, int>, std::unique_ptr<Bench>> benches_;
+  std::map<std::tuple<std::string, int, bool>, std::unique_ptr<Bench>> benches_;
   Occurrences occurrences_;
 };
 

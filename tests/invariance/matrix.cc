@@ -13,7 +13,11 @@ constexpr std::array kChunks{1, 7, 16, 64, -1};
 constexpr std::array kCaches{false, true};
 constexpr std::array kPreemptions{0, 3};
 constexpr std::array kPressures{false, true};
-constexpr std::array kRings{1, 2, 3};
+struct Flight {
+  int ring;
+  bool is_delayed;
+};
+constexpr std::array kFlights{Flight{1, false}, Flight{1, true}, Flight{2, true}, Flight{3, true}};
 constexpr std::array kGuesses{
     Trees{.nodes = 1, .depth = 0, .topk = 0, .truth = 0.0},
     Trees{.nodes = 2, .depth = 1, .topk = 1, .truth = 0.9},
@@ -116,18 +120,18 @@ const char* name_of(Proposer proposer) {
 
 std::string Cell::str() const {
   return fmt::format(
-      "{}, {} threads, {}, chunk {}, cache {}, preempt every {}, {}, ring of {}, trees of {} nodes "
-      "(depth {}, "
-      "topk {}, truth {}{}) by {}",
+      "{}, {} threads, {}, chunk {}, cache {}, preempt every {}, {}, ring of {}{}, trees of {} "
+      "nodes (depth {}, topk {}, truth {}{}) by {}",
       isa, threads, name_of(company), chunk, cache ? "on" : "off", preempt_every,
-      pressure ? "few pages" : "many pages", ring, trees.nodes, trees.depth, trees.topk,
-      trees.truth, trees.is_erratic ? ", erratic" : "", name_of(trees.proposer));
+      pressure ? "few pages" : "many pages", ring, is_delayed ? ", delayed" : "", trees.nodes,
+      trees.depth, trees.topk, trees.truth, trees.is_erratic ? ", erratic" : "",
+      name_of(trees.proposer));
 }
 
 Matrix::Matrix(std::vector<std::string> isas)
     : isas_(std::move(isas)), sizes_{isas_.size(),      kThreads.size(), kCompanies.size(),
                                      kChunks.size(),    kCaches.size(),  kPreemptions.size(),
-                                     kPressures.size(), kRings.size(),   kTrees.size()} {}
+                                     kPressures.size(), kFlights.size(), kTrees.size()} {}
 
 std::uint64_t Matrix::num_cells() const {
   std::uint64_t cells = 1;
@@ -148,7 +152,8 @@ Cell Matrix::cell(std::uint64_t number) const {
           .cache = kCaches[at[4]],
           .preempt_every = kPreemptions[at[5]],
           .pressure = kPressures[at[6]],
-          .ring = kRings[at[7]],
+          .ring = kFlights[at[7]].ring,
+          .is_delayed = kFlights[at[7]].is_delayed,
           .trees = kTrees[at[8]]};
 }
 
@@ -181,7 +186,7 @@ std::vector<std::uint64_t> Matrix::model_sweep() const {
   auto varied = usual();
   for (std::size_t model = 0; model < kModels.size(); ++model) {
     varied.back() = kGuesses.size() + model * kShapes.size() + kUsualShape;
-    varied[kRingAxis] = model % kRings.size();
+    varied[kFlightAxis] = model % kFlights.size();
     cells.push_back(number_of(varied));
   }
   return cells;
@@ -198,7 +203,7 @@ void Matrix::add_axis(std::size_t axis, std::vector<std::uint64_t>& cells) const
   for (std::size_t value = 0; value < sizes_[axis]; ++value) {
     if (value == usual[axis] || (axis == kAxes - 1 && !is_swept(value))) continue;
     auto varied = usual;
-    varied[kRingAxis] = cells.size() % kRings.size();
+    varied[kFlightAxis] = cells.size() % kFlights.size();
     varied[axis] = value;
     cells.push_back(number_of(varied));
   }

@@ -54,7 +54,8 @@ struct Cell {
   bool cache;
   int preempt_every;  // 0: never
   bool pressure;      // hardly more pages than the longest request needs
-  int ring;           // steps in flight; more than one: planned ahead, and computed with delays
+  int ring;           // steps in flight; more than one: planned ahead
+  bool is_delayed;    // the backend answers later
   Trees trees;
 
   std::string str() const;
@@ -68,14 +69,14 @@ class Matrix {
   std::uint64_t num_cells() const;
   Cell cell(std::uint64_t number) const;
   // The usual cell, and for each value of each axis the usual cell with that value; of trees by
-  // models, a few shapes for each. The rings of what is varied take turns.
+  // models, a few shapes for each. The flights of what is varied take turns.
   std::vector<std::uint64_t> sweep() const;
   std::vector<std::uint64_t> isa_sweep() const;    // the usual cell under each ISA
   std::vector<std::uint64_t> model_sweep() const;  // and with trees of each model that drafts
   std::vector<std::uint64_t> chunk_sweep() const;  // and with each size of chunks
 
  private:
-  static constexpr std::size_t kAxes = 9, kIsaAxis = 0, kChunkAxis = 3, kRingAxis = 7;
+  static constexpr std::size_t kAxes = 9, kIsaAxis = 0, kChunkAxis = 3, kFlightAxis = 7;
   std::array<std::size_t, kAxes> usual() const;
   void add_axis(std::size_t axis, std::vector<std::uint64_t>& cells) const;
   std::uint64_t number_of(const std::array<std::size_t, kAxes>& coordinates) const;

@@ -81,6 +81,11 @@ class ReferenceOps final : public Ops {
     return std::make_unique<ReferenceLinear>(parts);
   }
 
+  std::unique_ptr<PackedLinear> pack_rows(const PackedLinear& w, std::span<const Token> rows,
+                                          DType dtype) override {
+    return pack_host_rows(*this, w, rows, dtype);
+  }
+
   Tensor alloc(DType dtype, Shape shape) override {
     owned_.emplace_back(at(shape.elements()) * dtype_bytes(dtype));
     return owned_.back().view(dtype, shape);
@@ -111,6 +116,15 @@ class ReferenceOps final : public Ops {
       std::copy_n(reference(table).row(tokens[r]), table.in_width(),
                   out.row_f32(static_cast<std::int64_t>(r)));
   }
+
+  std::vector<KvLayer> alloc_kv(const KvShape& shape, int num_pages) override {
+    return alloc_host_kv(*this, shape, num_pages);
+  }
+  std::size_t kv_page_bytes(const KvShape& shape) const override {
+    return host_kv_page_bytes(shape);
+  }
+
+  void upload(Tensor host, Tensor to) override { copy_host(host, to); }
 
   Tensor keep_rows(Tensor matrix, DType dtype) override {
     const Tensor rows = alloc(dtype, matrix.shape());
@@ -237,6 +251,12 @@ class ReferenceOps final : public Ops {
     join_host_columns(pool_, a, b, out);
   }
 
+  void add_elements(Tensor x, std::span<const Addend> addends) override {
+    for (const Addend& addend : addends) x.row_f32(addend.row)[addend.column] += addend.value;
+  }
+
+  void read_back() override {}  // what is asked for is there when a call returns
+
   void top_tokens(Tensor logits, int k, TopTokens& out) override {
     expect(logits, {-1, -1}, DType::kF32);
     out.token.assign(at(logits.dim(0) * k), kNoToken);
@@ -267,9 +287,9 @@ class ReferenceOps final : public Ops {
     draw_rows(pool_, logits, ids, temp(DType::kF32, {pool_.size(), vocab}), rows, k, out);
   }
 
-  Walk verify(const StepPlan& plan, const DraftTrees& trees, const Batch& batch,
-              Tensor logits) override {
-    return verify_trees(pool_, plan, trees, batch, logits);
+  void verify(const StepPlan& plan, const DraftTrees& trees, const Batch& batch, Tensor logits,
+              Walk& walk) override {
+    walk = verify_trees(pool_, plan, trees, batch, logits);
   }
 
   void kv_keep(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) override {

@@ -26,10 +26,11 @@ void hash_logits(std::uint64_t hash, std::span<float> out) {
 
 }  // namespace
 
-HashModel::HashModel(Ops& ops, int num_pages, std::int64_t vocab) : ops_(ops), vocab_(vocab) {
-  layers_.push_back({.k = ops.alloc(DType::kF32, {num_pages, 1, 1, kPageTokens}),
-                     .v = ops.alloc(DType::kF32, {num_pages, 1, kPageTokens, 1})});
-}
+HashModel::HashModel(Ops& ops, int num_pages, std::int64_t vocab)
+    : ops_(ops),
+      vocab_(vocab),
+      layers_(ops.alloc_kv({.layers = 1, .kv_heads = 1, .head_dim = 1, .dtype = DType::kF32},
+                           num_pages)) {}
 
 Features HashModel::forward(const Batch& batch, const FeatureTaps&) {
   float* keys = layers_[0].k.f32();

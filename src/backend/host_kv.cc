@@ -43,6 +43,22 @@ void move_slot(const KvLayer& kv, const Move& move) {
 
 }  // namespace
 
+std::vector<KvLayer> alloc_host_kv(Ops& ops, const KvShape& shape, int num_pages) {
+  std::vector<KvLayer> layers;
+  for (int i = 0; i < shape.layers; ++i) {
+    layers.push_back(
+        {.k = ops.alloc(shape.dtype, {num_pages, shape.kv_heads, shape.head_dim, kPageTokens}),
+         .v = ops.alloc(shape.dtype, {num_pages, shape.kv_heads, kPageTokens, shape.head_dim})});
+  }
+  return layers;
+}
+
+std::size_t host_kv_page_bytes(const KvShape& shape) {
+  const auto elements =
+      std::size_t{2} * at(shape.layers) * at(shape.kv_heads) * at(shape.head_dim) * kPageTokens;
+  return elements * dtype_bytes(shape.dtype);
+}
+
 void keep_kv(ThreadPool& pool, const Walk& walk, const Batch& batch,
              std::span<const KvLayer> layers) {
   const std::vector<Move> moves = list_moves(walk, batch);
