@@ -51,7 +51,7 @@ DraftOptions draft_options(const Options& options) {
 
 }  // namespace
 
-ModelHost::ModelHost(const Options& options) : pool_(options.threads) {
+ModelHost::ModelHost(const Options& options, const MakeDrafter& make) : pool_(options.threads) {
   const auto start = std::chrono::steady_clock::now();
   const MachineMemory memory = read_memory();
   ops_ = make_backend(options.backend, pool_);
@@ -65,8 +65,11 @@ ModelHost::ModelHost(const Options& options) : pool_(options.threads) {
   DraftOptions draft = draft_options(options);
   if (drafts_from_corpora(draft))
     draft.ngram.corpora = corpora_ = std::make_shared<Corpora>(draft.ngram.corpus_tokens);
-  drafter_ = make_drafter(*ops_, std::move(draft_model_), draft, plan_,
-                          pages_for(config.total_tokens), config.max_running_requests);
+  const int num_pages = pages_for(config.total_tokens);
+  drafter_ = make ? make(*ops_, std::move(draft_model_), draft, plan_, num_pages,
+                         config.max_running_requests)
+                  : make_drafter(*ops_, std::move(draft_model_), draft, plan_, num_pages,
+                                 config.max_running_requests);
   TargetModel* target = runner_.get();
   if (options.simulation.length > 0) {
     log_warning(

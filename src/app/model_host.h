@@ -3,6 +3,7 @@
 // pool, backend, decoder, KV store, drafter, engine. It only owns and wires; start and stop the
 // engine through it. Construction throws Error and leaves nothing behind.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,10 +24,19 @@ namespace foretoken {
 
 class ModelHost {
  public:
-  explicit ModelHost(const Options& options);
+  // Makes the drafter from the draft model, which is null where none is run. num_slots: sequences
+  // at once.
+  using MakeDrafter =
+      std::function<std::unique_ptr<Drafter>(Ops& ops, std::unique_ptr<DraftModel> model,
+                                             const DraftOptions& options, const DraftPlan& plan,
+                                             int num_pages, int num_slots)>;
+
+  // make: in the place of make_drafter; empty: that.
+  explicit ModelHost(const Options& options, const MakeDrafter& make = {});
 
   Engine& engine() { return *engine_; }
   const Decoder& decoder() const { return *decoder_; }
+  const Ops& ops() const { return *ops_; }
   const EngineConfig& config() const { return engine_->config(); }
   std::size_t kv_bytes() const;
   std::size_t weight_bytes() const { return weight_bytes_; }

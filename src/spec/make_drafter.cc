@@ -211,10 +211,23 @@ ForwardSize draft_forward_size(const DraftModel& model, const TreeShape& shape, 
 
 std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> model,
                                       const DraftOptions& options, const DraftPlan& plan,
-                                      int num_pages, int num_slots) {
-  if (plan.parts.empty()) return make_null_drafter();
+                                      int num_pages, int num_slots,
+                                      std::shared_ptr<DraftPace> pace) {
   if (model) model->allocate_kv(num_pages);
-  auto all = std::make_unique<UnionDrafter>(num_slots, make_pace(options));
+  if (!pace) pace = make_pace(options);
+  return join_drafters(options, plan, num_slots, std::move(pace),
+                       [&](const TreeShape& shape, std::shared_ptr<DraftPace> part) {
+                         return std::make_unique<ModelDrafter>(
+                             ops, std::move(model), shape, num_pages, num_slots, std::move(part),
+                             kLogitSliceBytes, options.coupling);
+                       });
+}
+
+std::unique_ptr<Drafter> join_drafters(const DraftOptions& options, const DraftPlan& plan,
+                                       int num_slots, std::shared_ptr<DraftPace> all_pace,
+                                       const MakeModelPart& make_model_part) {
+  if (plan.parts.empty()) return make_null_drafter();
+  auto all = std::make_unique<UnionDrafter>(num_slots, std::move(all_pace));
   for (const DraftPart& part : plan.parts)
     all->add([&](std::shared_ptr<DraftPace> pace) -> std::unique_ptr<Drafter> {
       const int nodes = part.shape.nodes;
@@ -228,8 +241,7 @@ std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> mode
       if (part.name == kPredictions)
         return std::make_unique<SuffixDrafter>(prediction_options(options), nodes, num_slots,
                                                std::move(pace));
-      return std::make_unique<ModelDrafter>(ops, std::move(model), part.shape, num_pages, num_slots,
-                                            std::move(pace), kLogitSliceBytes, options.coupling);
+      return make_model_part(part.shape, std::move(pace));
     });
   return all;
 }

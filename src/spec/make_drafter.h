@@ -4,10 +4,12 @@
 // used at start by one thread.
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 #include "model/draft_model.h"
 #include "spec/draft_options.h"
+#include "spec/draft_pace.h"
 #include "spec/drafter.h"
 
 namespace foretoken {
@@ -35,9 +37,20 @@ std::size_t draft_step_bytes(const DraftModel& model, const TreeShape& shape, st
 ForwardSize draft_forward_size(const DraftModel& model, const TreeShape& shape, std::int64_t rows,
                                int num_slots);
 
-// model: what load_draft_model gave. num_slots: sequences at once.
+// model: what load_draft_model gave. num_slots: sequences at once. pace: of all drafters; null: as
+// the options have it.
 std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> model,
                                       const DraftOptions& options, const DraftPlan& plan,
-                                      int num_pages, int num_slots);
+                                      int num_pages, int num_slots,
+                                      std::shared_ptr<DraftPace> pace = nullptr);
+
+// Makes the drafter that runs a model, for trees of this shape.
+using MakeModelPart =
+    std::function<std::unique_ptr<Drafter>(const TreeShape&, std::shared_ptr<DraftPace>)>;
+
+// The drafters of a plan with this pace, the one that runs a model by the caller.
+std::unique_ptr<Drafter> join_drafters(const DraftOptions& options, const DraftPlan& plan,
+                                       int num_slots, std::shared_ptr<DraftPace> pace,
+                                       const MakeModelPart& make_model_part);
 
 }  // namespace foretoken

@@ -1,0 +1,135 @@
+#include "tune/engine_session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <utility>
+
+#include "base/error.h"
+#include "base/rng.h"
+
+namespace foretoken {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+struct Asked {
+  std::size_t prompt;
+  std::shared_ptr<TokenStream> stream;
+};
+
+Asked ask(EnginePort& engine, const std::vector<TunePrompt>& prompts, std::size_t number,
+          const AnswerWish& wish) {
+  Request request = request_of(prompts[number], wish);
+  request.draft_scope = number + 1;
+  Asked asked{number, request.stream};
+  if (const auto refusal = engine.submit(std::move(request))) throw Error(refusal->message);
+  return asked;
+}
+
+// All of an answer. Throws Error where the engine gave up on it.
+std::vector<SampledToken> wait_for(TokenStream& stream) {
+  std::vector<SampledToken> tokens;
+  for (;;) {
+    TokenDelta delta = stream.wait();
+    std::ranges::move(delta.tokens, std::back_inserter(tokens));
+    if (!delta.finish) continue;
+    const FinishReason reason = delta.finish->reason;
+    if (reason != FinishReason::kStop && reason != FinishReason::kLength)
+      throw Error({.what = "an answer failed", .found = delta.finish->message});
+    return tokens;
+  }
+}
+
+void cancel_all(std::deque<Asked>& asked) {
+  for (const Asked& each : asked) each.stream->cancel();
+  for (const Asked& each : asked)
+    while (!each.stream->wait().finish) {
+    }
+  asked.clear();
+}
+
+}  // namespace
+
+Request request_of(const TunePrompt& prompt, const AnswerWish& wish) {
+  Request request;
+  request.id = "tune";
+  request.prompt = prompt.tokens;
+  request.sampling.temperature = wish.temperature;
+  for (const Token token : prompt.tokens)
+    request.sampling.seed = mix_seed(request.sampling.seed, static_cast<std::uint64_t>(token));
+  request.sampling.top_logprobs = wish.top_logprobs;
+  request.sampling.stop_tokens = wish.stop_tokens;
+  request.max_new_tokens = wish.max_new_tokens;
+  request.stream = std::make_shared<TokenStream>();
+  return request;
+}
+
+// Answers are handed over in the order of their prompts.
+void record_answers(EnginePort& engine, CandidateRecorder* recorder,
+                    const std::vector<TunePrompt>& prompts, const AnswerWish& wish, int at_once,
+                    const std::atomic<bool>& stop,
+                    const std::function<void(RecordedText)>& on_answer) {
+  std::deque<Asked> asked;
+  std::size_t next = 0;
+  try {
+    while (!stop && (next < prompts.size() || !asked.empty())) {
+      while (next < prompts.size() && asked.size() < at(2 * at_once))
+        asked.push_back(ask(engine, prompts, next++, wish));
+      const Asked first = asked.front();
+      const auto tokens = wait_for(*first.stream);
+      asked.pop_front();
+      const TunePrompt& prompt = prompts[first.prompt];
+      RecordedText text{.category = prompt.category,
+                        .number = prompt.number,
+                        .prompt = prompt.tokens,
+                        .output = {},
+                        .trees = {},
+                        .tops = {}};
+      for (const SampledToken& token : tokens) {
+        text.output.push_back(token.token);
+        if (wish.top_logprobs > 0) text.tops.push_back(token.top);
+      }
+      if (recorder != nullptr) text.trees = recorder->take(first.prompt + 1);
+      if (!text.output.empty()) on_answer(std::move(text));
+    }
+  } catch (...) {
+    if (!asked.empty()) asked.pop_front();  // the one that failed is at its end
+    cancel_all(asked);
+    throw;
+  }
+  cancel_all(asked);
+}
+
+StepCosts measure_costs(EnginePort& engine, ProbePace& pace, const std::vector<TunePrompt>& prompts,
+                        const AnswerWish& wish, int at_once, double seconds,
+                        const std::atomic<bool>& stop,
+                        const std::function<void(double)>& on_share) {
+  constexpr double kPlainShare = 0.25;
+  constexpr int kLeastAnswers = 2;  // each; of a large model these may take longer than was asked
+  std::size_t next = 0;
+  const auto start = Clock::now();
+  for (const bool is_plain : {true, false}) {
+    pace.set_plain(is_plain);
+    const double until = is_plain ? seconds * kPlainShare : seconds;
+    std::deque<Asked> asked;
+    int answers = 0;
+    while (!stop && (seconds_since(start) < until || answers < kLeastAnswers)) {
+      while (asked.size() < at(2 * at_once))
+        asked.push_back(ask(engine, prompts, next++ % prompts.size(), wish));
+      const Asked first = asked.front();
+      asked.pop_front();
+      wait_for(*first.stream);
+      ++answers;
+      on_share(std::min(1.0, seconds_since(start) / seconds));
+    }
+    cancel_all(asked);
+  }
+  return pace.take_costs();
+}
+
+}  // namespace foretoken
