@@ -9,6 +9,7 @@ namespace foretoken {
 
 int serve(std::span<const std::string> args);     // loads a model and answers HTTP until a signal
 int generate(std::span<const std::string> args);  // continues one prompt on standard output
+int tune(std::span<const std::string> args);      // records, replays, recommends ways to draft
 int tokenize(std::span<const std::string> args);  // JSON lines in, token ids out
 
 }  // namespace foretoken

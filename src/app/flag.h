@@ -54,10 +54,12 @@ FlagGroup observe_flags();
 FlagGroup speculative_flags();
 FlagGroup feature_flags();
 FlagGroup multimodal_flags();
+FlagGroup tune_own_flags();
 
 // The flags of each subcommand.
 FlagTable serve_flags();
 FlagTable generate_flags();
 FlagTable tokenize_flags();
+FlagTable tune_flags();
 
 }  // namespace foretoken

@@ -30,6 +30,12 @@ FlagTable generate_flags() {
           cache_flags(),  logging_flags(),  speculative_flags()};
 }
 
+FlagTable tune_flags() {
+  return {tune_own_flags(), model_flags(),    loading_flags(),    compute_flags(),
+          kernel_flags(),   parallel_flags(), expert_flags(),     scheduling_flags(),
+          cache_flags(),    logging_flags(),  speculative_flags()};
+}
+
 FlagTable tokenize_flags() {
   FlagGroup model = model_flags();
   constexpr std::string_view kUsed[] = {"--model-path", "--tokenizer-path", "--chat-template",

@@ -28,6 +28,9 @@ constexpr Command kCommands[] = {
      serve, serve_flags},
     {"generate", "foretoken generate [--model DIR] --prompt TEXT [flags]",
      "Continues one prompt on standard output.", generate, generate_flags},
+    {"tune", "foretoken tune [--model DIR] --speculative-algorithm NAME [flags]",
+     "Records texts and drafts once, replays every way to draft from them, and says which pays.",
+     tune, tune_flags},
     {"tokenize", "foretoken tokenize [--model DIR] [flags]",
      "Reads JSON lines ({\"text\": ...} or {\"messages\": [...]}), prints prompts and token ids.",
      tokenize, tokenize_flags},
@@ -66,7 +69,7 @@ int run(const std::vector<std::string>& words) {
     if (command.name == words.front())
       return run_command(command, {words.begin() + 1, words.end()});
   throw UsageError("unknown command '" + words.front() +
-                   "': expected serve, generate or tokenize (see foretoken --help)");
+                   "': expected serve, generate, tune or tokenize (see foretoken --help)");
 }
 
 }  // namespace

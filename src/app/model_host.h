@@ -26,10 +26,9 @@ class ModelHost {
  public:
   // Makes the drafter from the draft model, which is null where none is run. num_slots: sequences
   // at once.
-  using MakeDrafter =
-      std::function<std::unique_ptr<Drafter>(Ops& ops, std::unique_ptr<DraftModel> model,
-                                             const DraftOptions& options, const DraftPlan& plan,
-                                             int num_pages, int num_slots)>;
+  using MakeDrafter = std::function<std::unique_ptr<Drafter>(
+      Ops& ops, std::unique_ptr<DraftModel> model, const DraftOptions& options,
+      const DraftPlan& plan, int num_pages, int num_slots)>;
 
   // make: in the place of make_drafter; empty: that.
   explicit ModelHost(const Options& options, const MakeDrafter& make = {});

@@ -36,16 +36,14 @@ TreeShape CandidateRecorder::needed_room(int steps, int topk) {
 
 // Two nodes, so that it is asked at all.
 DraftNeeds CandidateRecorder::needs() const {
-  return {
-      .taps = model_->taps(), .max_nodes = 2, .runs_model = true, .scratch_slots = 1 + kSeen};
+  return {.taps = model_->taps(), .max_nodes = 2, .runs_model = true, .scratch_slots = 1 + kSeen};
 }
 
 void CandidateRecorder::open(SeqSlot slot, const DraftRequest& request) {
   reader_.open(slot);
   finder_.open(slot);
-  slots_[at(slot)] = {
-      .scope = request.scope,
-      .output = static_cast<int>(request.tokens.size() - request.prompt_tokens)};
+  slots_[at(slot)] = {.scope = request.scope,
+                      .output = static_cast<int>(request.tokens.size() - request.prompt_tokens)};
 }
 
 void CandidateRecorder::observe(const CommittedRows& rows) {
@@ -150,7 +148,8 @@ void CandidateRecorder::feed(Growing& growing, Growth& growth) {
       if (token >= 0) growth.places.push_back({row, rank});
     }
   };
-  if (growth.tree.levels() == 0) add_children(0);
+  if (growth.tree.levels() == 0)
+    add_children(0);
   else
     for (const int candidate : growth.tree.followed())
       add_children(growth.places[at(candidate)].below);

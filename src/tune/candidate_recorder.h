@@ -92,7 +92,7 @@ class CandidateRecorder final : public Drafter {
   std::vector<std::int32_t> rows_;  // rows to gather
   std::vector<Growing> growing_;
   std::size_t num_growing_ = 0;
-  std::vector<Token> tokens_;    // of a level that is fed
+  std::vector<Token> tokens_;   // of a level that is fed
   std::vector<float> chances_;  // likewise
 
   std::mutex mutex_;  // guards what follows, and the trees behind Growing::record

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include <boost/json.hpp>
@@ -16,90 +17,101 @@ namespace {
 
 constexpr std::size_t kMostPoints = 4096;
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+// The mean of what is neither among the fastest tenth nor the slowest.
+double usual(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t cut = values.size() / 10;
+  double sum = 0;
+  for (std::size_t i = cut; i < values.size() - cut; ++i) sum += values[i];
+  return sum / static_cast<double>(values.size() - 2 * cut);
 }
 
-// Small numbers of rows each by itself, larger ones in eighths of octaves.
+// Small numbers of rows each by itself, larger ones in quarters of octaves.
 int cell_of(int rows) {
-  constexpr int kEach = 32;
+  constexpr int kEach = 16;
   if (rows <= kEach) return rows;
   const int octave = static_cast<int>(std::bit_width(static_cast<unsigned>(rows))) - 1;
-  return kEach + (octave - 5) * 8 + ((rows >> (octave - 3)) & 7) + 1;
+  return kEach + (octave - 4) * 4 + ((rows >> (octave - 2)) & 3) + 1;
 }
 
 }  // namespace
 
-// A cell with few samples says little: it is left to the line, unless there is hardly anything
-// else.
 void CostCurve::fit() {
   struct Cell {
     double rows = 0;
     std::vector<double> seconds;
   };
   std::map<int, Cell> cells;
-  std::size_t most = 0;
   for (const auto& [rows, seconds] : samples_) {
     Cell& cell = cells[cell_of(rows)];
     for (const double each : seconds) {
       cell.rows += rows;
       cell.seconds.push_back(each);
     }
-    most = std::max(most, cell.seconds.size());
   }
-  const std::size_t least = std::min<std::size_t>(4, most);
   std::vector<Point> points;
-  for (const auto& [number, cell] : cells) {
-    const std::size_t count = cell.seconds.size();
-    if (count >= least)
-      points.push_back({.rows = cell.rows / static_cast<double>(count),
-                        .seconds = median(cell.seconds),
-                        .samples = static_cast<int>(count)});
-  }
+  for (const auto& [number, cell] : cells)
+    points.push_back({.rows = cell.rows / static_cast<double>(cell.seconds.size()),
+                      .seconds = usual(cell.seconds),
+                      .samples = static_cast<int>(cell.seconds.size())});
   set(std::move(points));
 }
 
-// More rows never take less time; where they seem to, both are taken for what they are on average.
+// The line is of all points. A point with few samples says little for itself: what is between those
+// with more is left to them, unless there are hardly any.
 void CostCurve::set(std::vector<Point> points) {
-  std::vector<Point> pools;
-  std::vector<std::size_t> sizes;
-  for (const Point& point : points) {
-    pools.push_back(point);
-    sizes.push_back(1);
-    while (pools.size() > 1 && pools[pools.size() - 2].seconds > pools.back().seconds) {
-      const Point last = pools.back();
-      pools.pop_back();
-      Point& before = pools.back();
-      const int samples = before.samples + last.samples;
-      before.seconds = (before.seconds * before.samples + last.seconds * last.samples) / samples;
-      before.samples = samples;
-      sizes[sizes.size() - 2] += sizes.back();
-      sizes.pop_back();
-    }
-  }
+  constexpr std::size_t kFewPoints = 3;
   points_ = std::move(points);
   line_ = {};
-  std::size_t next = 0;
-  for (std::size_t pool = 0; pool < pools.size(); ++pool)
-    for (std::size_t i = 0; i < sizes[pool]; ++i) points_[next++].seconds = pools[pool].seconds;
-  for (const Point& point : points_)
+  int most = 0;
+  for (const Point& point : points_) {
+    most = std::max(most, point.samples);
     for (int i = 0; i < std::min(point.samples, 32); ++i)
       line_.add(static_cast<int>(std::lround(point.rows)), point.seconds);
+  }
+  for (const int least : {std::min(8, most), std::min(3, most), 1}) {
+    trusted_.clear();
+    std::ranges::copy_if(points_, std::back_inserter(trusted_),
+                         [&](const Point& point) { return point.samples >= least; });
+    if (trusted_.size() >= kFewPoints) break;
+  }
+  make_monotone();
+}
+
+// More rows never take less time; where they seem to, both are taken for what they are on average.
+void CostCurve::make_monotone() {
+  struct Pool {
+    double seconds;
+    double samples;
+    std::size_t size;
+  };
+  std::vector<Pool> pools;
+  for (const Point& point : trusted_) {
+    pools.push_back({point.seconds, static_cast<double>(point.samples), 1});
+    while (pools.size() > 1 && pools[pools.size() - 2].seconds > pools.back().seconds) {
+      const Pool last = pools.back();
+      pools.pop_back();
+      Pool& before = pools.back();
+      const double samples = before.samples + last.samples;
+      before = {(before.seconds * before.samples + last.seconds * last.samples) / samples, samples,
+                before.size + last.size};
+    }
+  }
+  std::size_t next = 0;
+  for (const Pool& pool : pools)
+    for (std::size_t i = 0; i < pool.size; ++i) trusted_[next++].seconds = pool.seconds;
 }
 
 double CostCurve::of(int rows) const {
-  if (points_.empty()) return 0;
+  if (trusted_.empty()) return 0;
   const auto line = [&](double n) { return line_.fixed() + line_.per_row() * n; };
   const auto above = std::ranges::find_if(
-      points_, [&](const Point& point) { return point.rows >= static_cast<double>(rows); });
+      trusted_, [&](const Point& point) { return point.rows >= static_cast<double>(rows); });
   // Beyond what was measured the line goes on from the last point.
-  if (above == points_.end())
-    return points_.back().seconds + line(rows) - line(points_.back().rows);
-  if (above == points_.begin())
-    return std::max(points_.front().seconds * 0.5,
-                    points_.front().seconds + line(rows) - line(points_.front().rows));
+  if (above == trusted_.end())
+    return trusted_.back().seconds + line(rows) - line(trusted_.back().rows);
+  if (above == trusted_.begin())
+    return std::max(above->seconds * 0.5, above->seconds + line(rows) - line(above->rows));
   const Point& below = *(above - 1);
   const double share = (rows - below.rows) / (above->rows - below.rows);
   return below.seconds + share * (above->seconds - below.seconds);
@@ -108,7 +120,8 @@ double CostCurve::of(int rows) const {
 boost::json::value CostCurve::to_json() const {
   boost::json::array points;
   for (const Point& point : points_)
-    points.push_back({{"rows", point.rows}, {"seconds", point.seconds}, {"samples", point.samples}});
+    points.push_back(
+        {{"rows", point.rows}, {"seconds", point.seconds}, {"samples", point.samples}});
   return {{"fixed_seconds", fixed()}, {"seconds_per_row", per_row()}, {"points", points}};
 }
 
@@ -127,9 +140,10 @@ CostCurve CostCurve::from_json(const boost::json::value& json, const std::string
   for (const auto& each : list->get_array()) {
     if (!each.is_object()) refuse("a point that is no object");
     const FileFields fields(each.get_object(), where);
-    const Point point{.rows = fields.required_number("rows"),
-                      .seconds = fields.required_number("seconds"),
-                      .samples = static_cast<int>(fields.integer("samples", {1, 1 << 30}).value_or(1))};
+    const Point point{
+        .rows = fields.required_number("rows"),
+        .seconds = fields.required_number("seconds"),
+        .samples = static_cast<int>(fields.integer("samples", {1, 1 << 30}).value_or(1))};
     const double before = points.empty() ? -1 : points.back().rows;
     if (!(point.rows > before && point.rows <= 1e9 && point.seconds > 0 && point.seconds < 1e6))
       refuse("rows " + std::to_string(point.rows) + ", seconds " + std::to_string(point.seconds));

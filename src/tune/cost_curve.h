@@ -1,7 +1,7 @@
 #pragma once
 // CostCurve: seconds that work takes by its rows, as they were measured: for each number of rows
-// the median of the samples, between them straight lines, beyond them the line that fits best
-// (spec/linear_cost.h). Not a clock.
+// the mean of the samples without the extreme ones, between them straight lines, beyond them the
+// line that fits best (spec/linear_cost.h). Not a clock.
 
 #include <map>
 #include <vector>
@@ -35,9 +35,11 @@ class CostCurve {
 
  private:
   void set(std::vector<Point> points);
+  void make_monotone();
 
   std::map<int, std::vector<double>> samples_;
-  std::vector<Point> points_;  // by rows
+  std::vector<Point> points_;   // by rows
+  std::vector<Point> trusted_;  // of them
   LinearCost line_;
 };
 

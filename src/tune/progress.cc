@@ -19,8 +19,7 @@ double steady_seconds() {
 
 std::string duration_text(double seconds) {
   const auto all = static_cast<long>(std::clamp(seconds, 0.0, 1e8) + 0.5);
-  if (all >= 3600)
-    return fmt::format("{}:{:02}:{:02}", all / 3600, all / 60 % 60, all % 60);
+  if (all >= 3600) return fmt::format("{}:{:02}:{:02}", all / 3600, all / 60 % 60, all % 60);
   return fmt::format("{}:{:02}", all / 60, all % 60);
 }
 
@@ -33,7 +32,8 @@ std::string progress_text(const std::string& task, double share, double seconds)
     left = "done in " + duration_text(seconds);
   else if (share > 0.01)
     left = duration_text(seconds / share - seconds) + " left";
-  return fmt::format("{:<24} [{}{}] {:>3.0f}% {}", task, std::string(static_cast<std::size_t>(done), '#'),
+  return fmt::format("{:<24} [{}{}] {:>3.0f}% {}", task,
+                     std::string(static_cast<std::size_t>(done), '#'),
                      std::string(static_cast<std::size_t>(kWidth - done), '.'), 100 * share, left);
 }
 

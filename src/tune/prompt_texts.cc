@@ -17,8 +17,7 @@ constexpr const char* kExpected =
     "\"turns\", \"conversations\", \"messages\", \"prompt\", \"text\", or a string";
 
 [[noreturn]] void refuse(const std::string& where, const std::string& found) {
-  throw Error(
-      {.what = "bad prompt", .where = where, .expected = kExpected, .found = found});
+  throw Error({.what = "bad prompt", .where = where, .expected = kExpected, .found = found});
 }
 
 std::string text_in(const boost::json::value* value, const std::string& where) {

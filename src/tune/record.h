@@ -55,7 +55,7 @@ struct RecordIdentity {
   std::string model = {}, model_print = {};
   std::string tokenizer_print = {};
   std::string draft = {}, draft_print = {};  // of the draft model and what shapes its candidates
-  std::string algorithm = {};           // that runs the draft model; empty: texts only
+  std::string algorithm = {};                // that runs the draft model; empty: texts only
   std::string architecture = {};
   std::string backend = {};  // a description
   std::int64_t vocab = 0;

@@ -23,12 +23,6 @@ constexpr std::uint32_t kVersion = 1;
 constexpr std::uint32_t kIdentity = 1, kText = 2, kCosts = 3;
 constexpr std::size_t kBlockHead = 16;  // kind, checksum, length
 
-std::uint32_t checksum(std::string_view bytes) {
-  boost::crc_32_type crc;
-  crc.process_bytes(bytes.data(), bytes.size());
-  return crc.checksum();
-}
-
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -63,21 +57,21 @@ RecordIdentity identity_of(std::string_view json, const std::string& where) {
   const auto number = [&](const char* name, std::int64_t most) {
     return static_cast<int>(fields.integer(name, {0, most}).value_or(0));
   };
-  RecordIdentity identity{.model = text("model"),
-                          .model_print = text("model_print"),
-                          .tokenizer_print = text("tokenizer_print"),
-                          .draft = text("draft"),
-                          .draft_print = text("draft_print"),
-                          .algorithm = text("algorithm"),
-                          .architecture = text("architecture"),
-                          .backend = text("backend"),
-                          .vocab = number("vocab", 1 << 30),
-                          .steps = number("steps", kMostRecordedSteps),
-                          .topk = number("topk", kMostRecordedWidth),
-                          .max_new_tokens = number("max_new_tokens", 1 << 30),
-                          .temperature =
-                              static_cast<float>(fields.number("temperature").value_or(0)),
-                          .stop_tokens = {}};
+  RecordIdentity identity{
+      .model = text("model"),
+      .model_print = text("model_print"),
+      .tokenizer_print = text("tokenizer_print"),
+      .draft = text("draft"),
+      .draft_print = text("draft_print"),
+      .algorithm = text("algorithm"),
+      .architecture = text("architecture"),
+      .backend = text("backend"),
+      .vocab = number("vocab", 1 << 30),
+      .steps = number("steps", kMostRecordedSteps),
+      .topk = number("topk", kMostRecordedWidth),
+      .max_new_tokens = number("max_new_tokens", 1 << 30),
+      .temperature = static_cast<float>(fields.number("temperature").value_or(0)),
+      .stop_tokens = {}};
   for (const std::int64_t token : fields.integers("stop_tokens", {0, 1 << 30}))
     identity.stop_tokens.push_back(static_cast<Token>(token));
   return identity;
@@ -105,8 +99,8 @@ RecordedTree get_tree(ByteReader& in, std::size_t width) {
     row.parent = in.get<std::int32_t>();
     row.rank = in.get<std::int32_t>();
     const bool is_root = i == 0 && row.parent == -1 && row.rank == 0;
-    const bool is_below = row.parent >= 0 && at(row.parent) < i && row.rank >= 0 &&
-                          at(row.rank) < width && i > 0;
+    const bool is_below =
+        row.parent >= 0 && at(row.parent) < i && row.rank >= 0 && at(row.rank) < width && i > 0;
     if (!is_root && !is_below) in.fail("rows below earlier rows", "row " + std::to_string(i));
     tree.rows.push_back(row);
   }
@@ -190,37 +184,52 @@ RecordedText text_of_bytes(std::span<const std::byte> bytes, const RecordIdentit
                .found = found});
 }
 
+// ---- writing
+
+[[noreturn]] void cannot_write(const std::string& path) {
+  throw Error({.what = "cannot write the record", .where = path, .found = std::strerror(errno)});
+}
+
+// In one piece, and to the system at once: whoever is killed has lost nothing that was added.
+void append(std::FILE* file, const std::string& path, std::uint32_t kind,
+            std::string_view payload) {
+  ByteWriter block;
+  block.put(kind);
+  block.put(record_checksum(payload));
+  block.put(static_cast<std::uint64_t>(payload.size()));
+  std::string bytes = block.bytes();
+  bytes += payload;
+  const bool is_written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  if (!is_written || std::fflush(file) != 0) cannot_write(path);
+}
+
 }  // namespace
 
-// ---- writing
+std::uint32_t record_checksum(std::string_view bytes) {
+  boost::crc_32_type crc;
+  crc.process_bytes(bytes.data(), bytes.size());
+  return crc.checksum();
+}
 
 RecordWriter::RecordWriter(const std::string& path, const RecordIdentity& identity)
     : path_(path), width_(identity.topk), file_(std::fopen(path.c_str(), "wb")) {
-  if (!file_)
-    throw Error({.what = "cannot write the record", .where = path, .found = std::strerror(errno)});
+  if (!file_) cannot_write(path);
   std::string head(kMagic);
   ByteWriter version;
   version.put(kVersion);
   head += version.bytes();
-  std::fwrite(head.data(), 1, head.size(), file_.get());
-  append(kIdentity, to_json(identity));
+  if (std::fwrite(head.data(), 1, head.size(), file_.get()) != head.size()) cannot_write(path);
+  append(file_.get(), path_, kIdentity, to_json(identity));
 }
 
-void RecordWriter::add(const RecordedText& text) { append(kText, to_bytes(text, width_)); }
+void RecordWriter::add(const RecordedText& text) {
+  append(file_.get(), path_, kText, to_bytes(text, width_));
+}
 
-void RecordWriter::add_costs(const std::string& json) { append(kCosts, json); }
-
-// In one piece, and to the system at once: whoever is killed has lost nothing that was added.
-void RecordWriter::append(std::uint32_t kind, std::string_view payload) {
-  ByteWriter block;
-  block.put(kind);
-  block.put(checksum(payload));
-  block.put(static_cast<std::uint64_t>(payload.size()));
-  std::string bytes = block.bytes();
-  bytes += payload;
-  const bool is_written = std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) == bytes.size();
-  if (!is_written || std::fflush(file_.get()) != 0)
-    throw Error({.what = "cannot write the record", .where = path_, .found = std::strerror(errno)});
+void RecordWriter::append_costs(const std::string& path, const std::string& json) {
+  const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "ab"));
+  if (!file) cannot_write(path);
+  append(file.get(), path, kCosts, json);
 }
 
 // ---- reading
@@ -246,7 +255,7 @@ Record parse_record(std::span<const std::byte> bytes, const std::string& where) 
       break;
     }
     const auto payload = in.take(length);
-    if (checksum(text_of(payload)) != expected)
+    if (record_checksum(text_of(payload)) != expected)
       refuse(where, "blocks with their checksums", "a block that was changed or damaged");
     if (kind == kIdentity && !has_identity) {
       record.identity = identity_of(text_of(payload), where);

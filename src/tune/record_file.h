@@ -23,10 +23,12 @@ class RecordWriter {
   // A new file at the path, in place of any that is there. Throws Error.
   RecordWriter(const std::string& path, const RecordIdentity& identity);
 
-  // One thread at a time. Throw Error when the disk is full, say; the file then ends with the block
-  // before.
+  // One thread at a time. Throws Error when the disk is full, say; the file then ends with the
+  // block before.
   void add(const RecordedText& text);
-  void add_costs(const std::string& json);
+
+  // Adds costs to a file that was written earlier.
+  static void append_costs(const std::string& path, const std::string& json);
 
   const std::string& path() const { return path_; }
 
@@ -34,12 +36,13 @@ class RecordWriter {
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
-  void append(std::uint32_t kind, std::string_view payload);
-
   const std::string path_;
   const int width_;
   std::unique_ptr<std::FILE, Close> file_;
 };
+
+// Of a block's bytes.
+std::uint32_t record_checksum(std::string_view bytes);
 
 // Throws Error that says what is wrong with the file.
 Record read_record(const std::string& path);

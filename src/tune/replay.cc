@@ -61,8 +61,8 @@ class ReplayRun {
     drafter_ = join_drafters(
         setting_.draft, setting_.plan, options_.at_once, std::move(pace),
         [&](const TreeShape& shape, std::shared_ptr<DraftPace> part) -> std::unique_ptr<Drafter> {
-          auto made = std::make_unique<ReplayDrafter>(
-              shape, record_.identity.topk, options_.at_once, std::move(part), clock_);
+          auto made = std::make_unique<ReplayDrafter>(shape, record_.identity.topk,
+                                                      options_.at_once, std::move(part), clock_);
           model_ = made.get();
           return made;
         });
@@ -142,8 +142,8 @@ class ReplayRun {
     if (options_.costs != nullptr) clock_.now += target_seconds();
     const bool has_model = model_ != nullptr;
     const double began = has_model ? 0 : seconds_now();
-    drafter_->observe({.plan = plan_, .table = table_, .batch = batch_, .walk = walk_,
-                       .features = features_});
+    drafter_->observe(
+        {.plan = plan_, .table = table_, .batch = batch_, .walk = walk_, .features = features_});
     // Those who read texts do here what they would do there.
     if (options_.costs != nullptr && setting_.drafts() && has_model)
       clock_.pass(options_.costs->rest.of(static_cast<int>(walk_.seqs.size())), rest_);

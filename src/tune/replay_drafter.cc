@@ -114,7 +114,8 @@ void ReplayDrafter::add_level(Growing& growing) {
       if (token >= 0) growing.places.push_back({row, rank});
     }
   };
-  if (growth.levels() == 0) add_children(0);
+  if (growth.levels() == 0)
+    add_children(0);
   else
     for (const int candidate : growth.followed()) {
       const Place place = growing.places[at(candidate)];

@@ -93,11 +93,12 @@ class ReplayTest : public testing::TestWithParam<Draft> {
     for (std::uint32_t n = 0; n < 5; ++n) {
       TunePrompt prompt{.category = n % 2 == 0 ? "even" : "odd", .number = n, .tokens = {}};
       for (int i = 0; i < 5 + static_cast<int>(n) * 9; ++i)
-        prompt.tokens.push_back(i == 0 ? static_cast<Token>(n) : (static_cast<Token>(n) * 31 + i * 7) % 300);
+        prompt.tokens.push_back(i == 0 ? static_cast<Token>(n)
+                                       : (static_cast<Token>(n) * 31 + i * 7) % 300);
       prompts_.push_back(prompt);
     }
-    wish_ = {.max_new_tokens = kNewTokens, .temperature = 0, .top_logprobs = 3,
-             .stop_tokens = {7, 77}};
+    wish_ = {
+        .max_new_tokens = kNewTokens, .temperature = 0, .top_logprobs = 3, .stop_tokens = {7, 77}};
   }
 
   EngineConfig config(int slots) const {
@@ -233,8 +234,8 @@ TEST_P(ReplayTest, unions_replay_as_they_run) {
   const Record recorded = record(GetParam());
   for (const char* text : {"SUFFIX", "NGRAM"})
     for (const int at_once : {1, kSlots})
-      expect_equal(recorded, GetParam(),
-                   union_setting(base(), text, {4, 3, 12}, TreeBudget::kFull), at_once);
+      expect_equal(recorded, GetParam(), union_setting(base(), text, {4, 3, 12}, TreeBudget::kFull),
+                   at_once);
 }
 
 INSTANTIATE_TEST_SUITE_P(Drafts, ReplayTest,

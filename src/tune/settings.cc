@@ -9,9 +9,7 @@
 namespace foretoken {
 namespace {
 
-std::string budget_name(TreeBudget budget) {
-  return budget == TreeBudget::kFull ? "full" : "auto";
-}
+std::string budget_name(TreeBudget budget) { return budget == TreeBudget::kFull ? "full" : "auto"; }
 
 std::string shape_name(const TreeShape& shape) {
   return fmt::format("{}/{}/{}", shape.steps, shape.topk, shape.nodes);
@@ -44,8 +42,7 @@ void add_model(const SettingBase& base, const TreeShape& shape, TuneSetting& set
 }
 
 void finish(const SettingBase& base, TuneSetting& setting) {
-  setting.flags.insert(setting.flags.end(),
-                       {"--draft-budget", budget_name(setting.draft.budget)});
+  setting.flags.insert(setting.flags.end(), {"--draft-budget", budget_name(setting.draft.budget)});
   setting.plan = plan_drafts(setting.draft, base.architecture);
 }
 
@@ -67,8 +64,7 @@ TuneSetting shape_setting(const SettingBase& base, const TreeShape& shape, TreeB
 
 TuneSetting text_setting(const SettingBase& base, const std::string& algorithm, int nodes,
                          TreeBudget budget) {
-  TuneSetting setting =
-      setting_of(base, fmt::format("{} {}", algorithm, nodes), algorithm, budget);
+  TuneSetting setting = setting_of(base, fmt::format("{} {}", algorithm, nodes), algorithm, budget);
   setting.draft.nodes = nodes;
   setting.flags.insert(setting.flags.end(),
                        {"--speculative-num-draft-tokens", std::to_string(nodes)});
@@ -79,8 +75,7 @@ TuneSetting text_setting(const SettingBase& base, const std::string& algorithm, 
 TuneSetting union_setting(const SettingBase& base, const std::string& text_algorithm,
                           const TreeShape& shape, TreeBudget budget) {
   const std::string algorithm = base.algorithm + "+" + text_algorithm;
-  TuneSetting setting =
-      setting_of(base, algorithm + " " + shape_name(shape), algorithm, budget);
+  TuneSetting setting = setting_of(base, algorithm + " " + shape_name(shape), algorithm, budget);
   add_model(base, shape, setting);
   finish(base, setting);
   return setting;

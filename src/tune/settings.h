@@ -11,11 +11,11 @@ namespace foretoken {
 
 // What all settings have in common.
 struct SettingBase {
-  DraftOptions draft;               // as on the command line
-  std::string algorithm;            // that runs a model and is recorded; empty: none
-  std::string architecture;         // of the target
-  std::vector<std::string> flags;   // of the draft model: its path, and what belongs to it
-  int steps = 8, topk = 8;          // of the record
+  DraftOptions draft;              // as on the command line
+  std::string algorithm;           // that runs a model and is recorded; empty: none
+  std::string architecture;        // of the target
+  std::vector<std::string> flags;  // of the draft model: its path, and what belongs to it
+  int steps = 8, topk = 8;         // of the record
 };
 
 TuneSetting plain_setting();

@@ -33,7 +33,9 @@ void StepCosts::fit() {
 
 const StepCosts& CostTable::of(int requests) const {
   CHECK(!at_once.empty());
-  const auto distance = [&](int n) { return std::abs(std::log(static_cast<double>(n) / requests)); };
+  const auto distance = [&](int n) {
+    return std::abs(std::log(static_cast<double>(n) / requests));
+  };
   auto nearest = at_once.begin();
   for (auto each = at_once.begin(); each != at_once.end(); ++each)
     if (distance(each->first) < distance(nearest->first)) nearest = each;

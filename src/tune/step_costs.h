@@ -23,8 +23,8 @@ struct StepCosts {
 
 class CostTable {
  public:
-  std::string machine;                 // for people
-  std::map<int, StepCosts> at_once;    // by requests at once
+  std::string machine;               // for people
+  std::map<int, StepCosts> at_once;  // by requests at once
 
   bool empty() const { return at_once.empty(); }
   // Those of the nearest number of requests at once. There must be one.

@@ -4,8 +4,8 @@
 #include <cctype>
 #include <cmath>
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
+#include <boost/json.hpp>
 
 namespace foretoken {
 namespace {
@@ -106,14 +106,14 @@ std::string report_table(const TuneReport& report) {
     });
     if (order.size() > kShown) order.resize(kShown);
     order.insert(order.begin(), 0);
-    text += fmt::format("{} at once\n  {:<32} {:>7} {:>7} {:>10} {:>8}\n", report.batch_sizes[batch],
-                        "setting", "accept", "rows", "tokens/s", "x plain");
+    text +=
+        fmt::format("{} at once\n  {:<32} {:>7} {:>7} {:>10} {:>8}\n", report.batch_sizes[batch],
+                    "setting", "accept", "rows", "tokens/s", "x plain");
     for (const std::size_t row : order) {
       const ReplayResult& result = report.result(row, batch);
-      const double rows =
-          result.all.steps == 0
-              ? 1
-              : 1 + static_cast<double>(result.proposed) / static_cast<double>(result.all.steps);
+      const double rows = result.all.steps == 0 ? 1
+                                                : 1 + static_cast<double>(result.proposed) /
+                                                          static_cast<double>(result.all.steps);
       const std::string speed = result.seconds > 0
                                     ? fmt::format("{:>10.1f} {:>8.2f}", result.tokens_per_second(),
                                                   report.speedup(row, batch))
@@ -134,8 +134,8 @@ std::string report_checks(const TuneReport& report) {
   if (report.checks.empty()) return {};
   std::string text = fmt::format(
       "Run for real\n  {:<32} {:>7} {:>9} {:>7} {:>7} {:>11} {:>9} {:>7} {:>9} {:>7} {:>7}\n",
-      "setting", "at once", "predicted", "accept", "off", "predicted", "tokens/s", "off", "predicted",
-      "x plain", "off");
+      "setting", "at once", "predicted", "accept", "off", "predicted", "tokens/s", "off",
+      "predicted", "x plain", "off");
   const auto off = [](double predicted, double real) {
     return real > 0 ? fmt::format("{:+.1f}%", 100 * (predicted / real - 1)) : std::string("-");
   };

@@ -1,0 +1,59 @@
+#pragma once
+// What tuning does with models that are loaded for it: record, measure, run a setting for real.
+// Each loads a host, uses it, and lets it go. Throw Error; used by one thread.
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/options.h"
+#include "app/text_host.h"
+#include "app/tune_options.h"
+#include "tune/engine_session.h"
+#include "tune/prompt_texts.h"
+#include "tune/record_file.h"
+#include "tune/replay.h"
+#include "tune/settings.h"
+
+namespace foretoken {
+
+// Of a model and of its draft model, as the options have them; what depends on loading is open.
+RecordIdentity identity_of(const Options& options, const TuneOptions& tune);
+
+// Throws Error where the record is of another model, draft model or tokenizer.
+void check_identity(const RecordIdentity& record, const RecordIdentity& here,
+                    const std::string& path);
+
+using OnShare = std::function<void(double)>;  // of the work: 0 to 1
+
+// Writes texts and candidates, turn by turn; the answers that were there when `stop` came are kept.
+void record(const Options& options, const TuneOptions& tune, const TextHost& text,
+            const std::vector<PromptText>& prompts, RecordIdentity identity,
+            const std::string& path, const std::atomic<bool>& stop, const OnShare& on_share);
+
+// Costs with so many requests at once. shape: of the trees that are probed; ignored where no model
+// drafts.
+StepCosts measure(const Options& options, const Record& record, const TuneOptions& tune,
+                  const SettingBase& base, int at_once, const std::atomic<bool>& stop,
+                  const OnShare& on_share);
+
+// A host that answers the prompts of a record with one setting.
+class RealRun {
+ public:
+  RealRun(const Options& options, const TuneSetting& setting, const Record& record, int at_once);
+  ~RealRun();
+
+  struct Result {
+    double seconds = 0;
+    std::int64_t tokens = 0, steps = 0, accepted = 0;
+  };
+  // All prompts once more.
+  Result run();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace foretoken
