@@ -1,4 +1,5 @@
-#include "app/flag.h"
+#include "app/flag_rows.h"
+#include "model/quantization.h"
 
 namespace foretoken {
 
@@ -59,9 +60,15 @@ FlagGroup model_flags() {
            .support = kRefused,
            .text = "not supported yet: embedding models"},
           {.names = {"--quantization"},
-           .support = kRefused,
-           .text = "not supported yet: quantized weights",
-           .choices = {"unquant"}},
+           .text = "weights of 8 or 4 bits, made while loading (see docs/quantization.md)",
+           .default_note = "as they are stored",
+           .choices = quantization_names(),
+           .refused_choices = unread_quantizations(),
+           .refused_reason = kUnreadQuantization},
+          {.names = {"--quantization-scale-search"},
+           .kind = kSwitch,
+           .text = "for --quantization: take the scales of least error, not those of the widest "
+                   "range"},
           {.names = {"--kv-cache-dtype"},
            .support = kRefused,
            .text = "not supported yet: the KV cache has the type of the weights",

@@ -1,4 +1,5 @@
 #include "app/flag_rows.h"
+#include "model/quantization.h"
 
 namespace foretoken {
 
@@ -88,9 +89,11 @@ FlagGroup speculative_flags() {
            .text = "positions that an EAGLE-3 head sees",
            .default_note = "all"},
           {.names = {"--speculative-draft-model-quantization"},
-           .support = kRefused,
-           .text = "not supported yet: quantized weights",
-           .choices = {"unquant"}},
+           .text = "the same for the draft model",
+           .default_note = "as --quantization",
+           .choices = quantization_names(),
+           .refused_choices = unread_quantizations(),
+           .refused_reason = kUnreadQuantization},
           idle({"--speculative-dsa-topk-backend"}, kText, kOneBackend, "sgl-kernel"),
           idle({"--speculative-moe-runner-backend"}, kText, kOneBackend),
           idle({"--speculative-moe-a2a-backend"}, kText, kOneBackend),

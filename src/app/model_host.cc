@@ -23,6 +23,7 @@ double gigabytes(std::size_t bytes) {
 ModelOptions model_options(const Options& options) {
   ModelOptions model;
   model.dtype = options.load.dtype;
+  model.quantization = options.load.quantization;
   model.load_format = options.load.load_format;
   model.seed = options.load.seed;
   model.config_overrides = options.load.config_overrides;

@@ -198,6 +198,10 @@ ServerConfig server_config(const FlagValues& values, const LoadOptions& load) {
   return server;
 }
 
+Quantization quantization_of(const FlagValues& values, const std::string& flag) {
+  return quantization_named(values.text(flag), values.on("--quantization-scale-search"), flag);
+}
+
 // The algorithm is canonical and the folder resolved; what the trees look like depends on the
 // target's architecture.
 DraftOptions draft_options(const FlagValues& values, const LoadOptions& target,
@@ -242,6 +246,9 @@ DraftOptions draft_options(const FlagValues& values, const LoadOptions& target,
   const std::string format = values.text("--speculative-draft-load-format");
   draft.load.load_format = format.empty() ? target.load_format : format;
   draft.load.dtype = target.dtype;
+  const std::string flag = "--speculative-draft-model-quantization";
+  draft.load.quantization =
+      values.given(flag) ? quantization_of(values, flag) : target.quantization;
   draft.load.seed = target.seed + 1;
   draft.target_folder = target.model_folder;
   return draft;
@@ -307,6 +314,7 @@ Options resolve_options(const FlagValues& values, const Environment& environment
   options.load = resolve_text_options(values, environment);
   options.load.load_format = values.text("--load-format");
   options.load.dtype = values.text("--dtype");
+  options.load.quantization = quantization_of(values, "--quantization");
   options.load.config_overrides = json_object(values, "--json-model-override-args");
   options.load.context_length = bounded(values, "--context-length", 1);
   options.server.given_context_length = options.load.context_length.value_or(0);

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "engine/engine.h"
 #include "engine/simulated_acceptance.h"
+#include "model/quantization.h"
 #include "server/server_config.h"
 #include "spec/draft_options.h"
 
@@ -26,6 +27,7 @@ struct LoadOptions {
   std::string tokenizer_path;    // resolved: folder or file
   std::string load_format;       // auto | safetensors | pt | dummy
   std::string dtype;             // auto | half | float16 | bfloat16 | float | float32
+  Quantization quantization;     // of the matrices
   std::string config_overrides;  // JSON object
   std::string chat_template;     // file or Jinja text; empty: the model's own
   std::optional<std::int64_t> context_length;

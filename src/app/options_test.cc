@@ -76,6 +76,21 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
       {{"--chat-template", "{{ x }}"}, [](auto& o) { return o.load.chat_template == "{{ x }}"; }},
       {{"--load-format", "dummy"}, [](auto& o) { return o.load.load_format == "dummy"; }},
       {{"--dtype", "half"}, [](auto& o) { return o.load.dtype == "half"; }},
+      {{"--quantization", "int4-g64"},
+       [](auto& o) {
+         return o.load.quantization.layers.bits == 4 && o.load.quantization.layers.group == 64;
+       }},
+      {{"--quantization-scale-search", "--quantization", "w4a8"},
+       [](auto& o) { return o.load.quantization.layers.searches_scale; }},
+      {{"--quantization", "int4", "--speculative-algorithm", "EAGLE"},
+       [](auto& o) { return o.draft.load.quantization.name == "int4"; }},
+      {{"--speculative-draft-model-quantization", "unquant", "--speculative-algorithm", "EAGLE",
+        "--quantization", "int4"},
+       [](auto& o) { return o.load.quantization.is_on() && !o.draft.load.quantization.is_on(); }},
+      {{"--speculative-draft-model-quantization", "w8a8_int8", "--speculative-algorithm", "EAGLE"},
+       [](auto& o) {
+         return !o.load.quantization.is_on() && o.draft.load.quantization.name == "w8a8_int8";
+       }},
       {{"--context-length", "99"}, [](auto& o) { return o.load.context_length == 99; }},
       {{"--json-model-override-args", "{\"a\":1}"},
        [](auto& o) { return o.load.config_overrides == "{\"a\":1}"; }},

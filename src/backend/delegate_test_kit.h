@@ -19,8 +19,8 @@ class Delegate : public Ops {
     return inner_->pack(parts);
   }
   std::unique_ptr<PackedLinear> pack_rows(const PackedLinear& w, std::span<const Token> rows,
-                                          DType dtype) override {
-    return inner_->pack_rows(w, rows, dtype);
+                                          DType dtype, const WeightFormat& format) override {
+    return inner_->pack_rows(w, rows, dtype, format);
   }
   Tensor alloc(DType dtype, Shape shape) override { return inner_->alloc(dtype, shape); }
   std::vector<KvLayer> alloc_kv(const KvShape& shape, int num_pages) override {

@@ -24,12 +24,13 @@ void each_row(ThreadPool& pool, std::int64_t rows, std::int64_t width, const Bod
 }  // namespace
 
 std::unique_ptr<PackedLinear> pack_host_rows(Ops& ops, const PackedLinear& w,
-                                             std::span<const Token> rows, DType dtype) {
+                                             std::span<const Token> rows, DType dtype,
+                                             const WeightFormat& format) {
   const auto count = static_cast<std::int64_t>(rows.size());
   const Buffer memory(at(count * w.in_width()) * sizeof(float));
   const Tensor matrix = memory.view(DType::kF32, {count, w.in_width()});
   ops.embed(w, rows, matrix);
-  return ops.pack({.weights = {&matrix, 1}, .biases = {}, .dtype = dtype});
+  return ops.pack({.weights = {&matrix, 1}, .biases = {}, .dtype = dtype, .format = format});
 }
 
 void copy_host(const Tensor& from, const Tensor& to) {

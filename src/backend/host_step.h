@@ -43,7 +43,8 @@ void join_host_columns(ThreadPool& pool, const Tensor& a, const Tensor& b, const
 
 // Ops::pack_rows.
 std::unique_ptr<PackedLinear> pack_host_rows(Ops& ops, const PackedLinear& w,
-                                             std::span<const Token> rows, DType dtype);
+                                             std::span<const Token> rows, DType dtype,
+                                             const WeightFormat& format);
 
 // Ops::upload.
 void copy_host(const Tensor& from, const Tensor& to);

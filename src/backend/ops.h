@@ -2,8 +2,9 @@
 // Ops: everything a model may do, as coarse virtual operations; one implementation per kind of
 // machine. Not a graph, not an autograd, no shape inference: models are straight-line code over Ops
 // and Tensor views. Activations are float32 [rows, width]; weights and KV are bf16, fp16 or float32
-// (chosen at load). Where the weights are bf16, a linear rounds its input to bf16 once and
-// accumulates in the backend's order. Results of a row depend on that row's sequence only: bitwise
+// (chosen at load), or codes of fewer bits. Where the weights are bf16, a linear rounds its input to
+// bf16 once and accumulates in the backend's order; what it does with codes, weight_format.h says.
+// Results of a row depend on that row's sequence only: bitwise
 // independent of batch mates, thread count, chunking and (within a numeric order) instruction set.
 // Operations may be queued: they are done in the order of the calls. What they are given by
 // reference they have taken when they return, so it may change. Memory of the backend (alloc,
@@ -19,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/weight_format.h"
 #include "batch/batch.h"
 #include "batch/draws.h"
 #include "batch/tree.h"
@@ -38,11 +40,14 @@ class PackedLinear {
 
 // Matrices [n_i, in] to be stacked along the output dimension (q|k|v, gate|up). bias: empty or one
 // per matrix [n_i], where an empty Tensor means no bias. Any float dtype; converted to `dtype` by
-// round-to-nearest-even.
+// round-to-nearest-even, or to codes where the format has them. Matrices that are codes already
+// come as `codes`, in that format, and not as weights.
 struct LinearParts {
   std::span<const Tensor> weights;
   std::span<const Tensor> biases;
   DType dtype = DType::kBF16;
+  WeightFormat format = {};
+  std::span<const CodedRows* const> codes = {};
 };
 
 // The KV of one model.
@@ -148,7 +153,8 @@ class Ops {
   virtual std::unique_ptr<PackedLinear> pack(const LinearParts& parts) = 0;
   // Some rows of a packed matrix as a matrix of their own.
   virtual std::unique_ptr<PackedLinear> pack_rows(const PackedLinear& w,
-                                                  std::span<const Token> rows, DType dtype) = 0;
+                                                  std::span<const Token> rows, DType dtype,
+                                                  const WeightFormat& format) = 0;
   // Zeroed memory of the backend that lives as long as the backend (tables, norms).
   virtual Tensor alloc(DType dtype, Shape shape) = 0;
 

@@ -50,9 +50,10 @@ void skip_draft_heads(WeightReader& read, const WeightSource& source, int layers
 
 }  // namespace
 
-Decoder::Decoder(Ops& ops, const ModelConfig& config, const WeightSource& source, DType dtype)
+Decoder::Decoder(Ops& ops, const ModelConfig& config, const WeightSource& source, DType dtype,
+                 const Quantization& quantization)
     : config_(config), dtype_(dtype), weights_(std::make_unique<Weights>()) {
-  WeightReader read(ops, source, dtype);
+  WeightReader read(ops, source, dtype, quantization);
   const std::int64_t hidden = config.hidden;
   weights_->embedding.emplace(read, "model.embed_tokens", config.vocab, hidden,
                               config.tied_embeddings);
@@ -66,7 +67,8 @@ Decoder::Decoder(Ops& ops, const ModelConfig& config, const WeightSource& source
   if (config.tied_embeddings) {
     read.skip("lm_head.weight");  // some writers store the shared matrix twice
   } else {
-    weights_->head = read.linear({{"lm_head", config.vocab}}, hidden, Bias::kNone);
+    weights_->head =
+        read.linear({{"lm_head", config.vocab}}, hidden, Bias::kNone, MatrixRole::kHead);
   }
   skip_draft_heads(read, source, config.layers);
   read.finish();

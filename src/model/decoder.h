@@ -11,6 +11,7 @@
 #include "model/checkpoint.h"
 #include "model/embedding.h"
 #include "model/model_config.h"
+#include "model/quantization.h"
 
 namespace foretoken {
 
@@ -30,7 +31,8 @@ struct Features {
 class Decoder {
  public:
   // Packs all weights. Throws Error naming the tensor that is missing, misshapen or unexpected.
-  Decoder(Ops& ops, const ModelConfig& config, const WeightSource& weights, DType dtype);
+  Decoder(Ops& ops, const ModelConfig& config, const WeightSource& weights, DType dtype,
+          const Quantization& quantization = {});
   ~Decoder();
 
   Features forward(Ops& ops, const Batch& batch, const KvStore& kv, const FeatureTaps& taps) const;
@@ -40,7 +42,7 @@ class Decoder {
   const PackedLinear& head() const;    // [vocab, hidden]; the embedding where they are tied
 
   const ModelConfig& config() const { return config_; }
-  DType dtype() const { return dtype_; }  // of weights and KV
+  DType dtype() const { return dtype_; }  // of weights that are floats, and of KV
   KvShape kv_shape() const;
   std::size_t weight_bytes() const;
 

@@ -5,7 +5,7 @@ namespace foretoken {
 Embedding::Embedding(WeightReader& read, const std::string& name, std::int64_t vocab,
                      std::int64_t width, bool is_head) {
   if (is_head)
-    packed_ = read.linear({{name, vocab}}, width, Bias::kNone);
+    packed_ = read.linear({{name, vocab}}, width, Bias::kNone, MatrixRole::kHead);
   else
     rows_ = read.rows({name, vocab}, width);
 }

@@ -61,6 +61,7 @@ class HeadChain final : public DraftModel {
 // The heads for all depths: one as it is, several as a chain. Arguments as for HeadDraft.
 std::unique_ptr<DraftModel> make_heads(Ops& ops, std::span<const HeadConfig> heads,
                                        const WeightSource& weights, const Decoder& target,
-                                       std::vector<Token> hot = {});
+                                       std::vector<Token> hot = {},
+                                       const Quantization& quantization = {});
 
 }  // namespace foretoken

@@ -26,8 +26,13 @@ struct HeadDraft::Weights {
 };
 
 HeadDraft::HeadDraft(Ops& ops, const HeadConfig& config, const WeightSource& weights,
-                     const Decoder& target, std::vector<Token> hot)
-    : ops_(ops), config_(config), target_(target), weights_(std::make_unique<Weights>()) {
+                     const Decoder& target, std::vector<Token> hot,
+                     const Quantization& quantization)
+    : ops_(ops),
+      config_(config),
+      target_(target),
+      quantization_(quantization),
+      weights_(std::make_unique<Weights>()) {
   read_weights(weights);
   if (!hot.empty()) pack_hot_rows(std::move(hot));
 }
@@ -35,7 +40,7 @@ HeadDraft::HeadDraft(Ops& ops, const HeadConfig& config, const WeightSource& wei
 HeadDraft::~HeadDraft() = default;
 
 void HeadDraft::read_weights(const WeightSource& source) {
-  WeightReader read(ops_, source, target_.dtype());
+  WeightReader read(ops_, source, target_.dtype(), quantization_);
   Weights& w = *weights_;
   const ModelConfig& c = config_.layer;
   const std::int64_t hidden = c.hidden,
@@ -75,16 +80,23 @@ void HeadDraft::read_weights(const WeightSource& source) {
 
 void HeadDraft::read_head(WeightReader& read, const WeightSource& source) {
   if (!config_.head_name.empty())
-    weights_->head =
-        read.linear({{config_.head_name, config_.draft_vocab}}, config_.layer.hidden, Bias::kNone);
+    weights_->head = read.linear({{config_.head_name, config_.draft_vocab}}, config_.layer.hidden,
+                                 Bias::kNone, MatrixRole::kHead);
   if (config_.draft_vocab > 0) read_draft_vocab(source);
+}
+
+std::unique_ptr<PackedLinear> HeadDraft::pack_output(const Tensor& rows) {
+  return ops_.pack({.weights = {&rows, 1},
+                    .biases = {},
+                    .dtype = target_.dtype(),
+                    .format = quantization_.head});
 }
 
 // The target's embedding is the output matrix, too, but the target only looks it up: a packed copy.
 void HeadDraft::pack_target_embedding() {
   const Tensor& rows = target_.embedding().rows();
   if (!config_.head_is_embedding || config_.has_embedding || rows.empty()) return;
-  weights_->head = ops_.pack({.weights = {&rows, 1}, .biases = {}, .dtype = target_.dtype()});
+  weights_->head = pack_output(rows);
   weights_->bytes += weights_->head->bytes();
 }
 
@@ -118,7 +130,8 @@ void HeadDraft::read_draft_vocab(const WeightSource& source) {
 // The rows of the target's output matrix that belong to these tokens, as a matrix of their own.
 void HeadDraft::pack_hot_rows(std::vector<Token> hot) {
   CHECK(!weights_->head) << "a head with an output matrix of its own needs no token map";
-  weights_->head = ops_.pack_rows(target_.head(), hot, target_.dtype());
+  weights_->head =
+      ops_.pack_rows(target_.head(), hot, target_.dtype(), quantization_.head);
   weights_->bytes += weights_->head->bytes();
   target_token_ = std::move(hot);
 }

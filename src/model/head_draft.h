@@ -23,7 +23,7 @@ class HeadDraft final : public DraftModel {
   // hot: the target's tokens that are drafted, each once (FR-Spec, see token_map.h); empty: all.
   // The target outlives the head. Throws Error naming the tensor that is missing or misshapen.
   HeadDraft(Ops& ops, const HeadConfig& config, const WeightSource& weights, const Decoder& target,
-            std::vector<Token> hot = {});
+            std::vector<Token> hot = {}, const Quantization& quantization = {});
   ~HeadDraft() override;
 
   FeatureTaps taps() const override { return config_.taps; }
@@ -50,6 +50,7 @@ class HeadDraft final : public DraftModel {
   void read_weights(const WeightSource& source);
   void read_head(WeightReader& read, const WeightSource& source);
   void read_draft_vocab(const WeightSource& source);
+  std::unique_ptr<PackedLinear> pack_output(const Tensor& rows);
   void pack_target_embedding();
   void pack_hot_rows(std::vector<Token> hot);
   Tensor embed(const Batch& batch);
@@ -61,6 +62,7 @@ class HeadDraft final : public DraftModel {
   Ops& ops_;
   const HeadConfig config_;
   const Decoder& target_;
+  const Quantization quantization_;
   std::unique_ptr<Weights> weights_;
   std::optional<KvStore> kv_;
   std::vector<Token> target_token_;  // by draft id; empty: the same ids

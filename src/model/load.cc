@@ -65,10 +65,12 @@ std::unique_ptr<Decoder> load_model(Ops& ops, const std::string& folder,
   log_info("Load weight begin.{}", memory_text(options));
   const auto weights = open_weights(folder, options);
   const DType dtype = serving_dtype(config, *weights, options.dtype);
-  auto decoder = std::make_unique<Decoder>(ops, config, *weights, dtype);
+  auto decoder = std::make_unique<Decoder>(ops, config, *weights, dtype, options.quantization);
   const std::string memory = memory_text(options);
-  log_info("Load weight end. type={}, dtype={},{} mem usage={}.", config.architecture,
-           dtype_name(dtype), memory.empty() ? "" : memory + ",",
+  const std::string quantization =
+      options.quantization.is_on() ? " quantization=" + options.quantization.name + "," : "";
+  log_info("Load weight end. type={}, dtype={},{}{} mem usage={}.", config.architecture,
+           dtype_name(dtype), quantization, memory.empty() ? "" : memory + ",",
            gigabytes(static_cast<double>(decoder->weight_bytes())));
   return decoder;
 }

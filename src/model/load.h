@@ -12,11 +12,13 @@
 #include "model/checkpoint.h"
 #include "model/context_length.h"
 #include "model/decoder.h"
+#include "model/quantization.h"
 
 namespace foretoken {
 
 struct ModelOptions {
   std::string dtype = "auto";         // auto | bfloat16 | half | float16 | float | float32
+  Quantization quantization = {};     // of matrices
   std::string load_format = "auto";   // auto | safetensors | pt | dummy
   std::uint64_t seed = 0;             // of dummy weights
   std::string config_overrides = {};  // JSON object merged over config.json

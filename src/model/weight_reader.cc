@@ -10,6 +10,9 @@
 namespace foretoken {
 namespace {
 
+// Products of so many codes of 8 bits fit 32 bits together.
+constexpr std::int64_t kMostSummed = std::int64_t{1} << 16;
+
 float element(const Tensor& x, std::int64_t i) {
   switch (x.dtype()) {
     case DType::kBF16:
@@ -39,8 +42,9 @@ bool is_derived(const std::string& name) { return name.ends_with("rotary_emb.inv
 
 }  // namespace
 
-WeightReader::WeightReader(Ops& ops, const WeightSource& source, DType dtype)
-    : ops_(ops), source_(source), dtype_(dtype) {}
+WeightReader::WeightReader(Ops& ops, const WeightSource& source, DType dtype,
+                           const Quantization& quantization)
+    : ops_(ops), source_(source), dtype_(dtype), quantization_(quantization) {}
 
 Tensor WeightReader::take(const std::string& name, const Shape& shape) {
   const auto tensor = source_.find(name, shape);
@@ -56,13 +60,21 @@ Tensor WeightReader::take(const std::string& name, const Shape& shape) {
 }
 
 std::unique_ptr<PackedLinear> WeightReader::linear(const std::vector<MatrixPart>& parts,
-                                                   std::int64_t in_width, Bias bias) {
+                                                   std::int64_t in_width, Bias bias,
+                                                   MatrixRole role) {
   std::vector<Tensor> weights, biases;
   for (const MatrixPart& part : parts) {
     weights.push_back(take(part.name + ".weight", {part.rows, in_width}));
     if (bias == Bias::kRequired) biases.push_back(take(part.name + ".bias", {part.rows}));
   }
-  auto packed = ops_.pack({.weights = weights, .biases = biases, .dtype = dtype_});
+  const WeightFormat& format =
+      role == MatrixRole::kHead ? quantization_.head : quantization_.layers;
+  if (format.is_coded() && format.rounds_input && format.group_width(in_width) > kMostSummed)
+    throw Error({"the matrix is too wide for exact sums of codes",
+                 source_.where() + ", tensor " + parts[0].name + ".weight",
+                 "at most " + std::to_string(kMostSummed) + " columns", std::to_string(in_width)});
+  auto packed =
+      ops_.pack({.weights = weights, .biases = biases, .dtype = dtype_, .format = format});
   packed_bytes_ += packed->bytes();
   for (const MatrixPart& part : parts) {
     source_.release(part.name + ".weight");

@@ -11,6 +11,7 @@
 
 #include "backend/ops.h"
 #include "model/checkpoint.h"
+#include "model/quantization.h"
 
 namespace foretoken {
 
@@ -22,14 +23,18 @@ struct MatrixPart {
 
 enum class Bias { kNone, kRequired };
 
+// What a matrix is for, which decides how a quantization keeps it.
+enum class MatrixRole { kLayer, kHead };
+
 class WeightReader {
  public:
-  WeightReader(Ops& ops, const WeightSource& source, DType dtype);
+  WeightReader(Ops& ops, const WeightSource& source, DType dtype,
+               const Quantization& quantization = {});
 
   // The parts stacked along the output dimension. Throws Error naming a tensor that is missing,
   // misshapen or not of floats.
   std::unique_ptr<PackedLinear> linear(const std::vector<MatrixPart>& parts, std::int64_t in_width,
-                                       Bias bias);
+                                       Bias bias, MatrixRole role = MatrixRole::kLayer);
 
   // A matrix [rows, width] that is looked up by row and never multiplied with.
   Tensor rows(const MatrixPart& part, std::int64_t width);
@@ -52,6 +57,7 @@ class WeightReader {
   Ops& ops_;
   const WeightSource& source_;
   DType dtype_;
+  Quantization quantization_;
   std::set<std::string> known_;
   std::size_t packed_bytes_ = 0;
 };

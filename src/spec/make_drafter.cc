@@ -66,7 +66,8 @@ std::unique_ptr<DraftModel> make_mtp_heads(Ops& ops, const Decoder& target,
   const auto wanted = at(std::max(options.steps.value_or(kMaxTreeNodes), 1));
   if (heads.size() > wanted) heads.resize(wanted);
   if (heads.size() > 1) log_info("Draft heads: {}, one for each depth.", heads.size());
-  return make_heads(ops, heads, weights, target, hot_tokens(target, options));
+  return make_heads(ops, heads, weights, target, hot_tokens(target, options),
+                    options.load.quantization);
 }
 
 // The head that came with the target. Its tensors lie among others that are no business of ours.
@@ -100,9 +101,9 @@ std::unique_ptr<DraftModel> load_head(Ops& ops, const Decoder& target, const Dra
     throw Error({.what = "the draft model is a language model, not a draft head",
                  .where = options.folder,
                  .expected = "a head with fc.weight, or --speculative-algorithm STANDALONE"});
-  return std::make_unique<HeadDraft>(
-      ops, config, *weights, target,
-      is_eagle3 ? std::vector<Token>{} : hot_tokens(target, options));
+  return std::make_unique<HeadDraft>(ops, config, *weights, target,
+                                     is_eagle3 ? std::vector<Token>{} : hot_tokens(target, options),
+                                     options.load.quantization);
 }
 
 bool is_same_folder(const std::string& a, const std::string& b) {

@@ -109,6 +109,40 @@ INSTANTIATE_TEST_SUITE_P(Tiny, Invariance,
                            return std::get<0>(param.param).name + "_" + std::get<1>(param.param);
                          });
 
+// Weights of fewer bits, drafted for by heads of as many and of bf16, in turns.
+struct FewerBits {
+  std::string quantization, order, model;
+};
+class QuantizedInvariance : public testing::TestWithParam<FewerBits> {};
+
+TEST_P(QuantizedInvariance, tokens_and_logprobs_are_the_same_in_every_cell) {
+  const auto models = tiny_models();
+  const auto model = std::ranges::find(models, GetParam().model, &TinyModel::name);
+  ASSERT_NE(model, models.end()) << GetParam().model;
+  const Quantization quantization = quantization_named(GetParam().quantization, false, "test");
+  const auto load = [&](Ops& ops) {
+    return std::make_unique<Decoder>(ops, model->config, *tiny_weights(*model), model->dtype,
+                                     quantization);
+  };
+  const auto load_head = [&](Ops& ops, const Decoder& target, Proposer proposer) {
+    const bool in_turn = static_cast<int>(proposer) % 2 == 0;
+    return made_up_head(ops, target, proposer, in_turn ? quantization : Quantization{});
+  };
+  Laboratory laboratory(GetParam().order, load, {}, load_head);
+  expect_invariance(laboratory, Amount::kFew);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, QuantizedInvariance,
+                         testing::Values(FewerBits{"w8a8_int8", "tile", "llama_gqa_near_ties"},
+                                         FewerBits{"w8a16", "pair", "qk_norm_mqa_tied_flat"},
+                                         FewerBits{"int4", "tile", "fp16"},
+                                         FewerBits{"w4a8-g64", "pair", "qkv_bias_window_steep"}),
+                         [](const auto& param) {
+                           std::string name = param.param.quantization;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
 // Texts of more than one span of attention, on the model whose layers differ in their windows.
 TEST(LongTexts, tokens_and_logprobs_are_the_same_across_the_ends_of_spans) {
   const auto models = tiny_models();

@@ -119,6 +119,11 @@ RandomHead head_of(Proposer proposer) {
 
 }  // namespace
 
+std::unique_ptr<DraftModel> made_up_head(Ops& ops, const Decoder& target, Proposer proposer,
+                                         const Quantization& quantization) {
+  return random_head(ops, target, head_of(proposer), quantization);
+}
+
 DraftModel& Laboratory::draft_of(Bench& bench, Proposer proposer) {
   auto& made = bench.drafts[proposer];
   if (made) return *made;

@@ -75,6 +75,10 @@ class Laboratory {
 // ISAs that this machine has, the best one last.
 std::vector<std::string> available_isas();
 
+// A head of made-up weights of the family that a proposer means, kept as a quantization says.
+std::unique_ptr<DraftModel> made_up_head(Ops& ops, const Decoder& target, Proposer proposer,
+                                         const Quantization& quantization);
+
 // The first difference between the answers of a cell and the base answers (once, or twice in a
 // row), or empty.
 std::string first_difference(const std::vector<TokenDelta>& answers,

@@ -44,12 +44,14 @@ class CpuOps final : public Ops {
   }
 
   std::unique_ptr<PackedLinear> pack(const LinearParts& parts) override {
-    return std::make_unique<CpuLinear>(parts, pool_);
+    auto packed = std::make_unique<CpuLinear>(parts, pool_);
+    gemm_.expect_weights(*packed);
+    return packed;
   }
 
   std::unique_ptr<PackedLinear> pack_rows(const PackedLinear& w, std::span<const Token> rows,
-                                          DType dtype) override {
-    return pack_host_rows(*this, w, rows, dtype);
+                                          DType dtype, const WeightFormat& format) override {
+    return pack_host_rows(*this, w, rows, dtype, format);
   }
 
   Tensor alloc(DType dtype, Shape shape) override {

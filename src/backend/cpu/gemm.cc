@@ -23,6 +23,23 @@ constexpr int kItemsPerWorker = 6;  // enough to even out cores of unequal speed
 constexpr int kFewestRows = 48;     // of an item; with fewer, reading weights dominates
 constexpr int kTileRows = 128;      // of an item whose output stays in the worker's cache
 
+// Codes widened to bf16: one block, and those of the widest call.
+std::int64_t widened_block_bytes(std::int64_t packed_k) { return packed_k * kBlockCols * 2; }
+std::size_t widened_bytes(std::int64_t packed_k) {
+  return at(widened_block_bytes(packed_k) * (kMaxCallCols / kBlockCols));
+}
+
+// Elements from row to row of packed input.
+std::int64_t packed_stride(const GemmKernels& kernels, const CpuLinear& w) {
+  if (!w.format().is_coded()) return w.packed_k() + kernels.x_row_extra;
+  if (!w.format().rounds_input) return round_up(w.in_width(), kBlockK) + kernels.x_row_extra;
+  constexpr std::int64_t kGroupBytes = sizeof(float) + sizeof(std::int32_t);
+  return round_up(w.packed_k() + w.codes().groups * kGroupBytes, 64) + kernels.x_row_extra;
+}
+
+// Products of codes look at a whole group of their input before they round it.
+bool rounds_rows(const CpuLinear& w) { return w.format().is_coded() && w.format().rounds_input; }
+
 // The rows of items for so many items of columns.
 Cut cut_rows(const GemmKernels& kernels, int cols, int col_items, int rows, int most_rows,
              int workers) {
@@ -45,8 +62,17 @@ Cut cut_output(const GemmKernels& kernels, std::int64_t out, int rows, int worke
 
 KernelTable select_kernels(Isa isa) {
   if (isa == Isa::kScalar) return scalar_kernels();
-  if (isa == Isa::kAvx2) return avx2_kernels();
-  KernelTable table = avx512_kernels();
+  const CpuFeatures cpu = detect_cpu();
+  KernelTable table = isa == Isa::kAvx2 ? avx2_kernels() : avx512_kernels();
+  // Products of codes are exact, and so the same by any instruction that keeps its word.
+  const auto adopt_codes = [&](const GemmKernels& faster) {
+    if (reproduces_codes(faster, table.codes))
+      table.codes = faster;
+    else
+      log_warning("VPDPBUSD adds other sums than documented on this processor and is not used");
+  };
+  if (isa == Isa::kAvx2 && cpu.avx_vnni) adopt_codes(avx_vnni_codes_gemm());
+  if (isa >= Isa::kAvx512 && cpu.avx512_vnni) adopt_codes(avx512_vnni_codes_gemm());
   const auto adopt = [](GemmKernels& kernels, const GemmKernels& faster, const char* instruction) {
     if (reproduces(faster, kernels))
       kernels = faster;
@@ -68,6 +94,40 @@ const GemmKernels& Gemm::kernels_for(DType dtype) const {
   return order_ == GemmOrder::kTile ? kernels_.bf16_tile : kernels_.bf16_pair;
 }
 
+const GemmKernels& Gemm::kernels_for(const CpuLinear& w) const {
+  if (!w.format().is_coded()) return kernels_for(w.dtype());
+  return w.format().rounds_input ? kernels_.codes : kernels_for(DType::kBF16);
+}
+
+void Gemm::expect_weights(const CpuLinear& w) {
+  if (!w.format().is_coded() || w.format().rounds_input) return;
+  const std::size_t bytes = widened_bytes(w.packed_k()) * at(pool_.size());
+  if (widened_.bytes() < bytes) widened_ = Buffer(bytes);
+}
+
+void Gemm::run_columns(const CpuLinear& w, std::int64_t col, GemmCall call, int worker) const {
+  const char* block = w.block(col / w.block_cols());
+  call.block_bytes = w.block_stride();
+  call.k = w.packed_k();
+  call.weights = block;
+  call.codes = w.codes();
+  call.bias = w.bias() == nullptr ? nullptr : w.bias() + col;
+  if (w.format().is_coded() && !w.format().rounds_input) {
+    const std::int64_t block_bytes = widened_block_bytes(w.packed_k());
+    char* widened = static_cast<char*>(widened_.data()) + widened_bytes(w.packed_k()) * at(worker);
+    kernels_.widen({.weights = block,
+                    .block_bytes = w.block_stride(),
+                    .codes = w.codes(),
+                    .out = widened,
+                    .out_block_bytes = block_bytes,
+                    .blocks = ceil_div(call.cols, kBlockCols)});
+    call.weights = widened;
+    call.block_bytes = block_bytes;
+    call.k = round_up(w.in_width(), kBlockK);
+  }
+  kernels_for(w).run(call);
+}
+
 std::size_t Gemm::workspace_bytes(const ForwardSize& size) const {
   std::int64_t row_bytes = 0, row_step = 1;
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
@@ -76,10 +136,13 @@ std::size_t Gemm::workspace_bytes(const ForwardSize& size) const {
     row_bytes = std::max(row_bytes, (packed_k + kernels.x_row_extra) * kernels.x_bytes);
     row_step = std::max<std::int64_t>(row_step, kernels.row_step);
   }
+  // Codes, and of each of the smallest groups a scale and a sum.
+  row_bytes = std::max(row_bytes, 2 * round_up(size.widest_input, 2 * kCodeStepK));
   const std::int64_t tile_cols = std::max(kMaxCallCols, size.attention.head_dim);
   const std::int64_t tile_floats = (kTileRows + row_step) * tile_cols * 2;
   return static_cast<std::size_t>(2 * (size.rows + row_step) * row_bytes +
-                                  tile_floats * pool_.size() * 4);
+                                  tile_floats * pool_.size() * 4) +
+         widened_.bytes();
 }
 
 Gemm::PackedX Gemm::pack_x(const GemmKernels& kernels, const CpuLinear& w, const float* x,
@@ -88,7 +151,7 @@ Gemm::PackedX Gemm::pack_x(const GemmKernels& kernels, const CpuLinear& w, const
   const std::int64_t k = w.in_width();
   if (kernels.pack_x == nullptr) return {reinterpret_cast<const char*>(x), k};
 
-  const std::int64_t stride = w.packed_k() + kernels.x_row_extra;
+  const std::int64_t stride = packed_stride(kernels, w);
   const std::int64_t padded_rows = round_up(rows, kernels.row_step);
   const auto bytes = static_cast<std::size_t>(padded_rows * stride * kernels.x_bytes);
   if (packed_x_.bytes() < bytes) packed_x_ = Buffer(bytes);
@@ -99,7 +162,9 @@ Gemm::PackedX Gemm::pack_x(const GemmKernels& kernels, const CpuLinear& w, const
                     .k = k,
                     .packed = packed + first * stride * kernels.x_bytes,
                     .x_stride = stride,
-                    .rows = count});
+                    .rows = count,
+                    .packed_k = w.packed_k(),
+                    .group = w.codes().group});
   };
   if (rows * k <= kAlone) {
     const FlushDenormals flush;
@@ -115,49 +180,52 @@ Gemm::PackedX Gemm::pack_x(const GemmKernels& kernels, const CpuLinear& w, const
 
 void Gemm::run(const CpuLinear& w, const float* x, int rows, float* y) {
   CHECK(rows > 0);
-  run_packed(w, pack_x(kernels_for(w.dtype()), w, x, rows), rows, y);
+  run_packed(w, pack_x(kernels_for(w), w, x, rows), rows, y);
 }
 
 void Gemm::run_packed(const CpuLinear& w, const PackedX& x, int rows, float* y) {
-  const GemmKernels& kernels = kernels_for(w.dtype());
+  const GemmKernels& kernels = kernels_for(w);
   const std::int64_t out = w.out_width();
   const Cut cut = cut_output(kernels, out, rows, pool_.size());
 
-  pool_.parallel_for(cut.col_items * cut.row_items, [&](int item, int) {
+  pool_.parallel_for(cut.col_items * cut.row_items, [&](int item, int worker) {
     const int col = item / cut.row_items * cut.cols;
     const int row = item % cut.row_items * cut.rows;
-    kernels.run({.weights = w.block(col / w.block_cols()),
-                 .block_bytes = w.block_stride(),
-                 .k = w.packed_k(),
-                 .x = x.data + row * x.stride * kernels.x_bytes,
+    run_columns(w, col,
+                {.x = x.data + row * x.stride * kernels.x_bytes,
                  .x_stride = x.stride,
                  .y = y + row * out + col,
                  .y_stride = out,
-                 .bias = w.bias() == nullptr ? nullptr : w.bias() + col,
                  .rows = std::min(cut.rows, rows - row),
-                 .cols = static_cast<int>(std::min<std::int64_t>(cut.cols, out - col))});
+                 .cols = static_cast<int>(std::min<std::int64_t>(cut.cols, out - col))},
+                worker);
   });
 }
 
 std::optional<Gemm::Input> Gemm::open_input(const CpuLinear& w, int rows, int cols) {
-  const GemmKernels& kernels = kernels_for(w.dtype());
-  const bool packs = kernels.pack_x != nullptr;
+  const GemmKernels& kernels = kernels_for(w);
+  // What rounds whole rows gets them whole.
+  const bool packs = kernels.pack_x != nullptr && !rounds_rows(w);
   // Rows that are packed in groups cannot be packed by columns.
-  if (kernels.row_step > 1 || (packs && (cols % kBlockK != 0 || w.in_width() % kBlockK != 0)))
+  if ((kernels.row_step > 1 && !rounds_rows(w)) ||
+      (packs && (cols % kBlockK != 0 || w.in_width() % kBlockK != 0)))
     return std::nullopt;
   Input input;
   input.kernels_ = &kernels;
+  input.is_packed_ = packs;
   input.stride_ = w.in_width() + (packs ? kernels.x_row_extra : 0);
-  const auto bytes = static_cast<std::size_t>(rows * input.stride_ * kernels.x_bytes);
+  const std::int64_t element = packs ? kernels.x_bytes : 4;
+  const auto bytes = static_cast<std::size_t>(rows * input.stride_ * element);
   if (input_.bytes() < bytes) input_ = Buffer(bytes);
   input.data_ = static_cast<char*>(input_.data());
   return input;
 }
 
 void Gemm::Input::write(int first_row, int rows, std::int64_t col, int cols, const float* x) const {
-  const std::int64_t row_bytes = stride_ * kernels_->x_bytes;
-  char* const to = data_ + first_row * row_bytes + col * kernels_->x_bytes;
-  if (kernels_->pack_x != nullptr) {
+  const std::int64_t element = is_packed_ ? kernels_->x_bytes : 4;
+  const std::int64_t row_bytes = stride_ * element;
+  char* const to = data_ + first_row * row_bytes + col * element;
+  if (is_packed_) {
     kernels_->pack_x({.x = x, .k = cols, .packed = to, .x_stride = stride_, .rows = rows});
     return;
   }
@@ -167,12 +235,15 @@ void Gemm::Input::write(int first_row, int rows, std::int64_t col, int cols, con
 }
 
 void Gemm::run(const CpuLinear& w, const Input& x, int rows, float* y) {
-  run_packed(w, {x.data_, x.stride_}, rows, y);
+  if (rounds_rows(w))
+    run(w, reinterpret_cast<const float*>(x.data_), rows, y);
+  else
+    run_packed(w, {x.data_, x.stride_}, rows, y);
 }
 
 bool Gemm::run_tiles(const CpuLinear& w, const float* x, int rows, int cols, int parts,
                      const UseTile& use) {
-  const GemmKernels& kernels = kernels_for(w.dtype());
+  const GemmKernels& kernels = kernels_for(w);
   const std::int64_t part_cols = w.out_width() / parts;
   // Kernels read kBlockCols columns at a time, whether they exist or not.
   if (cols % kBlockCols != 0 || part_cols % cols != 0) return false;
@@ -193,16 +264,14 @@ bool Gemm::run_tiles(const CpuLinear& w, const float* x, int rows, int cols, int
     for (int part = 0; part < parts; ++part)
       for (int at = 0; at < cols; at += kMaxCallCols) {
         const std::int64_t col = part * part_cols + std::int64_t{tile.index} * cols + at;
-        kernels.run({.weights = w.block(col / w.block_cols()),
-                     .block_bytes = w.block_stride(),
-                     .k = w.packed_k(),
-                     .x = packed.data + row * packed.stride * kernels.x_bytes,
+        run_columns(w, col,
+                    {.x = packed.data + row * packed.stride * kernels.x_bytes,
                      .x_stride = packed.stride,
                      .y = tile.y + std::int64_t{part} * tile.rows * cols + at,
                      .y_stride = cols,
-                     .bias = w.bias() == nullptr ? nullptr : w.bias() + col,
                      .rows = tile.rows,
-                     .cols = std::min(kMaxCallCols, cols - at)});
+                     .cols = std::min(kMaxCallCols, cols - at)},
+                    worker);
       }
     use(tile, worker);
   });

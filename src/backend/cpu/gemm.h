@@ -1,11 +1,11 @@
 #pragma once
 // Gemm: y = x * W^T + bias on the thread pool, with the kernels of one instruction set in one order
-// of addition. Bits of a row depend on that row and the weights only: work is divided over columns
-// and rows, never over K.
-// What follows a product element by element can be done by the worker that computed it, while it is
-// in its cache: run_tiles and run_gated. Rows that go from core to core cost small models more than
-// their arithmetic.
-// One caller at a time (the engine thread).
+// of addition. Weights of codes whose products do not round their input are widened to bf16 block
+// by block, in the worker's cache, and multiplied as such. Bits of a row depend on that row and the
+// weights only: work is divided over columns and rows, never over K. What follows a product element
+// by element can be done by the worker that computed it, while it is in its cache: run_tiles and
+// run_gated. Rows that go from core to core cost small models more than their arithmetic. One
+// caller at a time (the engine thread).
 
 #include <functional>
 #include <optional>
@@ -27,6 +27,9 @@ class Gemm {
  public:
   Gemm(const KernelTable& kernels, GemmOrder order, ThreadPool& pool);
 
+  // Makes room for products of these weights, before the first of them.
+  void expect_weights(const CpuLinear& w);
+
   // y [rows, w.out_width] f32 = x [rows, w.in_width] f32 * w^T + bias. Where w is bf16, x is
   // rounded to bf16 first.
   void run(const CpuLinear& w, const float* x, int rows, float* y);
@@ -42,6 +45,7 @@ class Gemm {
     const GemmKernels* kernels_ = nullptr;
     char* data_ = nullptr;
     std::int64_t stride_ = 0;  // elements
+    bool is_packed_ = false;   // else float32 as it is
   };
   // For pieces that begin and end at multiples of so many columns; valid until the next call.
   // Nothing where the kernels read their input in another form.
@@ -69,7 +73,7 @@ class Gemm {
   // Memory kept between calls: what forwards of a size need at most, and what is held now.
   std::size_t workspace_bytes(const ForwardSize& size) const;
   std::size_t workspace_bytes() const {
-    return packed_x_.bytes() + input_.bytes() + tiles_.bytes();
+    return packed_x_.bytes() + input_.bytes() + tiles_.bytes() + widened_.bytes();
   }
 
  private:
@@ -79,6 +83,9 @@ class Gemm {
     std::int64_t stride;  // elements
   };
   const GemmKernels& kernels_for(DType dtype) const;
+  const GemmKernels& kernels_for(const CpuLinear& w) const;
+  // Columns of a product from `col` on; the call says all but the weights.
+  void run_columns(const CpuLinear& w, std::int64_t col, GemmCall call, int worker) const;
   PackedX pack_x(const GemmKernels& kernels, const CpuLinear& w, const float* x, int rows);
   void run_packed(const CpuLinear& w, const PackedX& x, int rows, float* y);
 
@@ -87,7 +94,8 @@ class Gemm {
   ThreadPool& pool_;
   Buffer packed_x_;
   Buffer input_;
-  Buffer tiles_;  // of each worker
+  Buffer tiles_;    // of each worker
+  Buffer widened_;  // of each worker: the weights of a call as bf16
 };
 
 }  // namespace foretoken

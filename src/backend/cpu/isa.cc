@@ -73,6 +73,8 @@ CpuFeatures detect_cpu() {
   cpu.avx512 = cpu.avx2 && zmm && bit(seven.ebx, 16) && bit(seven.ebx, 17) && bit(seven.ebx, 30) &&
                bit(seven.ebx, 31);
   cpu.avx512_bf16 = cpu.avx512 && bit(more.eax, 5);
+  cpu.avx_vnni = cpu.avx2 && bit(more.eax, 4);
+  cpu.avx512_vnni = cpu.avx512 && bit(seven.ecx, 11);
   const bool tiles = (state & 0x60000U) == 0x60000U && bit(seven.edx, 22) && bit(seven.edx, 24);
   cpu.amx = cpu.avx512_bf16 && tiles && request_amx();
   return cpu;

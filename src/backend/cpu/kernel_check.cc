@@ -45,7 +45,71 @@ std::vector<float> multiply(const GemmKernels& kernels, const std::vector<float>
   return y;
 }
 
+constexpr int kScaleBytes = kCols * 4;
+
+CodeLayout layout_of_bits(int bits) {
+  const int scales_at = kCols * kK * bits / 8;
+  return {.bits = bits,
+          .group = kK,
+          .groups = 1,
+          .step = kCodeStepK,
+          .unit_bytes = scales_at + kScaleBytes,
+          .scales_at = scales_at,
+          .zeros_at = 0,
+          .scale = CodeScale::kF32};
+}
+
+std::vector<float> multiply_codes(const GemmKernels& kernels, const std::vector<float>& x,
+                                  const Buffer& weights, const CodeLayout& codes) {
+  const std::int64_t stride = kK + kernels.x_row_extra;
+  const int padded_rows = round_up(kRows, kernels.row_step);
+  const Buffer packed(static_cast<std::size_t>(padded_rows * stride * kernels.x_bytes));
+  kernels.pack_x({.x = x.data(),
+                  .k = kK,
+                  .packed = packed.data(),
+                  .x_stride = stride,
+                  .rows = kRows,
+                  .packed_k = kK,
+                  .group = kK});
+  std::vector<float> y(std::size_t{kRows} * kCols);
+  kernels.run({.weights = weights.data(),
+               .block_bytes = codes.unit_bytes,
+               .k = kK,
+               .x = packed.data(),
+               .x_stride = stride,
+               .y = y.data(),
+               .y_stride = kCols,
+               .bias = nullptr,
+               .rows = kRows,
+               .cols = kCols,
+               .codes = codes});
+  return y;
+}
+
 }  // namespace
+
+bool reproduces_codes(const GemmKernels& candidate, const GemmKernels& definition) {
+  const FlushDenormals flush;
+  std::vector<float> x(std::size_t{kRows} * kK);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    x[i] =
+        static_cast<float>(static_cast<std::int32_t>(random_bits(3, static_cast<std::int64_t>(i))));
+  for (const int bits : {8, 4}) {
+    const CodeLayout codes = layout_of_bits(bits);
+    const Buffer weights(static_cast<std::size_t>(codes.unit_bytes));
+    auto* bytes = static_cast<std::uint8_t*>(weights.data());
+    for (int i = 0; i < codes.scales_at; ++i)
+      bytes[i] = static_cast<std::uint8_t>(random_bits(4, i));
+    for (int i = 0; i < kCols; ++i) {
+      const float scale = 1.0F + static_cast<float>(i);
+      std::memcpy(bytes + codes.scales_at + i * 4, &scale, sizeof scale);
+    }
+    const auto a = multiply_codes(candidate, x, weights, codes);
+    const auto b = multiply_codes(definition, x, weights, codes);
+    if (std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) != 0) return false;
+  }
+  return true;
+}
 
 bool reproduces(const GemmKernels& candidate, const GemmKernels& definition) {
   const FlushDenormals flush;

@@ -35,5 +35,27 @@ TEST(KernelCheck, refuses_a_kernel_that_keeps_denormals) {
   EXPECT_FALSE(reproduces(kernels, scalar_kernels().bf16_pair));
 }
 
+TEST(KernelCheck, accepts_products_of_codes_and_refuses_other_sums) {
+  const KernelTable scalar = scalar_kernels();
+  const CpuFeatures cpu = detect_cpu();
+  EXPECT_TRUE(reproduces_codes(avx2_kernels().codes, scalar.codes));
+  if (cpu.avx512) {
+    EXPECT_TRUE(reproduces_codes(avx512_kernels().codes, scalar.codes));
+  }
+  if (cpu.avx512_vnni) {
+    EXPECT_TRUE(reproduces_codes(avx512_vnni_codes_gemm(), scalar.codes));
+  }
+  if (cpu.avx_vnni) {
+    EXPECT_TRUE(reproduces_codes(avx_vnni_codes_gemm(), scalar.codes));
+  }
+  GemmKernels saturates = scalar.codes;  // as sums of 16 bits would
+  static auto run = saturates.run;
+  saturates.run = [](const GemmCall& call) {
+    run(call);
+    call.y[3] *= 1.5F;
+  };
+  EXPECT_FALSE(reproduces_codes(saturates, scalar.codes));
+}
+
 }  // namespace
 }  // namespace foretoken

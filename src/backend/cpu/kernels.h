@@ -19,28 +19,63 @@ inline constexpr int kBlockCols = 32;
 inline constexpr int kBlockK = 32;
 inline constexpr int kChainBlockCols = 16;
 
+// Weights of codes (backend/weight_format.h): blocks of kBlockCols outputs, K padded to whole
+// groups, a group of one scale a row to kCodeStepK. A block is a unit for each group; a unit is
+// [k/step][2 halves][lines of 64 bytes], step = kCodeStepK or, where the group is no multiple of
+// it, half of that; then kBlockCols scales, then as many zero points (int16) where there are any;
+// padded to 64 bytes. A line of 8 bits holds four k of 16 outputs, [16][4], unsigned; a line of
+// 4 bits holds eight: the first four in the low halves of its bytes.
+inline constexpr int kCodeStepK = 64;
+enum class CodeScale : std::uint8_t { kF32, kBF16, kF16 };
+struct CodeLayout {
+  int bits;    // 8 or 4
+  int group;   // k of a unit, padded
+  int groups;  // units of a block
+  int step;    // k between which the halves alternate
+  int unit_bytes;
+  int scales_at;  // bytes from the unit's start
+  int zeros_at;   // 0: there are none, the middle of the codes stands for 0
+  CodeScale scale;
+};
+
 // At most kMaxCallCols outputs of y = x * W^T + bias, for some rows.
 inline constexpr int kMaxCallCols = 64;
 struct GemmCall {
-  const void* weights;       // the first block
-  std::int64_t block_bytes;  // from block to block
-  std::int64_t k;            // as packed: padded for bf16, true for fp16 and float32
-  const void* x;             // the first row, as pack_x wrote it
-  std::int64_t x_stride;     // elements from row to row
-  float* y;                  // the first row, at the first column of the first block
-  std::int64_t y_stride;     // elements from row to row
-  const float* bias;         // of the first column, readable to the end of the last block; or null
-  int rows;                  // <= GemmKernels::max_rows
-  int cols;                  // outputs that exist; the last block may be partial
+  const void* weights = nullptr;  // the first block
+  std::int64_t block_bytes = 0;   // from block to block
+  std::int64_t k = 0;             // as packed: padded for bf16, true for fp16 and float32
+  const void* x;                  // the first row, as pack_x wrote it
+  std::int64_t x_stride;          // elements from row to row
+  float* y;                       // the first row, at the first column of the first block
+  std::int64_t y_stride;          // elements from row to row
+  const float* bias =
+      nullptr;            // of the first column, readable to the end of the last block; or null
+  int rows;               // <= GemmKernels::max_rows
+  int cols;               // outputs that exist; the last block may be partial
+  CodeLayout codes = {};  // of the weights, where they are codes
 };
 
-// The activations of a GEMM on their way into the form that a kernel reads.
+// The activations of a GEMM on their way into the form that a kernel reads. For weights of codes
+// that is a row of [packed_k] signed codes, then for each group a float scale, then for each group
+// the sum of its codes (int32).
 struct PackXCall {
   const float* x;         // [.., k] the first row
   std::int64_t k;         // true
   void* packed;           // the first row; K padded with zeros, rows padded to row_step
   std::int64_t x_stride;  // elements of packed x from row to row, a multiple of row_step rows apart
   int rows;
+  std::int64_t packed_k = 0;  // for codes: their K, padded
+  std::int64_t group = 0;     // for codes: the k of a scale, padded
+};
+
+// Blocks of weights of codes as the blocks of bf16 weights that they stand for.
+struct WidenCall {
+  const void* weights;  // the first block
+  std::int64_t block_bytes;
+  CodeLayout codes;
+  void* out;
+  std::int64_t out_block_bytes;
+  int blocks;
 };
 
 struct GemmKernels {
@@ -58,6 +93,8 @@ struct KernelTable {
   GemmKernels bf16_pair;
   GemmKernels f16;  // fp16 and float32 weights: one FMA chain per output in ascending k
   GemmKernels f32;
+  GemmKernels codes;  // weights of codes whose products round their input
+  void (*widen)(const WidenCall& call);
   OpKernels ops;
   void (*read)(const void* data, std::int64_t bytes);  // streams over memory, a multiple of 1 KB
 };
@@ -67,6 +104,8 @@ KernelTable scalar_kernels();
 KernelTable avx2_kernels();
 KernelTable avx512_kernels();
 GemmKernels avx512_bf16_pair_gemm();
+GemmKernels avx_vnni_codes_gemm();
+GemmKernels avx512_vnni_codes_gemm();
 GemmKernels amx_tile_gemm();
 
 }  // namespace foretoken

@@ -2,6 +2,7 @@
 #define FT_V16_AVX2
 #include "backend/cpu/kernels.h"
 
+#include "backend/cpu/gemm_codes.h"
 #include "backend/cpu/gemm_fma.h"
 #include "backend/cpu/op_kernels_body.h"
 #include "backend/cpu/roof_probes.h"
@@ -13,6 +14,8 @@ KernelTable avx2_kernels() {
           .bf16_pair = bf16_gemm<PairOrder>(),
           .f16 = chain_gemm<2>(),
           .f32 = chain_gemm<4>(),
+          .codes = code_gemm(),
+          .widen = widen_codes,
           .ops = op_kernels(),
           .read = read_stream};
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 #include "backend/cpu/convert.h"
@@ -66,19 +67,36 @@ void scatter_chain(const T* values, std::int64_t k, int count, int col, char* bl
 
 }  // namespace
 
-CpuLinear::CpuLinear(const LinearParts& parts, ThreadPool& pool) : dtype_(parts.dtype) {
-  CHECK(!parts.weights.empty());
-  CHECK(dtype_ == DType::kBF16 || dtype_ == DType::kF16 || dtype_ == DType::kF32)
-      << "weights cannot be kept as " << dtype_name(dtype_);
-  in_ = parts.weights[0].dim(1);
-  for (const Tensor& part : parts.weights) CHECK(part.shape().rank() == 2 && part.dim(1) == in_);
-  const StackedRows rows(parts.weights);
-  out_ = rows.rows();
+CpuLinear::CpuLinear(const LinearParts& parts, ThreadPool& pool)
+    : dtype_(parts.dtype), format_(parts.format) {
+  std::vector<std::int64_t> rows;
+  for (const Tensor& part : parts.weights) {
+    CHECK(part.shape().rank() == 2 && part.dim(1) == parts.weights[0].dim(1));
+    rows.push_back(part.dim(0));
+    in_ = part.dim(1);
+  }
+  for (const CodedRows* part : parts.codes) {
+    CHECK(format_.is_coded() && parts.weights.empty());
+    CHECK(part->width() == parts.codes[0]->width());
+    rows.push_back(part->rows());
+    in_ = part->width();
+  }
+  CHECK(!rows.empty());
+  out_ = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
 
   // A kernel's call never reaches from one matrix into the other.
-  are_pairs_ = parts.weights.size() == 2 && parts.weights[0].dim(0) == parts.weights[1].dim(0) &&
-               out_ / 2 % kMaxCallCols == 0;
+  are_pairs_ = rows.size() == 2 && rows[0] == rows[1] && out_ / 2 % kMaxCallCols == 0;
+  if (format_.is_coded())
+    pack_codes(parts, pool);
+  else
+    pack_floats(parts, pool);
+  pack_bias(parts, rows);
+}
 
+void CpuLinear::pack_floats(const LinearParts& parts, ThreadPool& pool) {
+  CHECK(dtype_ == DType::kBF16 || dtype_ == DType::kF16 || dtype_ == DType::kF32)
+      << "weights cannot be kept as " << dtype_name(dtype_);
+  const StackedRows rows(parts.weights);
   const bool tiles = dtype_ == DType::kBF16;
   const auto element = static_cast<std::int64_t>(dtype_bytes(dtype_));
   block_cols_ = tiles ? kBlockCols : kChainBlockCols;
@@ -90,7 +108,7 @@ CpuLinear::CpuLinear(const LinearParts& parts, ThreadPool& pool) : dtype_(parts.
 
   pool.parallel_for(static_cast<int>(blocks), [&](int b, int) {
     alignas(64) char values[kChunk * 4];
-    char* block_data = static_cast<char*>(weights_.data()) + place_of(b) * block_bytes_;
+    char* block_data = place(b);
     for (std::int64_t k = 0; k < in_; k += kChunk) {
       const int count = static_cast<int>(std::min<std::int64_t>(kChunk, in_ - k));
       if (count < kChunk) std::memset(values, 0, sizeof values);
@@ -108,25 +126,25 @@ CpuLinear::CpuLinear(const LinearParts& parts, ThreadPool& pool) : dtype_(parts.
       }
     }
   });
+}
 
-  CHECK(parts.biases.empty() || parts.biases.size() == parts.weights.size());
+void CpuLinear::pack_bias(const LinearParts& parts, std::span<const std::int64_t> rows) {
+  CHECK(parts.biases.empty() || parts.biases.size() == rows.size());
   const auto has_data = [](const Tensor& bias) { return !bias.empty(); };
   if (std::none_of(parts.biases.begin(), parts.biases.end(), has_data)) return;
-  bias_ = Buffer(static_cast<std::size_t>(padded_out) * sizeof(float));
+  bias_ = Buffer(at(round_up(out_, kBlockCols)) * sizeof(float));
   float* to = static_cast<float*>(bias_.data());
-  for (std::size_t i = 0; i < parts.biases.size(); ++i) {
+  for (std::size_t i = 0; i < parts.biases.size(); to += rows[i++]) {
     const Tensor& bias = parts.biases[i];
-    const std::int64_t count = parts.weights[i].dim(0);
-    if (!bias.empty()) {
-      CHECK(bias.elements() == count);
-      convert(bias.data(), bias.dtype(), to, DType::kF32, count);
-    }
-    to += count;
+    if (bias.empty()) continue;
+    CHECK(bias.elements() == rows[i]);
+    convert(bias.data(), bias.dtype(), to, DType::kF32, rows[i]);
   }
 }
 
 void CpuLinear::gather_row(std::int64_t row, float* out) const {
   DCHECK(row >= 0 && row < out_);
+  if (format_.is_coded()) return gather_codes(row, out);
   const char* data = block(row / block_cols_);
   const int col = static_cast<int>(row % block_cols_);
   if (dtype_ == DType::kBF16) {

@@ -5,6 +5,7 @@
 // they are read together.
 // Immutable once packed, hence readable from any thread.
 
+#include "backend/cpu/kernels.h"
 #include "backend/ops.h"
 #include "base/threads.h"
 #include "tensor/buffer.h"
@@ -13,14 +14,17 @@ namespace foretoken {
 
 class CpuLinear final : public PackedLinear {
  public:
-  // Converts and packs on the pool. Shapes and dtypes are the caller's duty (bug if they disagree).
+  // Converts and packs on the pool, row by row: no second copy of a matrix is made. Shapes, dtypes
+  // and formats are the caller's duty (bug if they disagree).
   CpuLinear(const LinearParts& parts, ThreadPool& pool);
 
   std::int64_t in_width() const override { return in_; }
   std::int64_t out_width() const override { return out_; }
   std::size_t bytes() const override { return weights_.bytes() + bias_.bytes(); }
 
-  DType dtype() const { return dtype_; }  // kBF16, kF16 or kF32
+  DType dtype() const { return dtype_; }  // kBF16, kF16 or kF32; of codes: unused
+  const WeightFormat& format() const { return format_; }
+  const CodeLayout& codes() const { return codes_; }  // where the format has codes
   std::int64_t packed_k() const { return packed_k_; }
   int block_cols() const { return block_cols_; }  // outputs per block
   std::int64_t block_stride() const { return are_pairs_ ? 2 * block_bytes_ : block_bytes_; }
@@ -31,11 +35,19 @@ class CpuLinear final : public PackedLinear {
   // [out_width padded to kBlockCols] or null.
   const float* bias() const { return static_cast<const float*>(bias_.data()); }
 
-  // Row `row` of the matrix, exactly, to out [in_width]. A row of bf16 touches a cache line for
-  // every pair of its elements, because a line holds those of sixteen rows, as products want them.
+  // Row `row` of the matrix, exactly (codes as their product sees them), to out [in_width]. A row
+  // of bf16 touches a cache line for every pair of its elements, because a line holds those of
+  // sixteen rows, as products want them.
   void gather_row(std::int64_t row, float* out) const;
 
  private:
+  void pack_floats(const LinearParts& parts, ThreadPool& pool);
+  void pack_codes(const LinearParts& parts, ThreadPool& pool);
+  void pack_bias(const LinearParts& parts, std::span<const std::int64_t> rows);
+  void gather_codes(std::int64_t row, float* out) const;
+  char* place(std::int64_t block) {
+    return static_cast<char*>(weights_.data()) + place_of(block) * block_bytes_;
+  }
   std::int64_t place_of(std::int64_t block) const {
     const std::int64_t half = out_ / 2 / block_cols_;
     if (!are_pairs_) return block;
@@ -46,6 +58,8 @@ class CpuLinear final : public PackedLinear {
   int block_cols_ = 0;
   bool are_pairs_ = false;
   DType dtype_ = DType::kBF16;
+  WeightFormat format_;
+  CodeLayout codes_ = {};
   Buffer weights_;
   Buffer bias_;
 };

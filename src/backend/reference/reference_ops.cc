@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <memory>
 #include <vector>
 
 #include "backend/float_view.h"
 #include "backend/host_step.h"
+#include "backend/quantize.h"
 #include "base/index.h"
 #include "tensor/arena.h"
 #include "tensor/buffer.h"
@@ -16,15 +18,20 @@ namespace {
 
 class ReferenceLinear final : public PackedLinear {
  public:
-  explicit ReferenceLinear(const LinearParts& parts) : dtype_(parts.dtype) {
-    in_ = parts.weights[0].dim(1);
-    for (std::size_t p = 0; p < parts.weights.size(); ++p) {
-      const Tensor& w = parts.weights[p];
-      CHECK(w.dim(1) == in_) << "stacked matrices of widths " << in_ << " and " << w.dim(1);
-      for (std::int64_t i = 0; i < w.elements(); ++i)
-        weight_.push_back(round_to(dtype_, load_float(w.data(), w.dtype(), i)));
+  explicit ReferenceLinear(const LinearParts& parts) : dtype_(parts.dtype), format_(parts.format) {
+    std::vector<std::unique_ptr<CodedRows>> made;
+    std::vector<const CodedRows*> codes(parts.codes.begin(), parts.codes.end());
+    for (const Tensor& w : parts.weights) {
+      if (format_.is_coded())
+        codes.push_back(made.emplace_back(std::make_unique<QuantizedRows>(w, format_)).get());
+      else
+        add_floats(w);
+    }
+    for (const CodedRows* rows : codes) add_codes(*rows);
+    CHECK(parts.biases.empty() || parts.biases.size() == part_rows_.size());
+    for (std::size_t p = 0; p < part_rows_.size(); ++p) {
       const bool has_bias = p < parts.biases.size() && !parts.biases[p].empty();
-      for (std::int64_t i = 0; i < w.dim(0); ++i)
+      for (std::int64_t i = 0; i < part_rows_[p]; ++i)
         bias_.push_back(has_bias ? load_float(parts.biases[p].data(), parts.biases[p].dtype(), i)
                                  : 0.0F);
     }
@@ -36,13 +43,52 @@ class ReferenceLinear final : public PackedLinear {
 
   const float* row(std::int64_t n) const { return weight_.data() + n * in_; }
   float bias(std::int64_t n) const { return bias_[at(n)]; }
-  // What the product sees of an input: bf16 weights meet inputs rounded to bf16.
-  float input(float x) const { return dtype_ == DType::kBF16 ? round_to(DType::kBF16, x) : x; }
+
+  // What the product sees of rows of inputs: bf16 weights meet inputs rounded to bf16; codes meet
+  // codes, if the format says so.
+  void round(float* x) const {
+    if (!format_.is_coded() || !format_.rounds_input) {
+      const bool to_bf16 = format_.is_coded() || dtype_ == DType::kBF16;
+      for (std::int64_t k = 0; to_bf16 && k < in_; ++k) x[k] = round_to(DType::kBF16, x[k]);
+      return;
+    }
+    const std::int64_t group = format_.group_width(in_);
+    std::vector<std::int8_t> codes(at(group));
+    for (std::int64_t k = 0; k < in_; k += group) {
+      const std::int64_t count = std::min(group, in_ - k);
+      const float scale = round_input(x + k, count, codes.data());
+      for (std::int64_t i = 0; i < count; ++i) x[k + i] = static_cast<float>(codes[at(i)]) * scale;
+    }
+  }
 
  private:
+  void begin(std::int64_t rows, std::int64_t width) {
+    CHECK(in_ == 0 || width == in_) << "stacked matrices of widths " << in_ << " and " << width;
+    in_ = width;
+    part_rows_.push_back(rows);
+  }
+  void add_floats(const Tensor& w) {
+    begin(w.dim(0), w.dim(1));
+    for (std::int64_t i = 0; i < w.elements(); ++i)
+      weight_.push_back(round_to(dtype_, load_float(w.data(), w.dtype(), i)));
+  }
+  void add_codes(const CodedRows& rows) {
+    begin(rows.rows(), rows.width());
+    std::vector<std::uint8_t> codes(at(in_)), zeros(at(format_.groups(in_)));
+    std::vector<float> scales(zeros.size()), values(at(in_));
+    std::uint8_t* const given = format_.has_zero_points ? zeros.data() : nullptr;
+    for (std::int64_t n = 0; n < rows.rows(); ++n) {
+      rows.read(n, codes.data(), scales.data(), given);
+      widen_row(format_, in_, codes.data(), scales.data(), given, values.data());
+      weight_.insert(weight_.end(), values.begin(), values.end());
+    }
+  }
+
   DType dtype_;
+  WeightFormat format_;
   std::int64_t in_ = 0;
-  std::vector<float> weight_;  // [out, in]
+  std::vector<std::int64_t> part_rows_;
+  std::vector<float> weight_;  // [out, in]; codes as their product sees them
   std::vector<float> bias_;
 };
 
@@ -82,8 +128,8 @@ class ReferenceOps final : public Ops {
   }
 
   std::unique_ptr<PackedLinear> pack_rows(const PackedLinear& w, std::span<const Token> rows,
-                                          DType dtype) override {
-    return pack_host_rows(*this, w, rows, dtype);
+                                          DType dtype, const WeightFormat& format) override {
+    return pack_host_rows(*this, w, rows, dtype, format);
   }
 
   Tensor alloc(DType dtype, Shape shape) override {
@@ -164,8 +210,8 @@ class ReferenceOps final : public Ops {
     expect(x, {-1, w.in_width()}, DType::kF32);
     expect(y, {x.dim(0), w.out_width()}, DType::kF32);
     const ReferenceLinear& packed = reference(w);
-    std::vector<float> input(at(x.elements()));
-    for (std::size_t i = 0; i < input.size(); ++i) input[i] = packed.input(x.f32()[i]);
+    std::vector<float> input(x.f32(), x.f32() + x.elements());
+    for (std::int64_t r = 0; r < x.dim(0); ++r) packed.round(input.data() + r * w.in_width());
     pool_.parallel_for(static_cast<int>(w.out_width()), [&](int n, int) {
       for (std::int64_t r = 0; r < x.dim(0); ++r) {
         const float* in = input.data() + r * w.in_width();

@@ -46,9 +46,9 @@ class DelayedOps final : public Ops {
     return inner_->pack(near);
   }
   std::unique_ptr<PackedLinear> pack_rows(const PackedLinear& w, std::span<const Token> rows,
-                                          DType dtype) override {
+                                          DType dtype, const WeightFormat& format) override {
     queue_.drain();
-    return inner_->pack_rows(w, rows, dtype);
+    return inner_->pack_rows(w, rows, dtype, format);
   }
   Tensor alloc(DType dtype, Shape shape) override {
     queue_.drain();

@@ -81,10 +81,12 @@ void PrintTo(RandomHead head, std::ostream* out) {
   *out << kNames[static_cast<int>(head)];
 }
 
-std::unique_ptr<DraftModel> random_head(Ops& ops, const Decoder& target, RandomHead kind) {
+std::unique_ptr<DraftModel> random_head(Ops& ops, const Decoder& target, RandomHead kind,
+                                        const Quantization& quantization) {
   const ModelConfig& config = target.config();
   return make_heads(ops, heads_of(kind, config), *dummy_weights(17), target,
-                    kind == RandomHead::kFrSpec ? every_third(config.vocab) : std::vector<Token>{});
+                    kind == RandomHead::kFrSpec ? every_third(config.vocab) : std::vector<Token>{},
+                    quantization);
 }
 
 }  // namespace foretoken

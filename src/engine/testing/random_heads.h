@@ -14,6 +14,7 @@ enum class RandomHead { kEagle, kFrSpec, kEagle3, kMimo, kNextn, kMimos, kNextns
 void PrintTo(RandomHead head, std::ostream* out);
 
 // The target outlives it.
-std::unique_ptr<DraftModel> random_head(Ops& ops, const Decoder& target, RandomHead kind);
+std::unique_ptr<DraftModel> random_head(Ops& ops, const Decoder& target, RandomHead kind,
+                                        const Quantization& quantization = {});
 
 }  // namespace foretoken

@@ -1,0 +1,146 @@
+// CpuLinear of weights that are codes: their layout (kernels.h), packed row by row.
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/packed_linear.h"
+#include "backend/quantize.h"
+#include "base/index.h"
+#include "tensor/float16.h"
+
+namespace foretoken {
+namespace {
+
+int scale_bytes(CodeScale scale) { return scale == CodeScale::kF32 ? 4 : 2; }
+
+CodeLayout layout_of(const WeightFormat& format, std::int64_t width) {
+  CHECK(format.bits == 8 || format.bits == 4) << "codes of " << format.bits << " bits";
+  CHECK(format.group % WeightFormat::kGroupStep == 0) << "groups of " << format.group;
+  CodeLayout c = {};
+  c.bits = format.bits;
+  c.groups = static_cast<int>(format.groups(width));
+  c.group = static_cast<int>(format.group == 0 ? round_up(width, kCodeStepK) : format.group);
+  c.step = c.group % kCodeStepK == 0 ? kCodeStepK : kCodeStepK / 2;
+  c.scale = format.scale == DType::kBF16  ? CodeScale::kBF16
+            : format.scale == DType::kF16 ? CodeScale::kF16
+                                          : CodeScale::kF32;
+  c.scales_at = c.group * kBlockCols * c.bits / 8;
+  const int end = c.scales_at + kBlockCols * scale_bytes(c.scale);
+  c.zeros_at = format.has_zero_points ? end : 0;
+  c.unit_bytes = round_up(end + (format.has_zero_points ? kBlockCols * 2 : 0), 64);
+  return c;
+}
+
+// Where the code at k of a unit's column lies: its byte and, for codes of 4 bits, which half of it.
+struct Place {
+  std::int64_t byte;
+  bool is_high;
+};
+Place place_in_unit(const CodeLayout& c, int k, int col) {
+  const std::int64_t half_bytes = std::int64_t{c.step} * 2 * c.bits;
+  const std::int64_t start = k / c.step * 2 * half_bytes + col / 16 * half_bytes;
+  const int inside = k % c.step, line_k = 32 / c.bits;
+  const bool is_high = c.bits == 4 && inside % line_k >= 4;
+  return {start + inside / line_k * 64 + col % 16 * 4 + inside % 4, is_high};
+}
+
+void put_code(const CodeLayout& c, char* unit, int k, int col, std::uint8_t code) {
+  const Place place = place_in_unit(c, k, col);
+  auto& byte = reinterpret_cast<std::uint8_t&>(unit[place.byte]);
+  if (c.bits == 8)
+    byte = code;
+  else
+    byte = static_cast<std::uint8_t>(place.is_high ? (byte & 15U) | unsigned{code} << 4U
+                                                   : (byte & 0xf0U) | code);
+}
+
+std::uint8_t get_code(const CodeLayout& c, const char* unit, int k, int col) {
+  const Place place = place_in_unit(c, k, col);
+  const auto byte = static_cast<std::uint8_t>(unit[place.byte]);
+  if (c.bits == 8) return byte;
+  return place.is_high ? byte >> 4U : byte & 15U;
+}
+
+void put_scale(const CodeLayout& c, char* unit, int col, float scale) {
+  char* to = unit + c.scales_at + col * scale_bytes(c.scale);
+  const std::uint16_t bits = c.scale == CodeScale::kBF16 ? f32_to_bf16(scale) : f32_to_f16(scale);
+  if (c.scale == CodeScale::kF32)
+    std::memcpy(to, &scale, sizeof scale);
+  else
+    std::memcpy(to, &bits, sizeof bits);
+}
+
+float get_scale(const CodeLayout& c, const char* unit, int col) {
+  const char* from = unit + c.scales_at + col * scale_bytes(c.scale);
+  float scale = 0;
+  std::uint16_t bits = 0;
+  if (c.scale == CodeScale::kF32) {
+    std::memcpy(&scale, from, sizeof scale);
+    return scale;
+  }
+  std::memcpy(&bits, from, sizeof bits);
+  return c.scale == CodeScale::kBF16 ? bf16_to_f32(bits) : f16_to_f32(bits);
+}
+
+}  // namespace
+
+void CpuLinear::pack_codes(const LinearParts& parts, ThreadPool& pool) {
+  std::vector<std::unique_ptr<CodedRows>> made;
+  std::vector<const CodedRows*> rows(parts.codes.begin(), parts.codes.end());
+  for (const Tensor& part : parts.weights) {
+    made.push_back(std::make_unique<QuantizedRows>(part, format_));
+    rows.push_back(made.back().get());
+  }
+  codes_ = layout_of(format_, in_);
+  block_cols_ = kBlockCols;
+  packed_k_ = std::int64_t{codes_.group} * codes_.groups;
+  block_bytes_ = std::int64_t{codes_.unit_bytes} * codes_.groups;
+  const std::int64_t blocks = ceil_div(out_, kBlockCols);
+  weights_ = Buffer(at(blocks * block_bytes_));
+
+  pool.parallel_for(static_cast<int>(blocks), [&](int b, int) {
+    const auto groups = at(codes_.groups);
+    const auto middle = static_cast<std::uint8_t>(format_.zero());
+    std::vector<std::uint8_t> codes(at(packed_k_)), zeros(groups, middle);
+    std::vector<float> scales(groups);
+    for (int col = 0; col < kBlockCols; ++col) {
+      std::int64_t row = std::int64_t{b} * kBlockCols + col;
+      std::ranges::fill(codes, middle);
+      if (row < out_) {
+        std::size_t part = 0;
+        for (; row >= rows[part]->rows(); ++part) row -= rows[part]->rows();
+        rows[part]->read(row, codes.data(), scales.data(),
+                         format_.has_zero_points ? zeros.data() : nullptr);
+      } else {
+        std::ranges::fill(scales, 0.0F);
+      }
+      for (int g = 0; g < codes_.groups; ++g) {
+        char* unit = place(b) + std::int64_t{g} * codes_.unit_bytes;
+        for (int k = 0; k < codes_.group; ++k)
+          put_code(codes_, unit, k, col, codes[at(std::int64_t{g} * codes_.group + k)]);
+        put_scale(codes_, unit, col, scales[at(g)]);
+        const auto zero = std::int16_t{zeros[at(g)]};
+        if (codes_.zeros_at != 0) std::memcpy(unit + codes_.zeros_at + col * 2, &zero, sizeof zero);
+      }
+    }
+  });
+}
+
+void CpuLinear::gather_codes(std::int64_t row, float* out) const {
+  const char* data = block(row / kBlockCols);
+  const int col = static_cast<int>(row % kBlockCols);
+  for (std::int64_t k = 0; k < in_; ++k) {
+    const char* unit = data + k / codes_.group * codes_.unit_bytes;
+    const int inside = static_cast<int>(k % codes_.group);
+    std::int16_t zero = static_cast<std::int16_t>(format_.zero());
+    if (codes_.zeros_at != 0) std::memcpy(&zero, unit + codes_.zeros_at + col * 2, sizeof zero);
+    const float value = static_cast<float>(get_code(codes_, unit, inside, col) - zero) *
+                        get_scale(codes_, unit, col);
+    out[k] = format_.rounds_input ? value : bf16_to_f32(f32_to_bf16(value));
+  }
+}
+
+}  // namespace foretoken

@@ -1,0 +1,49 @@
+#pragma once
+// WeightFormat: how a matrix is kept and what its product does to the input. The one description of
+// weights of fewer bits: `pack` chooses layout and kernels by it, whoever loads weights passes it
+// on, and nobody else asks. Plain data.
+//
+// A matrix of codes: the weight at (n, k) is (code - zero) * scale, with a scale, and perhaps a
+// zero point, for each row and group of neighbouring k. See docs/numerics.md for what products of
+// it compute.
+
+#include <cstdint>
+
+#include "tensor/tensor.h"
+
+namespace foretoken {
+
+struct WeightFormat {
+  int bits = 0;                  // of a code: 8 or 4; 0: floats of a dtype, all below is unused
+  std::int64_t group = 0;        // k that share a scale, a multiple of kGroupStep; 0: the whole row
+  DType scale = DType::kF32;     // kF32, kBF16 or kF16
+  bool has_zero_points = false;  // else zero() stands for 0
+  bool rounds_input = false;     // to 8 bits per row and group; else to bf16
+  bool searches_scale =
+      false;  // when floats are turned into codes: tries scales for the least error
+
+  static constexpr std::int64_t kGroupStep = 32;
+
+  bool is_coded() const { return bits > 0; }
+  int zero() const { return 1 << (bits - 1); }
+  std::int64_t group_width(std::int64_t width) const { return group == 0 ? width : group; }
+  std::int64_t groups(std::int64_t width) const {
+    return group == 0 ? 1 : (width + group - 1) / group;
+  }
+  bool operator==(const WeightFormat&) const = default;
+};
+
+// The rows of a matrix of codes, by whoever has them: a checkpoint, or floats that are rounded.
+// Read by several threads at a time.
+class CodedRows {
+ public:
+  virtual ~CodedRows() = default;
+  virtual std::int64_t rows() const = 0;
+  virtual std::int64_t width() const = 0;
+  // codes [width], scales [groups], exact in the format's type; zeros [groups] where the format has
+  // zero points, else null.
+  virtual void read(std::int64_t row, std::uint8_t* codes, float* scales,
+                    std::uint8_t* zeros) const = 0;
+};
+
+}  // namespace foretoken
