@@ -63,6 +63,10 @@ FlagTable step_flags() {
                 .text = "type of the weights",
                 .default_value = "bfloat16",
                 .choices = {"bfloat16", "float16", "float32"}},
+               {.names = {"--quantization"},
+                .text = "weights of 8 or 4 bits",
+                .default_value = "unquant",
+                .choices = quantization_names()},
                threads_flag(),
                {.names = {"--cpu-isa"},
                 .text = "instruction set of the kernels",
@@ -161,6 +165,7 @@ StepOptions read_step_options(std::span<const std::string> args) {
   StepOptions options;
   options.shape = values.text("--shape");
   options.dtype = values.text("--dtype");
+  options.quantization = quantization_named(values.text("--quantization"), false, "--quantization");
   options.backend.cpu_isa = values.text("--cpu-isa");
   options.backend.gemm_order = values.text("--gemm-order");
   options.threads = at_least(0, values, "--threads");

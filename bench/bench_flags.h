@@ -9,6 +9,7 @@
 #include "app/flag_parser.h"
 #include "backend/backend.h"
 #include "bench/contender.h"
+#include "model/quantization.h"
 
 namespace foretoken {
 
@@ -16,6 +17,7 @@ namespace foretoken {
 struct StepOptions {
   std::string shape;
   std::string dtype;
+  Quantization quantization;
   BackendConfig backend;
   int threads = 0;  // 0: usable cores
   int context = 0;

@@ -31,6 +31,9 @@ TEST(BenchFlags, steps_have_defaults_and_lists) {
   EXPECT_EQ(options.rounds, 3);
   EXPECT_THAT(options.nodes, ElementsAre(1, 16));
   EXPECT_THAT(options.prefill, ElementsAre(512));
+  EXPECT_FALSE(usual.quantization.is_on());
+  const std::vector<std::string> fewer = {"--quantization", "w4a8-g64"};
+  EXPECT_EQ(read_step_options(fewer).quantization.layers.group, 64);
 }
 
 TEST(BenchFlags, methods_are_listed_and_may_begin_their_flags_with_dashes) {

@@ -19,6 +19,7 @@
 #include "bench/grammar_check_command.h"
 #include "bench/grammar_command.h"
 #include "bench/ngram_command.h"
+#include "bench/quality_command.h"
 #include "bench/queue_command.h"
 #include "bench/report.h"
 #include "bench/sample_command.h"
@@ -40,12 +41,20 @@ DType parse_dtype(const std::string& name) {
   throw Error({"unknown dtype", "--dtype", "bfloat16, float16 or float32", name});
 }
 
+// Elements of the matrices of all layers.
+double layer_weights(const ModelConfig& config) {
+  const std::int64_t q = std::int64_t{config.heads} * config.head_dim,
+                     kv = std::int64_t{config.kv_heads} * config.head_dim;
+  const std::int64_t layer = config.hidden * (2 * q + 2 * kv + 3 * config.intermediate);
+  return static_cast<double>(config.layers * layer);
+}
+
 int run(const StepOptions& options) {
   ThreadPool pool(options.threads);
   const auto ops = make_backend(options.backend, pool);
   const ModelConfig config = shape_config(options.shape);
   const auto weights = dummy_weights(1);
-  const Decoder decoder(*ops, config, *weights, parse_dtype(options.dtype));
+  const Decoder decoder(*ops, config, *weights, parse_dtype(options.dtype), options.quantization);
   Runner runner(*ops, decoder, StepRig::pages_needed(options.context));
   StepRig rig(*ops, runner, options.context);
   Buffer memory(kRoofBytes);
@@ -53,25 +62,25 @@ int run(const StepOptions& options) {
   std::memset(memory.data(), 1, kRoofBytes);  // pages never written are all one page of zeros
 
   const auto weight_bytes = static_cast<double>(decoder.weight_bytes());
-  const double flops_per_row =
-      2 * weight_bytes / static_cast<double>(dtype_bytes(parse_dtype(options.dtype)));
+  const bool is_of_codes = options.quantization.layers.rounds_input;
   const double head_flops = 2.0 * static_cast<double>(config.vocab * config.hidden);
+  const double body_flops = 2.0 * layer_weights(config), flops_per_row = body_flops + head_flops;
   Report report;
   for (const int n : options.nodes) {
     report.series.push_back({.name = n == 1 ? "decode" : fmt::format("verify {}", n),
                              .tokens = 1,
                              .bytes = weight_bytes,
                              .flops = flops_per_row * n,
+                             .is_of_codes = is_of_codes,
                              .seconds = {}});
   }
   for (const int n : options.prefill) {
-    // The head runs for the last row only; tied embeddings count once in weight_bytes.
-    const double body =
-        config.tied_embeddings ? flops_per_row - head_flops : flops_per_row - 2 * head_flops;
+    // The head runs for the last row only.
     report.series.push_back({.name = fmt::format("prefill {}", n),
                              .tokens = n,
                              .bytes = weight_bytes,
-                             .flops = body * n + head_flops,
+                             .flops = body_flops * n + head_flops,
+                             .is_of_codes = is_of_codes,
                              .seconds = {}});
   }
   for (int round = 0; round < options.rounds; ++round) {
@@ -81,7 +90,8 @@ int run(const StepOptions& options) {
     for (const int n : options.prefill) report.series[i++].seconds.push_back(rig.time_prefill(n));
   }
   fmt::print("{}, {} {}, {:.2f} GB of weights, context {}\n", ops->description(), options.shape,
-             options.dtype, weight_bytes / 1e9, options.context);
+             options.quantization.is_on() ? options.quantization.name : options.dtype,
+             weight_bytes / 1e9, options.context);
   fmt::print("{}", format_report(report));
   return 0;
 }
@@ -96,6 +106,10 @@ std::string help_of(const std::string& subcommand) {
     return "foretoken-bench accept [flags]\n"
            "Accept lengths and speeds of drafting methods.\n" +
            help_text(accept_flags());
+  if (subcommand == "quality")
+    return "foretoken-bench quality --text FILE [flags]\n"
+           "What weights of fewer bits cost: perplexity, divergence, memory.\n" +
+           help_text(quality_flags());
   if (subcommand == "queue")
     return "foretoken-bench queue [flags]\n"
            "What a long queue on one document and a full prefix cache add to a step.\n" +
@@ -123,6 +137,7 @@ int run_command(std::span<const std::string> args) {
   if (subcommand == "grammar-check") return grammar_check_command(args.subspan(1));
   if (subcommand == "grammar") return grammar_command(args.subspan(1));
   if (subcommand == "accept") return accept_command(read_accept_options(args.subspan(1)));
+  if (subcommand == "quality") return quality_command(args.subspan(1));
   if (subcommand == "queue") return queue_command(args.subspan(1));
   return run(read_step_options(args));
 }

@@ -16,6 +16,7 @@ struct Series {
   int tokens = 1;               // tokens of output (decode) or prompt (prefill) per step
   double bytes = 0;             // read from memory per step: the weights
   double flops = 0;             // of the linears per step
+  bool is_of_codes = false;     // its arithmetic is on codes
   std::vector<double> seconds;  // one per round
 };
 

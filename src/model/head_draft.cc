@@ -130,8 +130,7 @@ void HeadDraft::read_draft_vocab(const WeightSource& source) {
 // The rows of the target's output matrix that belong to these tokens, as a matrix of their own.
 void HeadDraft::pack_hot_rows(std::vector<Token> hot) {
   CHECK(!weights_->head) << "a head with an output matrix of its own needs no token map";
-  weights_->head =
-      ops_.pack_rows(target_.head(), hot, target_.dtype(), quantization_.head);
+  weights_->head = ops_.pack_rows(target_.head(), hot, target_.dtype(), quantization_.head);
   weights_->bytes += weights_->head->bytes();
   target_token_ = std::move(hot);
 }

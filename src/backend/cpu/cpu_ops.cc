@@ -84,7 +84,8 @@ class CpuOps final : public Ops {
   Roof measure_roof(const Tensor& memory) override {
     const GemmKernels& gemm = order_ == GemmOrder::kTile ? table_.bf16_tile : table_.bf16_pair;
     return {.read_bytes_per_s = read_bandwidth(pool_, table_, memory.data(), memory.bytes()),
-            .flops_per_s = peak_flops(pool_, gemm)};
+            .flops_per_s = peak_flops(pool_, gemm),
+            .code_ops_per_s = peak_flops(pool_, table_.codes)};
   }
 
   Tensor temp(DType dtype, Shape shape) override { return scratch_.alloc(dtype, shape); }
