@@ -34,6 +34,12 @@ std::string hub_cache_of(const Variables& variables) {
   return value_of(variables, "HOME") + "/.cache/huggingface/hub";
 }
 
+std::string cache_of(const Variables& variables) {
+  if (auto cache = value_of(variables, "XDG_CACHE_HOME"); !cache.empty())
+    return cache + "/foretoken";
+  return value_of(variables, "HOME") + "/.cache/foretoken";
+}
+
 std::string note_on(std::string_view name) {
   static constexpr std::pair<std::string_view, std::string_view> kReasons[] = {
       {"SGLANG_SIMULATE_ACC_TOKEN_MODE", "simulated texts are made of the drafts themselves"},
@@ -57,6 +63,7 @@ Environment read_environment(const std::vector<std::string>& variables) {
   }
   Environment environment;
   environment.hub_cache = hub_cache_of(map);
+  environment.cache = cache_of(map);
   for (const auto& [name, value] : map) {
     if (!name.starts_with("SGLANG_")) continue;
     if (name == "SGLANG_TEST_RETRACT") {

@@ -9,6 +9,7 @@ namespace foretoken {
 
 struct Environment {
   std::string hub_cache;                 // folder of the Hugging Face cache; may not exist
+  std::string cache;                     // folder for what can be made again; may not exist
   int force_preempt_every = 0;           // SGLANG_TEST_RETRACT, SGLANG_TEST_RETRACT_INTERVAL
   bool allow_longer_context = false;     // SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN
   bool check_integrity = false;          // SGLANG_ENABLE_STRICT_MEM_CHECK_DURING_BUSY

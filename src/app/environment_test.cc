@@ -58,6 +58,11 @@ TEST(Environment, forced_greedy_verification_is_read_as_sglang_reads_booleans) {
   EXPECT_TRUE(of("1").notes.empty());
 }
 
+TEST(Environment, the_users_cache_has_a_folder_for_this_program) {
+  EXPECT_EQ(read_environment({"HOME=/home/u"}).cache, "/home/u/.cache/foretoken");
+  EXPECT_EQ(read_environment({"HOME=/home/u", "XDG_CACHE_HOME=/c"}).cache, "/c/foretoken");
+}
+
 TEST(Environment, the_overlap_of_steps_is_asked_for_by_a_variable) {
   EXPECT_TRUE(read_environment({"SGLANG_ENABLE_SPEC_V2=True"}).overlaps_steps);
   EXPECT_FALSE(read_environment({"SGLANG_ENABLE_SPEC_V2=0"}).overlaps_steps);

@@ -119,14 +119,14 @@ TEST(FlagParser, refused_flags_are_gathered_under_their_reason) {
 }
 
 TEST(FlagParser, flags_without_effect_give_one_note_each) {
-  const auto notes = notes_of(parse({"--cuda-graph-max-bs", "8", "--enable-torch-compile",
-                                     "--trust-remote-code", "--port", "1"}));
+  const auto notes = notes_of(parse(
+      {"--cuda-graph-max-bs", "8", "--disable-cuda-graph", "--trust-remote-code", "--port", "1"}));
   EXPECT_EQ(notes, (std::vector<std::string>{
                        "--trust-remote-code has no effect here: nothing remote is ever executed "
                        "here",
                        "--cuda-graph-max-bs has no effect here: there are no CUDA graphs on a CPU",
-                       "--enable-torch-compile has no effect here: the kernels are compiled ahead "
-                       "of time"}));
+                       "--disable-cuda-graph has no effect here: there are no CUDA graphs on a "
+                       "CPU"}));
 }
 
 }  // namespace

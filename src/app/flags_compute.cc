@@ -8,7 +8,6 @@ using enum Support;
 namespace {
 
 constexpr std::string_view kNoGraphs = "there are no CUDA graphs on a CPU";
-constexpr std::string_view kNoCompiler = "the kernels are compiled ahead of time";
 constexpr std::string_view kOwnKernels = "the program chooses its own kernels at start";
 
 std::vector<Flag> own_flags() {
@@ -31,6 +30,21 @@ std::vector<Flag> own_flags() {
        .text = "order of addition in bf16 matrix products; name one for equal bits on all machines",
        .default_value = "auto",
        .choices = {"auto", "tile", "pair"}},
+      {.names = {"--autotune"},
+       .text = "choose by measurement how matrix products are computed: at every load, or once for "
+               "a machine (cached); answers do not change",
+       .default_value = "off",
+       .choices = {"off", "load", "cached"}},
+      {.names = {"--enable-torch-compile"},
+       .kind = kSwitch,
+       .text = "nothing is compiled here: the same as --autotune cached"},
+      {.names = {"--torch-compile-max-bs"},
+       .kind = kInteger,
+       .text = "rows up to which matrix products are tuned",
+       .default_value = "32"},
+      {.names = {"--autotune-folder"},
+       .text = "where tuned products are kept",
+       .default_note = "foretoken in the user's cache folder"},
   };
 }
 
@@ -53,15 +67,6 @@ std::vector<Flag> graph_flags() {
        .kind = kSwitch,
        .support = kNoEffect,
        .text = kNoGraphs},
-      {.names = {"--enable-torch-compile"},
-       .kind = kSwitch,
-       .support = kNoEffect,
-       .text = kNoCompiler},
-      {.names = {"--torch-compile-max-bs"},
-       .kind = kInteger,
-       .support = kNoEffect,
-       .text = kNoCompiler,
-       .default_value = "32"},
       {.names = {"--attention-backend"}, .support = kNoEffect, .text = kOwnKernels},
       {.names = {"--prefill-attention-backend"}, .support = kNoEffect, .text = kOwnKernels},
       {.names = {"--decode-attention-backend"}, .support = kNoEffect, .text = kOwnKernels},

@@ -60,6 +60,15 @@ void narrow(MachineMemory& memory, const fs::path& folder, bool version2) {
 
 }  // namespace
 
+std::string processor_name(const std::string& root) {
+  std::ifstream in(root + "/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    const auto colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown processor";
+}
+
 MachineMemory read_memory(const std::string& root) {
   const fs::path info = root + "/proc/meminfo";
   MachineMemory memory{field(info, "MemTotal:") * 1024, field(info, "MemAvailable:") * 1024};

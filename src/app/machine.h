@@ -15,6 +15,9 @@ struct MachineMemory {
 // root: "" for this machine; tests pass a folder with made-up proc and sys files.
 MachineMemory read_memory(const std::string& root = {});
 
+// "Intel(R) Xeon(R) ..." as the system calls it; "unknown processor" where it does not say.
+std::string processor_name(const std::string& root = {});
+
 // As many as this process may have without asking anybody; the limit from now on.
 std::size_t raise_descriptor_limit();
 

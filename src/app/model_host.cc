@@ -59,6 +59,7 @@ ModelHost::ModelHost(const Options& options, const MakeDrafter& make) : pool_(op
   log_info("Backend: {}.", ops_->description());
   decoder_ = load_model(*ops_, options.load.model_folder, model_options(options));
   load_drafts(options);
+  autotune(*ops_, options.autotune);
   phases_.emplace_back("load_weight", seconds_since(start));
   const auto loaded = std::chrono::steady_clock::now();
   const EngineConfig config = size_engine(options, memory);

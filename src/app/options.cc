@@ -105,6 +105,21 @@ int ring_depth(const FlagValues& values, const Environment& environment) {
   return wanted == "on" || (wanted == "auto" && environment.overlaps_steps) ? kOverlapped : 1;
 }
 
+AutotuneOptions autotune_options(const FlagValues& values, const Environment& environment) {
+  using Mode = AutotuneOptions::Mode;
+  AutotuneOptions options;
+  const std::string wanted = values.text("--autotune");
+  if (wanted == "load")
+    options.mode = Mode::kLoad;
+  else if (wanted == "cached" ||
+           (values.on("--enable-torch-compile") && !values.given("--autotune")))
+    options.mode = Mode::kCached;
+  options.max_rows = *bounded(values, "--torch-compile-max-bs", 1, 1 << 16);
+  options.folder = values.text("--autotune-folder");
+  if (options.folder.empty()) options.folder = environment.cache;
+  return options;
+}
+
 EngineConfig engine_config(const FlagValues& values, const Environment& environment) {
   EngineConfig engine;
   engine.max_running_requests = *bounded(values, "--max-running-requests", 1, 1 << 16);
@@ -331,6 +346,7 @@ Options resolve_options(const FlagValues& values, const Environment& environment
   options.backend = {.device = device == "auto" ? "cpu" : device,
                      .cpu_isa = values.text("--cpu-isa"),
                      .gemm_order = values.text("--gemm-order")};
+  options.autotune = autotune_options(values, environment);
   options.threads = bounded(values, "--threads", 1, 4096).value_or(0);
   options.log_level = log_level_named(values.text("--log-level"));
   options.engine = engine_config(values, environment);

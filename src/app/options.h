@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "app/autotune.h"
 #include "app/environment.h"
 #include "app/flag_parser.h"
 #include "backend/backend.h"
@@ -44,6 +45,7 @@ struct Options {
   LoadOptions load;
   MemoryOptions memory;
   BackendConfig backend;
+  AutotuneOptions autotune;
   int threads = 0;     // 0: usable cores
   DraftOptions draft;  // folder resolved
   AcceptanceSimulation simulation;

@@ -196,6 +196,12 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
       {{"--simulate-acc-len", "3.5"}, [](auto& o) { return o.simulation.length == 3.5; }},
       {{"--simulate-acc-method", "multinomial"},
        [](auto& o) { return o.simulation.method == AcceptanceSimulation::Method::kMultinomial; }},
+      {{"--autotune", "load"},
+       [](auto& o) { return o.autotune.mode == AutotuneOptions::Mode::kLoad; }},
+      {{"--enable-torch-compile"},
+       [](auto& o) { return o.autotune.mode == AutotuneOptions::Mode::kCached; }},
+      {{"--torch-compile-max-bs", "8"}, [](auto& o) { return o.autotune.max_rows == 8; }},
+      {{"--autotune-folder", "/plans"}, [](auto& o) { return o.autotune.folder == "/plans"; }},
   };
   const auto plain = resolve({});
   std::size_t supported = 0;
@@ -210,6 +216,17 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
     EXPECT_FALSE(effect.shows(plain)) << effect.args.front();
     EXPECT_TRUE(effect.shows(resolve(effect.args))) << effect.args.front();
   }
+}
+
+TEST(Options, products_are_tuned_as_asked_and_kept_in_the_cache_of_the_user) {
+  using Mode = AutotuneOptions::Mode;
+  Environment environment;
+  environment.cache = "/home/u/.cache/foretoken";
+  EXPECT_EQ(resolve({}, environment).autotune.mode, Mode::kOff);
+  EXPECT_EQ(resolve({}, environment).autotune.folder, "/home/u/.cache/foretoken");
+  EXPECT_EQ(resolve({"--autotune", "cached"}).autotune.mode, Mode::kCached);
+  EXPECT_EQ(resolve({"--autotune", "off", "--enable-torch-compile"}).autotune.mode, Mode::kOff);
+  EXPECT_EQ(resolve({"--autotune", "load", "--enable-torch-compile"}).autotune.mode, Mode::kLoad);
 }
 
 TEST(Options, the_model_and_its_revision_are_found_in_the_hub_cache) {
@@ -300,7 +317,7 @@ TEST(Options, the_environment_sets_test_hooks_and_notes) {
   environment.check_integrity = true;
   environment.allow_longer_context = true;
   environment.notes = {"a note"};
-  const auto options = resolve({"--enable-torch-compile"}, environment);
+  const auto options = resolve({"--cuda-graph-max-bs", "8"}, environment);
   EXPECT_EQ(options.engine.force_preempt_every, 3);
   EXPECT_TRUE(options.engine.check_integrity);
   EXPECT_TRUE(options.load.allow_longer_context);

@@ -121,6 +121,14 @@ struct Addend {
   float value = 0;
 };
 
+// How products of one shape are computed where only their speed depends on it.
+struct TunedProduct {
+  std::string name;  // of the shape and format
+  int rows = 0;      // of this class: so many at most
+  std::string plan;  // in the backend's words
+  double usual_seconds = 0, tuned_seconds = 0;
+};
+
 // The most probable entries of rows of logits, k per row, most probable first.
 struct TopTokens {
   std::vector<Token> token;        // kNoToken where a row has fewer numbers
@@ -168,6 +176,14 @@ class Ops {
   // A matrix [n, width] of any float dtype as plain rows of `dtype` in memory of the backend, as
   // alloc gives it: for what is only looked up. Rounds to nearest even.
   virtual Tensor keep_rows(Tensor matrix, DType dtype) = 0;
+
+  // Chooses by measurement how products of the packed weights with up to max_rows rows are
+  // computed, and says what it chose. Bits do not change. What is `known` from another time is not
+  // measured again. Between packing and the first step.
+  virtual std::vector<TunedProduct> tune(int max_rows, std::span<const TunedProduct> known) {
+    (void)max_rows, (void)known;
+    return {};
+  }
 
   // Called once by the thread that will make all calls below, before the first: places it.
   virtual void adopt_thread() {}

@@ -19,14 +19,14 @@ struct Bf16Weights {
   FT_INLINE static std::int64_t vec_offset(const Panel& panel, int v) {
     return v / 2 * panel.block_bytes + v % 2 * kTileBytes;
   }
-  // Prefetches a sixteenth of the tiles kPrefetchBytes ahead of those at w. Line after line
+  // Prefetches a sixteenth of the tiles so many bytes ahead of those at w. Line after line
   // although they are used in turns with lines 1 KB further on: memory delivers nearly three times
   // as much.
   template <int V>
   FT_INLINE static void prefetch(const char* w, int pair, const Panel& panel) {
     FT_UNROLL
     for (int v = 0; v < V; v += 2) {
-      const char* ahead = w + v / 2 * panel.block_bytes + kPrefetchBytes + pair * 128;
+      const char* ahead = w + v / 2 * panel.block_bytes + panel.prefetch_bytes + pair * 128;
       prefetch_l1(ahead);
       prefetch_l1(ahead + 64);
     }

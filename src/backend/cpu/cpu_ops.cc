@@ -11,6 +11,7 @@
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/packed_linear.h"
+#include "backend/cpu/product_tuner.h"
 #include "backend/cpu/roof.h"
 #include "backend/cpu/rope_call.h"
 #include "backend/host_step.h"
@@ -22,6 +23,23 @@ namespace foretoken {
 namespace {
 
 const CpuLinear& packed(const PackedLinear& w) { return static_cast<const CpuLinear&>(w); }
+
+using Linears = std::vector<CpuLinear*>;
+
+// In a list of all weights, for as long as it lives.
+class ListedLinear final : public CpuLinear {
+ public:
+  ListedLinear(const LinearParts& parts, ThreadPool& pool, std::shared_ptr<Linears> list)
+      : CpuLinear(parts, pool), list_(std::move(list)) {
+    list_->push_back(this);
+  }
+  ~ListedLinear() override { std::erase(*list_, this); }
+  ListedLinear(const ListedLinear&) = delete;
+  ListedLinear& operator=(const ListedLinear&) = delete;
+
+ private:
+  const std::shared_ptr<Linears> list_;
+};
 
 // Up to here memory is taken at once, so that no step waits for the system to clear pages; beyond,
 // as it is used, because most machines serve others too.
@@ -44,7 +62,7 @@ class CpuOps final : public Ops {
   }
 
   std::unique_ptr<PackedLinear> pack(const LinearParts& parts) override {
-    auto packed = std::make_unique<CpuLinear>(parts, pool_);
+    auto packed = std::make_unique<ListedLinear>(parts, pool_, linears_);
     gemm_.expect_weights(*packed);
     return packed;
   }
@@ -77,6 +95,10 @@ class CpuOps final : public Ops {
       convert(matrix.rows(r, 1).data(), matrix.dtype(), rows.rows(r, 1).data(), dtype, rows.dim(1));
     });
     return rows;
+  }
+
+  std::vector<TunedProduct> tune(int max_rows, std::span<const TunedProduct> known) override {
+    return tune_products(gemm_, *linears_, max_rows, known);
   }
 
   void adopt_thread() override { pool_.pin_caller(); }
@@ -348,6 +370,7 @@ class CpuOps final : public Ops {
   KernelTable table_;
   Gemm gemm_;
   CpuAttention attention_;
+  const std::shared_ptr<Linears> linears_ = std::make_shared<Linears>();
   std::vector<Buffer> owned_;
   std::size_t touched_bytes_ = 0;
   Arena scratch_;

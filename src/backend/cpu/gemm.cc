@@ -42,8 +42,8 @@ bool rounds_rows(const CpuLinear& w) { return w.format().is_coded() && w.format(
 
 // The rows of items for so many items of columns.
 Cut cut_rows(const GemmKernels& kernels, int cols, int col_items, int rows, int most_rows,
-             int workers) {
-  const int wanted = ceil_div(kItemsPerWorker * workers, col_items);
+             int wanted_items) {
+  const int wanted = ceil_div(wanted_items, col_items);
   const int most = std::max(1, rows / kFewestRows);
   const int row_items = std::max(std::min(wanted, most), ceil_div(rows, most_rows));
   Cut cut{.cols = cols, .rows = 0, .col_items = col_items, .row_items = 0};
@@ -52,10 +52,12 @@ Cut cut_rows(const GemmKernels& kernels, int cols, int col_items, int rows, int 
   return cut;
 }
 
-Cut cut_output(const GemmKernels& kernels, std::int64_t out, int rows, int workers) {
-  const int cols = rows <= kStreamRows ? kBlockCols : kMaxCallCols;
-  return cut_rows(kernels, cols, static_cast<int>(ceil_div(out, cols)), rows, kernels.max_rows,
-                  workers);
+Cut cut_output(const GemmKernels& kernels, const CpuLinear& w, int rows, int workers) {
+  const ProductPlan& plan = w.plans().of(rows);
+  const int cols = plan.cols > 0 ? plan.cols : rows <= kStreamRows ? kBlockCols : kMaxCallCols;
+  const int share = plan.share > 0 ? plan.share : kItemsPerWorker;
+  return cut_rows(kernels, cols, static_cast<int>(ceil_div(w.out_width(), cols)), rows,
+                  kernels.max_rows, share * workers);
 }
 
 }  // namespace
@@ -186,19 +188,24 @@ void Gemm::run(const CpuLinear& w, const float* x, int rows, float* y) {
 void Gemm::run_packed(const CpuLinear& w, const PackedX& x, int rows, float* y) {
   const GemmKernels& kernels = kernels_for(w);
   const std::int64_t out = w.out_width();
-  const Cut cut = cut_output(kernels, out, rows, pool_.size());
+  const ProductPlan& plan = w.plans().of(rows);
+  const Cut cut = cut_output(kernels, w, rows, pool_.size());
 
   pool_.parallel_for(cut.col_items * cut.row_items, [&](int item, int worker) {
-    const int col = item / cut.row_items * cut.cols;
+    const std::int64_t first = std::int64_t{item / cut.row_items} * cut.cols;
+    const std::int64_t end = std::min(first + cut.cols, out);
     const int row = item % cut.row_items * cut.rows;
-    run_columns(w, col,
-                {.x = x.data + row * x.stride * kernels.x_bytes,
-                 .x_stride = x.stride,
-                 .y = y + row * out + col,
-                 .y_stride = out,
-                 .rows = std::min(cut.rows, rows - row),
-                 .cols = static_cast<int>(std::min<std::int64_t>(cut.cols, out - col))},
-                worker);
+    for (std::int64_t col = first; col < end; col += kMaxCallCols)
+      run_columns(w, col,
+                  {.x = x.data + row * x.stride * kernels.x_bytes,
+                   .x_stride = x.stride,
+                   .y = y + row * out + col,
+                   .y_stride = out,
+                   .rows = std::min(cut.rows, rows - row),
+                   .cols = static_cast<int>(std::min<std::int64_t>(kMaxCallCols, end - col)),
+                   .step_k = plan.step_k,
+                   .prefetch_bytes = plan.prefetch},
+                  worker);
   });
 }
 
@@ -247,10 +254,11 @@ bool Gemm::run_tiles(const CpuLinear& w, const float* x, int rows, int cols, int
   const std::int64_t part_cols = w.out_width() / parts;
   // Kernels read kBlockCols columns at a time, whether they exist or not.
   if (cols % kBlockCols != 0 || part_cols % cols != 0) return false;
+  const ProductPlan& plan = w.plans().of(rows);
   const PackedX packed = pack_x(kernels, w, x, rows);
   const int tiles = static_cast<int>(part_cols / cols);
-  const Cut cut =
-      cut_rows(kernels, cols, tiles, rows, std::min(kernels.max_rows, kTileRows), pool_.size());
+  const Cut cut = cut_rows(kernels, cols, tiles, rows, std::min(kernels.max_rows, kTileRows),
+                           kItemsPerWorker * pool_.size());
   const std::int64_t tile_floats = std::int64_t{cut.rows} * cols * parts;
   const std::size_t bytes = static_cast<std::size_t>(tile_floats * pool_.size()) * sizeof(float);
   if (tiles_.bytes() < bytes) tiles_ = Buffer(bytes);
@@ -270,7 +278,9 @@ bool Gemm::run_tiles(const CpuLinear& w, const float* x, int rows, int cols, int
                      .y = tile.y + std::int64_t{part} * tile.rows * cols + at,
                      .y_stride = cols,
                      .rows = tile.rows,
-                     .cols = std::min(kMaxCallCols, cols - at)},
+                     .cols = std::min(kMaxCallCols, cols - at),
+                     .step_k = plan.step_k,
+                     .prefetch_bytes = plan.prefetch},
                     worker);
       }
     use(tile, worker);

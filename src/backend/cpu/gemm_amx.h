@@ -45,6 +45,7 @@ struct TilePanel {
   float* acc;      // [RowTiles][2] tiles
   bool resume;     // acc holds the sums of earlier blocks
   bool streaming;  // the weights come from memory
+  int prefetch_bytes;
 };
 
 template <class Tiles, int RowTiles>
@@ -68,7 +69,7 @@ void run_tile_panel(const TilePanel& p) {
   for (std::int64_t block = 0; block < p.k_blocks; ++block, x += kTileBytes, w += 2 * kTileBytes) {
     if (p.streaming)
       for (int line = 0; line < 2 * kTileBytes; line += 64)
-        _mm_prefetch(w + kAmxPrefetchBytes + line, _MM_HINT_T1);
+        _mm_prefetch(w + p.prefetch_bytes + line, _MM_HINT_T1);
     Tiles::template load<6>(w, kRowBytes);
     Tiles::template load<4>(x, kRowBytes);
     Tiles::template load<7>(w + kTileBytes, kRowBytes);
@@ -112,16 +113,20 @@ void run_tile_columns(const GemmCall& call, int col) {
   const int row_tiles = ceil_div(call.rows, kTileRows);
   const std::int64_t blocks = call.k / kBlockK;
   // One pass over K while all accumulators fit the registers.
-  const std::int64_t step = row_tiles <= 2 ? blocks : kAmxStepK / kBlockK;
+  const std::int64_t step = row_tiles <= 2    ? blocks
+                            : call.step_k > 0 ? call.step_k / kBlockK
+                                              : kAmxStepK / kBlockK;
   for (std::int64_t block = 0; block < blocks; block += step) {
-    TilePanel panel = {.x = static_cast<const char*>(call.x) + block * kTileBytes,
-                       .x_tile_rows = kTileRows * call.x_stride * 2,
-                       .weights = static_cast<const char*>(call.weights) +
-                                  col / kBlockCols * call.block_bytes + block * 2 * kTileBytes,
-                       .k_blocks = blocks - block < step ? blocks - block : step,
-                       .acc = acc,
-                       .resume = block > 0,
-                       .streaming = true};
+    TilePanel panel = {
+        .x = static_cast<const char*>(call.x) + block * kTileBytes,
+        .x_tile_rows = kTileRows * call.x_stride * 2,
+        .weights = static_cast<const char*>(call.weights) + col / kBlockCols * call.block_bytes +
+                   block * 2 * kTileBytes,
+        .k_blocks = blocks - block < step ? blocks - block : step,
+        .acc = acc,
+        .resume = block > 0,
+        .streaming = true,
+        .prefetch_bytes = call.prefetch_bytes > 0 ? call.prefetch_bytes : kAmxPrefetchBytes};
     for (int tile = 0; tile < row_tiles; tile += 2) {
       if (tile + 1 < row_tiles)
         run_tile_panel<Tiles, 2>(panel);

@@ -82,6 +82,7 @@ struct CodePanel {
   int cols;
   bool resume;  // y holds what came before: sums within a group, the result before a group
   bool ends;    // the sums are complete
+  int prefetch_bytes;
   CodeLayout codes;
 };
 
@@ -172,7 +173,7 @@ FT_INLINE void add_codes(const char* w, const char* x, int k, const CodePanel& p
     for (int i = 0; i < p.codes.step; i += kLineK, line += 64, x += kLineK) {
       FT_UNROLL
       for (int v = 0; v < V; v += 2) {
-        const char* ahead = w + offset[v] + kPrefetchBytes + 2 * (line - w);
+        const char* ahead = w + offset[v] + p.prefetch_bytes + 2 * (line - w);
         prefetch_l1(ahead);
         prefetch_l1(ahead + 64);
       }
@@ -350,7 +351,8 @@ void run_code_gemm(const GemmCall& call) {
   const auto* weights = static_cast<const char*>(call.weights);
   const int half_bytes = codes.step * 2 * Bits;
   int k_block = static_cast<int>(call.k);
-  if (call.rows > most_few) k_block = is_whole ? kCodeBlockK : round_up(kCodeBlockK, codes.group);
+  const int step = call.step_k > 0 ? call.step_k : kCodeBlockK;
+  if (call.rows > most_few) k_block = round_up(step, is_whole ? codes.step : codes.group);
   for (int k = 0; k < call.k; k += k_block) {
     const bool last = k + k_block >= call.k;
     const int length = last ? static_cast<int>(call.k) - k : k_block;
@@ -373,6 +375,7 @@ void run_code_gemm(const GemmCall& call) {
         .cols = 0,
         .resume = k > 0,
         .ends = last,
+        .prefetch_bytes = call.prefetch_bytes > 0 ? call.prefetch_bytes : kPrefetchBytes,
         .codes = codes};
     if (is_whole)
       run_code_columns<WholeRows<Bits>>(call, panel, half_bytes);

@@ -150,7 +150,7 @@ struct OneChain {
       V16 b[V];
       FT_UNROLL
       for (int v = 0; v < V; ++v) {
-        prefetch_l1(w + v * panel.block_bytes + kPrefetchBytes);
+        prefetch_l1(w + v * panel.block_bytes + panel.prefetch_bytes);
         b[v] = widen(w + v * panel.block_bytes);
       }
       FT_UNROLL

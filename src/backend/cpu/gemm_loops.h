@@ -27,6 +27,7 @@ struct Panel {
   const float* bias;  // added after the last K block, else null
   int k;
   int cols;
+  int prefetch_bytes;
   bool resume;  // y holds the accumulators of the K blocks before this one
 };
 
@@ -93,7 +94,9 @@ template <class M>
 void run_gemm(const GemmCall& call) {
   const bool few = call.rows <= M::kFewRows;
   const int vecs = few ? 2 : M::kManyVecs;
-  const int k_block = few || call.rows <= M::kManyRows ? static_cast<int>(call.k) : kStepK;
+  const int k_block = few || call.rows <= M::kManyRows ? static_cast<int>(call.k)
+                      : call.step_k > 0                ? call.step_k
+                                                       : kStepK;
   for (int k = 0; k < call.k; k += k_block) {
     const bool last = k + k_block >= call.k;
     Panel panel = {.weights = nullptr,
@@ -105,6 +108,7 @@ void run_gemm(const GemmCall& call) {
                    .bias = nullptr,
                    .k = last ? static_cast<int>(call.k) - k : k_block,
                    .cols = 0,
+                   .prefetch_bytes = call.prefetch_bytes > 0 ? call.prefetch_bytes : kPrefetchBytes,
                    .resume = k > 0};
     for (int col = 0; col < call.cols; col += vecs * 16) {
       panel.weights = M::weights_at(call, col, k);

@@ -49,10 +49,12 @@ struct GemmCall {
   float* y;                       // the first row, at the first column of the first block
   std::int64_t y_stride;          // elements from row to row
   const float* bias =
-      nullptr;            // of the first column, readable to the end of the last block; or null
-  int rows;               // <= GemmKernels::max_rows
-  int cols;               // outputs that exist; the last block may be partial
-  CodeLayout codes = {};  // of the weights, where they are codes
+      nullptr;             // of the first column, readable to the end of the last block; or null
+  int rows;                // <= GemmKernels::max_rows
+  int cols;                // outputs that exist; the last block may be partial
+  int step_k = 0;          // K is interrupted where that pays after so many, a multiple of kBlockK
+  int prefetch_bytes = 0;  // weights are asked for so far ahead; both 0: as the kernel likes
+  CodeLayout codes = {};   // of the weights, where they are codes
 };
 
 // The activations of a GEMM on their way into the form that a kernel reads. For weights of codes

@@ -142,6 +142,13 @@ void CpuLinear::pack_bias(const LinearParts& parts, std::span<const std::int64_t
   }
 }
 
+std::string CpuLinear::format_name() const {
+  if (!format_.is_coded()) return std::string(dtype_name(dtype_));
+  std::string name = "int" + std::to_string(format_.bits);
+  if (format_.group > 0) name += "/" + std::to_string(format_.group);
+  return name + (format_.rounds_input ? " a8" : "");
+}
+
 void CpuLinear::gather_row(std::int64_t row, float* out) const {
   DCHECK(row >= 0 && row < out_);
   if (format_.is_coded()) return gather_codes(row, out);

@@ -3,16 +3,17 @@
 // The one copy of a matrix: an embedding tied to the head reads its rows from here too. Two stacked
 // matrices of one size (gate|up) lie side by side, a block of one and a block of the other, because
 // they are read together.
-// Immutable once packed, hence readable from any thread.
+// Immutable once packed and tuned, hence readable from any thread.
 
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/product_plan.h"
 #include "backend/ops.h"
 #include "base/threads.h"
 #include "tensor/buffer.h"
 
 namespace foretoken {
 
-class CpuLinear final : public PackedLinear {
+class CpuLinear : public PackedLinear {
  public:
   // Converts and packs on the pool, row by row: no second copy of a matrix is made. Shapes, dtypes
   // and formats are the caller's duty (bug if they disagree).
@@ -34,6 +35,11 @@ class CpuLinear final : public PackedLinear {
   }
   // [out_width padded to kBlockCols] or null.
   const float* bias() const { return static_cast<const float*>(bias_.data()); }
+
+  // How products with it are computed: chosen at load time, before the first step.
+  const ProductPlans& plans() const { return plans_; }
+  ProductPlans& plans() { return plans_; }
+  std::string format_name() const;  // "bfloat16", "int4/32", "int8 a8"
 
   // Row `row` of the matrix, exactly (codes as their product sees them), to out [in_width]. A row
   // of bf16 touches a cache line for every pair of its elements, because a line holds those of
@@ -62,6 +68,7 @@ class CpuLinear final : public PackedLinear {
   CodeLayout codes_ = {};
   Buffer weights_;
   Buffer bias_;
+  ProductPlans plans_;
 };
 
 }  // namespace foretoken

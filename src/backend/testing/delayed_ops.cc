@@ -68,6 +68,11 @@ class DelayedOps final : public Ops {
     return keep(inner_->keep_rows(matrix, dtype));
   }
 
+  std::vector<TunedProduct> tune(int max_rows, std::span<const TunedProduct> known) override {
+    queue_.drain();
+    return inner_->tune(max_rows, known);
+  }
+
   void upload(Tensor host, Tensor to) override {
     const auto* bytes = static_cast<const std::byte*>(host.data());
     std::vector<std::byte> taken(bytes, bytes + host.bytes());
