@@ -30,25 +30,27 @@ double bounded_number(const FlagValues& values, std::string_view name, double le
   return value;
 }
 
-std::vector<int> batch_sizes_of(const std::string& text) {
-  std::vector<int> sizes;
+// What a reader makes of each part between commas; it says false where it is wrong.
+template <typename T, typename Read>
+std::vector<T> list_of(const std::string& flag, const std::string& text,
+                       const std::string& expected, Read read) {
+  std::vector<T> values;
   for (std::string_view left = text;;) {
     const auto end = std::min(left.find(','), left.size());
     const std::string_view word = left.substr(0, end);
-    int size = 0;
-    const auto [last, fault] = std::from_chars(word.data(), word.data() + word.size(), size);
-    if (fault != std::errc() || last != word.data() + word.size() || size < 1 || size > kMostAtOnce)
-      throw UsageError(
-          {.what = "--batch-sizes",
-           .expected = fmt::format("numbers from 1 to {}, separated by commas", kMostAtOnce),
-           .found = "'" + text + "'"});
-    sizes.push_back(size);
+    T value{};
+    const auto [last, fault] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (fault != std::errc() || last != word.data() + word.size() || !read(value))
+      throw UsageError({.what = flag,
+                        .expected = expected + ", separated by commas",
+                        .found = "'" + text + "'"});
+    values.push_back(value);
     if (end == left.size()) break;
     left.remove_prefix(end + 1);
   }
-  std::ranges::sort(sizes);
-  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-  return sizes;
+  std::ranges::sort(values);
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
 }
 
 void refuse_together(const FlagValues& values, std::string_view one,
@@ -68,7 +70,15 @@ TuneOptions resolve_tune_options(const FlagValues& values) {
   refuse_together(values, "--costs", {"--measure-seconds"});
   TuneOptions options;
   options.prompts = values.text("--prompts");
-  options.batch_sizes = batch_sizes_of(values.text("--batch-sizes"));
+  options.batch_sizes = list_of<int>("--batch-sizes", values.text("--batch-sizes"),
+                                     fmt::format("numbers from 1 to {}", kMostAtOnce),
+                                     [](int size) { return size >= 1 && size <= kMostAtOnce; });
+  if (values.given("--expect-at"))
+    options.expect_at =
+        list_of<double>("--expect-at", values.text("--expect-at"), "temperatures above 0, up to 10",
+                        [](double value) { return value > 0 && value <= 10; });
+  if (!options.expect_at.empty() && *values.number("--temperature") > 0)
+    throw UsageError("--expect-at has no use with --temperature");
   options.out = values.text("--out");
   if (options.out.empty()) throw UsageError("--out: expected a folder, found ''");
   options.record_only = values.on("--record-only");

@@ -31,9 +31,10 @@ class ByteWriter {
   void put_all(std::span<const T> values) {
     bytes_.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
   }
+  void put_bytes(std::string_view bytes) { bytes_.append(bytes); }
   void put_text(std::string_view text) {
     put(static_cast<std::uint32_t>(text.size()));
-    bytes_.append(text);
+    put_bytes(text);
   }
   const std::string& bytes() const { return bytes_; }
 

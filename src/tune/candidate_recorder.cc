@@ -31,7 +31,10 @@ CandidateRecorder::CandidateRecorder(Ops& ops, std::unique_ptr<DraftModel> model
 }
 
 TreeShape CandidateRecorder::needed_room(int steps, int topk) {
-  return {.steps = steps, .topk = most_level_rows(topk), .nodes = kMaxTreeNodes};
+  const int rows = most_level_rows(topk);
+  return {.steps = steps,
+          .topk = rows,
+          .nodes = std::min(kMaxTreeNodes, 1 + most_candidates(steps, rows))};
 }
 
 // Two nodes, so that it is asked at all.

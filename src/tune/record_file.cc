@@ -17,9 +17,6 @@
 namespace foretoken {
 namespace {
 
-constexpr std::string_view kMagic = "FORETOKEN-RECORD";
-constexpr std::uint32_t kVersion = 1;
-
 constexpr std::uint32_t kIdentity = 1, kText = 2, kCosts = 3;
 constexpr std::size_t kBlockHead = 16;  // kind, checksum, length
 
@@ -197,8 +194,8 @@ void append(std::FILE* file, const std::string& path, std::uint32_t kind,
   block.put(kind);
   block.put(record_checksum(payload));
   block.put(static_cast<std::uint64_t>(payload.size()));
-  std::string bytes = block.bytes();
-  bytes += payload;
+  block.put_bytes(payload);
+  const std::string& bytes = block.bytes();
   const bool is_written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
   if (!is_written || std::fflush(file) != 0) cannot_write(path);
 }
@@ -214,11 +211,11 @@ std::uint32_t record_checksum(std::string_view bytes) {
 RecordWriter::RecordWriter(const std::string& path, const RecordIdentity& identity)
     : path_(path), width_(identity.topk), file_(std::fopen(path.c_str(), "wb")) {
   if (!file_) cannot_write(path);
-  std::string head(kMagic);
-  ByteWriter version;
-  version.put(kVersion);
-  head += version.bytes();
-  if (std::fwrite(head.data(), 1, head.size(), file_.get()) != head.size()) cannot_write(path);
+  ByteWriter head;
+  head.put_bytes(kRecordMagic);
+  head.put(kRecordVersion);
+  if (std::fwrite(head.bytes().data(), 1, head.bytes().size(), file_.get()) != head.bytes().size())
+    cannot_write(path);
   append(file_.get(), path_, kIdentity, to_json(identity));
 }
 
@@ -235,11 +232,12 @@ void RecordWriter::append_costs(const std::string& path, const std::string& json
 // ---- reading
 
 Record parse_record(std::span<const std::byte> bytes, const std::string& where) {
-  if (!text_of(bytes).starts_with(kMagic))
+  if (!text_of(bytes).starts_with(kRecordMagic))
     refuse(where, "a record of `foretoken tune`", "a file that begins otherwise");
-  ByteReader in(bytes.subspan(kMagic.size()), where);
-  if (const auto version = in.get<std::uint32_t>(); version != kVersion)
-    refuse(where, "version " + std::to_string(kVersion), "version " + std::to_string(version));
+  ByteReader in(bytes.subspan(kRecordMagic.size()), where);
+  if (const auto version = in.get<std::uint32_t>(); version != kRecordVersion)
+    refuse(where, "version " + std::to_string(kRecordVersion),
+           "version " + std::to_string(version));
   Record record;
   bool has_identity = false;
   while (in.left() > 0) {

@@ -14,6 +14,10 @@
 
 namespace foretoken {
 
+// What a file begins with.
+inline constexpr std::string_view kRecordMagic = "FORETOKEN-RECORD";
+inline constexpr std::uint32_t kRecordVersion = 1;
+
 // Beyond these a file is refused, whatever it says.
 inline constexpr int kMostRecordedWidth = 64;
 inline constexpr int kMostRecordedSteps = 64;

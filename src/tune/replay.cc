@@ -10,6 +10,7 @@
 #include "base/index.h"
 #include "spec/make_drafter.h"
 #include "spec/measured_pace.h"
+#include "tune/expected_acceptance.h"
 #include "tune/replay_drafter.h"
 
 namespace foretoken {
@@ -27,6 +28,7 @@ class ReplayRun {
         table_(options.at_once),
         slots_(at(options.at_once)) {
     clock_.costs = options.costs;
+    if (record.identity.temperature == 0) result_.expected.assign(options.temperatures.size(), 0);
     params_.temperature = record.identity.temperature;
     params_.stop_tokens = record.identity.stop_tokens;
     make_drafter();
@@ -53,11 +55,9 @@ class ReplayRun {
   };
 
   void make_drafter() {
-    std::shared_ptr<DraftPace> pace;
-    if (setting_.draft.budget == TreeBudget::kFull)
-      pace = std::make_shared<DraftPace>();
-    else
-      pace = std::make_shared<MeasuredPace>([this] { return clock_.now; });
+    std::shared_ptr<DraftPace> pace = options_.pace;
+    if (!pace && setting_.draft.budget == TreeBudget::kFull) pace = std::make_shared<DraftPace>();
+    if (!pace) pace = std::make_shared<MeasuredPace>([this] { return clock_.now; });
     drafter_ = join_drafters(
         setting_.draft, setting_.plan, options_.at_once, std::move(pace),
         [&](const TreeShape& shape, std::shared_ptr<DraftPace> part) -> std::unique_ptr<Drafter> {
@@ -211,6 +211,11 @@ class ReplayRun {
     const auto tokens = trees_.tokens(entry.slot);
     const auto parents = trees_.parents(entry.slot);
     const bool counts = s.output > 0;
+    if (counts)
+      for (std::size_t i = 0; i < result_.expected.size(); ++i)
+        result_.expected[i] +=
+            expected_acceptance(*s.text, s.output, tokens, parents, trees_.scores(entry.slot),
+                                options_.temperatures[i]);
     int node = 0;
     for (std::size_t i = at(s.output);; ++i) {
       const Token token = s.text->output[i];

@@ -78,6 +78,13 @@ class SpyDrafter final : public Drafter {
   SeenTrees trees_;
 };
 
+// Cuts trees as one that measures does, but always the same.
+class CuttingPace final : public DraftPace {
+ public:
+  float least_score() const override { return 0.002F; }
+  bool is_level_worth(int rows, double promised) const override { return promised > 0.004 * rows; }
+};
+
 // Draft models of which some are often right: the target's own first layer.
 enum class Draft { kFirstLayer, kItself, kEagle, kFrSpec, kEagle3, kMimos, kNextns };
 
@@ -156,11 +163,12 @@ class ReplayTest : public testing::TestWithParam<Draft> {
     std::int64_t steps = 0, accepted = 0, proposed = 0;
     std::vector<std::vector<Token>> outputs;
   };
-  Live run_live(Draft kind, const TuneSetting& setting, int at_once) {
+  Live run_live(Draft kind, const TuneSetting& setting, int at_once,
+                std::shared_ptr<DraftPace> pace) {
     std::unique_ptr<DraftModel> model;
     if (setting.plan.model.steps > 0) model = draft_model(kind);
     SpyDrafter drafter(make_drafter(*ops_, std::move(model), setting.draft, setting.plan, kPages,
-                                    at_once, std::make_shared<DraftPace>()));
+                                    at_once, std::move(pace)));
     Engine engine(config(at_once), *ops_, runner_, drafter);
     std::vector<Request> requests;
     for (const TunePrompt& prompt : prompts_) requests.push_back(request_of(prompt, wish_));
@@ -189,11 +197,12 @@ class ReplayTest : public testing::TestWithParam<Draft> {
     return base;
   }
 
-  void expect_equal(const Record& record, Draft kind, const TuneSetting& setting, int at_once) {
+  void expect_equal(const Record& record, Draft kind, const TuneSetting& setting, int at_once,
+                    const std::shared_ptr<DraftPace>& pace = std::make_shared<DraftPace>()) {
     SCOPED_TRACE(setting.name + ", at once " + std::to_string(at_once));
-    const Live live = run_live(kind, setting, at_once);
+    const Live live = run_live(kind, setting, at_once, pace);
     SeenTrees replayed;
-    ReplayOptions options{.at_once = at_once, .chunked_prefill_size = 24};
+    ReplayOptions options{.at_once = at_once, .chunked_prefill_size = 24, .pace = pace};
     options.on_tree = [&](std::uint32_t text, int token, const DraftTrees& trees, SeqSlot slot) {
       replayed[{text, token}] = seen(trees, slot);
     };
@@ -236,6 +245,17 @@ TEST_P(ReplayTest, unions_replay_as_they_run) {
     for (const int at_once : {1, kSlots})
       expect_equal(recorded, GetParam(), union_setting(base(), text, {4, 3, 12}, TreeBudget::kFull),
                    at_once);
+}
+
+TEST_P(ReplayTest, trees_that_are_cut_replay_as_they_run) {
+  const Record recorded = record(GetParam());
+  const auto pace = std::make_shared<CuttingPace>();
+  for (const TreeShape& shape : {TreeShape{5, 2, 12}, TreeShape{5, 6, 64}}) {
+    expect_equal(recorded, GetParam(), shape_setting(base(), shape, TreeBudget::kFull), kSlots,
+                 pace);
+    expect_equal(recorded, GetParam(), union_setting(base(), "SUFFIX", shape, TreeBudget::kFull), 1,
+                 pace);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Drafts, ReplayTest,

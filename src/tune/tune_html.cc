@@ -30,8 +30,8 @@ margin:12px 0;overflow-x:auto}
 .best b{font-size:16px}
 code{font:13px/1.45 ui-monospace,monospace;overflow-wrap:anywhere;display:block;margin-top:6px;
 padding:8px 10px;background:var(--bg);border:1px solid var(--line);border-radius:6px}
-table{border-collapse:collapse;font-size:14px;width:100%}
-th,td{text-align:right;padding:3px 10px;border-bottom:1px solid var(--line);white-space:nowrap}
+table{border-collapse:collapse;font-size:13px;width:100%}
+th,td{text-align:right;padding:3px 7px;border-bottom:1px solid var(--line);white-space:nowrap}
 th:first-child,td:first-child{text-align:left}
 th{color:var(--dim);font-weight:600}
 svg{display:block;width:100%;height:auto;max-height:440px}
@@ -51,7 +51,9 @@ std::string colour(std::size_t n) { return fmt::format("var(--c{})", n % kColour
 
 struct Line {
   std::string name;
-  std::vector<std::pair<double, double>> points;
+  std::size_t colour = 0;
+  std::vector<std::pair<double, double>> points = {};
+  double cross = 0;  // where it crosses Axes::y_mark; 0: it does not
 };
 
 struct Axes {
@@ -59,7 +61,6 @@ struct Axes {
   bool log_x = false;
   std::vector<double> x_ticks;  // empty: chosen
   double y_mark = NAN;          // a line across
-  bool dots_only = false;
 };
 
 std::vector<double> ticks(double low, double high) {
@@ -125,22 +126,26 @@ std::string plot(const std::vector<Line>& lines, const Axes& axes) {
       "<text x='14' y='{0:.1f}' text-anchor='middle' transform='rotate(-90 14 {0:.1f})'>{1}</text>",
       (kTop + kHeight - kBottom) / 2, html_escaped(axes.y));
   for (std::size_t n = 0; n < lines.size(); ++n) {
-    if (!axes.dots_only) {
-      std::string path;
-      for (const auto& [x, y] : lines[n].points)
-        path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", sx(x), sy(y));
-      svg +=
-          fmt::format("<path d='{}' fill='none' stroke='{}' stroke-width='2'/>", path, colour(n));
-    }
+    std::string path;
+    for (const auto& [x, y] : lines[n].points)
+      path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", sx(x), sy(y));
+    svg += fmt::format("<path d='{}' fill='none' stroke='{}' stroke-width='2'/>", path,
+                       colour(lines[n].colour));
+    if (lines[n].cross > 0)
+      svg += fmt::format(
+          "<circle cx='{:.1f}' cy='{:.1f}' r='6' fill='var(--card)' stroke='{}' "
+          "stroke-width='2'><title>{}</title></circle>",
+          sx(lines[n].cross), sy(axes.y_mark), colour(lines[n].colour),
+          html_escaped(lines[n].name));
     for (const auto& [x, y] : lines[n].points)
       svg += fmt::format(
           "<circle cx='{:.1f}' cy='{:.1f}' r='3.5' fill='{}'><title>{}: {:.4g}, {:.4g}</title>"
           "</circle>",
-          sx(x), sy(y), colour(n), html_escaped(lines[n].name), x, y);
+          sx(x), sy(y), colour(lines[n].colour), html_escaped(lines[n].name), x, y);
   }
   svg += "</svg><div class=legend>";
   for (std::size_t n = 0; n < lines.size(); ++n)
-    svg += fmt::format("<span><i style='background:{}'></i>{}</span>", colour(n),
+    svg += fmt::format("<span><i style='background:{}'></i>{}</span>", colour(lines[n].colour),
                        html_escaped(lines[n].name));
   return svg + "</div>";
 }
@@ -210,7 +215,8 @@ std::string accept_part(const TuneReport& report) {
   std::set<int> sizes;
   for (const auto& [topk, by_nodes] : best) {
     Line& line =
-        lines.emplace_back(Line{topk == 1 ? "chains" : fmt::format("{} children", topk), {}});
+        lines.emplace_back(Line{.name = topk == 1 ? "chains" : fmt::format("{} children", topk),
+                                .colour = 1 + lines.size()});
     for (const auto& [nodes, length] : by_nodes) {
       line.points.emplace_back(nodes, length);
       sizes.insert(nodes);
@@ -236,9 +242,11 @@ std::string speed_part(const TuneReport& report) {
   std::vector<Line> lines{{.name = "plain decoding", .points = {}}};
   for (const int at_once : report.batch_sizes) lines.front().points.emplace_back(at_once, 1);
   for (const std::size_t row : shown_rows(report)) {
-    Line& line = lines.emplace_back(Line{
-        fmt::format("{}: {}", report.rows[row].setting.name, crossing_text(report.crossing(row))),
-        {}});
+    const double crossing = report.crossing(row);
+    Line& line = lines.emplace_back(
+        Line{.name = fmt::format("{}: {}", report.rows[row].setting.name, crossing_text(crossing)),
+             .colour = lines.size()});
+    line.cross = std::max(crossing, 0.0);
     for (std::size_t batch = 0; batch < report.batch_sizes.size(); ++batch)
       line.points.emplace_back(report.batch_sizes[batch], report.speedup(row, batch));
   }
@@ -252,8 +260,9 @@ std::string speed_part(const TuneReport& report) {
 std::string depth_part(const TuneReport& report) {
   std::vector<Line> lines;
   std::set<double> depths;
+  std::size_t number = 0;
   for (const std::size_t row : shown_rows(report)) {
-    Line line{report.rows[row].setting.name, {}};
+    Line line{report.rows[row].setting.name, ++number, {}};
     const auto& found = report.result(row, 0).depths;
     for (std::size_t d = 0; d < std::min<std::size_t>(found.size(), 16); ++d) {
       if (found[d].offered < 5) break;
@@ -297,14 +306,14 @@ std::string category_part(const TuneReport& report) {
       svg += fmt::format(
           "<rect x='{}' y='{:.1f}' width='{:.1f}' height='{}' fill='{}'/><text x='{:.1f}' "
           "y='{:.1f}'>{:.2f}</text>",
-          kName, y + kBar * static_cast<double>(n) + 1, width, kBar - 2, colour(n),
+          kName, y + kBar * static_cast<double>(n) + 1, width, kBar - 2, colour(n + 1),
           kName + width + 6, y + kBar * static_cast<double>(n) + kBar - 2, length);
     }
     y += group;
   }
   svg += "</svg><div class=legend>";
   for (std::size_t n = 0; n < shown.size(); ++n)
-    svg += fmt::format("<span><i style='background:{}'></i>{}</span>", colour(n),
+    svg += fmt::format("<span><i style='background:{}'></i>{}</span>", colour(n + 1),
                        html_escaped(report.rows[shown[n]].setting.name));
   return card(svg + "</div>");
 }
@@ -315,8 +324,9 @@ std::string check_part(const TuneReport& report) {
       "<h2>Run for real</h2><p class=dim>Predicted against real; speeds are medians of rounds in "
       "turns with plain decoding.</p>";
   std::string table =
-      "<table><tr><th>setting<th>at once<th>accept, predicted<th>real<th>off<th>tokens/s, "
-      "predicted<th>real<th>off<th>× plain, predicted<th>real<th>off</tr>";
+      "<table><tr><th><th><th colspan=3>accept length<th colspan=3>tokens/s<th colspan=3>× plain"
+      "</tr><tr><th>setting<th>at once<th>predicted<th>real<th>off<th>predicted<th>real<th>off"
+      "<th>predicted<th>real<th>off</tr>";
   const auto off = [](double predicted, double real) {
     return real > 0 ? fmt::format("{:+.1f} %", 100 * (predicted / real - 1)) : std::string("–");
   };
@@ -346,10 +356,10 @@ std::string cost_part(const TuneReport& report) {
       "the draft model, by rows: medians as measured.</p>";
   std::vector<Line> target, level;
   for (const auto& [at_once, costs] : report.costs.at_once) {
-    Line steps{fmt::format("target, {} at once", at_once), {}};
+    Line steps{fmt::format("target, {} at once", at_once), target.size() + 1, {}};
     for (const auto& point : costs.target.points())
       steps.points.emplace_back(point.rows, 1000 * point.seconds);
-    Line levels{fmt::format("draft level, {} at once", at_once), {}};
+    Line levels{fmt::format("draft level, {} at once", at_once), level.size() + 4, {}};
     for (const auto& point : costs.level.points())
       levels.points.emplace_back(point.rows, 1000 * point.seconds);
     if (!steps.points.empty()) target.push_back(std::move(steps));
@@ -364,6 +374,8 @@ std::string cost_part(const TuneReport& report) {
 
 std::string table_part(const TuneReport& report) {
   std::string table = "<table><tr><th>setting<th>accept length";
+  for (const double temperature : report.temperatures)
+    table += fmt::format("<th>expected at {:g}", temperature);
   for (const int at_once : report.batch_sizes)
     table += fmt::format("<th>tokens/s, {} at once<th>× plain", at_once);
   table += "</tr>";
@@ -371,6 +383,8 @@ std::string table_part(const TuneReport& report) {
     table += fmt::format("<tr><td>{}<td>{}{:.3f}", html_escaped(report.rows[row].setting.name),
                          report.result(row, 0).unanswered > 0 ? "≥ " : "",
                          report.result(row, 0).accept_length());
+    for (std::size_t i = 0; i < report.result(row, 0).expected.size(); ++i)
+      table += fmt::format("<td>{:.3f}", report.result(row, 0).expected_accept_length(i));
     for (std::size_t batch = 0; batch < report.batch_sizes.size(); ++batch)
       table +=
           report.result(row, batch).seconds > 0

@@ -6,6 +6,7 @@
 
 #include "app/flag_parser.h"
 #include "app/options.h"
+#include "app/tune_options.h"
 #include "kit.h"
 #include "targets.h"
 
@@ -15,7 +16,7 @@ void flags(std::string_view input) {
   // The demo's folder may not be there: every command line names one that is.
   static const TempFolder folder;
   static const FlagTable kServe = serve_flags(), kGenerate = generate_flags(),
-                         kTokenize = tokenize_flags();
+                         kTokenize = tokenize_flags(), kTune = tune_flags();
   std::vector<std::string> args;
   while (!input.empty()) {
     const std::size_t end = std::min(input.find('\n'), input.size());
@@ -25,6 +26,7 @@ void flags(std::string_view input) {
   const std::string command = args.empty() ? "" : args[0];
   const FlagTable& table = command == "generate"   ? kGenerate
                            : command == "tokenize" ? kTokenize
+                           : command == "tune"     ? kTune
                                                    : kServe;
   if (&table != &kServe || command == "serve") args.erase(args.begin());
   args.insert(args.begin(), {"--model-path", folder.path()});
@@ -33,6 +35,7 @@ void flags(std::string_view input) {
   may_refuse([&] {
     const FlagValues values = parse_flags(args, table);
     notes_of(values);
+    if (&table == &kTune) resolve_tune_options(values);
     if (&table == &kTokenize)
       resolve_text_options(values, environment);
     else

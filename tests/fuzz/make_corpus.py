@@ -335,10 +335,38 @@ def make_flags():
         "lists": ["--cuda-graph-bs", "1", "2", "-3", "--log-requests", "--log-requests-level", "3"],
         "generate": ["generate", "--dtype", "float32", "--max-running-requests", "2"],
         "tokenize": ["tokenize", "--tokenizer-path", ".", "--chat-template", "{% if x %}"],
+        "tune": ["tune", "--batch-sizes", "1,8,32", "--validate", "3", "--temperature", "0.5"],
         "odd": ["--", "--=", "-h", "--chat-template", "{{ x }}", "--api-key=", "\u00e9"],
     }
     for name, args in lines.items():
         put("flags", name, "\n".join(args))
+
+
+def make_tune_records():
+    identity = json.dumps({"model": "m", "model_print": "0", "tokenizer_print": "1", "draft": "d", "draft_print": "2",
+                           "algorithm": "EAGLE3", "architecture": "LlamaForCausalLM", "backend": "cpu", "vocab": 100,
+                           "steps": 2, "topk": 2, "max_new_tokens": 8, "temperature": 0, "stop_tokens": [1]})
+
+    def tokens(values):
+        return struct.pack(f"<I{len(values)}i", len(values), *values)
+
+    def tree(rows, children, chances):
+        flat = [part for row in rows for part in row]
+        return (struct.pack(f"<I{len(flat)}i", len(rows), *flat) + struct.pack(f"<{len(children)}i", *children)
+                + struct.pack(f"<{len(chances)}f", *chances))
+
+    def text(trees=(), tops=b"\0\0\0\0"):
+        return (struct.pack("<II", 0, 4) + b"math" + tokens([3, 4]) + tokens([5, 6, 1])
+                + struct.pack("<I", len(trees)) + b"".join(trees) + tops)
+
+    one = tree([(-1, 0), (0, 1)], [7, 8, 9, -1], [0.5, 0.25, 1.0, 0.0])
+    tops = struct.pack("<IIif", 1, 1, 5, -0.5)
+    texts = {"plain": text(), "trees": text([one, one], tops), "cut": text([one])[:-7],
+             "orphan": text([tree([(-1, 0), (5, 1)], [7, 8, 9, -1], [0.5, 0.25, 1.0, 0.0])]),
+             "many": text([struct.pack("<I", 0xFFFFFFFF)])}
+    for name, data in texts.items():
+        put("tune_record", name, identity.encode() + b"\n===\n" + data)
+    put("tune_record", "head", b"FORETOKEN-RECORD\1\0\0\0\1\0\0\0")
 
 
 def main():
@@ -353,6 +381,7 @@ def main():
     make_bodies()
     make_http()
     make_flags()
+    make_tune_records()
 
 
 if __name__ == "__main__":

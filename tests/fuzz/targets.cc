@@ -5,7 +5,7 @@
 namespace foretoken::fuzz {
 
 std::span<const NamedTarget> all_targets() {
-  static constexpr std::array<NamedTarget, 15> kTargets{{{"safetensors", safetensors},
+  static constexpr std::array<NamedTarget, 16> kTargets{{{"safetensors", safetensors},
                                                          {"pickle", pickle},
                                                          {"zip", zip},
                                                          {"torch_file", torch_file},
@@ -19,7 +19,8 @@ std::span<const NamedTarget> all_targets() {
                                                          {"stop_expressions", stop_expressions},
                                                          {"json_body", json_body},
                                                          {"http", http},
-                                                         {"flags", flags}}};
+                                                         {"flags", flags},
+                                                         {"tune_record", tune_record}}};
   return kTargets;
 }
 

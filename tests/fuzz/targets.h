@@ -26,6 +26,7 @@ void stop_expressions(std::string_view input);
 void json_body(std::string_view input);
 void http(std::string_view input);
 void flags(std::string_view input);
+void tune_record(std::string_view input);
 
 struct NamedTarget {
   std::string_view name;  // of the function and of the corpus' folder
