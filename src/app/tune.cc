@@ -60,8 +60,10 @@ class Tuning {
       : is_model_given_(values.given("--model-path")),
         options_(std::move(options)),
         tune_(std::move(tune)) {
-    for (const char* flag : {"--speculative-draft-model-path", "--speculative-token-map",
-                             "--speculative-draft-window-size"})
+    for (const char* flag :
+         {"--speculative-draft-model-path", "--speculative-draft-model-revision",
+          "--speculative-draft-load-format", "--speculative-draft-model-quantization",
+          "--speculative-token-map", "--speculative-draft-window-size"})
       if (values.given(flag)) model_flags_.insert(model_flags_.end(), {flag, values.text(flag)});
     std::error_code fault;
     fs::create_directories(tune_.out, fault);
