@@ -62,10 +62,6 @@ std::string quantization_text(const Quantization& quantization) {
   return quantization.name + (quantization.layers.searches_scale ? " searched" : "");
 }
 
-std::string words_of(const Quantization& quantization) {
-  return quantization.name + (quantization.layers.searches_scale ? " searched" : "");
-}
-
 }  // namespace
 
 // ---- identity
@@ -77,8 +73,8 @@ RecordIdentity identity_of(const Options& options, const TuneOptions& tune) {
   const std::string made_up =
       options.load.load_format == "dummy" ? std::to_string(options.load.seed) : "";
   const std::string how =
-      fmt::format("{} {} {} {}", options.load.dtype, made_up, words_of(options.load.quantization),
-                  options.load.config_overrides);
+      fmt::format("{} {} {} {}", options.load.dtype, quantization_text(options.load.quantization),
+                  options.load.config_overrides, made_up);
   identity.model_print = fingerprint(options.load.model_folder, how);
   identity.tokenizer_print = tokenizer_fingerprint(options.load.tokenizer_path);
   identity.algorithm = model_algorithm(draft);
@@ -89,8 +85,9 @@ RecordIdentity identity_of(const Options& options, const TuneOptions& tune) {
   std::string map;
   if (!draft.token_map.empty()) map = fingerprint(draft.token_map);
   identity.draft_print = fingerprint(
-      identity.draft, fmt::format("{} {} {} {} {}", draft.load.dtype, draft.load.load_format, map,
-                                  draft.window.value_or(0), words_of(draft.load.quantization)));
+      identity.draft,
+      fmt::format("{} {} {} {} {}", draft.load.dtype, quantization_text(draft.load.quantization),
+                  draft.load.load_format, map, draft.window.value_or(0)));
   identity.steps = tune.record_steps;
   identity.topk = tune.record_topk;
   return identity;
