@@ -62,7 +62,7 @@ FlagGroup tune_own_flags() {
           {.names = {"--measure-seconds"},
            .kind = kNumber,
            .text = "time to measure costs for each batch size",
-           .default_value = "4"},
+           .default_value = "8"},
       }};
 }
 

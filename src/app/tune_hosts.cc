@@ -184,7 +184,7 @@ void record(const Options& options, const TuneOptions& tune, const TextHost& tex
 StepCosts measure(const Options& options, const Record& record, const TuneOptions& tune,
                   const SettingBase& base, int at_once, const std::atomic<bool>& stop,
                   const OnShare& on_share) {
-  constexpr int kMostRows = 512;  // of trees in a step
+  constexpr int kMostRows = 256;  // of trees in a step
   Options own = options_for(options, at_once);
   own.draft.algorithm = base.algorithm.empty() ? "SUFFIX" : base.algorithm;
   const int nodes = std::clamp(kMostRows / at_once, 8, kMaxTreeNodes);

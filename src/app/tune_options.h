@@ -23,7 +23,7 @@ struct TuneOptions {
   float temperature = 0;
   std::vector<double> expect_at;  // temperatures
   int record_steps = 8, record_topk = 8;
-  double measure_seconds = 4;
+  double measure_seconds = 8;
 };
 
 // Throws UsageError.

@@ -33,7 +33,7 @@ TEST(TuneOptions, the_defaults) {
   EXPECT_EQ(options.temperature, 0);
   EXPECT_EQ(options.record_steps, 8);
   EXPECT_EQ(options.record_topk, 8);
-  EXPECT_EQ(options.measure_seconds, 4);
+  EXPECT_EQ(options.measure_seconds, 8);
 }
 
 TEST(TuneOptions, every_flag_reaches_its_option) {

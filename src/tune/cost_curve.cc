@@ -57,25 +57,45 @@ void CostCurve::fit() {
   set(std::move(points));
 }
 
-// The line is of all points. A point with few samples says little for itself: what is between those
-// with more is left to them, unless there are hardly any.
 void CostCurve::set(std::vector<Point> points) {
-  constexpr std::size_t kFewPoints = 3;
   points_ = std::move(points);
   line_ = {};
-  int most = 0;
-  for (const Point& point : points_) {
-    most = std::max(most, point.samples);
+  for (const Point& point : points_)
     for (int i = 0; i < std::min(point.samples, 32); ++i)
       line_.add(static_cast<int>(std::lround(point.rows)), point.seconds);
-  }
-  for (const int least : {std::min(8, most), std::min(3, most), 1}) {
-    trusted_.clear();
-    std::ranges::copy_if(points_, std::back_inserter(trusted_),
-                         [&](const Point& point) { return point.samples >= least; });
-    if (trusted_.size() >= kFewPoints) break;
-  }
+  smooth();
   make_monotone();
+}
+
+// Kernels have steps that no line has, and clocks have noise: a point with many samples is
+// believed, one with few is taken for what its neighbours, joined by a line, say of it.
+void CostCurve::smooth() {
+  constexpr double kReach = 0.7;   // octaves
+  constexpr double kTrusted = 16;  // samples that count as much as the neighbours
+  smooth_ = points_;
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    double w = 0, x = 0, y = 0, xx = 0, xy = 0;
+    for (std::size_t j = 0; j < points_.size(); ++j) {
+      if (j == i) continue;
+      const Point& point = points_[j];
+      const double octaves = std::log2((point.rows + 0.1) / (points_[i].rows + 0.1)) / kReach;
+      const double weight =
+          point.samples * std::exp(-octaves * octaves) / (point.seconds * point.seconds);
+      w += weight;
+      x += weight * point.rows;
+      y += weight * point.seconds;
+      xx += weight * point.rows * point.rows;
+      xy += weight * point.rows * point.seconds;
+    }
+    const double spread = w * xx - x * x;
+    if (spread <= 1e-9 * w * xx) continue;
+    const double slope = (w * xy - x * y) / spread;
+    const double expected = (y - slope * x) / w + slope * points_[i].rows;
+    const double samples = points_[i].samples;
+    if (expected > 0)
+      smooth_[i].seconds =
+          (samples * points_[i].seconds + kTrusted * expected) / (samples + kTrusted);
+  }
 }
 
 // More rows never take less time; where they seem to, both are taken for what they are on average.
@@ -86,7 +106,7 @@ void CostCurve::make_monotone() {
     std::size_t size;
   };
   std::vector<Pool> pools;
-  for (const Point& point : trusted_) {
+  for (const Point& point : smooth_) {
     pools.push_back({point.seconds, static_cast<double>(point.samples), 1});
     while (pools.size() > 1 && pools[pools.size() - 2].seconds > pools.back().seconds) {
       const Pool last = pools.back();
@@ -99,18 +119,18 @@ void CostCurve::make_monotone() {
   }
   std::size_t next = 0;
   for (const Pool& pool : pools)
-    for (std::size_t i = 0; i < pool.size; ++i) trusted_[next++].seconds = pool.seconds;
+    for (std::size_t i = 0; i < pool.size; ++i) smooth_[next++].seconds = pool.seconds;
 }
 
 double CostCurve::of(int rows) const {
-  if (trusted_.empty()) return 0;
+  if (smooth_.empty()) return 0;
   const auto line = [&](double n) { return line_.fixed() + line_.per_row() * n; };
   const auto above = std::ranges::find_if(
-      trusted_, [&](const Point& point) { return point.rows >= static_cast<double>(rows); });
+      smooth_, [&](const Point& point) { return point.rows >= static_cast<double>(rows); });
   // Beyond what was measured the line goes on from the last point.
-  if (above == trusted_.end())
-    return trusted_.back().seconds + line(rows) - line(trusted_.back().rows);
-  if (above == trusted_.begin())
+  if (above == smooth_.end())
+    return smooth_.back().seconds + line(rows) - line(smooth_.back().rows);
+  if (above == smooth_.begin())
     return std::max(above->seconds * 0.5, above->seconds + line(rows) - line(above->rows));
   const Point& below = *(above - 1);
   const double share = (rows - below.rows) / (above->rows - below.rows);

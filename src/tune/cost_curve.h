@@ -1,7 +1,7 @@
 #pragma once
 // CostCurve: seconds that work takes by its rows, as they were measured: for each number of rows
-// the mean of the samples without the extreme ones, between them straight lines, beyond them the
-// line that fits best (spec/linear_cost.h). Not a clock.
+// the mean of the samples without the extreme ones, smoothed where they are few, between them
+// straight lines, beyond them the line that fits best (spec/linear_cost.h). Not a clock.
 
 #include <map>
 #include <vector>
@@ -35,11 +35,12 @@ class CostCurve {
 
  private:
   void set(std::vector<Point> points);
+  void smooth();
   void make_monotone();
 
   std::map<int, std::vector<double>> samples_;
-  std::vector<Point> points_;   // by rows
-  std::vector<Point> trusted_;  // of them
+  std::vector<Point> points_;  // by rows, as measured
+  std::vector<Point> smooth_;  // the same as they are taken for
   LinearCost line_;
 };
 

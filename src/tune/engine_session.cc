@@ -109,26 +109,29 @@ StepCosts measure_costs(EnginePort& engine, ProbePace& pace, const std::vector<T
                         const AnswerWish& wish, int at_once, double seconds,
                         const std::atomic<bool>& stop,
                         const std::function<void(double)>& on_share) {
-  constexpr double kPlainShare = 0.25;
+  // In turns, because machines have slow seconds.
+  constexpr double kTurn = 1, kPlainShare = 0.25;
   constexpr int kLeastAnswers = 2;  // each; of a large model these may take longer than was asked
   std::size_t next = 0;
   const auto start = Clock::now();
-  for (const bool is_plain : {true, false}) {
-    pace.set_plain(is_plain);
-    const double until = is_plain ? seconds * kPlainShare : seconds;
-    std::deque<Asked> asked;
-    int answers = 0;
-    while (!stop && (seconds_since(start) < until || answers < kLeastAnswers)) {
-      while (asked.size() < at(2 * at_once))
-        asked.push_back(ask(engine, prompts, next++ % prompts.size(), wish));
-      const Asked first = asked.front();
-      asked.pop_front();
-      wait_for(*first.stream);
-      ++answers;
-      on_share(std::min(1.0, seconds_since(start) / seconds));
+  const int turns = std::max(1, static_cast<int>(seconds / kTurn));
+  for (int turn = 0; turn < turns && !stop; ++turn)
+    for (const bool is_plain : {true, false}) {
+      pace.set_plain(is_plain);
+      const double until = seconds * (turn + (is_plain ? kPlainShare : 1)) / turns;
+      std::deque<Asked> asked;
+      int answers = 0;
+      while (!stop && (seconds_since(start) < until || answers < kLeastAnswers)) {
+        while (asked.size() < at(2 * at_once))
+          asked.push_back(ask(engine, prompts, next++ % prompts.size(), wish));
+        const Asked first = asked.front();
+        asked.pop_front();
+        wait_for(*first.stream);
+        ++answers;
+        on_share(std::min(1.0, seconds_since(start) / seconds));
+      }
+      cancel_all(asked);
     }
-    cancel_all(asked);
-  }
   return pace.take_costs();
 }
 

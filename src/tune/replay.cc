@@ -162,8 +162,13 @@ class ReplayRun {
       chain_rows += seq.chain;
       tree_rows += seq.rows - seq.chain;
     }
-    const CostCurve& curve = setting_.drafts() ? costs.target : costs.plain;
-    return curve.of(tree_rows) + (chain_rows > 0 ? costs.prompt.of(chain_rows) : 0);
+    // Where no draft model reads along, rows are added to a plain step.
+    const int sequences = static_cast<int>(batch_.seqs.size());
+    double seconds = costs.target.of(tree_rows);
+    if (model_ == nullptr || model_->sleeps())
+      seconds = costs.plain.of(std::min(tree_rows, sequences)) +
+                (tree_rows > sequences ? seconds - costs.target.of(sequences) : 0);
+    return seconds + (chain_rows > 0 ? costs.prompt.of(chain_rows) : 0);
   }
 
   void layout() {

@@ -41,6 +41,9 @@ class ReplayDrafter final : public Drafter {
   // Rows that were to be followed and were not recorded.
   std::int64_t unanswered() const { return unanswered_; }
 
+  // Whether it reads nothing of the step that comes.
+  bool sleeps() const { return pace_->sleeps(kNoSlot); }
+
   DraftNeeds needs() const override;
   void open(SeqSlot slot, const DraftRequest& request) override;
   void close(SeqSlot) override {}
