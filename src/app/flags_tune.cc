@@ -47,10 +47,6 @@ FlagGroup tune_own_flags() {
            .kind = kNumber,
            .text = "of the texts that are recorded; 0: greedy",
            .default_value = "0"},
-          {.names = {"--expect-at"},
-           .text = "temperatures above 0, separated by commas, for which accept lengths are "
-                   "estimated from a record at 0",
-           .default_note = "none"},
           {.names = {"--record-steps"},
            .kind = kInteger,
            .text = "levels of the trees that can be replayed",

@@ -159,12 +159,6 @@ class Tuning {
              .steps = record_.identity.steps,
              .topk = record_.identity.topk};
     report_.batch_sizes = tune_.batch_sizes;
-    report_.temperatures = tune_.expect_at;
-    if (!tune_.expect_at.empty() && record_.identity.temperature > 0)
-      throw Error({.what = "the record says nothing about other temperatures",
-                   .where = report_.record_path,
-                   .expected = "one at temperature 0 for --expect-at",
-                   .found = fmt::format("{:g}", record_.identity.temperature)});
     if (!tune_.costs.empty()) {
       const auto text = read_file(tune_.costs);
       if (!text) throw Error({.what = "there are no costs", .where = tune_.costs});
@@ -218,8 +212,7 @@ class Tuning {
                  {.at_once = at_once,
                   .costs = report_.costs.empty() ? nullptr : &report_.costs.of(at_once),
                   .chunked_prefill_size = options_.engine.chunked_prefill_size,
-                  .max_prefill_tokens = options_.engine.max_prefill_tokens,
-                  .temperatures = tune_.expect_at}));
+                  .max_prefill_tokens = options_.engine.max_prefill_tokens}));
     report_.rows.push_back(std::move(row));
   }
 

@@ -73,12 +73,6 @@ TuneOptions resolve_tune_options(const FlagValues& values) {
   options.batch_sizes = list_of<int>("--batch-sizes", values.text("--batch-sizes"),
                                      fmt::format("numbers from 1 to {}", kMostAtOnce),
                                      [](int size) { return size >= 1 && size <= kMostAtOnce; });
-  if (values.given("--expect-at"))
-    options.expect_at =
-        list_of<double>("--expect-at", values.text("--expect-at"), "temperatures above 0, up to 10",
-                        [](double value) { return value > 0 && value <= 10; });
-  if (!options.expect_at.empty() && *values.number("--temperature") > 0)
-    throw UsageError("--expect-at has no use with --temperature");
   options.out = values.text("--out");
   if (options.out.empty()) throw UsageError("--out: expected a folder, found ''");
   options.record_only = values.on("--record-only");

@@ -21,7 +21,6 @@ struct TuneOptions {
   int limit = 0;  // of prompts; 0: all
   int turns = 1;
   float temperature = 0;
-  std::vector<double> expect_at;  // temperatures
   int record_steps = 8, record_topk = 8;
   double measure_seconds = 8;
 };

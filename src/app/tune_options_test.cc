@@ -49,7 +49,6 @@ TEST(TuneOptions, every_flag_reaches_its_option) {
   EXPECT_EQ(resolve({"--limit", "3"}).limit, 3);
   EXPECT_EQ(resolve({"--turns", "2"}).turns, 2);
   EXPECT_EQ(resolve({"--temperature", "0.5"}).temperature, 0.5F);
-  EXPECT_EQ(resolve({"--expect-at", "1,0.7"}).expect_at, (std::vector<double>{0.7, 1}));
   EXPECT_EQ(resolve({"--record-steps", "3"}).record_steps, 3);
   EXPECT_EQ(resolve({"--record-topk", "4"}).record_topk, 4);
   EXPECT_EQ(resolve({"--measure-seconds", "1.5"}).measure_seconds, 1.5);
@@ -71,11 +70,6 @@ TEST(TuneOptions, values_are_checked) {
               std::string("--batch-sizes: expected numbers from 1 to 4096, separated by commas, "
                           "found '") +
                   sizes + "'");
-  for (const char* temperatures : {"0", "1,", "hot", "-1", "nan", "inf", "11"})
-    EXPECT_EQ(usage_error({std::string("--expect-at=") + temperatures}),
-              std::string("--expect-at: expected temperatures above 0, up to 10, separated by "
-                          "commas, found '") +
-                  temperatures + "'");
   EXPECT_EQ(usage_error({"--out="}), "--out: expected a folder, found ''");
   EXPECT_EQ(usage_error({"--validate", "-1"}), "--validate: expected 0 to 1000, found -1");
   EXPECT_EQ(usage_error({"--max-new-tokens", "1"}),
@@ -100,8 +94,6 @@ TEST(TuneOptions, what_has_no_use_together_is_refused) {
        {"--prompts", "--limit", "--turns", "--temperature", "--max-new-tokens", "--record-steps",
         "--record-topk", "--measure-seconds"})
     EXPECT_EQ(usage_error({"--replay", "r", flag, "2"}), flag + " has no use with --replay");
-  EXPECT_EQ(usage_error({"--expect-at", "1", "--temperature", "1"}),
-            "--expect-at has no use with --temperature");
   EXPECT_EQ(usage_error({"--costs", "c", "--measure-seconds", "2"}),
             "--measure-seconds has no use with --costs");
 }

@@ -10,7 +10,6 @@
 #include "base/index.h"
 #include "spec/make_drafter.h"
 #include "spec/measured_pace.h"
-#include "tune/expected_acceptance.h"
 #include "tune/replay_drafter.h"
 
 namespace foretoken {
@@ -28,7 +27,6 @@ class ReplayRun {
         table_(options.at_once),
         slots_(at(options.at_once)) {
     clock_.costs = options.costs;
-    if (record.identity.temperature == 0) result_.expected.assign(options.temperatures.size(), 0);
     params_.temperature = record.identity.temperature;
     params_.stop_tokens = record.identity.stop_tokens;
     make_drafter();
@@ -216,11 +214,6 @@ class ReplayRun {
     const auto tokens = trees_.tokens(entry.slot);
     const auto parents = trees_.parents(entry.slot);
     const bool counts = s.output > 0;
-    if (counts)
-      for (std::size_t i = 0; i < result_.expected.size(); ++i)
-        result_.expected[i] +=
-            expected_acceptance(*s.text, s.output, tokens, parents, trees_.scores(entry.slot),
-                                options_.temperatures[i]);
     int node = 0;
     for (std::size_t i = at(s.output);; ++i) {
       const Token token = s.text->output[i];

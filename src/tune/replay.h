@@ -49,15 +49,10 @@ struct ReplayResult {
   std::vector<Depth> depths;
   std::map<std::string, Tally> categories;
   std::int64_t unanswered = 0;  // rows that the record lacks; above 0 the figures are a lower bound
-  // By ReplayOptions::temperatures: drafts accepted at each, in expectation.
-  std::vector<double> expected;
-  double seconds = 0;  // 0: no costs were given
+  double seconds = 0;           // 0: no costs were given
   double drafting_seconds = 0;
 
   double accept_length() const { return all.accept_length(); }
-  double expected_accept_length(std::size_t temperature) const {
-    return all.steps == 0 ? 1 : 1 + expected[temperature] / static_cast<double>(all.steps);
-  }
   double tokens_per_second() const {
     return seconds > 0 ? static_cast<double>(tokens) / seconds : 0;
   }
@@ -68,8 +63,6 @@ struct ReplayOptions {
   const StepCosts* costs = nullptr;
   int chunked_prefill_size = 512;
   int max_prefill_tokens = 16384;
-  // What would be accepted at these, by the target's recorded logprobs; for records at 0 only.
-  std::vector<double> temperatures = {};
   std::shared_ptr<DraftPace> pace = nullptr;  // null: the setting's
   // Sees every tree that was grown: of which text, below which of its tokens.
   std::function<void(std::uint32_t text, int token, const DraftTrees& trees, SeqSlot slot)>

@@ -374,8 +374,6 @@ std::string cost_part(const TuneReport& report) {
 
 std::string table_part(const TuneReport& report) {
   std::string table = "<table><tr><th>setting<th>accept length";
-  for (const double temperature : report.temperatures)
-    table += fmt::format("<th>expected at {:g}", temperature);
   for (const int at_once : report.batch_sizes)
     table += fmt::format("<th>tokens/s, {} at once<th>× plain", at_once);
   table += "</tr>";
@@ -383,8 +381,6 @@ std::string table_part(const TuneReport& report) {
     table += fmt::format("<tr><td>{}<td>{}{:.3f}", html_escaped(report.rows[row].setting.name),
                          report.result(row, 0).unanswered > 0 ? "≥ " : "",
                          report.result(row, 0).accept_length());
-    for (std::size_t i = 0; i < report.result(row, 0).expected.size(); ++i)
-      table += fmt::format("<td>{:.3f}", report.result(row, 0).expected_accept_length(i));
     for (std::size_t batch = 0; batch < report.batch_sizes.size(); ++batch)
       table +=
           report.result(row, batch).seconds > 0

@@ -32,13 +32,6 @@ boost::json::object result_json(const TuneReport& report, std::size_t row, std::
   json["proposed"] = result.proposed;
   json["rows"] = result.rows;
   json["unanswered"] = result.unanswered;
-  if (!result.expected.empty()) {
-    boost::json::array expected;
-    for (std::size_t i = 0; i < result.expected.size(); ++i)
-      expected.push_back({{"temperature", report.temperatures[i]},
-                          {"accept_length", result.expected_accept_length(i)}});
-    json["expected"] = expected;
-  }
   json["depths"] = depths;
   json["categories"] = categories;
   if (result.seconds > 0) {
@@ -115,8 +108,6 @@ std::string report_table(const TuneReport& report) {
     order.insert(order.begin(), 0);
     text += fmt::format("{} at once\n  {:<32} {:>7} {:>7} {:>10} {:>8}", report.batch_sizes[batch],
                         "setting", "accept", "rows", "tokens/s", "x plain");
-    for (const double temperature : report.temperatures)
-      text += fmt::format(" {:>10}", fmt::format("T {:g}, ca.", temperature));
     text += "\n";
     for (const std::size_t row : order) {
       const ReplayResult& result = report.result(row, batch);
@@ -129,8 +120,6 @@ std::string report_table(const TuneReport& report) {
                                     : fmt::format("{:>10} {:>8}", "-", "-");
       text += fmt::format("  {:<32} {:>7.3f} {:>7.1f} {}", report.rows[row].setting.name,
                           result.accept_length(), rows, speed);
-      for (std::size_t i = 0; i < result.expected.size(); ++i)
-        text += fmt::format(" {:>10.3f}", result.expected_accept_length(i));
       text += result.unanswered > 0 ? "  (at least: the record lacks some rows)\n" : "\n";
     }
     if (report.costs.empty()) continue;

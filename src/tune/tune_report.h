@@ -26,8 +26,7 @@ struct TuneReport {
   std::size_t texts = 0, tokens = 0;
   CostTable costs;
   std::vector<int> batch_sizes;
-  std::vector<double> temperatures;  // for which accept lengths are expected
-  std::vector<Row> rows;             // the first one decodes plainly
+  std::vector<Row> rows;  // the first one decodes plainly
   std::vector<Check> checks;
   double record_seconds = 0, cost_seconds = 0, replay_seconds = 0, check_seconds = 0;
 

@@ -105,20 +105,6 @@ TEST(TuneReport, without_costs_there_are_accept_lengths) {
   EXPECT_FALSE(boost::json::parse(report_json(found)).as_object().contains("costs"));
 }
 
-TEST(TuneReport, what_is_expected_at_other_temperatures_is_told) {
-  TuneReport found = report();
-  found.temperatures = {0.7};
-  for (auto& row : found.rows)
-    for (auto& result : row.results) result.expected = {static_cast<double>(result.all.steps)};
-  EXPECT_NE(report_table(found).find("T 0.7, ca."), std::string::npos);
-  EXPECT_NE(report_table(found).find(" 2.000"), std::string::npos);
-  EXPECT_NE(report_html(found).find("expected at 0.7"), std::string::npos);
-  const auto json = boost::json::parse(report_json(found)).as_object();
-  const auto& first =
-      json.at("settings").as_array()[1].as_object().at("results").as_array()[0].as_object();
-  EXPECT_EQ(first.at("expected").as_array()[0].as_object().at("accept_length").as_double(), 2);
-}
-
 TEST(TuneReport, what_the_record_lacks_is_told) {
   TuneReport found = report();
   found.rows[1].results[0].unanswered = 3;
