@@ -151,11 +151,21 @@ class Tuning {
 
   // ---- costs
 
+  // Where the draft model comes from: from the record, too, whoever replays it elsewhere.
+  std::vector<std::string> model_flags() const {
+    const RecordIdentity& identity = record_.identity;
+    const bool is_given = std::ranges::count(model_flags_, "--speculative-draft-model-path") > 0;
+    std::vector<std::string> flags = model_flags_;
+    if (!is_given && !identity.draft.empty() && identity.draft != identity.model)
+      flags.insert(flags.begin(), {"--speculative-draft-model-path", identity.draft});
+    return flags;
+  }
+
   void find_costs() {
     base_ = {.draft = options_.draft,
              .algorithm = record_.identity.algorithm,
              .architecture = record_.identity.architecture,
-             .flags = model_flags_,
+             .flags = model_flags(),
              .steps = record_.identity.steps,
              .topk = record_.identity.topk};
     report_.batch_sizes = tune_.batch_sizes;

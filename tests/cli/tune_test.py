@@ -63,6 +63,7 @@ class TuneTest(unittest.TestCase):
         out = self.path("again")
         again = run("--replay", str(self.out / "record.bin"), "--batch-sizes", "1,2", "--out", out)
         self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn("--speculative-draft-model-path", again.stdout, "the record knows it")
         old = json.loads((self.out / "report.json").read_text())["settings"]
         new = {s["name"]: s for s in json.loads(pathlib.Path(out, "report.json").read_text())["settings"]}
         for setting in old:
