@@ -35,30 +35,14 @@ inline Flag refused(FlagNames names, FlagKind kind, std::string_view reason,
 
 // SGLang's kinds of quantized weights that are not read.
 inline constexpr std::string_view kUnreadQuantization =
-    "not supported yet: weights of fewer bits are made while loading";
+    "not supported yet: of quantized checkpoints those of AWQ, GPTQ, compressed-tensors and FP8 "
+    "are "
+    "read";
 inline FlagNames unread_quantizations() {
-  return {"awq",
-          "awq_marlin",
-          "gptq",
-          "gptq_marlin",
-          "marlin",
-          "fp8",
-          "mxfp8",
-          "mxfp4",
-          "bitsandbytes",
-          "gguf",
-          "modelopt",
-          "modelopt_fp8",
-          "modelopt_fp4",
-          "petit_nvfp4",
-          "qoq",
-          "w8a8_fp8",
-          "w4afp8",
-          "moe_wna16",
-          "compressed-tensors",
-          "auto-round",
-          "quark",
-          "quark_int4fp8_moe"};
+  return {"awq_marlin",   "gptq_marlin", "marlin",           "mxfp8",        "mxfp4",
+          "bitsandbytes", "gguf",        "modelopt",         "modelopt_fp8", "modelopt_fp4",
+          "petit_nvfp4",  "qoq",         "w8a8_fp8",         "w4afp8",       "moe_wna16",
+          "auto-round",   "quark",       "quark_int4fp8_moe"};
 }
 
 }  // namespace foretoken

@@ -60,7 +60,9 @@ FlagGroup model_flags() {
            .support = kRefused,
            .text = "not supported yet: embedding models"},
           {.names = {"--quantization"},
-           .text = "weights of 8 or 4 bits, made while loading (see docs/quantization.md)",
+           .text =
+               "weights of 8 or 4 bits, made while loading, or what the checkpoint is already (see "
+               "docs/quantization.md)",
            .default_note = "as they are stored",
            .choices = quantization_names(),
            .refused_choices = unread_quantizations(),

@@ -53,7 +53,7 @@ void skip_draft_heads(WeightReader& read, const WeightSource& source, int layers
 Decoder::Decoder(Ops& ops, const ModelConfig& config, const WeightSource& source, DType dtype,
                  const Quantization& quantization)
     : config_(config), dtype_(dtype), weights_(std::make_unique<Weights>()) {
-  WeightReader read(ops, source, dtype, quantization);
+  WeightReader read(ops, source, dtype, quantization, config.stored_quantization);
   const std::int64_t hidden = config.hidden;
   weights_->embedding.emplace(read, "model.embed_tokens", config.vocab, hidden,
                               config.tied_embeddings);

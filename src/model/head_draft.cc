@@ -40,7 +40,8 @@ HeadDraft::HeadDraft(Ops& ops, const HeadConfig& config, const WeightSource& wei
 HeadDraft::~HeadDraft() = default;
 
 void HeadDraft::read_weights(const WeightSource& source) {
-  WeightReader read(ops_, source, target_.dtype(), quantization_);
+  WeightReader read(ops_, source, target_.dtype(), quantization_,
+                    config_.layer.stored_quantization);
   Weights& w = *weights_;
   const ModelConfig& c = config_.layer;
   const std::int64_t hidden = c.hidden,

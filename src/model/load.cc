@@ -33,6 +33,15 @@ DType serving_dtype(const ModelConfig& config, const WeightSource& weights,
   return DType::kBF16;
 }
 
+void check_method(const ModelConfig& config, const Quantization& asked, const std::string& where) {
+  if (asked.stored_method.empty()) return;
+  const std::string found =
+      config.stored_quantization ? config.stored_quantization->method : "not quantized";
+  if (found != asked.stored_method)
+    throw Error({"the checkpoint is not quantized as --quantization says", where,
+                 asked.stored_method, found});
+}
+
 std::string gigabytes(double bytes) { return fmt::format("{:.2f} GB", bytes / (1 << 30)); }
 
 std::string memory_text(const ModelOptions& options) {
@@ -62,13 +71,17 @@ std::unique_ptr<WeightSource> open_weights(const std::string& folder, const Mode
 std::unique_ptr<Decoder> load_model(Ops& ops, const std::string& folder,
                                     const ModelOptions& options) {
   const ModelConfig config = read_model_config(folder, options);
+  check_method(config, options.quantization, folder);
   log_info("Load weight begin.{}", memory_text(options));
   const auto weights = open_weights(folder, options);
   const DType dtype = serving_dtype(config, *weights, options.dtype);
   auto decoder = std::make_unique<Decoder>(ops, config, *weights, dtype, options.quantization);
   const std::string memory = memory_text(options);
-  const std::string quantization =
-      options.quantization.is_on() ? " quantization=" + options.quantization.name + "," : "";
+  std::string quantization;
+  if (options.quantization.is_on())
+    quantization = " quantization=" + options.quantization.name + ",";
+  else if (config.stored_quantization)
+    quantization = " quantization=" + config.stored_quantization->method + ",";
   log_info("Load weight end. type={}, dtype={},{}{} mem usage={}.", config.architecture,
            dtype_name(dtype), quantization, memory.empty() ? "" : memory + ",",
            gigabytes(static_cast<double>(decoder->weight_bytes())));

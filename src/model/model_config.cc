@@ -49,8 +49,6 @@ struct ForeignFeature {
 };
 
 constexpr ForeignFeature kForeignFeatures[] = {
-    {"quantization_config", "quantized weights"},
-    {"compression_config", "quantized weights"},
     {"num_experts", "mixture of experts"},
     {"num_local_experts", "mixture of experts", 1.0},
     {"n_routed_experts", "mixture of experts"},
@@ -207,6 +205,9 @@ ModelConfig ModelConfig::parse(const std::string& json, const std::string& where
   config.mtp_layers =
       static_cast<int>(fields.integer("num_nextn_predict_layers", {0, 1 << 14}).value_or(0));
   config.stored_dtype = parse_dtype(fields);
+  for (const char* key : {"quantization_config", "compression_config"})
+    if (const auto* stored = fields.object(key))
+      config.stored_quantization = StoredQuantization::parse(*stored, where);
   const IntRange tokens{0, std::numeric_limits<Token>::max()};
   for (const std::int64_t id : fields.integers("eos_token_id", tokens))
     config.eos.push_back(static_cast<Token>(id));

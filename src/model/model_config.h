@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/types.h"
+#include "model/stored_quantization.h"
 #include "tensor/tensor.h"
 
 namespace foretoken {
@@ -51,6 +52,7 @@ struct ModelConfig {
   std::optional<DType> stored_dtype;  // torch_dtype / dtype
   std::vector<Token> eos;             // eos_token_id, one or several
   Token bos = kNoToken;
+  std::optional<StoredQuantization> stored_quantization;  // matrices are codes already
 
   int window(int layer) const {
     return layer_window.empty() ? 0 : layer_window[static_cast<std::size_t>(layer)];

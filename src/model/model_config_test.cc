@@ -119,7 +119,6 @@ TEST(ModelConfig, an_unknown_architecture_is_refused_with_the_supported_ones) {
 
 TEST(ModelConfig, features_of_other_decoders_are_refused_by_name) {
   const std::pair<const char*, const char*> kRefused[] = {
-      {R"({"quantization_config":{"quant_method":"awq"}})", "quantized weights"},
       {R"({"num_experts":8})", "mixture of experts"},
       {R"({"num_local_experts":8})", "mixture of experts"},
       {R"({"partial_rotary_factor":0.5})", "partial rotary embeddings"},

@@ -23,12 +23,16 @@ constexpr std::array<Named, 9> kNamed{{{"unquant", 0, 0, false},
                                        {"w4a8-g64", 4, 64, true},
                                        {"w4a8-g128", 4, 128, true}}};
 
+// What checkpoints say of themselves.
+constexpr std::array<std::string_view, 4> kStored{"awq", "gptq", "compressed-tensors", "fp8"};
+
 }  // namespace
 
 const std::vector<std::string_view>& quantization_names() {
   static const auto names = [] {
     std::vector<std::string_view> all;
     for (const Named& named : kNamed) all.push_back(named.name);
+    all.insert(all.end(), kStored.begin(), kStored.end());
     return all;
   }();
   return names;
@@ -50,6 +54,10 @@ Quantization quantization_named(std::string_view name, bool search_scale, std::s
     const WeightFormat head{
         .bits = 8, .rounds_input = named.rounds_input, .searches_scale = search_scale};
     return {.name = std::string(name), .layers = layers, .head = head};
+  }
+  for (const std::string_view method : kStored) {
+    known += ", " + std::string(method);
+    if (method == name) return {.name = std::string(name), .stored_method = std::string(name)};
   }
   throw Error({.what = "unknown quantization",
                .where = std::string(where),

@@ -15,7 +15,9 @@ namespace foretoken {
 // 8 bits. An embedding that is only looked up, norms and biases stay floats.
 struct Quantization {
   std::string name = "unquant";
-  WeightFormat layers, head;
+  WeightFormat layers = {}, head = {};
+  std::string stored_method =
+      {};  // the checkpoint must be quantized so already; empty: any or none
   bool is_on() const { return layers.is_coded() || head.is_coded(); }
   bool operator==(const Quantization&) const = default;
 };
@@ -23,8 +25,9 @@ struct Quantization {
 // Every name, "unquant" first.
 const std::vector<std::string_view>& quantization_names();
 
-// Empty is "unquant". search_scale: tries several scales for each group. Throws Error when the name
-// is unknown; `where` is the flag.
+// Empty is "unquant". The quant_method of a checkpoint that is quantized already changes nothing.
+// search_scale: tries several scales for each group. Throws Error when the name is unknown; `where`
+// is the flag.
 Quantization quantization_named(std::string_view name, bool search_scale, std::string_view where);
 
 }  // namespace foretoken

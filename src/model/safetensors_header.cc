@@ -21,7 +21,7 @@ constexpr std::size_t kLengthBytes = 8;
 // The limit of the reference implementation: no honest header comes near it.
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
 
-constexpr std::array<std::pair<std::string_view, DType>, 10> kDTypes{{{"F64", DType::kF64},
+constexpr std::array<std::pair<std::string_view, DType>, 12> kDTypes{{{"F64", DType::kF64},
                                                                       {"F32", DType::kF32},
                                                                       {"F16", DType::kF16},
                                                                       {"BF16", DType::kBF16},
@@ -30,7 +30,9 @@ constexpr std::array<std::pair<std::string_view, DType>, 10> kDTypes{{{"F64", DT
                                                                       {"I16", DType::kI16},
                                                                       {"I8", DType::kI8},
                                                                       {"U8", DType::kU8},
-                                                                      {"BOOL", DType::kBool}}};
+                                                                      {"BOOL", DType::kBool},
+                                                                      {"F8_E4M3", DType::kF8E4M3},
+                                                                      {"F8_E5M2", DType::kF8E5M2}}};
 
 std::string at_tensor(const std::string& where, std::string_view name) {
   return where + ", tensor " + std::string(name);
@@ -87,7 +89,7 @@ DType parse_dtype(const FileFields& fields) {
   if (!name) fields.refuse_missing("dtype");
   for (const auto& [known, dtype] : kDTypes)
     if (*name == known) return dtype;
-  fields.refuse("dtype", "F64, F32, F16, BF16, I64, I32, I16, I8, U8 or BOOL");
+  fields.refuse("dtype", "F64, F32, F16, BF16, I64, I32, I16, I8, U8, F8_E4M3, F8_E5M2 or BOOL");
 }
 
 Shape parse_shape(const FileFields& fields) {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "base/log.h"
+#include "model/stored_codes.h"
 #include "tensor/float16.h"
 
 namespace foretoken {
@@ -43,8 +44,11 @@ bool is_derived(const std::string& name) { return name.ends_with("rotary_emb.inv
 }  // namespace
 
 WeightReader::WeightReader(Ops& ops, const WeightSource& source, DType dtype,
-                           const Quantization& quantization)
-    : ops_(ops), source_(source), dtype_(dtype), quantization_(quantization) {}
+                           const Quantization& quantization,
+                           const std::optional<StoredQuantization>& stored)
+    : ops_(ops), source_(source), dtype_(dtype), quantization_(quantization) {
+  if (!source.names().empty()) stored_ = stored;  // made-up weights are floats
+}
 
 Tensor WeightReader::take(const std::string& name, const Shape& shape) {
   const auto tensor = source_.find(name, shape);
@@ -62,25 +66,64 @@ Tensor WeightReader::take(const std::string& name, const Shape& shape) {
 std::unique_ptr<PackedLinear> WeightReader::linear(const std::vector<MatrixPart>& parts,
                                                    std::int64_t in_width, Bias bias,
                                                    MatrixRole role) {
-  std::vector<Tensor> weights, biases;
-  for (const MatrixPart& part : parts) {
-    weights.push_back(take(part.name + ".weight", {part.rows, in_width}));
+  std::vector<Tensor> biases;
+  for (const MatrixPart& part : parts)
     if (bias == Bias::kRequired) biases.push_back(take(part.name + ".bias", {part.rows}));
-  }
-  const WeightFormat& format =
-      role == MatrixRole::kHead ? quantization_.head : quantization_.layers;
-  if (format.is_coded() && format.rounds_input && format.group_width(in_width) > kMostSummed)
-    throw Error({"the matrix is too wide for exact sums of codes",
-                 source_.where() + ", tensor " + parts[0].name + ".weight",
-                 "at most " + std::to_string(kMostSummed) + " columns", std::to_string(in_width)});
-  auto packed =
-      ops_.pack({.weights = weights, .biases = biases, .dtype = dtype_, .format = format});
+  auto packed = pack(parts, in_width, biases,
+                     role == MatrixRole::kHead ? quantization_.head : quantization_.layers);
   packed_bytes_ += packed->bytes();
   for (const MatrixPart& part : parts) {
     source_.release(part.name + ".weight");
     if (bias == Bias::kRequired) source_.release(part.name + ".bias");
   }
   return packed;
+}
+
+// Matrices that the checkpoint keeps as codes stay as they are, where all of a stack are alike and
+// nothing else was asked for. Else they are floats, of which the backend makes what was asked for.
+std::unique_ptr<PackedLinear> WeightReader::pack(const std::vector<MatrixPart>& parts,
+                                                 std::int64_t in_width,
+                                                 std::span<const Tensor> biases,
+                                                 const WeightFormat& asked) {
+  std::vector<std::optional<StoredCodes>> stored;
+  std::vector<const CodedRows*> codes;
+  std::vector<std::string> taken;
+  for (const MatrixPart& part : parts) {
+    stored.push_back(std::nullopt);
+    if (!stored_) continue;
+    stored.back() = StoredCodes::take(source_, *stored_, part.name, part.rows, in_width,
+                                      [&](const std::string& name) { taken.push_back(name); });
+  }
+  const auto is_alike = [&](const std::optional<StoredCodes>& matrix) {
+    return matrix && matrix->is_coded() && matrix->format() == stored.front()->format();
+  };
+  const bool stays = !asked.is_coded() && std::ranges::all_of(stored, is_alike);
+  const WeightFormat format = stays ? stored.front()->format() : asked;
+  if (format.is_coded() && format.rounds_input && format.group_width(in_width) > kMostSummed)
+    throw Error({"the matrix is too wide for exact sums of codes",
+                 source_.where() + ", tensor " + parts[0].name + ".weight",
+                 "at most " + std::to_string(kMostSummed) + " columns", std::to_string(in_width)});
+
+  std::vector<Tensor> weights;
+  std::vector<Buffer> made;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Shape shape{parts[i].rows, in_width};
+    if (stays) {
+      codes.push_back(&*stored[i]);
+    } else if (stored[i]) {
+      made.push_back(stored[i]->floats());
+      stored[i].reset();
+      weights.push_back(made.back().view(DType::kF32, shape));
+    } else {
+      weights.push_back(take(parts[i].name + ".weight", shape));
+    }
+  }
+  for (const std::string& name : taken) {
+    known_.insert(name);
+    source_.release(name);
+  }
+  return ops_.pack(
+      {.weights = weights, .biases = biases, .dtype = dtype_, .format = format, .codes = codes});
 }
 
 Tensor WeightReader::rows(const MatrixPart& part, std::int64_t width) {

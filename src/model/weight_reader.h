@@ -5,13 +5,16 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "backend/ops.h"
 #include "model/checkpoint.h"
 #include "model/quantization.h"
+#include "model/stored_quantization.h"
 
 namespace foretoken {
 
@@ -29,7 +32,8 @@ enum class MatrixRole { kLayer, kHead };
 class WeightReader {
  public:
   WeightReader(Ops& ops, const WeightSource& source, DType dtype,
-               const Quantization& quantization = {});
+               const Quantization& quantization = {},
+               const std::optional<StoredQuantization>& stored = {});
 
   // The parts stacked along the output dimension. Throws Error naming a tensor that is missing,
   // misshapen or not of floats.
@@ -53,11 +57,14 @@ class WeightReader {
 
  private:
   Tensor take(const std::string& name, const Shape& shape);
+  std::unique_ptr<PackedLinear> pack(const std::vector<MatrixPart>& parts, std::int64_t in_width,
+                                     std::span<const Tensor> biases, const WeightFormat& asked);
 
   Ops& ops_;
   const WeightSource& source_;
   DType dtype_;
   Quantization quantization_;
+  std::optional<StoredQuantization> stored_;
   std::set<std::string> known_;
   std::size_t packed_bytes_ = 0;
 };

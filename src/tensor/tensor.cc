@@ -19,6 +19,8 @@ std::size_t dtype_bytes(DType dtype) {
     case DType::kI8:
     case DType::kU8:
     case DType::kBool:
+    case DType::kF8E4M3:
+    case DType::kF8E5M2:
       return 1;
   }
   CHECK(false) << "unknown dtype " << static_cast<int>(dtype);
@@ -47,6 +49,10 @@ std::string_view dtype_name(DType dtype) {
       return "uint8";
     case DType::kBool:
       return "bool";
+    case DType::kF8E4M3:
+      return "float8_e4m3";
+    case DType::kF8E5M2:
+      return "float8_e5m2";
   }
   CHECK(false) << "unknown dtype " << static_cast<int>(dtype);
   return {};

@@ -16,7 +16,20 @@
 
 namespace foretoken {
 
-enum class DType : std::uint8_t { kF32, kBF16, kF16, kF64, kI64, kI32, kI16, kI8, kU8, kBool };
+enum class DType : std::uint8_t {
+  kF32,
+  kBF16,
+  kF16,
+  kF64,
+  kI64,
+  kI32,
+  kI16,
+  kI8,
+  kU8,
+  kBool,
+  kF8E4M3,
+  kF8E5M2
+};
 
 std::size_t dtype_bytes(DType dtype);
 std::string_view dtype_name(DType dtype);  // "float32", "bfloat16", ...

@@ -116,7 +116,7 @@ class CliTest(unittest.TestCase):
         self.assert_one_sentence(run("generate", "--model", self.model), 2, "--prompt")
 
     def test_what_is_not_supported_is_refused_by_name(self):
-        for flags in [["--speculative-algorithm", "DFLASH"], ["--tp", "2"], ["--quantization", "fp8"],
+        for flags in [["--speculative-algorithm", "DFLASH"], ["--tp", "2"], ["--quantization", "gguf"],
                       ["--enable-lora"], ["--device", "cuda"], ["--load-format", "gguf"]]:
             result = run(*self.serve_flags(*flags))
             self.assert_one_sentence(result, 2, "not supported yet")

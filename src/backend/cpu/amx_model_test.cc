@@ -4,7 +4,7 @@
 #define FT_V16_SCALAR
 #include "backend/cpu/amx_model.h"
 
-#include "backend/cpu/gemm_amx.h"
+#include "backend/cpu/gemm_amx_codes.h"
 
 namespace foretoken {
 namespace {
@@ -48,7 +48,7 @@ struct ModelTiles {
     }
   }
 
- private:
+ protected:
   static float low(std::uint32_t pair) { return __builtin_bit_cast(float, pair << 16); }
   static float high(std::uint32_t pair) { return __builtin_bit_cast(float, pair & 0xffff0000U); }
   static void require_configured() {
@@ -56,6 +56,22 @@ struct ModelTiles {
   }
   static thread_local bool is_configured;
   static thread_local std::uint32_t tile[8][256];
+};
+
+// The same registers, of codes (TDPBSUD): signed bytes of A, unsigned ones of B.
+struct ModelCodeTiles : ModelTiles {
+  template <int C, int A, int B>
+  static void dot() {
+    require_configured();
+    for (int row = 0; row < kTileRows; ++row)
+      for (int col = 0; col < 16; ++col)
+        for (int quad = 0; quad < 16; ++quad)
+          for (int byte = 0; byte < 4; ++byte) {
+            const auto a = static_cast<std::int8_t>(tile[A][row * 16 + quad] >> (8 * byte));
+            const auto b = static_cast<std::uint8_t>(tile[B][quad * 16 + col] >> (8 * byte));
+            tile[C][row * 16 + col] += static_cast<std::uint32_t>(a * b);
+          }
+  }
 };
 
 thread_local bool ModelTiles::is_configured = false;
@@ -66,6 +82,7 @@ thread_local std::uint32_t ModelTiles::tile[8][256];
 KernelTable amx_model_kernels() {
   KernelTable table = scalar_kernels();
   table.bf16_tile = tile_gemm<ModelTiles>();
+  table.codes_row8 = code_tile_gemm<ModelCodeTiles>();
   return table;
 }
 

@@ -107,7 +107,7 @@ class CpuOps final : public Ops {
     const GemmKernels& gemm = order_ == GemmOrder::kTile ? table_.bf16_tile : table_.bf16_pair;
     return {.read_bytes_per_s = read_bandwidth(pool_, table_, memory.data(), memory.bytes()),
             .flops_per_s = peak_flops(pool_, gemm),
-            .code_ops_per_s = peak_flops(pool_, table_.codes)};
+            .code_ops_per_s = peak_flops(pool_, table_.codes_row8)};
   }
 
   Tensor temp(DType dtype, Shape shape) override { return scratch_.alloc(dtype, shape); }

@@ -69,7 +69,7 @@ KernelTable select_kernels(Isa isa) {
   // Products of codes are exact, and so the same by any instruction that keeps its word.
   const auto adopt_codes = [&](const GemmKernels& faster) {
     if (reproduces_codes(faster, table.codes))
-      table.codes = faster;
+      table.codes = table.codes_row8 = faster;
     else
       log_warning("VPDPBUSD adds other sums than documented on this processor and is not used");
   };
@@ -84,6 +84,12 @@ KernelTable select_kernels(Isa isa) {
   };
   if (isa >= Isa::kAvx512Bf16) adopt(table.bf16_pair, avx512_bf16_pair_gemm(), "VDPBF16PS");
   if (isa >= Isa::kAmx) adopt(table.bf16_tile, amx_tile_gemm(), "TDPBF16PS");
+  if (isa >= Isa::kAmx) {
+    if (reproduces_codes(amx_codes_gemm(), table.codes, 8))
+      table.codes_row8 = amx_codes_gemm();
+    else
+      log_warning("TDPBSUD adds other sums than documented on this processor and is not used");
+  }
   return table;
 }
 
@@ -98,7 +104,10 @@ const GemmKernels& Gemm::kernels_for(DType dtype) const {
 
 const GemmKernels& Gemm::kernels_for(const CpuLinear& w) const {
   if (!w.format().is_coded()) return kernels_for(w.dtype());
-  return w.format().rounds_input ? kernels_.codes : kernels_for(DType::kBF16);
+  if (!w.format().rounds_input) return kernels_for(DType::kBF16);
+  const CodeLayout& codes = w.codes();
+  const bool is_row8 = codes.bits == 8 && codes.groups == 1 && codes.step == kCodeStepK;
+  return is_row8 ? kernels_.codes_row8 : kernels_.codes;
 }
 
 void Gemm::expect_weights(const CpuLinear& w) {
@@ -138,6 +147,7 @@ std::size_t Gemm::workspace_bytes(const ForwardSize& size) const {
     row_bytes = std::max(row_bytes, (packed_k + kernels.x_row_extra) * kernels.x_bytes);
     row_step = std::max<std::int64_t>(row_step, kernels.row_step);
   }
+  row_step = std::max<std::int64_t>(row_step, kernels_.codes_row8.row_step);
   // Codes, and of each of the smallest groups a scale and a sum.
   row_bytes = std::max(row_bytes, 2 * round_up(size.widest_input, 2 * kCodeStepK));
   const std::int64_t tile_cols = std::max(kMaxCallCols, size.attention.head_dim);

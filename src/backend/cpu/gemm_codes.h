@@ -24,9 +24,11 @@ FT_INLINE V16 load_upto(const float* p, std::int64_t left) {
   return left >= 16 ? load(p) : left > 0 ? load_n(p, static_cast<int>(left)) : zero();
 }
 
-// Codes of one group to `codes` [group]; `count` of its values exist. Returns their scale.
-inline float round_group(const float* x, std::int64_t count, std::int64_t group, std::int8_t* codes,
-                         std::int32_t* sum) {
+// The codes of one group, sixteen from i on to codes_at(i); `count` of its values exist. Returns
+// their scale.
+template <class CodesAt>
+FT_INLINE float round_group(const float* x, std::int64_t count, std::int64_t group,
+                            CodesAt codes_at, std::int32_t* sum) {
   V16 most = zero(), strange = zero();  // strange: NaN where a value is not finite
   for (std::int64_t i = 0; i < count; i += 16) {
     const V16 a = load_upto(x + i, count - i);
@@ -40,7 +42,7 @@ inline float round_group(const float* x, std::int64_t count, std::int64_t group,
   V16 total = zero();  // of integers below 2^24, hence exact
   for (std::int64_t i = 0; i < group; i += 16) {
     const V16 code = is_void ? zero() : round_even(mul(load_upto(x + i, count - i), inverse));
-    store_i8(codes + i, code);
+    store_i8(codes_at(i), code);
     total = add(total, code);
   }
   *sum = static_cast<std::int32_t>(reduce_sum(total));
@@ -57,8 +59,9 @@ inline void pack_x_codes(const PackXCall& call) {
     auto* sums = reinterpret_cast<std::int32_t*>(scales + groups);
     for (std::int64_t g = 0; g < groups; ++g) {
       const std::int64_t first = g * call.group, left = call.k - first;
-      scales[g] = round_group(from + first, left < call.group ? left : call.group, call.group,
-                              codes + first, sums + g);
+      scales[g] = round_group(
+          from + first, left < call.group ? left : call.group, call.group,
+          [=](std::int64_t i) { return codes + first + i; }, sums + g);
     }
   }
 }

@@ -161,13 +161,13 @@ std::vector<Kernels> all_kernels() {
           {"avx_vnni", cpu.avx_vnni,
            [] {
              KernelTable table = avx2_kernels();
-             table.codes = avx_vnni_codes_gemm();
+             table.codes = table.codes_row8 = avx_vnni_codes_gemm();
              return table;
            }},
           {"avx512_vnni", cpu.avx512_vnni,
            [] {
              KernelTable table = avx512_kernels();
-             table.codes = avx512_vnni_codes_gemm();
+             table.codes = table.codes_row8 = avx512_vnni_codes_gemm();
              return table;
            }},
           {"avx512_bf16", cpu.avx512_bf16, [] { return select_kernels(Isa::kAvx512Bf16); }},

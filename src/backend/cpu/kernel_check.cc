@@ -88,13 +88,14 @@ std::vector<float> multiply_codes(const GemmKernels& kernels, const std::vector<
 
 }  // namespace
 
-bool reproduces_codes(const GemmKernels& candidate, const GemmKernels& definition) {
+bool reproduces_codes(const GemmKernels& candidate, const GemmKernels& definition, int only) {
   const FlushDenormals flush;
   std::vector<float> x(std::size_t{kRows} * kK);
   for (std::size_t i = 0; i < x.size(); ++i)
     x[i] =
         static_cast<float>(static_cast<std::int32_t>(random_bits(3, static_cast<std::int64_t>(i))));
   for (const int bits : {8, 4}) {
+    if (only != 0 && bits != only) continue;
     const CodeLayout codes = layout_of_bits(bits);
     const Buffer weights(static_cast<std::size_t>(codes.unit_bytes));
     auto* bytes = static_cast<std::uint8_t*>(weights.data());

@@ -10,7 +10,7 @@ namespace foretoken {
 // True when both give the same bits on random operands of all magnitudes, denormals included.
 bool reproduces(const GemmKernels& candidate, const GemmKernels& definition);
 
-// The same of products of codes, on random codes of 8 and of 4 bits.
-bool reproduces_codes(const GemmKernels& candidate, const GemmKernels& definition);
+// The same of products of codes, on random codes of so many bits; 0: of 8 and of 4.
+bool reproduces_codes(const GemmKernels& candidate, const GemmKernels& definition, int bits = 0);
 
 }  // namespace foretoken

@@ -48,6 +48,7 @@ TEST(KernelCheck, accepts_products_of_codes_and_refuses_other_sums) {
   if (cpu.avx_vnni) {
     EXPECT_TRUE(reproduces_codes(avx_vnni_codes_gemm(), scalar.codes));
   }
+  EXPECT_TRUE(reproduces_codes(amx_model_kernels().codes_row8, scalar.codes, 8));
   GemmKernels saturates = scalar.codes;  // as sums of 16 bits would
   static auto run = saturates.run;
   saturates.run = [](const GemmCall& call) {

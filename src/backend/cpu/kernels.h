@@ -95,7 +95,8 @@ struct KernelTable {
   GemmKernels bf16_pair;
   GemmKernels f16;  // fp16 and float32 weights: one FMA chain per output in ascending k
   GemmKernels f32;
-  GemmKernels codes;  // weights of codes whose products round their input
+  GemmKernels codes;       // weights of codes whose products round their input
+  GemmKernels codes_row8;  // the same of 8 bits with one group a row, in steps of kCodeStepK
   void (*widen)(const WidenCall& call);
   OpKernels ops;
   void (*read)(const void* data, std::int64_t bytes);  // streams over memory, a multiple of 1 KB
@@ -109,5 +110,6 @@ GemmKernels avx512_bf16_pair_gemm();
 GemmKernels avx_vnni_codes_gemm();
 GemmKernels avx512_vnni_codes_gemm();
 GemmKernels amx_tile_gemm();
+GemmKernels amx_codes_gemm();  // codes_row8
 
 }  // namespace foretoken

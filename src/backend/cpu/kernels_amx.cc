@@ -1,8 +1,9 @@
-// What AMX adds to the table of "avx512_bf16": the tile order by TDPBF16PS.
+// What AMX adds to the table of "avx512_bf16": the tile order by TDPBF16PS, and products of codes
+// by TDPBSUD.
 #define FT_V16_AVX512
 #include "backend/cpu/kernels.h"
 
-#include "backend/cpu/gemm_amx.h"
+#include "backend/cpu/gemm_amx_codes.h"
 
 namespace foretoken {
 namespace {
@@ -48,8 +49,17 @@ struct AmxTiles {
   }
 };
 
+// The same registers, of codes.
+struct AmxCodeTiles : AmxTiles {
+  template <int C, int A, int B>
+  FT_INLINE static void dot() {
+    asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
+  }
+};
+
 }  // namespace
 
+GemmKernels amx_codes_gemm() { return code_tile_gemm<AmxCodeTiles>(); }
 GemmKernels amx_tile_gemm() { return tile_gemm<AmxTiles>(); }
 
 }  // namespace foretoken

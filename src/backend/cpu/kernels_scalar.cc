@@ -15,6 +15,7 @@ KernelTable scalar_kernels() {
           .f16 = chain_gemm<2>(),
           .f32 = chain_gemm<4>(),
           .codes = code_gemm(),
+          .codes_row8 = code_gemm(),
           .widen = widen_codes,
           .ops = op_kernels(),
           .read = read_stream};

@@ -1,0 +1,118 @@
+#pragma once
+// Products of codes of 8 bits with one group a row on 2D tile registers: a tile of weights is the
+// 16 lines of one half, of input 16 rows of 64 codes. Tiles is the instruction set as in
+// gemm_amx.h, but dot<C, A, B>() multiplies signed codes of A with unsigned ones of B and adds
+// integers. For translation units of kernels only (v16.h).
+
+#include "backend/cpu/gemm_amx.h"
+#include "backend/cpu/gemm_codes.h"
+
+namespace foretoken {
+namespace {
+
+constexpr int kTileCodes = 64;        // k of a tile
+constexpr int kAmxCodesStepK = 1024;  // as many bytes as kAmxStepK of bf16
+
+// Sixteen rows take 16 * x_stride bytes: their tiles [K/64][16][64], then scales, then sums.
+inline void pack_x_code_tiles(const PackXCall& call) {
+  const int padded_rows = round_up(call.rows, kTileRows);
+  for (int row = 0; row < padded_rows; ++row) {
+    char* const block =
+        static_cast<char*>(call.packed) + row / kTileRows * kTileRows * call.x_stride;
+    auto* const codes = reinterpret_cast<std::int8_t*>(block) + row % kTileRows * kTileCodes;
+    auto* const scales = reinterpret_cast<float*>(block + kTileRows * call.packed_k);
+    auto* const sums = reinterpret_cast<std::int32_t*>(scales + kTileRows);
+    scales[row % kTileRows] = round_group(
+        call.x + row * call.k, row < call.rows ? call.k : 0, call.packed_k,
+        [=](std::int64_t i) { return codes + i / kTileCodes * kTileBytes + i % kTileCodes; },
+        sums + row % kTileRows);
+  }
+}
+
+// Sums of 32 columns, [row tiles][2] tiles, scaled to y.
+inline void store_code_tiles(const GemmCall& call, const float* acc, int col) {
+  const char* const unit =
+      static_cast<const char*>(call.weights) + col / kBlockCols * call.block_bytes;
+  for (int row = 0; row < call.rows; ++row) {
+    const char* const block =
+        static_cast<const char*>(call.x) + row / kTileRows * kTileRows * call.x_stride;
+    const auto* const scales = reinterpret_cast<const float*>(block + kTileRows * call.k);
+    const auto* const sums = reinterpret_cast<const std::int32_t*>(scales + kTileRows);
+    const V16 x_scale = set1(scales[row % kTileRows]);
+    const std::int32_t x_sum = sums[row % kTileRows];
+    for (int half = 0; half < 2; ++half) {
+      const int left = call.cols - col - half * 16, n = left > 16 ? 16 : left;
+      if (n <= 0) break;
+      I16 excess = int_set1(128 * x_sum);
+      if (call.codes.zeros_at != 0)
+        excess = int_mul(
+            load_i16(reinterpret_cast<const std::int16_t*>(unit + call.codes.zeros_at) + half * 16),
+            int_set1(x_sum));
+      const float* from = acc + (row / kTileRows * 2 + half) * kTileFloats + row % kTileRows * 16;
+      const V16 scale = load_scales(unit + call.codes.scales_at, call.codes.scale, half);
+      V16 a = fma(to_float(int_sub(int_load(from), excess)), mul(x_scale, scale), zero());
+      if (call.bias != nullptr) a = add(a, load(call.bias + col + half * 16));
+      float* y = call.y + row * call.y_stride + col + half * 16;
+      if (n == 16)
+        store(y, a);
+      else
+        store_n(y, a, n);
+    }
+  }
+}
+
+template <class Tiles>
+void run_code_tile_columns(const GemmCall& call, int col) {
+  alignas(64) float acc[kAmxMaxRows / kTileRows * 2 * kTileFloats];
+  const int row_tiles = ceil_div(call.rows, kTileRows);
+  const std::int64_t blocks = call.k / kTileCodes;
+  const int step_k = call.step_k > 0 ? call.step_k : kAmxCodesStepK;
+  const std::int64_t step = row_tiles <= 2 ? blocks : ceil_div(step_k, kTileCodes);
+  for (std::int64_t block = 0; block < blocks; block += step) {
+    TilePanel panel = {
+        .x = static_cast<const char*>(call.x) + block * kTileBytes,
+        .x_tile_rows = kTileRows * call.x_stride,
+        .weights = static_cast<const char*>(call.weights) + col / kBlockCols * call.block_bytes +
+                   block * 2 * kTileBytes,
+        .k_blocks = blocks - block < step ? blocks - block : step,
+        .acc = acc,
+        .resume = block > 0,
+        .streaming = true,
+        .prefetch_bytes = call.prefetch_bytes > 0 ? call.prefetch_bytes : kAmxPrefetchBytes};
+    for (int tile = 0; tile < row_tiles; tile += 2) {
+      if (tile + 1 < row_tiles)
+        run_tile_panel<Tiles, 2>(panel);
+      else
+        run_tile_panel<Tiles, 1>(panel);
+      panel.x += 2 * panel.x_tile_rows;
+      panel.acc += 4 * kTileFloats;
+      panel.streaming = false;
+    }
+  }
+  store_code_tiles(call, acc, col);
+}
+
+template <class Tiles>
+void run_code_tiles(const GemmCall& call) {
+  Tiles::configure();
+  for (int col = 0; col < call.cols; col += kBlockCols) run_code_tile_columns<Tiles>(call, col);
+}
+
+template <class Tiles>
+double code_tile_peak(int rounds) {
+  return 2 * tile_peak<Tiles>(rounds);  // a tile has twice as many codes as bf16
+}
+
+template <class Tiles>
+constexpr GemmKernels code_tile_gemm() {
+  return {.pack_x = pack_x_code_tiles,
+          .run = run_code_tiles<Tiles>,
+          .peak = code_tile_peak<Tiles>,
+          .x_bytes = 1,
+          .x_row_extra = 64,
+          .row_step = kTileRows,
+          .max_rows = kAmxMaxRows};
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,316 @@
+#include "model/stored_codes.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "backend/float_view.h"
+#include "base/error.h"
+#include "base/index.h"
+
+namespace foretoken {
+
+namespace {
+
+using Kind = StoredQuantization::Kind;
+
+// 8-bit floats as E4M3 without infinities (bits 0x7f are NaN) and as E5M2, the upper half of fp16.
+float float8(DType type, std::uint8_t bits) {
+  if (type == DType::kF8E5M2) return f16_to_f32(static_cast<std::uint16_t>(bits << 8U));
+  const int exponent = (bits >> 3U) & 15U, mantissa = bits & 7U;
+  if (exponent == 15 && mantissa == 7) return std::nanf("");
+  const float magnitude = exponent == 0
+                              ? std::ldexp(static_cast<float>(mantissa), -9)
+                              : std::ldexp(static_cast<float>(8 + mantissa), exponent - 10);
+  return (bits & 0x80U) != 0 ? -magnitude : magnitude;
+}
+
+bool is_float(DType type) {
+  return type == DType::kF32 || type == DType::kBF16 || type == DType::kF16;
+}
+
+std::uint32_t word(const Tensor& words, std::int64_t i) {
+  std::uint32_t value;  // the file may be written to meanwhile: read once
+  std::memcpy(&value, static_cast<const char*>(words.data()) + i * 4, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+// Takes the tensors of one matrix, checked.
+class CodesReader {
+ public:
+  CodesReader(const WeightSource& source, const StoredQuantization& stored, std::string name,
+              const std::function<void(const std::string&)>& took, StoredCodes& out)
+      : source_(source), stored_(stored), name_(std::move(name)), took_(took), out_(out) {
+    per_word_ = 32 / stored.bits;
+    mask_ = (1U << static_cast<unsigned>(stored.bits)) - 1U;
+    out_.middle_ = 1 << (stored.bits - 1);
+  }
+
+  void read() {
+    const std::int64_t width = out_.width_, group = stored_.group;
+    if (group > 0 && width % group != 0)
+      throw Error({"groups do not divide the matrix", at_tensor(""),
+                   "a multiple of group_size = " + std::to_string(group), std::to_string(width)});
+    out_.groups_ = group == 0 ? 1 : width / group;
+    DType scale = DType::kF32;
+    switch (stored_.kind) {
+      case Kind::kAwq:
+        scale = read_columns(true);
+        break;
+      case Kind::kGptq:
+        scale = read_columns(false);
+        break;
+      case Kind::kPacked:
+        scale = read_packed();
+        break;
+      case Kind::kInt8:
+        scale = read_int8();
+        break;
+      case Kind::kFp8:
+        read_float8();
+        return;
+    }
+    const auto middle = static_cast<std::uint8_t>(out_.middle_);
+    if (std::ranges::all_of(out_.zeros_, [&](std::uint8_t zero) { return zero == middle; }))
+      out_.zeros_.clear();
+    if (!out_.group_of_.empty()) return;  // no format: only as floats
+    out_.format_ = {.bits = stored_.bits,
+                    .group = group,
+                    .scale = scale,
+                    .has_zero_points = !out_.zeros_.empty(),
+                    .rounds_input = stored_.rounds_input};
+  }
+
+ private:
+  std::string at_tensor(const std::string& suffix) const {
+    return source_.where() + ", tensor " + name_ + suffix;
+  }
+  std::optional<Tensor> find(const std::string& suffix, const Shape& shape) {
+    const auto tensor = source_.find(name_ + suffix, shape);
+    if (tensor) took_(name_ + suffix);
+    return tensor;
+  }
+  Tensor need(const std::string& suffix, const Shape& shape, DType dtype) {
+    const auto tensor = find(suffix, shape);
+    if (!tensor) throw Error({"missing weight", at_tensor(suffix), {}, {}});
+    if (!(tensor->shape() == shape))
+      throw Error(
+          {"weight has the wrong shape", at_tensor(suffix), shape.str(), tensor->shape().str()});
+    if (tensor->dtype() != dtype)
+      throw Error({"weight has the wrong dtype", at_tensor(suffix), std::string(dtype_name(dtype)),
+                   std::string(dtype_name(tensor->dtype()))});
+    return *tensor;
+  }
+  // Scales as floats of one of the given shapes.
+  Tensor need_scales(const std::string& suffix, std::initializer_list<Shape> shapes) {
+    const auto tensor = find(suffix, *shapes.begin());
+    if (!tensor) throw Error({"missing weight", at_tensor(suffix), {}, {}});
+    if (std::ranges::find(shapes, tensor->shape()) == shapes.end())
+      throw Error({"weight has the wrong shape", at_tensor(suffix), shapes.begin()->str(),
+                   tensor->shape().str()});
+    if (!is_float(tensor->dtype()))
+      throw Error({"weight has the wrong dtype", at_tensor(suffix), "float32, bfloat16 or float16",
+                   std::string(dtype_name(tensor->dtype()))});
+    return *tensor;
+  }
+  // Once the tensors are known to be of the sizes that the config asks for.
+  void make_room() { out_.codes_.resize(at(out_.rows_ * out_.width_)); }
+  float scale_at(const Tensor& scales, std::int64_t i, const std::string& suffix) const {
+    const float scale = load_float(scales.data(), scales.dtype(), i);
+    if (!std::isfinite(scale) || std::abs(scale) > 0x1p+100F)
+      throw Error({"a scale of the weights is not a finite number", at_tensor(suffix), {}, {}});
+    return scale;
+  }
+
+  // AWQ and GPTQ: words of columns, scales and zero points by group.
+  DType read_columns(bool is_awq) {
+    // The order in which AWQ lays the columns of a word.
+    constexpr std::array<int, 8> kAwqPlace{0, 4, 1, 5, 2, 6, 3, 7};
+    const std::int64_t n = out_.rows_, k = out_.width_, groups = out_.groups_;
+    const auto place = [&](std::int64_t i) {
+      return is_awq ? kAwqPlace[at(i % 8)] * 4 : static_cast<int>(i % per_word_) * stored_.bits;
+    };
+    if (n % per_word_ != 0 || (!is_awq && k % per_word_ != 0))
+      throw Error({"the matrix does not fill whole words of codes", at_tensor(".qweight"),
+                   "rows and columns in multiples of " + std::to_string(per_word_),
+                   Shape({n, k}).str()});
+    const Tensor words = is_awq ? need(".qweight", {k, n / per_word_}, DType::kI32)
+                                : need(".qweight", {k / per_word_, n}, DType::kI32);
+    const Tensor zeros = need(".qzeros", {groups, n / per_word_}, DType::kI32);
+    const Tensor scales = need_scales(".scales", {{groups, n}});
+    make_room();
+    for (std::int64_t row = 0; row < n; ++row)
+      for (std::int64_t col = 0; col < k; ++col) {
+        const std::uint32_t packed = is_awq ? word(words, col * (n / per_word_) + row / per_word_)
+                                            : word(words, col / per_word_ * n + row);
+        out_.codes_[at(row * k + col)] =
+            static_cast<std::uint8_t>(packed >> place(is_awq ? row : col) & mask_);
+      }
+    out_.zeros_.resize(at(n * groups));
+    out_.scales_.resize(at(n * groups));
+    for (std::int64_t row = 0; row < n; ++row)
+      for (std::int64_t g = 0; g < groups; ++g) {
+        const std::uint32_t packed = word(zeros, g * (n / per_word_) + row / per_word_);
+        const std::uint32_t zero =
+            (packed >> place(row) & mask_) + (stored_.zeros_are_less_one ? 1U : 0U);
+        out_.zeros_[at(row * groups + g)] = static_cast<std::uint8_t>(zero & mask_);
+        out_.scales_[at(row * groups + g)] = scale_at(scales, g * n + row, ".scales");
+      }
+    if (!is_awq) read_order(".g_idx");
+    return scales.dtype();
+  }
+
+  // compressed-tensors' words: rows of codes, low bits first.
+  DType read_packed() {
+    const std::int64_t n = out_.rows_, k = out_.width_, groups = out_.groups_;
+    const std::int64_t row_words = ceil_div(k, per_word_);
+    const Tensor words = need(".weight_packed", {n, row_words}, DType::kI32);
+    const Tensor scales = need_scales(".weight_scale", {{n, groups}});
+    make_room();
+    find(".weight_shape", {2});
+    for (std::int64_t row = 0; row < n; ++row)
+      for (std::int64_t col = 0; col < k; ++col)
+        out_.codes_[at(row * k + col)] =
+            static_cast<std::uint8_t>(word(words, row * row_words + col / per_word_) >>
+                                          static_cast<unsigned>(col % per_word_ * stored_.bits) &
+                                      mask_);
+    for (std::int64_t i = 0; i < n * groups; ++i)
+      out_.scales_.push_back(scale_at(scales, i, ".weight_scale"));
+    if (!stored_.is_symmetric) {
+      const Tensor zeros =
+          need(".weight_zero_point", {ceil_div(n, per_word_), groups}, DType::kI32);
+      for (std::int64_t row = 0; row < n; ++row)
+        for (std::int64_t g = 0; g < groups; ++g)
+          out_.zeros_.push_back(
+              static_cast<std::uint8_t>(word(zeros, row / per_word_ * groups + g) >>
+                                            static_cast<unsigned>(row % per_word_ * stored_.bits) &
+                                        mask_));
+    }
+    if (stored_.has_g_idx) read_order(".weight_g_idx");
+    return scales.dtype();
+  }
+
+  DType read_int8() {
+    const std::int64_t n = out_.rows_, k = out_.width_;
+    const Tensor weight = need(".weight", {n, k}, DType::kI8);
+    make_room();
+    const Tensor scales = need_scales(".weight_scale", {{n, 1}, {n}, {1}, {}});
+    const auto* codes = static_cast<const std::int8_t*>(weight.data());
+    for (std::int64_t i = 0; i < n * k; ++i)
+      out_.codes_[at(i)] = static_cast<std::uint8_t>(codes[i] + 128);
+    for (std::int64_t row = 0; row < n; ++row)
+      out_.scales_.push_back(scale_at(scales, scales.elements() == 1 ? 0 : row, ".weight_scale"));
+    return DType::kF32;
+  }
+
+  void read_float8() {
+    const std::int64_t n = out_.rows_, k = out_.width_;
+    const auto weight = source_.find(name_ + ".weight", {n, k});
+    CHECK(weight.has_value());
+    need(".weight", {n, k}, weight->dtype());
+    make_room();
+    const auto* bits = static_cast<const std::uint8_t*>(weight->data());
+    std::array<float, 256> values;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = float8(weight->dtype(), static_cast<std::uint8_t>(i));
+    out_.float8_ = values;
+    std::copy_n(bits, n * k, out_.codes_.begin());
+    find(".input_scale", {1});
+    const bool has_inverse = source_.find(name_ + ".weight_scale_inv", {1}).has_value();
+    const std::string suffix = has_inverse ? ".weight_scale_inv" : ".weight_scale";
+    const std::int64_t block_rows = stored_.block_rows > 0 ? stored_.block_rows : 1,
+                       block_columns = stored_.block_columns > 0 ? stored_.block_columns : k;
+    const Tensor scales =
+        stored_.block_rows > 0
+            ? need_scales(suffix, {{ceil_div(n, block_rows), ceil_div(k, block_columns)}})
+            : need_scales(suffix, {{n, 1}, {n}, {1}, {}});
+    const std::int64_t row_scales = ceil_div(k, block_columns);
+    out_.group_width_ = block_columns;
+    out_.groups_ = row_scales;
+    for (std::int64_t row = 0; row < n; ++row)
+      for (std::int64_t g = 0; g < row_scales; ++g)
+        out_.scales_.push_back(scale_at(
+            scales, scales.elements() == 1 ? 0 : row / block_rows * row_scales + g, suffix));
+  }
+
+  // Which group each column belongs to; nothing where they are in order.
+  void read_order(const std::string& suffix) {
+    const std::int64_t k = out_.width_;
+    const auto found = find(suffix, {k});
+    if (!found) {
+      if (stored_.has_g_idx) throw Error({"missing weight", at_tensor(suffix), {}, {}});
+      return;
+    }
+    const Tensor order = need(suffix, {k}, DType::kI32);
+    std::vector<std::int32_t> groups;
+    bool is_in_order = true;
+    const std::int64_t group = k / out_.groups_;
+    for (std::int64_t i = 0; i < k; ++i) {
+      groups.push_back(static_cast<std::int32_t>(word(order, i)));
+      is_in_order = is_in_order && groups.back() == i / group;
+      if (groups.back() < 0 || groups.back() >= out_.groups_)
+        throw Error({"a column belongs to no group", at_tensor(suffix),
+                     "0 to " + std::to_string(out_.groups_ - 1), std::to_string(groups.back())});
+    }
+    if (!is_in_order) out_.group_of_ = std::move(groups);
+  }
+
+  const WeightSource& source_;
+  const StoredQuantization& stored_;
+  const std::string name_;
+  const std::function<void(const std::string&)>& took_;
+  StoredCodes& out_;
+  std::int64_t per_word_ = 8;
+  std::uint32_t mask_ = 15;
+};
+
+std::optional<StoredCodes> StoredCodes::take(const WeightSource& source,
+                                             const StoredQuantization& stored,
+                                             const std::string& name, std::int64_t rows,
+                                             std::int64_t width,
+                                             const std::function<void(const std::string&)>& took) {
+  if (stored.leaves_out(name)) return std::nullopt;
+  const Shape shape{rows, width};
+  if (stored.kind == Kind::kInt8 || stored.kind == Kind::kFp8) {
+    const auto weight = source.find(name + ".weight", shape);
+    if (!weight || is_float(weight->dtype())) return std::nullopt;
+    const bool is_float8 = weight->dtype() == DType::kF8E4M3 || weight->dtype() == DType::kF8E5M2;
+    if (stored.kind == Kind::kFp8 && !is_float8)
+      throw Error({"weight has the wrong dtype", source.where() + ", tensor " + name + ".weight",
+                   "8-bit floats", std::string(dtype_name(weight->dtype()))});
+  } else {
+    const char* suffix = stored.kind == Kind::kPacked ? ".weight_packed" : ".qweight";
+    if (!source.find(name + suffix, shape)) return std::nullopt;
+  }
+  StoredCodes codes;
+  codes.rows_ = rows;
+  codes.width_ = width;
+  CodesReader(source, stored, name, took, codes).read();
+  return codes;
+}
+
+void StoredCodes::read(std::int64_t row, std::uint8_t* codes, float* scales,
+                       std::uint8_t* zeros) const {
+  std::copy_n(&codes_[at(row * width_)], width_, codes);
+  std::copy_n(&scales_[at(row * groups_)], groups_, scales);
+  if (zeros != nullptr) std::copy_n(&zeros_[at(row * groups_)], groups_, zeros);
+}
+
+Buffer StoredCodes::floats() const {
+  Buffer made(at(rows_ * width_) * sizeof(float));
+  auto* out = static_cast<float*>(made.data());
+  const std::int64_t group = group_width_ > 0 ? group_width_ : ceil_div(width_, groups_);
+  for (std::int64_t row = 0; row < rows_; ++row)
+    for (std::int64_t k = 0; k < width_; ++k) {
+      const std::int64_t g = row * groups_ + (group_of_.empty() ? k / group : group_of_[at(k)]);
+      const std::uint8_t code = codes_[at(row * width_ + k)];
+      const int zero = zeros_.empty() ? middle_ : zeros_[at(g)];
+      *out++ = (float8_ ? (*float8_)[code] : static_cast<float>(code - zero)) * scales_[at(g)];
+    }
+  return made;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,181 @@
+// What checkpoints may get wrong about matrices of codes. That they are read right, golden tests
+// say.
+#include "model/stored_codes.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/index.h"
+#include "model/test_files.h"
+
+namespace foretoken {
+namespace {
+
+using testing::HasSubstr;
+using Kind = StoredQuantization::Kind;
+
+// A matrix "w" of 8 rows and 64 columns in groups of 32.
+class Source final : public WeightSource {
+ public:
+  std::optional<Tensor> find(const std::string& name, const Shape&) const override {
+    const auto found = tensors_.find(name);
+    if (found == tensors_.end()) return std::nullopt;
+    return found->second.memory.view(found->second.dtype, found->second.shape);
+  }
+  std::vector<std::string> names() const override { return {"w"}; }
+  std::string where() const override { return "folder"; }
+
+  template <typename T>
+  void put(const std::string& name, DType dtype, Shape shape, T value) {
+    Entry& entry = tensors_[name];
+    entry = {Buffer(at(shape.elements()) * sizeof(T)), dtype, shape};
+    for (std::int64_t i = 0; i < shape.elements(); ++i)
+      static_cast<T*>(entry.memory.data())[i] = value;
+  }
+  void put_gptq() {
+    put<std::uint32_t>("w.qweight", DType::kI32, {8, 8}, 0x76543210U);
+    put<std::uint32_t>("w.qzeros", DType::kI32, {2, 1}, 0x11111111U);
+    put<float>("w.scales", DType::kF32, {2, 8}, 0.5F);
+    put<std::int32_t>("w.g_idx", DType::kI32, {64}, 1);
+  }
+  template <typename T>
+  void set(const std::string& name, std::int64_t i, T value) {
+    static_cast<T*>(tensors_[name].memory.data())[i] = value;
+  }
+  void drop(const std::string& name) { tensors_.erase(name); }
+
+ private:
+  struct Entry {
+    Buffer memory;
+    DType dtype = DType::kF32;
+    Shape shape;
+  };
+  std::map<std::string, Entry> tensors_;
+};
+
+StoredQuantization gptq_of_groups(std::int64_t group) {
+  StoredQuantization stored;
+  stored.kind = Kind::kGptq;
+  stored.group = group;
+  stored.is_symmetric = false;
+  stored.zeros_are_less_one = true;
+  return stored;
+}
+
+std::optional<StoredCodes> take(const Source& source, const StoredQuantization& stored,
+                                std::int64_t width = 64) {
+  return StoredCodes::take(source, stored, "w", 8, width, [](const std::string&) {});
+}
+std::string fault_of(const Source& source, const StoredQuantization& stored,
+                     std::int64_t width = 64) {
+  return error_of([&] { take(source, stored, width); });
+}
+
+TEST(StoredCodes, words_are_taken_apart_low_bits_first) {
+  Source source;
+  source.put_gptq();
+  for (std::int64_t i = 0; i < 64; ++i) source.set<std::int32_t>("w.g_idx", i, i / 32);
+  const auto codes = take(source, gptq_of_groups(32));
+  ASSERT_TRUE(codes && codes->is_coded());
+  EXPECT_TRUE(codes->format().has_zero_points);
+  std::vector<std::uint8_t> row(64), zeros(2);
+  std::vector<float> scales(2);
+  codes->read(3, row.data(), scales.data(), zeros.data());
+  for (std::size_t k = 0; k < row.size(); ++k) EXPECT_EQ(row[k], k % 8);
+  EXPECT_EQ(zeros, (std::vector<std::uint8_t>{2, 2}));
+  EXPECT_EQ(static_cast<float*>(codes->floats().data())[7], 2.5F);
+}
+
+TEST(StoredCodes, groups_in_another_order_are_floats) {
+  Source source;
+  source.put_gptq();
+  const auto codes = take(source, gptq_of_groups(32));
+  ASSERT_TRUE(codes.has_value());
+  EXPECT_FALSE(codes->is_coded());
+}
+
+TEST(StoredCodes, floats_of_a_layer_left_out_are_not_its_business) {
+  Source source;
+  source.put_gptq();
+  StoredQuantization stored = gptq_of_groups(32);
+  stored.ignore = {"w"};
+  EXPECT_FALSE(take(source, stored).has_value());
+  source.drop("w.qweight");
+  EXPECT_FALSE(take(source, gptq_of_groups(32)).has_value());
+}
+
+TEST(StoredCodes, what_is_wrong_is_named) {
+  const auto fault = [](const auto& spoil, std::int64_t group = 32, std::int64_t width = 64) {
+    Source source;
+    source.put_gptq();
+    for (std::int64_t i = 0; i < 64; ++i) source.set<std::int32_t>("w.g_idx", i, i / 32);
+    spoil(source);
+    return fault_of(source, gptq_of_groups(group), width);
+  };
+  const auto nothing = [](Source&) {};
+  EXPECT_EQ(fault(nothing), "");
+  EXPECT_THAT(fault(nothing, 96), HasSubstr("groups do not divide the matrix (folder, tensor w)"));
+  EXPECT_THAT(fault(nothing, 32, 32), HasSubstr("weight has the wrong shape"));
+  EXPECT_THAT(fault([](Source& s) { s.drop("w.scales"); }),
+              HasSubstr("missing weight (folder, tensor w.scales)"));
+  EXPECT_THAT(fault([](Source& s) { s.drop("w.qzeros"); }), HasSubstr("w.qzeros"));
+  EXPECT_THAT(fault([](Source& s) { s.put<float>("w.scales", DType::kF32, {8, 2}, 1.0F); }),
+              HasSubstr("wrong shape (folder, tensor w.scales)"));
+  EXPECT_THAT(fault([](Source& s) { s.put<std::int32_t>("w.scales", DType::kI32, {2, 8}, 1); }),
+              HasSubstr("wrong dtype (folder, tensor w.scales)"));
+  EXPECT_THAT(fault([](Source& s) { s.put<float>("w.qweight", DType::kF32, {8, 8}, 1.0F); }),
+              HasSubstr("wrong dtype (folder, tensor w.qweight)"));
+  for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity(), 1e38F})
+    EXPECT_THAT(fault([&](Source& s) { s.set("w.scales", 9, bad); }),
+                HasSubstr("not a finite number (folder, tensor w.scales)"));
+  for (const std::int32_t bad : {-1, 2})
+    EXPECT_THAT(fault([&](Source& s) { s.set("w.g_idx", 5, bad); }),
+                HasSubstr("belongs to no group (folder, tensor w.g_idx)"));
+}
+
+TEST(StoredCodes, eight_bit_floats_are_widened) {
+  Source source;
+  source.put<std::uint8_t>("w.weight", DType::kF8E4M3, {8, 64}, 0x38);  // 1
+  source.put<float>("w.weight_scale_inv", DType::kF32, {2, 2}, 0.5F);
+  source.set("w.weight_scale_inv", 3, 4.0F);
+  source.set<std::uint8_t>("w.weight", 1, 0x7e);  // 448
+  source.set<std::uint8_t>("w.weight", 2, 0x81);  // -2^-9
+  StoredQuantization stored;
+  stored.kind = Kind::kFp8;
+  stored.bits = 8;
+  stored.block_rows = 4;
+  stored.block_columns = 32;
+  const auto codes = take(source, stored);
+  ASSERT_TRUE(codes.has_value());
+  const Buffer floats = codes->floats();
+  const auto* values = static_cast<const float*>(floats.data());
+  EXPECT_EQ(values[0], 0.5F);
+  EXPECT_EQ(values[1], 224.0F);
+  EXPECT_EQ(values[2], -0x1p-10F);
+  EXPECT_EQ(values[7 * 64 + 63], 4.0F);
+  source.put<float>("w.weight_scale_inv", DType::kF32, {1, 2}, 0.5F);
+  EXPECT_THAT(fault_of(source, stored), HasSubstr("wrong shape"));
+}
+
+TEST(StoredCodes, codes_of_8_bits_have_a_scale_a_row_or_one) {
+  Source source;
+  source.put<std::int8_t>("w.weight", DType::kI8, {8, 64}, -3);
+  source.put<float>("w.weight_scale", DType::kF32, {1}, 0.5F);
+  StoredQuantization stored;
+  stored.kind = Kind::kInt8;
+  stored.bits = 8;
+  stored.rounds_input = true;
+  const auto codes = take(source, stored);
+  ASSERT_TRUE(codes && codes->is_coded() && codes->format().rounds_input);
+  EXPECT_EQ(static_cast<float*>(codes->floats().data())[9], -1.5F);
+  source.put<float>("w.weight_scale", DType::kF32, {7}, 0.5F);
+  EXPECT_THAT(fault_of(source, stored), HasSubstr("wrong shape (folder, tensor w.weight_scale)"));
+}
+
+}  // namespace
+}  // namespace foretoken

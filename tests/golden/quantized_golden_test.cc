@@ -1,0 +1,193 @@
+// Checkpoints that are quantized already, in every format that is read, against transformers on the
+// weights that their codes stand for, or, where products round their input, against plain PyTorch
+// that rounds it; and the same of weights that are quantized while loading.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backend/backend.h"
+#include "base/index.h"
+#include "base/log.h"
+#include "base/threads.h"
+#include "model/load.h"
+#include "model/mapped_file.h"
+#include "model/runner.h"
+#include "model/safetensors_header.h"
+
+namespace foretoken {
+namespace {
+
+const std::string kFolder = FORETOKEN_SOURCE_DIR "/tests/golden/quantized/";
+
+struct Known {
+  std::vector<Token> tokens;
+  std::vector<float> logits;
+};
+
+Known known_of(const std::string& folder, const std::string& name) {
+  const MappedFile file(kFolder + folder + "/logits.safetensors");
+  Known known;
+  for (const StoredTensor& stored : parse_safetensors(file.bytes(), file.path())) {
+    const std::byte* data = file.bytes().data() + stored.offset;
+    if (stored.name == "tokens") {
+      std::vector<std::int64_t> wide(at(stored.shape[0]));
+      std::memcpy(wide.data(), data, stored.bytes);
+      known.tokens.assign(wide.begin(), wide.end());
+    } else if (stored.name == name) {
+      known.logits.resize(at(stored.shape.elements()));
+      std::memcpy(known.logits.data(), data, stored.bytes);
+    }
+  }
+  return known;
+}
+
+std::vector<float> logits_of(Ops& ops, const Decoder& decoder, std::span<const Token> text) {
+  const int pages = pages_for(static_cast<int>(text.size()));
+  Runner runner(ops, decoder, pages);
+  SeqTable table(1);
+  for (int page = 0; page < pages; ++page) table.pages[0].push_back(page);
+  DraftTrees trees(1, 1);
+  SamplingParams params;
+  StepPlan plan;
+  plan.entries.push_back({.slot = 0,
+                          .chain = text.first(text.size() - 1),
+                          .has_tree = true,
+                          .score_from = 0,
+                          .after_chain = text.back(),
+                          .params = &params});
+  trees.plant(0, text.back());
+  Batch batch;
+  ops.layout(plan, trees, table, batch);
+  const Tensor logits =
+      runner.logits(runner.forward(batch, {.last_hidden = true, .layer_inputs = {}}), batch);
+  return {logits.f32(), logits.f32() + logits.elements()};
+}
+
+std::vector<double> log_softmax(const float* logits, std::size_t count) {
+  const double most = *std::max_element(logits, logits + count);
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i) sum += std::exp(logits[i] - most);
+  std::vector<double> out;
+  for (std::size_t i = 0; i < count; ++i) out.push_back(logits[i] - most - std::log(sum));
+  return out;
+}
+
+struct Distance {
+  double divergence = 0;  // mean over the rows
+  double error = 0;       // the largest, over the largest logit
+  double before = 0;      // of an eighth of the rows, likewise
+};
+Distance distance(const std::vector<float>& found, const Known& known) {
+  EXPECT_EQ(found.size(), known.logits.size());
+  const std::size_t rows = known.tokens.size(), vocab = known.logits.size() / rows;
+  Distance far;
+  double most = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    far.error = std::max(far.error, std::abs(double{found[i]} - double{known.logits[i]}));
+    most = std::max(most, std::abs(double{known.logits[i]}));
+  }
+  far.error /= most;
+  std::vector<double> by_row(rows, 0.0);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    by_row[i / vocab] =
+        std::max(by_row[i / vocab], std::abs(double{found[i]} - double{known.logits[i]}) / most);
+  std::ranges::sort(by_row);
+  far.before = by_row[rows / 8];
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto p = log_softmax(&known.logits[r * vocab], vocab);
+    const auto q = log_softmax(&found[r * vocab], vocab);
+    for (std::size_t i = 0; i < vocab; ++i)
+      far.divergence += std::exp(p[i]) * (p[i] - q[i]) / static_cast<double>(rows);
+  }
+  if (!std::isfinite(far.divergence)) far.divergence = INFINITY;
+  return far;
+}
+
+struct Case {
+  std::string folder;
+  std::string quantization;  // while loading; empty: as it is stored
+  double divergence;
+  double error = INFINITY;
+  double before = INFINITY;
+};
+void PrintTo(const Case& golden, std::ostream* out) {
+  *out << golden.folder << " " << golden.quantization;
+}
+
+struct Backend {
+  std::string device, order, dtype;
+};
+void PrintTo(const Backend& backend, std::ostream* out) { *out << backend.device; }
+
+class QuantizedGolden : public testing::TestWithParam<std::tuple<Backend, Case>> {};
+
+TEST_P(QuantizedGolden, logits_agree_with_pytorch) {
+  const auto& [backend, golden] = GetParam();
+  ThreadPool pool(1, false);
+  const auto ops = make_backend({.device = backend.device, .gemm_order = backend.order}, pool);
+  ModelOptions options;
+  options.show_progress = false;
+  options.dtype = backend.dtype;
+  options.quantization = quantization_named(golden.quantization, false, "test");
+  const auto decoder = load_model(*ops, kFolder + golden.folder, options);
+  const Known known =
+      known_of(golden.folder, golden.quantization.empty() ? "logits" : golden.quantization);
+  const Distance far = distance(logits_of(*ops, *decoder, known.tokens), known);
+  RecordProperty("divergence", std::to_string(far.divergence));
+  RecordProperty("error", std::to_string(far.error));
+  RecordProperty("before", std::to_string(far.before));
+  EXPECT_LT(far.divergence, golden.divergence);
+  if (backend.dtype == "float32") {
+    EXPECT_LT(far.error, golden.error);
+    EXPECT_LT(far.before, golden.before);
+  }
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  // Products whose input is bf16 here and float32 there.
+  for (const char* folder :
+       {"awq", "awq_left_out", "gptq", "gptq_rows", "gptq_desc_act", "gptq_8bit_v2", "w4a16",
+        "w4a16_zero_points", "w4a16_actorder", "w8a16"})
+    all.push_back({folder, "", 1e-3});
+  for (const char* name : {"w8a16", "int4"}) all.push_back({"floats", name, 1e-3});
+  // Weights that are floats here, too.
+  for (const char* folder : {"fp8_rows", "fp8_tensor", "fp8_blocks"})
+    all.push_back({folder, "", 1e-3, 1e-4});
+  // The same rounding here and there. A value between two codes that comes out a bit lower moves
+  // its row by a step, and with it the rows that see it; those before it are the same.
+  all.push_back({"w8a8", "", 1e-3, 5e-2, 1e-5});
+  for (const char* name : {"w8a8_int8", "w4a8"}) all.push_back({"floats", name, 1e-3, 5e-2, 1e-5});
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, QuantizedGolden,
+                         testing::Combine(testing::Values(Backend{"reference", "auto", "float32"},
+                                                          Backend{"cpu", "tile", "bfloat16"},
+                                                          Backend{"cpu", "pair", "float32"}),
+                                          testing::ValuesIn(cases())),
+                         [](const auto& info) {
+                           const Backend& backend = std::get<0>(info.param);
+                           const Case& golden = std::get<1>(info.param);
+                           return backend.device + "_" + backend.order + "_" + golden.folder +
+                                  (golden.quantization.empty() ? "" : "_as_" + golden.quantization);
+                         });
+
+// The guard of the guard: other codes of the same weights are seen.
+TEST(QuantizedGoldenGuard, other_codes_show_in_the_logits) {
+  ThreadPool pool(1, false);
+  const auto ops = make_backend({.device = "reference"}, pool);
+  ModelOptions options;
+  options.show_progress = false;
+  options.dtype = "float32";
+  const auto decoder = load_model(*ops, kFolder + "w4a16", options);
+  const Known known = known_of("awq", "logits");
+  EXPECT_GT(distance(logits_of(*ops, *decoder, known.tokens), known).divergence, 4e-3);
+}
+
+}  // namespace
+}  // namespace foretoken
