@@ -1,9 +1,10 @@
 #include "model/stored_quantization.h"
 
 #include <algorithm>
-#include <regex>
+#include <stdexcept>
 
 #include <boost/json.hpp>
+#include <boost/regex.hpp>
 
 #include "base/error.h"
 #include "base/file_fields.h"
@@ -207,21 +208,25 @@ StoredQuantization StoredQuantization::parse(const boost::json::object& object,
   for (const std::string& name : stored.ignore) {
     if (!name.starts_with("re:")) continue;
     try {
-      const std::regex checked(name.substr(3));
-    } catch (const std::regex_error&) {
+      const boost::regex checked(name.substr(3));
+    } catch (const boost::regex_error&) {
       throw Error({"not a regular expression", fields.where(), {}, name});
     }
   }
   return stored;
 }
 
+// Boost's, because it gives up an expression that would take for ever.
 bool StoredQuantization::leaves_out(const std::string& name) const {
   const std::string dotted = "." + name + ".";
   return std::ranges::any_of(ignore, [&](const std::string& listed) {
-    if (listed.starts_with("re:"))
-      return std::regex_search(name, std::regex(listed.substr(3)),
-                               std::regex_constants::match_continuous);
-    return dotted.find("." + listed + ".") != std::string::npos;
+    if (!listed.starts_with("re:")) return dotted.find("." + listed + ".") != std::string::npos;
+    try {
+      return boost::regex_search(name, boost::regex(listed.substr(3)), boost::match_continuous);
+    } catch (const std::runtime_error& fault) {
+      throw Error({"a regular expression cannot be matched", "quantization_config, " + listed,
+                   fault.what(), name});
+    }
   });
 }
 

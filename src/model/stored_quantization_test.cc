@@ -101,5 +101,17 @@ TEST(StoredQuantization, names_are_left_out_part_by_part) {
   EXPECT_FALSE(stored.leaves_out("model.layers.3.self_attn.q_proj"));
 }
 
+TEST(StoredQuantization, expressions_that_take_for_ever_are_refused) {
+  const auto stored =
+      parse(R"({"quant_method":"fp8","ignored_layers":["re:(([a-z]+)*)*\\d(x+x+)+y"]})");
+  EXPECT_FALSE(stored.leaves_out("lm_head"));
+  try {
+    stored.leaves_out(std::string(60, 'a'));
+    FAIL();
+  } catch (const Error& fault) {
+    EXPECT_THAT(fault.what(), HasSubstr("cannot be matched"));
+  }
+}
+
 }  // namespace
 }  // namespace foretoken
