@@ -207,30 +207,12 @@ Tensor ModelDrafter::level_features(const DraftRows& above) {
   return out;
 }
 
-void ModelDrafter::plant_tree(Growing& growing, DraftTrees& trees) {
-  growing.node.clear();
-  double promised = 0;
-  for (const int candidate : growing.growth.chosen()) {
-    const int parent = growing.growth.parent(candidate);
-    // Equal scores may leave a parent out; its children then have no place.
-    const int node = parent < 0                         ? 0
-                     : at(parent) < growing.node.size() ? growing.node[at(parent)]
-                                                        : -1;
-    if (node < 0) continue;
-    growing.node.resize(at(candidate) + 1, -1);
-    const float score = growing.growth.score(candidate);
-    growing.node[at(candidate)] =
-        trees.grow(growing.slot, node, growing.growth.token(candidate), score);
-    promised += static_cast<double>(score);
-  }
-  pace_->plant(growing.slot, promised, growing.computed);
-}
-
 void ModelDrafter::propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
                            DraftTrees& trees) {
   start_growing(slots, limits);
   if (num_growing_ > 0) grow_levels();
-  for (std::size_t i = 0; i < num_growing_; ++i) plant_tree(growing_[i], trees);
+  for (Growing& growing : std::span(growing_).first(num_growing_))
+    pace_->plant(growing.slot, growing.growth.plant(growing.slot, trees), growing.computed);
   pace_->end_growth();
 }
 

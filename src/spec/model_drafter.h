@@ -60,7 +60,6 @@ class ModelDrafter final : public Drafter {
     std::vector<std::uint64_t> slot_bit;  // by candidate: where its row is stored, behind `end`
     std::vector<std::uint64_t> mask;      // by candidate: the same of itself and its ancestors
     std::vector<std::int32_t> row;        // by candidate: in the batch of its level
-    std::vector<int> node;                // by candidate: its node in the tree, -1: none
 
     std::uint64_t slots_taken() const;
   };
@@ -74,7 +73,6 @@ class ModelDrafter final : public Drafter {
   bool layout_level();
   Tensor level_features(const DraftRows& above);
   void add_level_rows(Growing& growing);
-  void plant_tree(Growing& growing, DraftTrees& trees);
 
   Ops& ops_;
   std::unique_ptr<DraftModel> model_;

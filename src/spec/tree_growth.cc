@@ -79,4 +79,18 @@ std::span<const int> TreeGrowth::chosen() {
   return chosen_;
 }
 
+double TreeGrowth::plant(SeqSlot slot, DraftTrees& trees) {
+  node_.assign(token_.size(), -1);
+  double promised = 0;
+  for (const int candidate : chosen()) {
+    const int above = parent(candidate);
+    // Equal scores may leave a parent out; its children then have no place.
+    const int node = above < 0 ? 0 : node_[at(above)];
+    if (node < 0) continue;
+    node_[at(candidate)] = trees.grow(slot, node, token(candidate), score(candidate));
+    promised += static_cast<double>(score(candidate));
+  }
+  return promised;
+}
+
 }  // namespace foretoken

@@ -63,6 +63,9 @@ class TreeGrowth {
   // The candidates that make the tree, ascending, so that parents precede children.
   std::span<const int> chosen();
 
+  // The same, as nodes of the slot's tree. Returns the sum of their scores.
+  double plant(SeqSlot slot, DraftTrees& trees);
+
  private:
   void follow_best(int first);
 
@@ -77,6 +80,7 @@ class TreeGrowth {
   std::vector<int> followed_;
   std::vector<int> parents_;  // of the level that is being added
   std::vector<int> chosen_;
+  std::vector<int> node_;  // by candidate: in the tree that is planted, -1: none
 };
 
 }  // namespace foretoken

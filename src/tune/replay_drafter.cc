@@ -72,7 +72,8 @@ void ReplayDrafter::propose(std::span<const SeqSlot> slots, std::span<const Tree
       pace_->end_forward(rows);
     }
   }
-  for (std::size_t i = 0; i < num_growing_; ++i) plant_tree(growing_[i], trees);
+  for (Growing& growing : std::span(growing_).first(num_growing_))
+    pace_->plant(growing.slot, growing.growth.plant(growing.slot, trees), growing.computed);
   pace_->end_growth();
 }
 
@@ -142,24 +143,6 @@ int ReplayDrafter::choose_following() {
       promised += static_cast<double>(growth.score(candidate));
   }
   return rows > 0 && pace_->is_level_worth(rows, promised) ? rows : 0;
-}
-
-void ReplayDrafter::plant_tree(Growing& growing, DraftTrees& trees) {
-  growing.node.clear();
-  double promised = 0;
-  for (const int candidate : growing.growth.chosen()) {
-    const int parent = growing.growth.parent(candidate);
-    const int node = parent < 0                         ? 0
-                     : at(parent) < growing.node.size() ? growing.node[at(parent)]
-                                                        : -1;
-    if (node < 0) continue;
-    growing.node.resize(at(candidate) + 1, -1);
-    const float score = growing.growth.score(candidate);
-    growing.node[at(candidate)] =
-        trees.grow(growing.slot, node, growing.growth.token(candidate), score);
-    promised += static_cast<double>(score);
-  }
-  pace_->plant(growing.slot, promised, growing.computed);
 }
 
 }  // namespace foretoken

@@ -67,14 +67,12 @@ class ReplayDrafter final : public Drafter {
     TreeGrowth growth;
     std::vector<Place> places;
     std::vector<int> below;  // by row and rank: the row of this child, -1: none
-    std::vector<int> node;   // by candidate: in the tree, -1: none
     int computed = 0;
   };
 
   void start_growing(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits);
   void add_level(Growing& growing);
   int choose_following();
-  void plant_tree(Growing& growing, DraftTrees& trees);
 
   const TreeShape shape_;
   const int width_;

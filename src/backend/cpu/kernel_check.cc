@@ -24,13 +24,19 @@ std::uint32_t random_float(std::uint32_t bits) {
   return (bits & 0x807fffffU) | (exponent << 23);
 }
 
+// Weights of one block, which takes all of the buffer.
 std::vector<float> multiply(const GemmKernels& kernels, const std::vector<float>& x,
-                            const Buffer& weights) {
+                            const Buffer& weights, const CodeLayout& codes = {}) {
   const std::int64_t stride = kK + kernels.x_row_extra;
   const int padded_rows = round_up(kRows, kernels.row_step);
   const Buffer packed(static_cast<std::size_t>(padded_rows * stride * kernels.x_bytes));
-  kernels.pack_x(
-      {.x = x.data(), .k = kK, .packed = packed.data(), .x_stride = stride, .rows = kRows});
+  kernels.pack_x({.x = x.data(),
+                  .k = kK,
+                  .packed = packed.data(),
+                  .x_stride = stride,
+                  .rows = kRows,
+                  .packed_k = kK,
+                  .group = kK});
   std::vector<float> y(std::size_t{kRows} * kCols);
   kernels.run({.weights = weights.data(),
                .block_bytes = static_cast<std::int64_t>(weights.bytes()),
@@ -41,7 +47,8 @@ std::vector<float> multiply(const GemmKernels& kernels, const std::vector<float>
                .y_stride = kCols,
                .bias = nullptr,
                .rows = kRows,
-               .cols = kCols});
+               .cols = kCols,
+               .codes = codes});
   return y;
 }
 
@@ -57,33 +64,6 @@ CodeLayout layout_of_bits(int bits) {
           .scales_at = scales_at,
           .zeros_at = 0,
           .scale = CodeScale::kF32};
-}
-
-std::vector<float> multiply_codes(const GemmKernels& kernels, const std::vector<float>& x,
-                                  const Buffer& weights, const CodeLayout& codes) {
-  const std::int64_t stride = kK + kernels.x_row_extra;
-  const int padded_rows = round_up(kRows, kernels.row_step);
-  const Buffer packed(static_cast<std::size_t>(padded_rows * stride * kernels.x_bytes));
-  kernels.pack_x({.x = x.data(),
-                  .k = kK,
-                  .packed = packed.data(),
-                  .x_stride = stride,
-                  .rows = kRows,
-                  .packed_k = kK,
-                  .group = kK});
-  std::vector<float> y(std::size_t{kRows} * kCols);
-  kernels.run({.weights = weights.data(),
-               .block_bytes = codes.unit_bytes,
-               .k = kK,
-               .x = packed.data(),
-               .x_stride = stride,
-               .y = y.data(),
-               .y_stride = kCols,
-               .bias = nullptr,
-               .rows = kRows,
-               .cols = kCols,
-               .codes = codes});
-  return y;
 }
 
 }  // namespace
@@ -105,8 +85,8 @@ bool reproduces_codes(const GemmKernels& candidate, const GemmKernels& definitio
       const float scale = 1.0F + static_cast<float>(i);
       std::memcpy(bytes + codes.scales_at + i * 4, &scale, sizeof scale);
     }
-    const auto a = multiply_codes(candidate, x, weights, codes);
-    const auto b = multiply_codes(definition, x, weights, codes);
+    const auto a = multiply(candidate, x, weights, codes);
+    const auto b = multiply(definition, x, weights, codes);
     if (std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) != 0) return false;
   }
   return true;
