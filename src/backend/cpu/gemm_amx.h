@@ -89,37 +89,38 @@ void run_tile_panel(const TilePanel& p) {
   }
 }
 
-// Accumulators of 32 columns, [row tiles][2] tiles, to y; `cols` of them exist.
-inline void store_tiles(const GemmCall& call, const float* acc, int col, int cols) {
-  for (int row = 0; row < call.rows; ++row) {
-    for (int half = 0; half < 2; ++half) {
-      const int left = cols - half * 16, n = left > 16 ? 16 : left;
-      if (n <= 0) break;
-      V16 a = load(acc + (row / kTileRows * 2 + half) * kTileFloats + row % kTileRows * 16);
-      if (call.bias != nullptr) a = add(a, load(call.bias + col + half * 16));
-      float* y = call.y + row * call.y_stride + col + half * 16;
-      if (n == 16)
-        store(y, a);
-      else
-        store_n(y, a, n);
-    }
-  }
+// 16 outputs of a row with their bias, from column `col` of the call on, as far as they exist.
+FT_INLINE void store_outputs(const GemmCall& call, int row, int col, V16 a) {
+  if (call.bias != nullptr) a = add(a, load(call.bias + col));
+  float* y = call.y + row * call.y_stride + col;
+  const int left = call.cols - col;
+  if (left >= 16)
+    store(y, a);
+  else
+    store_n(y, a, left);
 }
 
-// 32 columns, all rows of the call.
+// Accumulators of 32 columns, [row tiles][2] tiles, to y.
+inline void store_tiles(const GemmCall& call, const float* acc, int col) {
+  for (int row = 0; row < call.rows; ++row)
+    for (int half = 0; half < 2 && col + half * 16 < call.cols; ++half)
+      store_outputs(call, row, col + half * 16,
+                    load(acc + (row / kTileRows * 2 + half) * kTileFloats + row % kTileRows * 16));
+}
+
+// Sums 32 columns of all rows of the call over K to acc [row tiles][2] tiles. tile_k: of a row of a
+// tile, which has 64 bytes; step_k: of a block of K, unless the call says another.
 template <class Tiles>
-void run_tile_columns(const GemmCall& call, int col) {
-  alignas(64) float acc[kAmxMaxRows / kTileRows * 2 * kTileFloats];
+void sum_tile_columns(const GemmCall& call, int col, int tile_k, int step_k, float* acc) {
   const int row_tiles = ceil_div(call.rows, kTileRows);
-  const std::int64_t blocks = call.k / kBlockK;
+  const std::int64_t blocks = call.k / tile_k;
   // One pass over K while all accumulators fit the registers.
-  const std::int64_t step = row_tiles <= 2    ? blocks
-                            : call.step_k > 0 ? call.step_k / kBlockK
-                                              : kAmxStepK / kBlockK;
+  const std::int64_t step =
+      row_tiles <= 2 ? blocks : ceil_div(call.step_k > 0 ? call.step_k : step_k, tile_k);
   for (std::int64_t block = 0; block < blocks; block += step) {
     TilePanel panel = {
         .x = static_cast<const char*>(call.x) + block * kTileBytes,
-        .x_tile_rows = kTileRows * call.x_stride * 2,
+        .x_tile_rows = kTileRows * call.x_stride * (64 / tile_k),
         .weights = static_cast<const char*>(call.weights) + col / kBlockCols * call.block_bytes +
                    block * 2 * kTileBytes,
         .k_blocks = blocks - block < step ? blocks - block : step,
@@ -137,13 +138,16 @@ void run_tile_columns(const GemmCall& call, int col) {
       panel.streaming = false;
     }
   }
-  store_tiles(call, acc, col, call.cols - col);
 }
 
 template <class Tiles>
 void run_tile_gemm(const GemmCall& call) {
   Tiles::configure();
-  for (int col = 0; col < call.cols; col += kBlockCols) run_tile_columns<Tiles>(call, col);
+  alignas(64) float acc[kAmxMaxRows / kTileRows * 2 * kTileFloats];
+  for (int col = 0; col < call.cols; col += kBlockCols) {
+    sum_tile_columns<Tiles>(call, col, kBlockK, kAmxStepK, acc);
+    store_tiles(call, acc, col);
+  }
 }
 
 // Four independent accumulators: as many as the GEMM has.

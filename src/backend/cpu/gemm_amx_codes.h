@@ -40,9 +40,7 @@ inline void store_code_tiles(const GemmCall& call, const float* acc, int col) {
     const auto* const sums = reinterpret_cast<const std::int32_t*>(scales + kTileRows);
     const V16 x_scale = set1(scales[row % kTileRows]);
     const std::int32_t x_sum = sums[row % kTileRows];
-    for (int half = 0; half < 2; ++half) {
-      const int left = call.cols - col - half * 16, n = left > 16 ? 16 : left;
-      if (n <= 0) break;
+    for (int half = 0; half < 2 && col + half * 16 < call.cols; ++half) {
       I16 excess = int_set1(128 * x_sum);
       if (call.codes.zeros_at != 0)
         excess = int_mul(
@@ -50,52 +48,20 @@ inline void store_code_tiles(const GemmCall& call, const float* acc, int col) {
             int_set1(x_sum));
       const float* from = acc + (row / kTileRows * 2 + half) * kTileFloats + row % kTileRows * 16;
       const V16 scale = load_scales(unit + call.codes.scales_at, call.codes.scale, half);
-      V16 a = fma(to_float(int_sub(int_load(from), excess)), mul(x_scale, scale), zero());
-      if (call.bias != nullptr) a = add(a, load(call.bias + col + half * 16));
-      float* y = call.y + row * call.y_stride + col + half * 16;
-      if (n == 16)
-        store(y, a);
-      else
-        store_n(y, a, n);
+      const V16 sum = fma(to_float(int_sub(int_load(from), excess)), mul(x_scale, scale), zero());
+      store_outputs(call, row, col + half * 16, sum);
     }
   }
-}
-
-template <class Tiles>
-void run_code_tile_columns(const GemmCall& call, int col) {
-  alignas(64) float acc[kAmxMaxRows / kTileRows * 2 * kTileFloats];
-  const int row_tiles = ceil_div(call.rows, kTileRows);
-  const std::int64_t blocks = call.k / kTileCodes;
-  const int step_k = call.step_k > 0 ? call.step_k : kAmxCodesStepK;
-  const std::int64_t step = row_tiles <= 2 ? blocks : ceil_div(step_k, kTileCodes);
-  for (std::int64_t block = 0; block < blocks; block += step) {
-    TilePanel panel = {
-        .x = static_cast<const char*>(call.x) + block * kTileBytes,
-        .x_tile_rows = kTileRows * call.x_stride,
-        .weights = static_cast<const char*>(call.weights) + col / kBlockCols * call.block_bytes +
-                   block * 2 * kTileBytes,
-        .k_blocks = blocks - block < step ? blocks - block : step,
-        .acc = acc,
-        .resume = block > 0,
-        .streaming = true,
-        .prefetch_bytes = call.prefetch_bytes > 0 ? call.prefetch_bytes : kAmxPrefetchBytes};
-    for (int tile = 0; tile < row_tiles; tile += 2) {
-      if (tile + 1 < row_tiles)
-        run_tile_panel<Tiles, 2>(panel);
-      else
-        run_tile_panel<Tiles, 1>(panel);
-      panel.x += 2 * panel.x_tile_rows;
-      panel.acc += 4 * kTileFloats;
-      panel.streaming = false;
-    }
-  }
-  store_code_tiles(call, acc, col);
 }
 
 template <class Tiles>
 void run_code_tiles(const GemmCall& call) {
   Tiles::configure();
-  for (int col = 0; col < call.cols; col += kBlockCols) run_code_tile_columns<Tiles>(call, col);
+  alignas(64) float acc[kAmxMaxRows / kTileRows * 2 * kTileFloats];
+  for (int col = 0; col < call.cols; col += kBlockCols) {
+    sum_tile_columns<Tiles>(call, col, kTileCodes, kAmxCodesStepK, acc);
+    store_code_tiles(call, acc, col);
+  }
 }
 
 template <class Tiles>
