@@ -63,9 +63,13 @@ class TuneTest(unittest.TestCase):
         out = self.path("again")
         again = run("--replay", str(self.out / "record.bin"), "--batch-sizes", "1,2", "--out", out)
         self.assertEqual(again.returncode, 0, again.stderr)
-        self.assertIn("--speculative-draft-model-path", again.stdout, "the record knows it")
         old = json.loads((self.out / "report.json").read_text())["settings"]
         new = {s["name"]: s for s in json.loads(pathlib.Path(out, "report.json").read_text())["settings"]}
+        # Whether a head is worth its flags is up to the machine; the record knows where it lies in any case.
+        heads = [s["flags"] for s in new.values() if s["name"].startswith("EAGLE3")]
+        self.assertTrue(heads)
+        for flags in heads:
+            self.assertIn("--speculative-draft-model-path", flags)
         for setting in old:
             if "auto" in setting["name"]:
                 continue
