@@ -1,8 +1,9 @@
 #pragma once
 // ProbePace: a pace that measures what steps and drafts take instead of deciding what pays: trees
-// are cut at random depths and scores, so that batches and levels of all sizes come by. In plain
-// mode everybody sleeps, which is plain decoding. Engine thread only, but mode() and costs(), which
-// are for when the engine is idle.
+// are cut at random depths and scores, so that batches and levels of all sizes come by. A cut stays
+// for a while: caches and clocks of processors remember, and a large step among large ones takes
+// longer than one among small ones. In plain mode everybody sleeps, which is plain decoding. Engine
+// thread only, but set_plain() and take_costs(), which are for when the engine is idle.
 
 #include <cstdint>
 #include <functional>
@@ -42,7 +43,7 @@ class ProbePace final : public DraftPace {
     double seconds;
     bool is_plain;
   };
-  void choose_cut();
+  void choose_cut(double now);
 
   const int steps_;
   std::mt19937_64 random_;
@@ -53,7 +54,9 @@ class ProbePace final : public DraftPace {
 
   bool is_plain_ = false;
   float least_score_ = 0;
-  int levels_left_ = 0;
+  int levels_ = 0;       // below the roots, while the cut stays
+  int levels_left_ = 0;  // of the step
+  double cut_until_ = 0;
   double grown_ = 0;     // when the trees of the step were complete; 0: unknown
   double observed_ = 0;  // when the step was
   int sequences_ = 0;    // in it

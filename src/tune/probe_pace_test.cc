@@ -1,6 +1,8 @@
 #include "tune/probe_pace.h"
 
 #include <set>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -37,6 +39,7 @@ class ProbePaceTest : public testing::Test {
         forward(DraftWork::kLevel, sequences, 0.002 + 0.0001 * sequences);
       levels_.insert(levels);
       least_.insert(pace_.least_score());
+      cuts_.push_back({levels, pace_.least_score()});
       now_ += 0.0003;
     }
     pace_.end_growth();
@@ -51,6 +54,7 @@ class ProbePaceTest : public testing::Test {
   ProbePace pace_{kSteps, 1, [this] { return now_; }};
   std::set<int> levels_;
   std::set<float> least_;
+  std::vector<std::pair<int, float>> cuts_;
 };
 
 TEST_F(ProbePaceTest, what_work_takes_is_found_out) {
@@ -80,6 +84,14 @@ TEST_F(ProbePaceTest, trees_of_all_depths_and_sizes_come_by) {
   EXPECT_EQ(levels_.size(), static_cast<std::size_t>(kSteps));
   EXPECT_GE(least_.size(), 6U);
   EXPECT_TRUE(least_.contains(0));
+}
+
+// A step among others of its size is what a setting will see.
+TEST_F(ProbePaceTest, a_cut_stays_for_some_steps) {
+  for (int i = 0; i < 300; ++i) step(1, 1, 0);
+  int same = 0;
+  for (std::size_t i = 1; i < cuts_.size(); ++i) same += cuts_[i] == cuts_[i - 1] ? 1 : 0;
+  EXPECT_GT(same, 120);  // of 299; by chance one in thirty
 }
 
 }  // namespace

@@ -353,7 +353,7 @@ std::string cost_part(const TuneReport& report) {
   std::string html =
       "<h2>What work costs</h2><p class=dim>Milliseconds of a step of the target, and of a level "
       "of "
-      "the draft model, by rows: medians as measured.</p>";
+      "the draft model, by rows: means as measured, without the extreme ones.</p>";
   std::vector<Line> target, level;
   for (const auto& [at_once, costs] : report.costs.at_once) {
     Line steps{fmt::format("target, {} at once", at_once), target.size() + 1, {}};
