@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "bench/shapes.h"
+#include "model/kv_dtype.h"
 
 namespace foretoken {
 namespace {
@@ -67,6 +68,10 @@ FlagTable step_flags() {
                 .text = "weights of 8 or 4 bits",
                 .default_value = "unquant",
                 .choices = quantization_names()},
+               {.names = {"--kv-cache-dtype"},
+                .text = "type of the KV cache; auto: the type of the weights",
+                .default_value = "auto",
+                .choices = kv_dtype_names()},
                threads_flag(),
                {.names = {"--cpu-isa"},
                 .text = "instruction set of the kernels",
@@ -166,6 +171,7 @@ StepOptions read_step_options(std::span<const std::string> args) {
   options.shape = values.text("--shape");
   options.dtype = values.text("--dtype");
   options.quantization = quantization_named(values.text("--quantization"), false, "--quantization");
+  options.kv_dtype = kv_dtype_named(values.text("--kv-cache-dtype"), "--kv-cache-dtype");
   options.backend.cpu_isa = values.text("--cpu-isa");
   options.backend.gemm_order = values.text("--gemm-order");
   options.threads = at_least(0, values, "--threads");

@@ -2,6 +2,7 @@
 // The flags of foretoken-bench and of its subcommand `accept`, as tables for the program's own flag
 // parser (app/flag_parser.h), and what they mean. Pure functions.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ struct StepOptions {
   std::string shape;
   std::string dtype;
   Quantization quantization;
+  std::optional<DType> kv_dtype;  // absent: that of the weights
   BackendConfig backend;
   int threads = 0;  // 0: usable cores
   int context = 0;

@@ -34,6 +34,9 @@ TEST(BenchFlags, steps_have_defaults_and_lists) {
   EXPECT_FALSE(usual.quantization.is_on());
   const std::vector<std::string> fewer = {"--quantization", "w4a8-g64"};
   EXPECT_EQ(read_step_options(fewer).quantization.layers.group, 64);
+  EXPECT_FALSE(usual.kv_dtype);
+  const std::vector<std::string> codes = {"--kv-cache-dtype", "int8"};
+  EXPECT_EQ(read_step_options(codes).kv_dtype, DType::kI8);
 }
 
 TEST(BenchFlags, methods_are_listed_and_may_begin_their_flags_with_dashes) {

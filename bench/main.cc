@@ -26,6 +26,7 @@
 #include "bench/shapes.h"
 #include "bench/step_rig.h"
 #include "bench/suffix_command.h"
+#include "model/kv_dtype.h"
 #include "model/runner.h"
 #include "tensor/buffer.h"
 
@@ -52,7 +53,8 @@ double layer_weights(const ModelConfig& config) {
 int run(const StepOptions& options) {
   ThreadPool pool(options.threads);
   const auto ops = make_backend(options.backend, pool);
-  const ModelConfig config = shape_config(options.shape);
+  ModelConfig config = shape_config(options.shape);
+  config.kv_dtype = options.kv_dtype;
   const auto weights = dummy_weights(1);
   const Decoder decoder(*ops, config, *weights, parse_dtype(options.dtype), options.quantization);
   Runner runner(*ops, decoder, StepRig::pages_needed(options.context));
@@ -61,6 +63,9 @@ int run(const StepOptions& options) {
   const Tensor roof_memory = memory.view(DType::kU8, {static_cast<std::int64_t>(kRoofBytes)});
   std::memset(memory.data(), 1, kRoofBytes);  // pages never written are all one page of zeros
 
+  // A decode step reads all keys and values, too.
+  const auto kv_bytes =
+      static_cast<double>(ops->kv_page_bytes(decoder.kv_shape())) / kPageTokens * options.context;
   const auto weight_bytes = static_cast<double>(decoder.weight_bytes());
   const bool is_of_codes = options.quantization.layers.rounds_input;
   const double head_flops = 2.0 * static_cast<double>(config.vocab * config.hidden);
@@ -69,7 +74,7 @@ int run(const StepOptions& options) {
   for (const int n : options.nodes) {
     report.series.push_back({.name = n == 1 ? "decode" : fmt::format("verify {}", n),
                              .tokens = 1,
-                             .bytes = weight_bytes,
+                             .bytes = weight_bytes + kv_bytes,
                              .flops = flops_per_row * n,
                              .is_of_codes = is_of_codes,
                              .seconds = {}});
@@ -89,9 +94,10 @@ int run(const StepOptions& options) {
     for (const int n : options.nodes) report.series[i++].seconds.push_back(rig.time_verify(n));
     for (const int n : options.prefill) report.series[i++].seconds.push_back(rig.time_prefill(n));
   }
-  fmt::print("{}, {} {}, {:.2f} GB of weights, context {}\n", ops->description(), options.shape,
-             options.quantization.is_on() ? options.quantization.name : options.dtype,
-             weight_bytes / 1e9, options.context);
+  fmt::print(
+      "{}, {} {}, {:.2f} GB of weights, context {} of {}, {:.3f} GB\n", ops->description(),
+      options.shape, options.quantization.is_on() ? options.quantization.name : options.dtype,
+      weight_bytes / 1e9, options.context, kv_dtype_name(decoder.kv_shape().dtype), kv_bytes / 1e9);
   fmt::print("{}", format_report(report));
   return 0;
 }

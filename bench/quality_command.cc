@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,6 +14,7 @@
 #include "base/file.h"
 #include "base/index.h"
 #include "base/log.h"
+#include "model/kv_dtype.h"
 #include "model/load.h"
 #include "model/runner.h"
 #include "text/tokenizer.h"
@@ -61,6 +64,32 @@ std::vector<float> log_probabilities(Ops& ops, const Decoder& decoder,
   return out;
 }
 
+// Weights and a KV cache of some types.
+struct Kind {
+  std::string name;
+  Quantization quantization;
+  std::optional<DType> kv_dtype;
+};
+
+// What the flags name; all where they name nothing.
+std::vector<Kind> kinds_of(const FlagValues& values) {
+  const bool names_none = !values.given("--quantization") && !values.given("--kv-cache-dtype");
+  const auto listed = [&](const char* flag, const std::vector<std::string_view>& all) {
+    return values.given(flag) ? values.list(flag)
+           : names_none       ? std::vector<std::string>(all.begin(), all.end())
+                              : std::vector<std::string>{};
+  };
+  std::vector<Kind> kinds;
+  for (const std::string& name : listed("--quantization", quantization_names()))
+    kinds.push_back(
+        {name,
+         quantization_named(name, values.on("--quantization-scale-search"), "--quantization"),
+         {}});
+  for (const std::string& name : listed("--kv-cache-dtype", {"int8", "fp8_e4m3", "fp8_e5m2"}))
+    kinds.push_back({"kv " + name, {}, kv_dtype_named(name, "--kv-cache-dtype")});
+  return kinds;
+}
+
 struct Quality {
   double loss = 0;        // nats, summed
   double divergence = 0;  // from the base, summed
@@ -91,8 +120,12 @@ FlagTable quality_flags() {
                {.names = {"--text"}, .text = "file of the text to predict; needed"},
                {.names = {"--quantization"},
                 .kind = kTextList,
-                .text = "kinds to compare",
+                .text = "kinds of weights to compare",
                 .default_note = "all"},
+               {.names = {"--kv-cache-dtype"},
+                .kind = kTextList,
+                .text = "types of the KV cache to compare, with weights as they are stored",
+                .default_note = "all of 8 bits"},
                {.names = {"--quantization-scale-search"},
                 .kind = kSwitch,
                 .text = "with scales of least error"},
@@ -117,15 +150,7 @@ int quality_command(std::span<const std::string> args) {
   if (path.empty()) throw UsageError({.what = "--text", .expected = "a file", .found = "none"});
   const auto text = read_file(path);
   if (!text) throw Error({.what = "cannot read the text", .where = path});
-  std::vector<Quantization> kinds;
-  if (values.given("--quantization")) {
-    for (const std::string& name : values.list("--quantization"))
-      kinds.push_back(
-          quantization_named(name, values.on("--quantization-scale-search"), "--quantization"));
-  } else {
-    for (const std::string_view name : quantization_names())
-      kinds.push_back(quantization_named(name, values.on("--quantization-scale-search"), name));
-  }
+  const std::vector<Kind> kinds = kinds_of(values);
 
   set_log_level(LogLevel::kWarning);
   const auto encoded = Tokenizer(folder).encode(*text, AddSpecial::kNo);
@@ -140,8 +165,9 @@ int quality_command(std::span<const std::string> args) {
   options.show_progress = false;
   const auto base = load_model(*ops, folder, options);
   std::vector<std::unique_ptr<Decoder>> models;
-  for (const Quantization& kind : kinds) {
-    options.quantization = kind;
+  for (const Kind& kind : kinds) {
+    options.quantization = kind.quantization;
+    options.kv_dtype = kind.kv_dtype;
     models.push_back(load_model(*ops, folder, options));
   }
   std::vector<Quality> qualities(models.size());
@@ -153,13 +179,14 @@ int quality_command(std::span<const std::string> args) {
       add_window(part, base->config().vocab, right, log_probabilities(*ops, *models[i], part),
                  qualities[i]);
   }
-  fmt::print("{:<14} {:>10} {:>12} {:>12} {:>12}\n", "weights", "MB", "perplexity", "KL (nats)",
-             "same best");
+  fmt::print("{:<14} {:>10} {:>12} {:>12} {:>12} {:>12}\n", "kind", "MB", "KV B/token",
+             "perplexity", "KL (nats)", "same best");
   for (std::size_t i = 0; i < models.size(); ++i) {
     const Quality& q = qualities[i];
     const auto count = static_cast<double>(q.tokens);
-    fmt::print("{:<14} {:>10.1f} {:>12.4f} {:>12.2e} {:>12.4f}\n", kinds[i].name,
-               static_cast<double>(models[i]->weight_bytes()) / 1e6, std::exp(q.loss / count),
+    fmt::print("{:<14} {:>10.1f} {:>12} {:>12.4f} {:>12.2e} {:>12.4f}\n", kinds[i].name,
+               static_cast<double>(models[i]->weight_bytes()) / 1e6,
+               ops->kv_page_bytes(models[i]->kv_shape()) / kPageTokens, std::exp(q.loss / count),
                q.divergence / count, q.agreement / count);
   }
   return 0;

@@ -14,7 +14,7 @@ namespace foretoken {
 struct Series {
   std::string name;
   int tokens = 1;               // tokens of output (decode) or prompt (prefill) per step
-  double bytes = 0;             // read from memory per step: the weights
+  double bytes = 0;             // read from memory per step: weights; of a decode its context, too
   double flops = 0;             // of the linears per step
   bool is_of_codes = false;     // its arithmetic is on codes
   std::vector<double> seconds;  // one per round

@@ -1,7 +1,10 @@
 #include "bench/step_rig.h"
 
+#include <algorithm>
 #include <chrono>
 #include <numeric>
+
+#include "base/rng.h"
 
 namespace foretoken {
 namespace {
@@ -23,7 +26,38 @@ StepRig::StepRig(Ops& ops, Runner& runner, int context)
     prompt_.push_back(static_cast<Token>((i * 7919LL + 13) % vocab));
   table_.pages[0].resize(static_cast<std::size_t>(pages_needed(context)));
   std::iota(table_.pages[0].begin(), table_.pages[0].end(), 0);
-  if (context > 0) time_prefill(context);  // gives the context real keys and values
+  fill(context);
+}
+
+// Keys and values of made-up numbers, as a prompt would leave them, in the time of storing them.
+void StepRig::fill(int context) {
+  constexpr int kChunk = 512;
+  const ModelConfig& config = runner_.decoder().config();
+  const AttentionShape shape{
+      .heads = config.heads, .kv_heads = config.kv_heads, .head_dim = config.head_dim, .scale = 1};
+  const RopeTable still{.cos = ops_.alloc(DType::kF32, {std::max(context, 1), 1}),
+                        .sin = ops_.alloc(DType::kF32, {std::max(context, 1), 1}),
+                        .rotary_dim = 0};
+  const std::int64_t dim = config.head_dim, q_width = shape.heads * dim,
+                     width = q_width + 2 * shape.kv_heads * dim;
+  std::vector<float> values(static_cast<std::size_t>(kChunk * width));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(mix_seed(5, i) >> 40) * 0x1p-23F - 1.0F;
+  for (int base = 0; base < context; base += kChunk) {
+    const int rows = std::min(kChunk, context - base);
+    StepPlan plan;
+    plan.entries.push_back({.slot = 0,
+                            .chain = std::span(prompt_).subspan(static_cast<std::size_t>(base),
+                                                                static_cast<std::size_t>(rows))});
+    table_.length[0] = base;
+    ops_.layout(plan, trees_, table_, batch_);
+    const Tensor qkv = ops_.temp(DType::kF32, {rows, width});
+    const Tensor q = ops_.temp(DType::kF32, {rows, q_width});
+    ops_.upload({values.data(), DType::kF32, {rows, width}}, qkv);
+    for (const KvLayer& layer : runner_.kv_layers())
+      ops_.rope_store_kv(qkv, still, {}, shape, batch_, layer, q);
+    ops_.read_back();
+  }
 }
 
 double StepRig::time_verify(int nodes) {

@@ -26,6 +26,7 @@ class StepRig {
   double time_prefill(int tokens);
 
  private:
+  void fill(int context);
   double run(const StepPlan& plan, int base);
 
   Ops& ops_;

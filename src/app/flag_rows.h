@@ -33,6 +33,10 @@ inline Flag refused(FlagNames names, FlagKind kind, std::string_view reason,
   return flag;
 }
 
+// SGLang's types of the KV cache that there are not.
+inline constexpr std::string_view kUnreadKvDtype =
+    "not supported yet: keys and values are kept in 8 bits at least";
+
 // SGLang's kinds of quantized weights that are not read.
 inline constexpr std::string_view kUnreadQuantization =
     "not supported yet: of quantized checkpoints those of AWQ, GPTQ, compressed-tensors and FP8 "

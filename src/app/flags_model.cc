@@ -1,4 +1,5 @@
 #include "app/flag_rows.h"
+#include "model/kv_dtype.h"
 #include "model/quantization.h"
 
 namespace foretoken {
@@ -72,10 +73,12 @@ FlagGroup model_flags() {
            .text = "for --quantization: take the scales of least error, not those of the widest "
                    "range"},
           {.names = {"--kv-cache-dtype"},
-           .support = kRefused,
-           .text = "not supported yet: the KV cache has the type of the weights",
+           .text = "type of the KV cache: bf16, or codes of 8 bits with a scale for each token and "
+                   "head; auto: the type of the weights",
            .default_value = "auto",
-           .choices = {"auto"}},
+           .choices = kv_dtype_names(),
+           .refused_choices = unread_kv_dtypes(),
+           .refused_reason = kUnreadKvDtype},
           {.names = {"--enable-fp32-lm-head"},
            .kind = kSwitch,
            .support = kRefused,

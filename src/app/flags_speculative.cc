@@ -1,4 +1,5 @@
 #include "app/flag_rows.h"
+#include "model/kv_dtype.h"
 #include "model/quantization.h"
 
 namespace foretoken {
@@ -81,9 +82,11 @@ FlagGroup speculative_flags() {
           idle({"--speculative-attention-mode"}, kText, kOneBackend, "prefill"),
           idle({"--speculative-draft-attention-backend"}, kText, kOneBackend),
           {.names = {"--speculative-draft-kv-cache-dtype"},
-           .support = kRefused,
-           .text = "not supported yet: the KV cache has the type of the weights",
-           .choices = {"auto"}},
+           .text = "type of the draft model's KV cache; auto: the type of the weights",
+           .default_note = "as --kv-cache-dtype",
+           .choices = kv_dtype_names(),
+           .refused_choices = unread_kv_dtypes(),
+           .refused_reason = kUnreadKvDtype},
           {.names = {"--speculative-draft-window-size", "--speculative-dflash-draft-window-size"},
            .kind = kInteger,
            .text = "positions that an EAGLE-3 head sees",

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/backend.h"
+
 namespace foretoken {
 namespace {
 
@@ -31,6 +33,21 @@ TEST(MemoryPlan, by_default_no_more_than_requests_can_use) {
   needs.useful_tokens = 1000;
   EXPECT_EQ(plan_kv_tokens({}, kMachine, needs), 1000);
   EXPECT_GT(pages({}), 1024);
+}
+
+TEST(MemoryPlan, with_keys_and_values_of_8_bits_nearly_twice_the_tokens_fit) {
+  ThreadPool pool(1, false);
+  const auto ops = make_backend({.device = "cpu"}, pool);
+  const auto tokens = [&](DType dtype) {
+    MemoryNeeds needs = kNeeds;
+    needs.page_bytes =
+        ops->kv_page_bytes({.layers = 16, .kv_heads = 8, .head_dim = 64, .dtype = dtype});
+    return plan_kv_tokens({.fraction = 0.5, .max_total_tokens = {}}, kMachine, needs);
+  };
+  for (const DType dtype : {DType::kI8, DType::kF8E4M3, DType::kF8E5M2}) {
+    EXPECT_GT(tokens(dtype), 1.85 * tokens(DType::kBF16));
+    EXPECT_LT(tokens(dtype), 1.95 * tokens(DType::kBF16));
+  }
 }
 
 TEST(MemoryPlan, max_total_tokens_is_a_cap_to_the_token) {

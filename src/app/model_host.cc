@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <chrono>
 
+#include <fmt/format.h>
+
 #include "app/memory_plan.h"
 #include "base/index.h"
 #include "base/log.h"
 #include "engine/step_memory.h"
+#include "model/kv_dtype.h"
 #include "model/load.h"
 
 namespace foretoken {
@@ -24,6 +27,7 @@ ModelOptions model_options(const Options& options) {
   ModelOptions model;
   model.dtype = options.load.dtype;
   model.quantization = options.load.quantization;
+  model.kv_dtype = options.load.kv_dtype;
   model.load_format = options.load.load_format;
   model.seed = options.load.seed;
   model.config_overrides = options.load.config_overrides;
@@ -94,8 +98,8 @@ ModelHost::ModelHost(const Options& options, const MakeDrafter& make) : pool_(op
   phases_.emplace_back("scheduler_e2e", seconds_since(start));
 
   const double half = gigabytes(kv_bytes()) / 2;
-  log_info("KV Cache is allocated. #tokens: {}, K size: {:.2f} GB, V size: {:.2f} GB",
-           config.total_tokens, half, half);
+  log_info("KV Cache is allocated. #tokens: {}, K size: {:.2f} GB, V size: {:.2f} GB, dtype: {}",
+           config.total_tokens, half, half, kv_types_);
   const double available = gigabytes(read_memory().available_bytes);
   log_info("Memory pool end. avail mem={:.2f} GB", available);
   log_info(
@@ -109,6 +113,7 @@ ModelHost::ModelHost(const Options& options, const MakeDrafter& make) : pool_(op
 void ModelHost::load_drafts(const Options& options) {
   weight_bytes_ = decoder_->weight_bytes();
   page_bytes_ = ops_->kv_page_bytes(decoder_->kv_shape());
+  kv_types_ = kv_dtype_name(decoder_->kv_shape().dtype);
   drafter_bytes_ = draft_fixed_bytes(options.draft);
   DraftOptions draft = draft_options(options);
   plan_ = plan_drafts(draft, decoder_->config().architecture);
@@ -128,6 +133,8 @@ void ModelHost::load_drafts(const Options& options) {
                    draft_bytes_per_slot(*draft_model_) *
                        static_cast<std::size_t>(options.engine.max_running_requests);
   page_bytes_ += draft_bytes_per_page(*ops_, *draft_model_);
+  const std::string_view draft_type = kv_dtype_name(draft_model_->kv_shape().dtype);
+  if (draft_type != kv_types_) kv_types_ += fmt::format(" (of drafts: {})", draft_type);
 }
 
 EngineConfig ModelHost::size_engine(const Options& options, const MachineMemory& memory) const {

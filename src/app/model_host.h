@@ -73,6 +73,7 @@ class ModelHost {
   std::unique_ptr<DraftModel> draft_model_;  // until the drafter owns it
   std::size_t weight_bytes_ = 0;             // of all models
   std::size_t page_bytes_ = 0;
+  std::string kv_types_;  // for the log
   std::vector<std::pair<std::string, double>> phases_;
   std::size_t drafter_bytes_ = 0;  // beside models and pages
   DraftPlan plan_;

@@ -14,6 +14,7 @@
 #include "app/server_args.h"
 #include "app/text_draft_flags.h"
 #include "base/json_text.h"
+#include "model/kv_dtype.h"
 
 namespace foretoken {
 namespace {
@@ -264,6 +265,9 @@ DraftOptions draft_options(const FlagValues& values, const LoadOptions& target,
   const std::string flag = "--speculative-draft-model-quantization";
   draft.load.quantization =
       values.given(flag) ? quantization_of(values, flag) : target.quantization;
+  const std::string kv_flag = "--speculative-draft-kv-cache-dtype";
+  draft.load.kv_dtype =
+      values.given(kv_flag) ? kv_dtype_named(values.text(kv_flag), kv_flag) : target.kv_dtype;
   draft.load.seed = target.seed + 1;
   draft.target_folder = target.model_folder;
   return draft;
@@ -330,6 +334,7 @@ Options resolve_options(const FlagValues& values, const Environment& environment
   options.load.load_format = values.text("--load-format");
   options.load.dtype = values.text("--dtype");
   options.load.quantization = quantization_of(values, "--quantization");
+  options.load.kv_dtype = kv_dtype_named(values.text("--kv-cache-dtype"), "--kv-cache-dtype");
   options.load.config_overrides = json_object(values, "--json-model-override-args");
   options.load.context_length = bounded(values, "--context-length", 1);
   options.server.given_context_length = options.load.context_length.value_or(0);

@@ -24,13 +24,14 @@ namespace foretoken {
 
 // Which files to load, and how.
 struct LoadOptions {
-  std::string model_folder;      // resolved
-  std::string tokenizer_path;    // resolved: folder or file
-  std::string load_format;       // auto | safetensors | pt | dummy
-  std::string dtype;             // auto | half | float16 | bfloat16 | float | float32
-  Quantization quantization;     // of the matrices
-  std::string config_overrides;  // JSON object
-  std::string chat_template;     // file or Jinja text; empty: the model's own
+  std::string model_folder;       // resolved
+  std::string tokenizer_path;     // resolved: folder or file
+  std::string load_format;        // auto | safetensors | pt | dummy
+  std::string dtype;              // auto | half | float16 | bfloat16 | float | float32
+  Quantization quantization;      // of the matrices
+  std::optional<DType> kv_dtype;  // of keys and values; absent: that of the weights
+  std::string config_overrides;   // JSON object
+  std::string chat_template;      // file or Jinja text; empty: the model's own
   std::optional<std::int64_t> context_length;
   std::uint64_t seed = 0;  // of dummy weights
   bool allow_longer_context = false;

@@ -91,6 +91,18 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
        [](auto& o) {
          return !o.load.quantization.is_on() && o.draft.load.quantization.name == "w8a8_int8";
        }},
+      {{"--kv-cache-dtype", "bf16"}, [](auto& o) { return o.load.kv_dtype == DType::kBF16; }},
+      {{"--kv-cache-dtype", "bfloat16"}, [](auto& o) { return o.load.kv_dtype == DType::kBF16; }},
+      {{"--kv-cache-dtype", "fp8_e5m2"}, [](auto& o) { return o.load.kv_dtype == DType::kF8E5M2; }},
+      {{"--kv-cache-dtype", "fp8_e4m3"}, [](auto& o) { return o.load.kv_dtype == DType::kF8E4M3; }},
+      {{"--kv-cache-dtype", "int8"}, [](auto& o) { return o.load.kv_dtype == DType::kI8; }},
+      {{"--kv-cache-dtype", "int8", "--speculative-algorithm", "EAGLE"},
+       [](auto& o) { return o.draft.load.kv_dtype == DType::kI8; }},
+      {{"--kv-cache-dtype", "int8", "--speculative-algorithm", "EAGLE",
+        "--speculative-draft-kv-cache-dtype", "auto"},
+       [](auto& o) { return o.load.kv_dtype == DType::kI8 && !o.draft.load.kv_dtype; }},
+      {{"--speculative-draft-kv-cache-dtype", "fp8_e4m3", "--speculative-algorithm", "EAGLE"},
+       [](auto& o) { return !o.load.kv_dtype && o.draft.load.kv_dtype == DType::kF8E4M3; }},
       {{"--context-length", "99"}, [](auto& o) { return o.load.context_length == 99; }},
       {{"--json-model-override-args", "{\"a\":1}"},
        [](auto& o) { return o.load.config_overrides == "{\"a\":1}"; }},

@@ -64,7 +64,8 @@ class Tuning {
     for (const char* flag :
          {"--speculative-draft-model-path", "--speculative-draft-model-revision",
           "--speculative-draft-load-format", "--speculative-draft-model-quantization",
-          "--speculative-token-map", "--speculative-draft-window-size"})
+          "--speculative-draft-kv-cache-dtype", "--speculative-token-map",
+          "--speculative-draft-window-size"})
       if (values.given(flag)) model_flags_.insert(model_flags_.end(), {flag, values.text(flag)});
     std::error_code fault;
     fs::create_directories(tune_.out, fault);

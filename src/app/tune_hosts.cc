@@ -13,6 +13,7 @@
 #include "base/index.h"
 #include "base/log.h"
 #include "model/generation_config.h"
+#include "model/kv_dtype.h"
 #include "text/text_stream.h"
 #include "tune/candidate_recorder.h"
 
@@ -62,6 +63,11 @@ std::string quantization_text(const Quantization& quantization) {
   return quantization.name + (quantization.layers.searches_scale ? " searched" : "");
 }
 
+// Nothing where nothing was asked for: records from before stay valid.
+std::string kv_text(std::optional<DType> dtype) {
+  return dtype ? fmt::format(" kv {}", kv_dtype_name(*dtype)) : std::string{};
+}
+
 }  // namespace
 
 // ---- identity
@@ -73,8 +79,8 @@ RecordIdentity identity_of(const Options& options, const TuneOptions& tune) {
   const std::string made_up =
       options.load.load_format == "dummy" ? std::to_string(options.load.seed) : "";
   const std::string how =
-      fmt::format("{} {} {} {}", options.load.dtype, quantization_text(options.load.quantization),
-                  options.load.config_overrides, made_up);
+      fmt::format("{} {} {} {}{}", options.load.dtype, quantization_text(options.load.quantization),
+                  options.load.config_overrides, made_up, kv_text(options.load.kv_dtype));
   identity.model_print = fingerprint(options.load.model_folder, how);
   identity.tokenizer_print = tokenizer_fingerprint(options.load.tokenizer_path);
   identity.algorithm = model_algorithm(draft);
@@ -84,10 +90,11 @@ RecordIdentity identity_of(const Options& options, const TuneOptions& tune) {
   identity.draft = draft.folder.empty() ? draft.target_folder : draft.folder;
   std::string map;
   if (!draft.token_map.empty()) map = fingerprint(draft.token_map);
-  identity.draft_print = fingerprint(
-      identity.draft,
-      fmt::format("{} {} {} {} {}", draft.load.dtype, quantization_text(draft.load.quantization),
-                  draft.load.load_format, map, draft.window.value_or(0)));
+  identity.draft_print =
+      fingerprint(identity.draft,
+                  fmt::format("{} {} {} {} {}{}", draft.load.dtype,
+                              quantization_text(draft.load.quantization), draft.load.load_format,
+                              map, draft.window.value_or(0), kv_text(draft.load.kv_dtype)));
   identity.steps = tune.record_steps;
   identity.topk = tune.record_topk;
   return identity;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,10 @@ std::vector<Model> models() {
   add(2, 1, 64, DType::kF16, 1, false);
   all.back().rotary_dim = 36;
   add(70, 1, 16, DType::kBF16, 0, false);
+  add(6, 2, 64, DType::kI8, 0, false);
+  add(4, 4, 80, DType::kF8E4M3, 0, false);
+  add(8, 1, 24, DType::kF8E5M2, 20, false);
+  add(3, 3, 6, DType::kI8, 130, false);
   return all;
 }
 
@@ -103,7 +108,7 @@ TEST(Attention, has_the_same_bits_for_any_chunking) {
 TEST(Attention, a_node_has_the_bits_of_its_path_as_a_chain) {
   // All models on the widest kernels; two on the others, whose bits are compared above.
   for (const std::string& isa : cpu_isas())
-    for (const Model& model : first_models(isa == cpu_isas().back() ? 7 : 2))
+    for (const Model& model : first_models(isa == cpu_isas().back() ? 11 : 2))
       for (const int prefix : {0, 15, 126, 500}) {
         const Machine m = machine(isa, 2);
         Part tree{.slot = 0, .chain = World::text(0, prefix, 2), .parents = {-1}, .nodes = {1}};
@@ -149,8 +154,13 @@ TEST(Attention, batch_mates_change_nothing) {
 
 // With one KV head every item gets one of the four spans; with four and two threads it gets two.
 TEST(Attention, long_contexts_are_divided_without_a_trace) {
-  for (const auto& [kv_heads, window] : {std::pair{1, 0}, {1, 700}, {4, 0}, {4, 1500}}) {
+  for (const auto& [kv_heads, window, kv] : {std::tuple{1, 0, DType::kBF16},
+                                             {1, 700, DType::kBF16},
+                                             {4, 0, DType::kF8E4M3},
+                                             {4, 1500, DType::kBF16},
+                                             {1, 0, DType::kI8}}) {
     Model model;
+    model.kv = kv;
     model.shape = {.heads = 2 * kv_heads,
                    .kv_heads = kv_heads,
                    .head_dim = 16,

@@ -128,7 +128,8 @@ class World {
 
   // What no row may look at is NaN.
   void poison() {
-    for (const Tensor& t : {kv_.k, kv_.v}) std::memset(t.data(), 0xff, t.bytes());
+    for (const Tensor& t : {kv_.k, kv_.v, kv_.k_scale, kv_.v_scale})
+      if (!t.empty()) std::memset(t.data(), 0xff, t.bytes());
   }
   Tensor guarded(std::int64_t rows, std::int64_t width) {
     Tensor all = ops_.temp(DType::kF32, {rows + 2 * kGuardRows, width});

@@ -2,6 +2,7 @@
 // set, in both orders, for widths that they can join and widths that they cannot.
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -28,8 +29,9 @@ std::vector<float> values(std::int64_t count, int seed) {
 // Two ways to compute the same, on one machine.
 class Joined {
  public:
-  Joined(const std::string& isa, const std::string& order, const Shape3& shape, DType dtype)
-      : machine_(machine(isa, 3, order)), shape_(shape), dtype_(dtype) {}
+  Joined(const std::string& isa, const std::string& order, const Shape3& shape, DType dtype,
+         DType kv_dtype)
+      : machine_(machine(isa, 3, order)), shape_(shape), dtype_(dtype), kv_dtype_(kv_dtype) {}
 
   Ops& ops() { return *machine_.ops; }
 
@@ -72,9 +74,9 @@ class Joined {
   }
 
   KvLayer kv() {
-    const std::int64_t heads = shape_.kv_heads, dim = shape_.head_dim;
-    return {ops().alloc(dtype_, {kPages, heads, dim, kPageTokens}),
-            ops().alloc(dtype_, {kPages, heads, kPageTokens, dim})};
+    return ops().alloc_kv(
+        {.layers = 1, .kv_heads = shape_.kv_heads, .head_dim = shape_.head_dim, .dtype = kv_dtype_},
+        kPages)[0];
   }
 
   RopeTable rope() {
@@ -107,10 +109,12 @@ class Joined {
  private:
   Machine machine_;
   const Shape3 shape_;
-  const DType dtype_;
+  const DType dtype_, kv_dtype_;
 };
 
-bool same_bits(Tensor a, Tensor b) { return std::memcmp(a.data(), b.data(), a.bytes()) == 0; }
+bool same_bits(Tensor a, Tensor b) {
+  return a.empty() ? b.empty() : std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+}
 
 class FusedOps : public testing::TestWithParam<Shape3> {
  protected:
@@ -118,9 +122,14 @@ class FusedOps : public testing::TestWithParam<Shape3> {
   void each_machine(const Body& body) {
     for (const std::string& isa : cpu_isas())
       for (const char* order : {"tile", "pair"})
-        for (const DType dtype : {DType::kBF16, DType::kF16, DType::kF32}) {
-          SCOPED_TRACE(isa + " " + order + " " + std::string(dtype_name(dtype)));
-          Joined joined(isa, order, GetParam(), dtype);
+        for (const auto& [dtype, kv_dtype] : {std::pair{DType::kBF16, DType::kBF16},
+                                              {DType::kF16, DType::kF16},
+                                              {DType::kF32, DType::kF32},
+                                              {DType::kBF16, DType::kI8},
+                                              {DType::kF32, DType::kF8E4M3}}) {
+          SCOPED_TRACE(isa + " " + order + " " + std::string(dtype_name(dtype)) + ", KV " +
+                       std::string(dtype_name(kv_dtype)));
+          Joined joined(isa, order, GetParam(), dtype, kv_dtype);
           for (const int rows : kRows) {
             SCOPED_TRACE(rows);
             body(joined, rows);
@@ -162,6 +171,8 @@ TEST_P(FusedOps, project_qkv) {
       EXPECT_TRUE(same_bits(found, expected));
       EXPECT_TRUE(same_bits(kv_found.k, kv_expected.k));
       EXPECT_TRUE(same_bits(kv_found.v, kv_expected.v));
+      EXPECT_TRUE(same_bits(kv_found.k_scale, kv_expected.k_scale));
+      EXPECT_TRUE(same_bits(kv_found.v_scale, kv_expected.v_scale));
     }
   });
 }
@@ -175,6 +186,15 @@ TEST_P(FusedOps, attend) {
       for (std::int64_t i = 0; i < kv.k.elements(); ++i) {
         kv.k.f32()[i] = std::sin(static_cast<float>(i));
         kv.v.f32()[i] = std::cos(static_cast<float>(i));
+      }
+    } else if (!kv.k_scale.empty()) {
+      for (std::int64_t i = 0; i < kv.k.elements(); ++i) {
+        static_cast<std::uint8_t*>(kv.k.data())[i] = static_cast<std::uint8_t>(i % 100);
+        static_cast<std::uint8_t*>(kv.v.data())[i] = static_cast<std::uint8_t>(i % 90);
+      }
+      for (std::int64_t i = 0; i < kv.k_scale.elements(); ++i) {
+        kv.k_scale.f32()[i] = 0.01F * static_cast<float>(1 + i % 7);
+        kv.v_scale.f32()[i] = 0.02F * static_cast<float>(1 + i % 5);
       }
     } else {  // any finite numbers
       for (std::int64_t i = 0; i < kv.k.elements(); ++i) {

@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "backend/host_step.h"
+#include "backend/kv_codes.h"
 #include "base/index.h"
 
 namespace foretoken {
@@ -41,6 +42,16 @@ void move_slot(const KvLayer& kv, const Move& move) {
                 at(dim) * sizeof(Element));
 }
 
+// scales [pages, heads, kPageTokens]
+void move_scales(const Tensor& scales, const Move& move) {
+  if (scales.empty()) return;
+  const std::int64_t heads = scales.dim(1);
+  const auto at_head = [&](std::int32_t slot, std::int64_t h) {
+    return scales.f32() + (slot / kPageTokens * heads + h) * kPageTokens + slot % kPageTokens;
+  };
+  for (std::int64_t h = 0; h < heads; ++h) *at_head(move.to, h) = *at_head(move.from, h);
+}
+
 }  // namespace
 
 std::vector<KvLayer> alloc_host_kv(Ops& ops, const KvShape& shape, int num_pages) {
@@ -49,14 +60,18 @@ std::vector<KvLayer> alloc_host_kv(Ops& ops, const KvShape& shape, int num_pages
     layers.push_back(
         {.k = ops.alloc(shape.dtype, {num_pages, shape.kv_heads, shape.head_dim, kPageTokens}),
          .v = ops.alloc(shape.dtype, {num_pages, shape.kv_heads, kPageTokens, shape.head_dim})});
+    if (!is_kv_code(shape.dtype)) continue;
+    const Shape scales{num_pages, shape.kv_heads, kPageTokens};
+    layers.back().k_scale = ops.alloc(DType::kF32, scales);
+    layers.back().v_scale = ops.alloc(DType::kF32, scales);
   }
   return layers;
 }
 
 std::size_t host_kv_page_bytes(const KvShape& shape) {
-  const auto elements =
-      std::size_t{2} * at(shape.layers) * at(shape.kv_heads) * at(shape.head_dim) * kPageTokens;
-  return elements * dtype_bytes(shape.dtype);
+  const auto rows = std::size_t{2} * at(shape.layers) * at(shape.kv_heads) * kPageTokens;
+  const std::size_t scale = is_kv_code(shape.dtype) ? sizeof(float) : 0;
+  return rows * (at(shape.head_dim) * dtype_bytes(shape.dtype) + scale);
 }
 
 void keep_kv(ThreadPool& pool, const Walk& walk, const Batch& batch,
@@ -66,10 +81,15 @@ void keep_kv(ThreadPool& pool, const Walk& walk, const Batch& batch,
   pool.parallel_for(static_cast<int>(layers.size()), [&](int layer, int) {
     const KvLayer& kv = layers[at(layer)];
     for (const Move& move : moves) {
-      if (dtype_bytes(kv.k.dtype()) == 2)
+      const std::size_t bytes = dtype_bytes(kv.k.dtype());
+      if (bytes == 1)
+        move_slot<std::uint8_t>(kv, move);
+      else if (bytes == 2)
         move_slot<std::uint16_t>(kv, move);
       else
         move_slot<float>(kv, move);
+      move_scales(kv.k_scale, move);
+      move_scales(kv.v_scale, move);
     }
   });
 }

@@ -53,6 +53,7 @@ void copy_host(const Tensor& from, const Tensor& to);
 //   k [pages, kv_heads, head_dim, kPageTokens]   transposed, so that a group of 16 keys is one
 //                                                vector per dim
 //   v [pages, kv_heads, kPageTokens, head_dim]
+//   scales of codes [pages, kv_heads, kPageTokens]
 std::vector<KvLayer> alloc_host_kv(Ops& ops, const KvShape& shape, int num_pages);
 std::size_t host_kv_page_bytes(const KvShape& shape);
 

@@ -2,15 +2,15 @@
 // Ops: everything a model may do, as coarse virtual operations; one implementation per kind of
 // machine. Not a graph, not an autograd, no shape inference: models are straight-line code over Ops
 // and Tensor views. Activations are float32 [rows, width]; weights and KV are bf16, fp16 or float32
-// (chosen at load), or codes of fewer bits. Where the weights are bf16, a linear rounds its input
-// to bf16 once and accumulates in the backend's order; what it does with codes, weight_format.h
-// says. Results of a row depend on that row's sequence only: bitwise independent of batch mates,
-// thread count, chunking and (within a numeric order) instruction set. Operations may be queued:
-// they are done in the order of the calls. What they are given by reference they have taken when
-// they return, so it may change. Memory of the backend (alloc, alloc_kv, keep_rows, temp) is
-// touched by operations only; upload() leads in and read_back(), the only call of a step that
-// waits, leads out. Called by whoever computes steps, one thread at a time. Once weights are packed
-// a call throws only where the system has no memory for it (Error, std::bad_alloc); what was
+// (each chosen at load), or codes of fewer bits. Where the weights are bf16, a linear rounds its
+// input to bf16 once and accumulates in the backend's order; what it does with codes,
+// weight_format.h says. Results of a row depend on that row's sequence only: bitwise independent of
+// batch mates, thread count, chunking and (within a numeric order) instruction set. Operations may
+// be queued: they are done in the order of the calls. What they are given by reference they have
+// taken when they return, so it may change. Memory of the backend (alloc, alloc_kv, keep_rows,
+// temp) is touched by operations only; upload() leads in and read_back(), the only call of a step
+// that waits, leads out. Called by whoever computes steps, one thread at a time. Once weights are
+// packed a call throws only where the system has no memory for it (Error, std::bad_alloc); what was
 // computed in the step is then worth nothing, the next layout() starts anew.
 
 #include <cstdint>
@@ -54,13 +54,16 @@ struct KvShape {
   int layers = 0;
   int kv_heads = 0;
   int head_dim = 0;
-  DType dtype = DType::kBF16;
+  DType dtype = DType::kBF16;  // or another float, or codes of 8 bits
 };
 
-// KV of one layer of one model, laid out as its backend likes: nobody else looks inside.
+// KV of one layer of one model, laid out as its backend likes: nobody else looks inside. Codes of 8
+// bits (kv_codes.h) have a float32 scale for each token and KV head.
 struct KvLayer {
   Tensor k;
   Tensor v;
+  Tensor k_scale = {};  // empty: k and v are floats
+  Tensor v_scale = {};
 };
 
 struct AttentionShape {

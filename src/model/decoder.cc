@@ -122,7 +122,7 @@ KvShape Decoder::kv_shape() const {
   return {.layers = config_.layers,
           .kv_heads = config_.kv_heads,
           .head_dim = config_.head_dim,
-          .dtype = dtype_};
+          .dtype = config_.kv_dtype.value_or(dtype_)};
 }
 
 std::size_t Decoder::weight_bytes() const { return weights_->bytes; }

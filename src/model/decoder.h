@@ -42,7 +42,7 @@ class Decoder {
   const PackedLinear& head() const;    // [vocab, hidden]; the embedding where they are tied
 
   const ModelConfig& config() const { return config_; }
-  DType dtype() const { return dtype_; }  // of weights that are floats, and of KV
+  DType dtype() const { return dtype_; }  // of weights that are floats
   KvShape kv_shape() const;
   std::size_t weight_bytes() const;
 

@@ -146,7 +146,7 @@ KvShape HeadDraft::kv_shape() const {
   return {.layers = config_.layer.layers,
           .kv_heads = config_.layer.kv_heads,
           .head_dim = config_.layer.head_dim,
-          .dtype = target_.dtype()};
+          .dtype = config_.layer.kv_dtype.value_or(target_.dtype())};
 }
 
 std::size_t HeadDraft::weight_bytes() const { return weights_->bytes; }

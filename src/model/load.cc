@@ -58,6 +58,7 @@ ModelConfig read_model_config(const std::string& folder, const ModelOptions& opt
   const auto text = read_file(path);
   if (!text) throw Error({"the model folder has no config.json", folder, {}, {}});
   ModelConfig config = ModelConfig::parse(*text, path, options.config_overrides);
+  config.kv_dtype = options.kv_dtype;
   config.context_length =
       choose_context_length(config, options.context_length, options.longer_context);
   return config;

@@ -17,11 +17,12 @@
 namespace foretoken {
 
 struct ModelOptions {
-  std::string dtype = "auto";         // auto | bfloat16 | half | float16 | float | float32
-  Quantization quantization = {};     // of matrices
-  std::string load_format = "auto";   // auto | safetensors | pt | dummy
-  std::uint64_t seed = 0;             // of dummy weights
-  std::string config_overrides = {};  // JSON object merged over config.json
+  std::string dtype = "auto";          // auto | bfloat16 | half | float16 | float | float32
+  Quantization quantization = {};      // of matrices
+  std::optional<DType> kv_dtype = {};  // absent: that of the weights
+  std::string load_format = "auto";    // auto | safetensors | pt | dummy
+  std::uint64_t seed = 0;              // of dummy weights
+  std::string config_overrides = {};   // JSON object merged over config.json
   std::optional<std::int64_t> context_length = {};
   LongerContext longer_context = LongerContext::kRefuse;
   bool show_progress = true;

@@ -53,6 +53,7 @@ struct ModelConfig {
   std::vector<Token> eos;             // eos_token_id, one or several
   Token bos = kNoToken;
   std::optional<StoredQuantization> stored_quantization;  // matrices are codes already
+  std::optional<DType> kv_dtype;  // of keys and values; absent: that of the weights
 
   int window(int layer) const {
     return layer_window.empty() ? 0 : layer_window[static_cast<std::size_t>(layer)];

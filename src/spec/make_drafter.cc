@@ -63,6 +63,7 @@ std::unique_ptr<DraftModel> make_mtp_heads(Ops& ops, const Decoder& target,
                                            const WeightSource& weights) {
   auto heads = find_mtp_heads(weights.names(), config);
   if (heads.empty()) return nullptr;
+  for (HeadConfig& head : heads) head.layer.kv_dtype = options.load.kv_dtype;
   const auto wanted = at(std::max(options.steps.value_or(kMaxTreeNodes), 1));
   if (heads.size() > wanted) heads.resize(wanted);
   if (heads.size() > 1) log_info("Draft heads: {}, one for each depth.", heads.size());
@@ -87,6 +88,7 @@ std::unique_ptr<DraftModel> load_own_head(Ops& ops, const Decoder& target,
 std::unique_ptr<DraftModel> load_head(Ops& ops, const Decoder& target, const DraftOptions& options,
                                       HeadFamily family) {
   HeadConfig config = read_head_config(options.folder, family, target.config());
+  config.layer.kv_dtype = options.load.kv_dtype;
   const bool is_eagle3 = family == HeadFamily::kEagle3;
   if (is_eagle3 && options.window)
     config.layer.layer_window.assign(static_cast<std::size_t>(config.layer.layers),

@@ -190,6 +190,22 @@ class CliTest(unittest.TestCase):
             self.assertRegex(log, pattern)
         self.assertEqual(len(re.findall("--cuda-graph-max-bs has no effect", log)), 1)
 
+    def test_keys_and_values_are_kept_as_asked_for(self):
+        answers = []
+        drafts = [*self.DRAFTS, "--speculative-draft-model-path", self.model,
+                  "--speculative-draft-kv-cache-dtype", "int8"]
+        for flags, more in [([], ""), (drafts, r" \(of drafts: int8\)")]:
+            with self.server("--kv-cache-dtype", "fp8_e4m3", *flags) as (url, process):
+                answers.append(self.generate(url)["output_ids"])
+                info = json.load(urllib.request.urlopen(url + "/get_server_info"))
+                process.send_signal(signal.SIGTERM)
+                self.assertEqual(process.wait(30), 0)
+                self.assertRegex(process.log(), r"KV Cache is allocated\. .*, dtype: fp8_e4m3" + more + r"\n")
+            self.assertEqual(info["kv_cache_dtype"], "fp8_e4m3")
+        self.assertEqual(*answers)
+        self.assert_one_sentence(run(*self.serve_flags("--kv-cache-dtype", "fp4_e2m1")), 2, "not supported yet")
+        self.assert_one_sentence(run(*self.serve_flags("--kv-cache-dtype", "fp9")), 2, "fp8_e4m3", "'fp9'")
+
     def test_a_log_that_cannot_be_written_costs_nothing_but_the_log(self):
         def on_full_disk(command):
             with open("/dev/full", "w") as full:

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -21,6 +22,7 @@
 #include "invariance/request_mix.h"
 #include "invariance/tiny_models.h"
 #include "invariance/wrong_ops.h"
+#include "model/kv_dtype.h"
 #include "model/load.h"
 #include "spec/make_drafter.h"
 
@@ -126,7 +128,7 @@ TEST_P(QuantizedInvariance, tokens_and_logprobs_are_the_same_in_every_cell) {
   };
   const auto load_head = [&](Ops& ops, const Decoder& target, Proposer proposer) {
     const bool in_turn = static_cast<int>(proposer) % 2 == 0;
-    return made_up_head(ops, target, proposer, in_turn ? quantization : Quantization{});
+    return made_up_head(ops, target, proposer, in_turn ? quantization : Quantization{}, {});
   };
   Laboratory laboratory(GetParam().order, load, {}, load_head);
   expect_invariance(laboratory, Amount::kFew);
@@ -142,6 +144,45 @@ INSTANTIATE_TEST_SUITE_P(Tiny, QuantizedInvariance,
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });
+
+// Keys and values as codes of 8 bits, under weights of bf16 and of fewer bits, and as bf16 under
+// others; the drafter's are the target's or, in turns, those of its weights.
+struct KvBits {
+  DType kv_dtype;
+  std::string quantization, order, model;
+};
+class KvInvariance : public testing::TestWithParam<KvBits> {};
+
+TEST_P(KvInvariance, tokens_and_logprobs_are_the_same_in_every_cell) {
+  const auto models = tiny_models();
+  auto model = *std::ranges::find(models, GetParam().model, &TinyModel::name);
+  model.config.kv_dtype = GetParam().kv_dtype;
+  const Quantization quantization = quantization_named(GetParam().quantization, false, "test");
+  const auto load = [&](Ops& ops) {
+    return std::make_unique<Decoder>(ops, model.config, *tiny_weights(model), model.dtype,
+                                     quantization);
+  };
+  const auto load_head = [&](Ops& ops, const Decoder& target, Proposer proposer) {
+    const bool in_turn = static_cast<int>(proposer) % 2 == 0;
+    return made_up_head(ops, target, proposer, quantization,
+                        in_turn ? std::optional(GetParam().kv_dtype) : std::nullopt);
+  };
+  Laboratory laboratory(GetParam().order, load, {}, load_head);
+  expect_invariance(laboratory, Amount::kFew);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Tiny, KvInvariance,
+    testing::Values(KvBits{DType::kI8, "unquant", "tile", "llama_gqa_near_ties"},
+                    KvBits{DType::kF8E4M3, "unquant", "pair", "qkv_bias_window_steep"},
+                    KvBits{DType::kF8E5M2, "unquant", "tile", "qk_norm_mqa_tied_flat"},
+                    KvBits{DType::kI8, "w4a8", "pair", "qkv_bias_window_steep"},
+                    KvBits{DType::kF8E4M3, "w8a8_int8", "tile", "llama_gqa_near_ties"},
+                    KvBits{DType::kF8E5M2, "int4", "pair", "fp16"},
+                    KvBits{DType::kBF16, "unquant", "tile", "fp32_near_ties"}),
+    [](const auto& param) {
+      return std::string(kv_dtype_name(param.param.kv_dtype)) + "_" + param.param.quantization;
+    });
 
 // Texts of more than one span of attention, on the model whose layers differ in their windows.
 TEST(LongTexts, tokens_and_logprobs_are_the_same_across_the_ends_of_spans) {

@@ -120,8 +120,9 @@ RandomHead head_of(Proposer proposer) {
 }  // namespace
 
 std::unique_ptr<DraftModel> made_up_head(Ops& ops, const Decoder& target, Proposer proposer,
-                                         const Quantization& quantization) {
-  return random_head(ops, target, head_of(proposer), quantization);
+                                         const Quantization& quantization,
+                                         std::optional<DType> kv_dtype) {
+  return random_head(ops, target, head_of(proposer), quantization, kv_dtype);
 }
 
 DraftModel& Laboratory::draft_of(Bench& bench, Proposer proposer) {
@@ -134,7 +135,7 @@ DraftModel& Laboratory::draft_of(Bench& bench, Proposer proposer) {
         bench.runner.vocab());
   else if (load_head_)
     made = load_head_(ops, *bench.decoder, proposer);
-  if (!made) made = random_head(ops, *bench.decoder, head_of(proposer));
+  if (!made) made = made_up_head(ops, *bench.decoder, proposer, {}, {});
   made->allocate_kv(kManyPages);
   return *made;
 }

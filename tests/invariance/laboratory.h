@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -75,9 +76,11 @@ class Laboratory {
 // ISAs that this machine has, the best one last.
 std::vector<std::string> available_isas();
 
-// A head of made-up weights of the family that a proposer means, kept as a quantization says.
+// A head of made-up weights of the family that a proposer means, kept as a quantization says, with
+// keys and values of this type; absent: that of the target's weights.
 std::unique_ptr<DraftModel> made_up_head(Ops& ops, const Decoder& target, Proposer proposer,
-                                         const Quantization& quantization);
+                                         const Quantization& quantization,
+                                         std::optional<DType> kv_dtype);
 
 // The first difference between the answers of a cell and the base answers (once, or twice in a
 // row), or empty.

@@ -8,7 +8,8 @@ A case is a folder with config.json and model.safetensors as tools of that forma
 here, by the formats' own rules), and logits.safetensors with `tokens` and `logits` [tokens, vocab],
 computed in float32 by transformers on the weights that the codes stand for, in bf16 where products
 keep their input; where products round their input, the linears are replaced by plain PyTorch that
-rounds it. `floats` holds the weights as they were, with logits for what is quantized while loading.
+rounds it. `floats` holds the weights as they were, with logits for what is quantized while loading
+and for keys and values of 8 bits.
 """
 
 import json
@@ -200,6 +201,34 @@ def quantize_while_loading(model, bits, group, rounds):
             module.weight.data = bf16(codes * scales.repeat_interleave(width, 1))
 
 
+# ---- keys and values of 8 bits, each token and head with a scale of its own
+KV_TYPES = {"int8": (127, None), "fp8_e4m3": (448, torch.float8_e4m3fn), "fp8_e5m2": (57344, torch.float8_e5m2)}
+
+
+def round_rows(x, last, dtype):
+    most = x.abs().amax(-1, keepdim=True)
+    scaled = x * (last / most)
+    codes = torch.round(scaled) if dtype is None else scaled.to(dtype).float()
+    return codes.double() * (most / last).double()
+
+
+def rounded_attention(last, dtype):
+    def attend(module, query, key, value, mask, scaling, dropout=0.0, **more):
+        group = query.shape[1] // key.shape[1]
+        key = round_rows(key, last, dtype).repeat_interleave(group, 1)
+        value = round_rows(value, last, dtype).repeat_interleave(group, 1)
+        scores = query.double() @ key.transpose(-1, -2) * scaling
+        later = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
+        weights = scores.masked_fill(later, -torch.inf).softmax(-1)
+        return (weights @ value).float().transpose(1, 2).contiguous(), None
+    return attend
+
+
+def keep_kv_as(model, name):
+    transformers.AttentionInterface.register("kv_" + name, rounded_attention(*KV_TYPES[name]))
+    model.config._attn_implementation = "kv_" + name
+
+
 @torch.no_grad()
 def logits_of(model):
     return model(TOKENS[None]).logits[0].contiguous()
@@ -297,6 +326,10 @@ def main():
         model = new_model()
         quantize_while_loading(model, bits, group, rounds)
         logits[name] = logits_of(model)
+    for name in KV_TYPES:
+        model = new_model()
+        keep_kv_as(model, name)
+        logits["kv_" + name] = logits_of(model)
     model = new_model()
     tensors = {path: parameter.data.bfloat16() for path, parameter in model.named_parameters()}
     save(folder / "floats", model.config, None, tensors, logits)

@@ -15,8 +15,11 @@ constexpr std::int64_t kAlone = 1 << 16;  // multiply-adds that are done before 
 std::size_t kv_format(DType dtype) {
   if (dtype == DType::kBF16) return 0;
   if (dtype == DType::kF16) return 1;
-  CHECK(dtype == DType::kF32) << "KV cannot be kept as " << dtype_name(dtype);
-  return 2;
+  if (dtype == DType::kF32) return 2;
+  if (dtype == DType::kI8) return 3;
+  if (dtype == DType::kF8E4M3) return 4;
+  CHECK(dtype == DType::kF8E5M2) << "KV cannot be kept as " << dtype_name(dtype);
+  return 5;
 }
 
 const AttentionPlan& CpuAttention::plan(const AttentionShape& shape, const Batch& batch) {
@@ -71,6 +74,10 @@ struct CpuAttention::Call {
                                     static_cast<std::int64_t>(dtype_bytes(kv.k.dtype()));
     call.k = static_cast<const char*>(kv.k.data()) + item.kv_head * head_bytes;
     call.v = static_cast<const char*>(kv.v.data()) + item.kv_head * head_bytes;
+    if (!kv.k_scale.empty()) {
+      call.k_scale = kv.k_scale.f32() + item.kv_head * kPageTokens;
+      call.v_scale = kv.v_scale.f32() + item.kv_head * kPageTokens;
+    }
     call.q = q.row_f32(item.first_row) + column_of(item);
     call.out = out.row_f32(item.first_row) + column_of(item);
     call.scratch = scratch + at(worker) * plan.scratch_floats();

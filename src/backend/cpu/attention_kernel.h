@@ -5,6 +5,8 @@
 // dimension. Neither chain depends on which queries or keys are computed beside it, so blocks of
 // registers may have any shape. Positions that a row does not see are not computed with at all.
 // In a tree, keys of nodes are scored where they lie and the scores then put in logical order.
+// Where keys and values are codes, a score is (chain * the key's scale) * the item's, and what a
+// position's value is multiplied by is its weight times the value's scale, rounded once.
 // For translation units of kernels only (v16.h).
 
 #include "backend/cpu/row_kernels.h"
@@ -125,6 +127,14 @@ class Attention {
     return page(item_.v, slot_index / kAttnSlots) + slot_index % kAttnSlots * item_.head_dim;
   }
 
+  // Of the rows of a page, where they are codes.
+  const float* scales(const float* kv, int index) const {
+    return kv + item_.pages[index] * (item_.page_stride / item_.head_dim);
+  }
+  float scale_at(int slot_index) const {
+    return scales(item_.v_scale, slot_index / kAttnSlots)[slot_index % kAttnSlots];
+  }
+
   // First visible position of a query, and one past its last, within [start, start + kAttnBlock).
   int low(int i, int start) const {
     const int p = row_of(i).position;
@@ -146,6 +156,10 @@ class Attention {
     for (int d = 0; d < item_.head_dim; ++d) {
       each<1, P>([&](int, int p) { k[p] = Kv::read(keys[p] + d * kAttnSlots); });
       each<Q, P>([&](int i, int p) { acc[i][p] = fma(set1(q[i][d]), k[p], acc[i][p]); });
+    }
+    if constexpr (Kv::kIsCode) {
+      each<1, P>([&](int, int p) { k[p] = load(scales(item_.k_scale, first_page + p)); });
+      each<Q, P>([&](int i, int p) { acc[i][p] = mul(acc[i][p], k[p]); });
     }
     const V16 scale = set1(item_.scale);
     each<Q, P>([&](int i, int p) { store(out[i] + p * kAttnSlots, mul(acc[i][p], scale)); });
@@ -220,11 +234,19 @@ class Attention {
               scores_ + (first_page * kAttnSlots - start), kAttnBlock);
     }
     const Element* values[kAttnBlock];
-    for (int j = begin; j < shared_end; ++j) values[j - start] = value_at(j);
+    float value_scales[kAttnBlock];  // of codes
+    for (int j = begin; j < shared_end; ++j) {
+      values[j - start] = value_at(j);
+      if constexpr (Kv::kIsCode) value_scales[j - start] = scale_at(j);
+    }
     float m[kAttnMaxQueries], l[kAttnMaxQueries];
     for (int i = 0; i < item_.count; ++i) {
       if (tree_block) order_tree_scores(i, start);
       soften(i, start, &m[i], &l[i]);
+      if constexpr (Kv::kIsCode) {
+        if (tree_block) order_tree_scales(i, start, value_scales);
+        weigh(i, start, value_scales);
+      }
     }
     for (int i = 0; i < item_.count;) {
       int count = left(i, kValueQueries);
@@ -260,6 +282,22 @@ class Attention {
     each_path_node(i, start, [=, this](int position, int node) {
       values[position - start] = value_at(item_.tree_start + node);
     });
+  }
+
+  void order_tree_scales(int i, int start, float* value_scales) const {
+    each_path_node(i, start, [=, this](int position, int node) {
+      value_scales[position - start] = scale_at(item_.tree_start + node);
+    });
+  }
+
+  // scores *= value_scales, where the query looks.
+  void weigh(int i, int start, const float* value_scales) const {
+    const int hi = high(i, start) - start;
+    float* s = scores(i);
+    for (int j = low(i, start) - start; j < hi; j += 16) {
+      const int n = lanes_from(j, hi);
+      store_some(s + j, mul(load_some(s + j, n), load_some(value_scales + j, n)), n);
+    }
   }
 
   // scores -> e^(score - m), 0 where the query does not look; m the block's maximum, l the sum.

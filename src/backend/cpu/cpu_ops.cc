@@ -15,6 +15,7 @@
 #include "backend/cpu/roof.h"
 #include "backend/cpu/rope_call.h"
 #include "backend/host_step.h"
+#include "backend/kv_codes.h"
 #include "base/index.h"
 #include "tensor/arena.h"
 #include "tensor/buffer.h"
@@ -193,6 +194,7 @@ class CpuOps final : public Ops {
     expect(q, {batch.rows, shape.heads * dim}, DType::kF32);
     expect(kv.k, {-1, shape.kv_heads, dim, kPageTokens}, kv.k.dtype());
     expect(kv.v, {-1, shape.kv_heads, kPageTokens, dim}, kv.k.dtype());
+    CHECK(kv.k_scale.empty() != is_kv_code(kv.k.dtype())) << "scales of codes, of nothing else";
     const RopeCall call = rope_call(rope, qk_norm, shape, batch, kv, q);
     each_row(batch.rows, 4 * width,
              [&](int r, int worker) { call.store(r, worker, qkv.row_f32(r)); });

@@ -26,10 +26,12 @@ struct RopeRow {
   const float* k_weight;
   float eps;
   int heads, kv_heads, head_dim, rotary_dim;
-  float* q;     // [heads * head_dim]
-  void* k;      // the row's page and slot: the first head, dim 0; null: do not store
-  void* v;      // the same
-  float* temp;  // [head_dim rounded up to 16]
+  float* q;                  // [heads * head_dim]
+  void* k;                   // the row's page and slot: the first head, dim 0; null: do not store
+  void* v;                   // the same
+  float* k_scale = nullptr;  // where keys and values are codes: of k, from head to head kAttnSlots
+  float* v_scale = nullptr;  // of v
+  float* temp;               // [head_dim rounded up to 16]
 };
 
 // One row of an attention item.
@@ -44,6 +46,9 @@ struct AttnRow {
 struct AttnItem {
   const void* k;  // the layer, at the KV head: page p starts at p * page_stride elements
   const void* v;
+  // Where these are codes: their scales, page p at p * (page_stride / head_dim).
+  const float* k_scale = nullptr;
+  const float* v_scale = nullptr;
   const float* q;           // of rows[0], the query heads of the item's KV head: [group * head_dim]
   float* out;               // the same
   std::int64_t row_stride;  // of q and out, floats from row to row
@@ -68,9 +73,9 @@ struct OpKernels {
   void (*add)(float* a, const float* b, std::int64_t width);
   // out = silu(gate) * up
   void (*gated_act)(const float* gate, const float* up, std::int64_t width, float* out);
-  // The following by dtype of the KV: bf16, fp16, float32.
-  void (*rope_store[3])(const RopeRow& row);
-  void (*attention[3])(const AttnItem& item);
+  // The following by dtype of the KV: bf16, fp16, float32, int8, E4M3, E5M2.
+  void (*rope_store[6])(const RopeRow& row);
+  void (*attention[6])(const AttnItem& item);
   // Merges `spans` partials of one query, `stride` floats apart, in order, and writes out
   // [head_dim]. The first partial is overwritten.
   void (*merge_spans)(float* partial, std::int64_t stride, int spans, int head_dim, float* out);

@@ -14,8 +14,10 @@ OpKernels op_kernels() {
   return {.norm = norm_row,
           .add = add_row,
           .gated_act = gated_act_row,
-          .rope_store = {rope_store_row<KvBf16>, rope_store_row<KvF16>, rope_store_row<KvF32>},
-          .attention = {attention_item<KvBf16>, attention_item<KvF16>, attention_item<KvF32>},
+          .rope_store = {rope_store_row<KvBf16>, rope_store_row<KvF16>, rope_store_row<KvF32>,
+                         rope_store_row<KvInt8>, rope_store_row<KvE4M3>, rope_store_row<KvE5M2>},
+          .attention = {attention_item<KvBf16>, attention_item<KvF16>, attention_item<KvF32>,
+                        attention_item<KvInt8>, attention_item<KvE4M3>, attention_item<KvE5M2>},
           .merge_spans = merge_span_partials,
           .top_tokens = top_tokens_row};
 }

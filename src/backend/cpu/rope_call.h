@@ -50,6 +50,10 @@ struct RopeCall {
                                   static_cast<std::int64_t>(dtype_bytes(kv.k.dtype()));
       row.k = is_key && row.k != nullptr ? static_cast<char*>(row.k) + offset : nullptr;
       row.v = !is_key && row.v != nullptr ? static_cast<char*>(row.v) + offset : nullptr;
+      if (row.k_scale != nullptr) {
+        row.k_scale += kv_head * kPageTokens;
+        row.v_scale += kv_head * kPageTokens;
+      }
     }
     kernel(row);
   }
@@ -63,6 +67,8 @@ struct RopeCall {
     const std::int64_t offset = slot % kPageTokens;
     char* k = static_cast<char*>(kv.k.data()) + (page + offset) * element;
     char* v = static_cast<char*>(kv.v.data()) + (page + offset * dim) * element;
+    const bool has_scales = slot >= 0 && !kv.k_scale.empty();
+    const std::int64_t scale = page / dim + offset;
     return {.q_in = nullptr,
             .k_in = nullptr,
             .v_in = nullptr,
@@ -78,6 +84,8 @@ struct RopeCall {
             .q = q.row_f32(r),
             .k = slot < 0 ? nullptr : k,
             .v = slot < 0 ? nullptr : v,
+            .k_scale = has_scales ? kv.k_scale.f32() + scale : nullptr,
+            .v_scale = has_scales ? kv.v_scale.f32() + scale : nullptr,
             .temp = temp + at(worker) * temp_floats(shape)};
   }
 };

@@ -2,33 +2,12 @@
 // Kernels of single rows: norm, addition, activation, rotation with the store of keys and values.
 // For translation units of kernels only (v16.h).
 
+#include "backend/cpu/kv_formats.h"
 #include "backend/cpu/op_kernels.h"
 #include "backend/cpu/v16.h"
 
 namespace foretoken {
 namespace {
-
-// How elements of one KV dtype are read and written, sixteen or n < 16 at a time.
-template <typename Element_, V16 (*kLoad)(const Element_*), void (*kStore)(Element_*, V16)>
-struct KvFormat {
-  using Element = Element_;
-  static FT_INLINE V16 read(const Element* p) { return kLoad(p); }
-  static FT_INLINE void write(Element* p, V16 a) { kStore(p, a); }
-  static FT_INLINE V16 read_n(const Element* p, int n) {
-    Element some[16] = {};
-    for (int i = 0; i < n; ++i) some[i] = p[i];
-    return read(some);
-  }
-  // Elements `step` apart: slots of a key page are the fast dimension.
-  static FT_INLINE void scatter(Element* p, int step, V16 a, int n) {
-    Element some[16];
-    write(some, a);
-    for (int i = 0; i < n; ++i) p[i * step] = some[i];
-  }
-};
-struct KvBf16 : KvFormat<std::uint16_t, load_bf16, store_bf16> {};
-struct KvF16 : KvFormat<std::uint16_t, load_f16, store_f16> {};
-struct KvF32 : KvFormat<float, load, store> {};
 
 FT_INLINE int lanes_from(std::int64_t i, std::int64_t width) {
   return width - i < 16 ? static_cast<int>(width - i) : 16;
@@ -99,12 +78,20 @@ void rope_store_row(const RopeRow& row) {
   auto* v = static_cast<Element*>(row.v);
   for (int h = 0; h < row.kv_heads; ++h) {
     const std::int64_t at = static_cast<std::int64_t>(h) * dim * kAttnSlots;
+    const float* v_in = row.v_in + h * dim;
     if (k != nullptr) turn_head(row, row.k_in + h * dim, row.k_weight, row.temp);
-    for (int d = 0; d < dim; d += 16) {
-      const int n = lanes_from(d, dim);
+    if constexpr (Kv::kIsCode) {
       if (k != nullptr)
-        Kv::scatter(k + at + d * kAttnSlots, kAttnSlots, load_some(row.temp + d, n), n);
-      if (v != nullptr) Kv::scatter(v + at + d, 1, load_some(row.v_in + h * dim + d, n), n);
+        row.k_scale[h * kAttnSlots] = Kv::write_row(row.temp, dim, Kv::kLast, k + at, kAttnSlots);
+      if (v != nullptr)
+        row.v_scale[h * kAttnSlots] = Kv::write_row(v_in, dim, Kv::kLast, v + at, 1);
+    } else {
+      for (int d = 0; d < dim; d += 16) {
+        const int n = lanes_from(d, dim);
+        if (k != nullptr)
+          Kv::scatter(k + at + d * kAttnSlots, kAttnSlots, load_some(row.temp + d, n), n);
+        if (v != nullptr) Kv::scatter(v + at + d, 1, load_some(v_in + d, n), n);
+      }
     }
   }
 }

@@ -8,6 +8,7 @@
 
 #include "backend/float_view.h"
 #include "backend/host_step.h"
+#include "backend/kv_codes.h"
 #include "backend/quantize.h"
 #include "base/index.h"
 #include "tensor/arena.h"
@@ -362,12 +363,36 @@ class ReferenceOps final : public Ops {
            d;
   }
 
+  static std::int64_t scale_index(const KvLayer& kv, std::int32_t slot, std::int64_t h) {
+    return (slot / kPageTokens * kv.k.dim(1) + h) * kPageTokens + slot % kPageTokens;
+  }
+
   static void store_head(const KvLayer& kv, std::int32_t slot, std::int64_t h, const float* k,
                          const float* v) {
-    for (std::int64_t d = 0; d < kv.k.dim(2); ++d) {
+    const std::int64_t dim = kv.k.dim(2);
+    if (is_kv_code(kv.k.dtype())) {
+      std::vector<std::uint8_t> k_codes(at(dim)), v_codes(at(dim));
+      const std::int64_t row = scale_index(kv, slot, h);
+      kv.k_scale.f32()[row] = round_kv_row(kv.k.dtype(), k, dim, k_codes.data());
+      kv.v_scale.f32()[row] = round_kv_row(kv.v.dtype(), v, dim, v_codes.data());
+      for (std::int64_t d = 0; d < dim; ++d) {
+        static_cast<std::uint8_t*>(kv.k.data())[k_index(kv, slot, h, d)] = k_codes[at(d)];
+        static_cast<std::uint8_t*>(kv.v.data())[v_index(kv, slot, h, d)] = v_codes[at(d)];
+      }
+      return;
+    }
+    for (std::int64_t d = 0; d < dim; ++d) {
       store_float(kv.k.data(), kv.k.dtype(), k_index(kv, slot, h, d), k[d]);
       store_float(kv.v.data(), kv.v.dtype(), v_index(kv, slot, h, d), v[d]);
     }
+  }
+
+  // Element i of keys or values; scale: of codes, of the row that it belongs to.
+  static double kv_value(const Tensor& kv, std::int64_t i, const Tensor& scales,
+                         std::int64_t scale) {
+    if (scales.empty()) return load_float(kv.data(), kv.dtype(), i);
+    const std::uint8_t code = static_cast<const std::uint8_t*>(kv.data())[i];
+    return static_cast<double>(kv_code_value(kv.dtype(), code)) * scales.f32()[scale];
   }
 
   static void attend(const float* q, const KvLayer& kv, const AttentionShape& shape, int head,
@@ -378,8 +403,8 @@ class ReferenceOps final : public Ops {
     for (std::size_t j = 0; j < slots.size(); ++j) {
       double dot = 0.0;
       for (int d = 0; d < shape.head_dim; ++d)
-        dot += static_cast<double>(q[d]) *
-               load_float(kv.k.data(), kv.k.dtype(), k_index(kv, slots[j], h, d));
+        dot += static_cast<double>(q[d]) * kv_value(kv.k, k_index(kv, slots[j], h, d), kv.k_scale,
+                                                    scale_index(kv, slots[j], h));
       p[j] = dot * shape.scale;
       max = std::max(max, p[j]);
     }
@@ -387,7 +412,8 @@ class ReferenceOps final : public Ops {
     for (int d = 0; d < shape.head_dim; ++d) {
       double o = 0.0;
       for (std::size_t j = 0; j < slots.size(); ++j)
-        o += p[j] * load_float(kv.v.data(), kv.v.dtype(), v_index(kv, slots[j], h, d));
+        o += p[j] *
+             kv_value(kv.v, v_index(kv, slots[j], h, d), kv.v_scale, scale_index(kv, slots[j], h));
       out[d] = static_cast<float>(o / sum);
     }
   }

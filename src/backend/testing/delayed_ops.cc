@@ -57,7 +57,9 @@ class DelayedOps final : public Ops {
   std::vector<KvLayer> alloc_kv(const KvShape& shape, int num_pages) override {
     queue_.drain();
     std::vector<KvLayer> layers = inner_->alloc_kv(shape, num_pages);
-    for (KvLayer& layer : layers) layer = {.k = keep(layer.k), .v = keep(layer.v)};
+    for (KvLayer& layer : layers)
+      for (Tensor* part : {&layer.k, &layer.v, &layer.k_scale, &layer.v_scale})
+        if (!part->empty()) *part = keep(*part);
     return layers;
   }
   std::size_t kv_page_bytes(const KvShape& shape) const override {
@@ -278,7 +280,12 @@ class DelayedOps final : public Ops {
     return found;
   }
 
-  KvLayer real(const KvLayer& kv) const { return {.k = far_.real(kv.k), .v = far_.real(kv.v)}; }
+  KvLayer real(const KvLayer& kv) const {
+    return {.k = far_.real(kv.k),
+            .v = far_.real(kv.v),
+            .k_scale = far_.real(kv.k_scale),
+            .v_scale = far_.real(kv.v_scale)};
+  }
   RopeTable real(const RopeTable& rope) const {
     return {.cos = far_.real(rope.cos), .sin = far_.real(rope.sin), .rotary_dim = rope.rotary_dim};
   }

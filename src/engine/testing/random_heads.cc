@@ -82,8 +82,10 @@ void PrintTo(RandomHead head, std::ostream* out) {
 }
 
 std::unique_ptr<DraftModel> random_head(Ops& ops, const Decoder& target, RandomHead kind,
-                                        const Quantization& quantization) {
-  const ModelConfig& config = target.config();
+                                        const Quantization& quantization,
+                                        std::optional<DType> kv_dtype) {
+  ModelConfig config = target.config();
+  config.kv_dtype = kv_dtype;
   return make_heads(ops, heads_of(kind, config), *dummy_weights(17), target,
                     kind == RandomHead::kFrSpec ? every_third(config.vocab) : std::vector<Token>{},
                     quantization);

@@ -3,6 +3,7 @@
 // is not. For tests only.
 
 #include <memory>
+#include <optional>
 #include <ostream>
 
 #include "model/draft_model.h"
@@ -13,8 +14,9 @@ namespace foretoken {
 enum class RandomHead { kEagle, kFrSpec, kEagle3, kMimo, kNextn, kMimos, kNextns };
 void PrintTo(RandomHead head, std::ostream* out);
 
-// The target outlives it.
+// The target outlives it. kv_dtype: of its keys and values; absent: that of the target's weights.
 std::unique_ptr<DraftModel> random_head(Ops& ops, const Decoder& target, RandomHead kind,
-                                        const Quantization& quantization = {});
+                                        const Quantization& quantization = {},
+                                        std::optional<DType> kv_dtype = {});
 
 }  // namespace foretoken
