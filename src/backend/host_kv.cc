@@ -1,4 +1,4 @@
-#include <cstring>
+#include <algorithm>
 
 #include "backend/host_step.h"
 #include "backend/kv_codes.h"
@@ -26,20 +26,28 @@ std::vector<Move> list_moves(const Walk& walk, const Batch& batch) {
   return moves;
 }
 
+// How many dimensions of a key, and slots of values, lie side by side.
+std::int64_t paired(const KvLayer& kv) { return kv.k.dtype() == DType::kBF16 ? 2 : 1; }
+
 template <typename Element>
 void move_slot(const KvLayer& kv, const Move& move) {
-  const std::int64_t heads = kv.k.dim(1), dim = kv.k.dim(2);
-  const std::int64_t from_page = move.from / kPageTokens, from = move.from % kPageTokens;
-  const std::int64_t to_page = move.to / kPageTokens, to = move.to % kPageTokens;
+  const std::int64_t pair = paired(kv), dim = kv.k.dim(2);
   auto* k = static_cast<Element*>(kv.k.data());
   auto* v = static_cast<Element*>(kv.v.data());
-  for (std::int64_t i = 0; i < heads * dim; ++i)
-    k[(to_page * heads * dim + i) * kPageTokens + to] =
-        k[(from_page * heads * dim + i) * kPageTokens + from];
-  for (std::int64_t h = 0; h < heads; ++h)
-    std::memcpy(v + ((to_page * heads + h) * kPageTokens + to) * dim,
-                v + ((from_page * heads + h) * kPageTokens + from) * dim,
-                at(dim) * sizeof(Element));
+  for (std::int64_t h = 0; h < kv.k.dim(1); ++h) {
+    const Element* from = k + host_key_at(kv, move.from, h, 0);
+    Element* to = k + host_key_at(kv, move.to, h, 0);
+    for (std::int64_t d = 0; d < dim; d += pair)
+      std::copy_n(from + d * kPageTokens, pair, to + d * kPageTokens);
+    from = v + host_value_at(kv, move.from, h, 0);
+    to = v + host_value_at(kv, move.to, h, 0);
+    for (std::int64_t d = 0; d < dim; ++d) to[d * pair] = from[d * pair];
+  }
+}
+
+// Elements before those of a head in the page of a slot.
+std::int64_t head_at(const KvLayer& kv, std::int32_t slot, std::int64_t head) {
+  return (slot / kPageTokens * kv.k.dim(1) + head) * kv.k.dim(2) * kPageTokens;
 }
 
 // scales [pages, heads, kPageTokens]
@@ -54,7 +62,20 @@ void move_scales(const Tensor& scales, const Move& move) {
 
 }  // namespace
 
+std::int64_t host_key_at(const KvLayer& kv, std::int32_t slot, std::int64_t head, std::int64_t d) {
+  const std::int64_t pair = paired(kv), s = slot % kPageTokens;
+  return head_at(kv, slot, head) + d / pair * pair * kPageTokens + s * pair + d % pair;
+}
+
+std::int64_t host_value_at(const KvLayer& kv, std::int32_t slot, std::int64_t head,
+                           std::int64_t d) {
+  const std::int64_t pair = paired(kv), s = slot % kPageTokens;
+  return head_at(kv, slot, head) + (s / pair * kv.k.dim(2) + d) * pair + s % pair;
+}
+
 std::vector<KvLayer> alloc_host_kv(Ops& ops, const KvShape& shape, int num_pages) {
+  CHECK(shape.dtype != DType::kBF16 || shape.head_dim % 2 == 0)
+      << "bf16 KV of heads of " << shape.head_dim;
   std::vector<KvLayer> layers;
   for (int i = 0; i < shape.layers; ++i) {
     layers.push_back(

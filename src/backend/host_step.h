@@ -53,9 +53,16 @@ void copy_host(const Tensor& from, const Tensor& to);
 //   k [pages, kv_heads, head_dim, kPageTokens]   transposed, so that a group of 16 keys is one
 //                                                vector per dim
 //   v [pages, kv_heads, kPageTokens, head_dim]
+// and within a head of bf16, whose dimensions are even, pairs of what a product adds up:
+//   k [head_dim / 2, kPageTokens, 2]
+//   v [kPageTokens / 2, head_dim, 2]
 //   scales of codes [pages, kv_heads, kPageTokens]
 std::vector<KvLayer> alloc_host_kv(Ops& ops, const KvShape& shape, int num_pages);
 std::size_t host_kv_page_bytes(const KvShape& shape);
+
+// Where an element of a key and of a value lies, in elements from the layer's first.
+std::int64_t host_key_at(const KvLayer& kv, std::int32_t slot, std::int64_t head, std::int64_t d);
+std::int64_t host_value_at(const KvLayer& kv, std::int32_t slot, std::int64_t head, std::int64_t d);
 
 // Ops::kv_keep: the accepted node at depth d moves to where node d was stored.
 void keep_kv(ThreadPool& pool, const Walk& walk, const Batch& batch,

@@ -4,6 +4,7 @@
 #define FT_V16_SCALAR
 #include "backend/cpu/amx_model.h"
 
+#include "backend/cpu/attention_amx.h"
 #include "backend/cpu/gemm_amx_codes.h"
 
 namespace foretoken {
@@ -82,6 +83,7 @@ thread_local std::uint32_t ModelTiles::tile[8][256];
 KernelTable amx_model_kernels() {
   KernelTable table = scalar_kernels();
   table.bf16_tile = tile_gemm<ModelTiles>();
+  table.ops.attention[0] = tile_attention_item<ModelTiles>;
   table.codes_row8 = code_tile_gemm<ModelCodeTiles>();
   return table;
 }

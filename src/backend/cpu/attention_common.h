@@ -31,19 +31,25 @@ struct Running {
 };
 
 // (m, l, o) of more positions joins those of the positions before them. l of 0: none were seen.
+// kPlusZero: o + 0 joins, in which no zero is negative.
+template <bool kPlusZero = false>
 FT_INLINE void merge(Running to, const float* m, const float* l, const float* o, int dim) {
+  const auto more = [o](int d) { return kPlusZero ? add(load(o + d), zero()) : load(o + d); };
   if (*l == 0.0F) return;
   if (*to.l == 0.0F) {
     *to.m = *m;
     *to.l = *l;
-    for (int d = 0; d < dim; d += 16) store(to.o + d, load(o + d));
+    for (int d = 0; d < dim; d += 16) store(to.o + d, more(d));
     return;
   }
+  // The greater maximum keeps its weights: e^0 is 1.
   const V16 before = set1(*to.m), after = set1(*m), top = max(before, after);
-  const V16 a = exp(sub(before, top)), b = exp(sub(after, top));
+  const V16 other = exp(sub(min(before, after), top));
+  const M16 grows = less(before, after);
+  const V16 a = select(grows, other, set1(1.0F)), b = select(grows, set1(1.0F), other);
   store_n(to.m, top, 1);
   store_n(to.l, fma(set1(*to.l), a, mul(set1(*l), b)), 1);
-  for (int d = 0; d < dim; d += 16) store(to.o + d, fma(load(to.o + d), a, mul(load(o + d), b)));
+  for (int d = 0; d < dim; d += 16) store(to.o + d, fma(load(to.o + d), a, mul(more(d), b)));
 }
 
 FT_INLINE void finish(Running from, int dim, float* out) {
@@ -184,7 +190,7 @@ class ItemQueries {
     const V16 maximum = set1(*m);
     V16 sum = zero();
     for (int g = first; g < end; ++g) {
-      const V16 e = exp(sub(load(s + g * 16), maximum));
+      const V16 e = exp_not_above_zero(sub(load(s + g * 16), maximum));
       put(g * 16, e);
       sum = add(sum, e);
     }
@@ -195,7 +201,8 @@ class ItemQueries {
   int dim_;  // head_dim rounded up to 16
 };
 
-void merge_span_partials(float* partial, std::int64_t stride, int spans, int head_dim, float* out) {
+inline void merge_span_partials(float* partial, std::int64_t stride, int spans, int head_dim,
+                                float* out) {
   const int dim = round_up(head_dim, 16);
   const Running to{partial + dim, partial + dim + 1, partial};
   for (int s = 1; s < spans; ++s) {

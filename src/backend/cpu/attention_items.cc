@@ -27,8 +27,13 @@ std::size_t padded(int dim) { return at(round_up(dim, 16)); }
 std::size_t AttentionItems::query_floats() const { return padded(shape.head_dim) + 2; }
 
 std::size_t AttentionItems::scratch_floats() const {
-  const std::size_t query = kAttnBlock + kTreeScores + padded(shape.head_dim) * 3 + 4;
-  return round_up(query * kAttnMaxQueries, 16);
+  const std::size_t dim = padded(shape.head_dim), whole = at(round_up(shape.head_dim, 32));
+  const std::size_t query = kAttnBlock + kTreeScores + dim * 3 + 4 + whole;
+  const std::size_t gathered = dim * kAttnSlots;
+  // Queries, weights and values of a block in tiles of bf16.
+  const std::size_t tiles =
+      (kAttnMaxQueries * (whole + kAttnBlock) + kAttnBlock * whole) / 2 + kAttnSlots;
+  return round_up(query * kAttnMaxQueries + gathered + tiles, 16);
 }
 
 // Vectors grow to twice what is needed. Groups are of eight queries at least or all of a

@@ -1,13 +1,13 @@
 #pragma once
-// Attention of some queries that share a KV head. For each block of positions: scores, one chain of
-// FMAs over the head's dimensions per key, sixteen keys side by side; softmax against the block's
-// own maximum; the weighted sum of values, one chain of FMAs over the block's positions per
-// dimension. Neither chain depends on which queries or keys are computed beside it, so blocks of
-// registers may have any shape. Positions that a row does not see are not computed with at all.
-// In a tree, keys of nodes are scored where they lie and the scores then put in logical order.
-// Where keys and values are codes, a score is (chain * the key's scale) * the item's, and what a
-// position's value is multiplied by is its weight times the value's scale, rounded once.
-// For translation units of kernels only (v16.h).
+// Attention over KV of fp16, float32 and codes of some queries that share a KV head. For each block
+// of positions: scores, one chain of FMAs over the head's dimensions per key, sixteen keys side by
+// side; softmax against the block's own maximum; the weighted sum of values, one chain of FMAs over
+// the block's positions per dimension. Neither chain depends on which queries or keys are computed
+// beside it, so blocks of registers may have any shape. Positions that a row does not see are not
+// computed with at all. In a tree, keys of nodes are scored where they lie and the scores then put
+// in logical order. Where keys and values are codes, a score is (chain * the key's scale) * the
+// item's, and what a position's value is multiplied by is its weight times the value's scale,
+// rounded once. For translation units of kernels only (v16.h).
 
 #include "backend/cpu/attention_common.h"
 

@@ -55,7 +55,9 @@ class CpuOps final : public Ops {
         pool_(pool),
         table_(select_kernels(isa)),
         gemm_(table_, order, pool),
-        attention_(table_.ops, pool) {}
+        attention_(table_.ops, pool) {
+    if (order == GemmOrder::kPair) table_.ops.attention[0] = table_.ops.attention_pair;
+  }
 
   std::string description() const override {
     return "cpu " + std::string(isa_name(isa_)) + ", " + std::string(gemm_order_name(order_)) +

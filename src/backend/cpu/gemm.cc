@@ -84,6 +84,15 @@ KernelTable select_kernels(Isa isa) {
   };
   if (isa >= Isa::kAvx512Bf16) adopt(table.bf16_pair, avx512_bf16_pair_gemm(), "VDPBF16PS");
   if (isa >= Isa::kAmx) adopt(table.bf16_tile, amx_tile_gemm(), "TDPBF16PS");
+  const auto adopt_attention = [](auto& kernel, auto* faster, const char* instruction) {
+    if (reproduces_attention(faster, kernel))
+      kernel = faster;
+    else
+      log_warning("attention by {} gives other bits than documented and is not used", instruction);
+  };
+  if (isa >= Isa::kAvx512Bf16)
+    adopt_attention(table.ops.attention_pair, avx512_bf16_attention, "VDPBF16PS");
+  if (isa >= Isa::kAmx) adopt_attention(table.ops.attention[0], amx_attention, "TDPBF16PS");
   if (isa >= Isa::kAmx) {
     if (reproduces_codes(amx_codes_gemm(), table.codes, 8))
       table.codes_row8 = amx_codes_gemm();

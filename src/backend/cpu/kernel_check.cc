@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "backend/cpu/attention_items.h"
 #include "base/index.h"
 #include "base/rng.h"
 #include "base/threads.h"
@@ -66,7 +67,61 @@ CodeLayout layout_of_bits(int bits) {
           .scale = CodeScale::kF32};
 }
 
+constexpr int kQueries = 40, kHeadDim = 64, kPositions = 200;
+
+// Attention of the last rows of a text whose pages lie one behind the other.
+std::vector<float> attend(void (*kernel)(const AttnItem&)) {
+  constexpr int kPages = (kPositions + kAttnSlots - 1) / kAttnSlots;
+  constexpr int kElements = kPages * kAttnSlots * kHeadDim;
+  const Buffer k(kElements * 2), v(kElements * 2);
+  const auto fill = [](const Buffer& to, std::uint64_t seed) {
+    for (int i = 0; i < kElements; ++i)
+      static_cast<std::uint16_t*>(to.data())[i] =
+          static_cast<std::uint16_t>(random_float(random_bits(seed, i)) >> 16);
+  };
+  fill(k, 5);
+  fill(v, 6);
+  std::vector<float> q(std::size_t{kQueries} * kHeadDim), out(q.size());
+  for (std::size_t i = 0; i < q.size(); ++i)
+    q[i] =
+        0x1p62F * std::bit_cast<float>(random_float(random_bits(7, static_cast<std::int64_t>(i))));
+  std::vector<std::int32_t> pages;
+  for (int p = 0; p < kPages; ++p) pages.push_back(p);
+  std::vector<AttnRow> rows;
+  for (int r = 0; r < kQueries; ++r)
+    rows.push_back({.position = kPositions - kQueries + r, .first = 0, .nodes = 0});
+  AttentionItems sizes;
+  sizes.shape.head_dim = kHeadDim;
+  const Buffer scratch(sizes.scratch_floats() * sizeof(float));
+  kernel({.k = k.data(),
+          .v = v.data(),
+          .q = q.data(),
+          .out = out.data(),
+          .row_stride = kHeadDim,
+          .pages = pages.data(),
+          .page_stride = kHeadDim * kAttnSlots,
+          .head_dim = kHeadDim,
+          .group = 1,
+          .scale = 0x1p58F,
+          .window = 0,
+          .rows = rows.data(),
+          .first = 0,
+          .count = kQueries,
+          .tree_start = kPositions,
+          .first_span = 0,
+          .end_span = 1,
+          .partial = nullptr,
+          .scratch = static_cast<float*>(scratch.data())});
+  return out;
+}
+
 }  // namespace
+
+bool reproduces_attention(void (*candidate)(const AttnItem&), void (*definition)(const AttnItem&)) {
+  const FlushDenormals flush;
+  const std::vector<float> a = attend(candidate), b = attend(definition);
+  return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
 
 bool reproduces_codes(const GemmKernels& candidate, const GemmKernels& definition, int only) {
   const FlushDenormals flush;

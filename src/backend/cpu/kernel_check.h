@@ -13,4 +13,7 @@ bool reproduces(const GemmKernels& candidate, const GemmKernels& definition);
 // The same of products of codes, on random codes of so many bits; 0: of 8 and of 4.
 bool reproduces_codes(const GemmKernels& candidate, const GemmKernels& definition, int bits = 0);
 
+// The same of attention over KV of bf16, of chains of more queries than a tile has rows.
+bool reproduces_attention(void (*candidate)(const AttnItem&), void (*definition)(const AttnItem&));
+
 }  // namespace foretoken

@@ -22,6 +22,15 @@ TEST(KernelCheck, refuses_another_order_of_addition) {
   EXPECT_FALSE(reproduces(scalar.bf16_tile, scalar.bf16_pair));
 }
 
+TEST(KernelCheck, accepts_attention_of_one_order_and_refuses_the_other) {
+  const OpKernels scalar = scalar_kernels().ops, model = amx_model_kernels().ops;
+  EXPECT_TRUE(reproduces_attention(model.attention[0], scalar.attention[0]));
+  EXPECT_FALSE(reproduces_attention(scalar.attention_pair, scalar.attention[0]));
+  if (has_isa(detect_cpu(), Isa::kAvx512)) {
+    EXPECT_TRUE(reproduces_attention(avx512_kernels().ops.attention_pair, scalar.attention_pair));
+  }
+}
+
 TEST(KernelCheck, refuses_a_kernel_that_keeps_denormals) {
   // Same order, but MXCSR as programs start with it.
   GemmKernels kernels = scalar_kernels().bf16_pair;

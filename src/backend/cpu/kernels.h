@@ -107,9 +107,11 @@ KernelTable scalar_kernels();
 KernelTable avx2_kernels();
 KernelTable avx512_kernels();
 GemmKernels avx512_bf16_pair_gemm();
+void avx512_bf16_attention(const AttnItem& item);  // in pair order
 GemmKernels avx_vnni_codes_gemm();
 GemmKernels avx512_vnni_codes_gemm();
 GemmKernels amx_tile_gemm();
-GemmKernels amx_codes_gemm();  // codes_row8
+void amx_attention(const AttnItem& item);  // in tile order
+GemmKernels amx_codes_gemm();              // codes_row8
 
 }  // namespace foretoken

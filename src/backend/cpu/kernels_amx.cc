@@ -3,6 +3,7 @@
 #define FT_V16_AVX512
 #include "backend/cpu/kernels.h"
 
+#include "backend/cpu/attention_amx.h"
 #include "backend/cpu/gemm_amx_codes.h"
 
 namespace foretoken {
@@ -61,5 +62,6 @@ struct AmxCodeTiles : AmxTiles {
 
 GemmKernels amx_codes_gemm() { return code_tile_gemm<AmxCodeTiles>(); }
 GemmKernels amx_tile_gemm() { return tile_gemm<AmxTiles>(); }
+void amx_attention(const AttnItem& item) { tile_attention_item<AmxTiles>(item); }
 
 }  // namespace foretoken

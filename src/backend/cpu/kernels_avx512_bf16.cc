@@ -2,6 +2,7 @@
 #define FT_V16_AVX512
 #include "backend/cpu/kernels.h"
 
+#include "backend/cpu/attention_dot.h"
 #include "backend/cpu/gemm_dot.h"
 
 namespace foretoken {
@@ -15,5 +16,7 @@ GemmKernels avx512_bf16_pair_gemm() {
           .row_step = 1,
           .max_rows = 1 << 30};
 }
+
+void avx512_bf16_attention(const AttnItem& item) { bf16_attention_item<DotLines>(item); }
 
 }  // namespace foretoken

@@ -4,6 +4,7 @@
 // backend/kv_codes.h; here they are made with integer arithmetic and read through fp16, to the same
 // bits. For translation units of kernels only (v16.h).
 
+#include "backend/cpu/op_kernels.h"
 #include "backend/cpu/v16.h"
 
 namespace foretoken {
@@ -21,14 +22,30 @@ struct KvFormat {
     for (int i = 0; i < n; ++i) some[i] = p[i];
     return read(some);
   }
-  // Elements `step` apart: slots of a key page are the fast dimension.
+  // Dimensions d .. d + n - 1 of a row of KV of which dimension 0 lies at p, see host_step.h.
+  static FT_INLINE void store_key(Element* p, int d, V16 a, int n) {
+    scatter(p + d * kAttnSlots, kAttnSlots, a, n);
+  }
+  static FT_INLINE void store_value(Element* p, int d, V16 a, int n) { scatter(p + d, 1, a, n); }
+
+ protected:
   static FT_INLINE void scatter(Element* p, int step, V16 a, int n) {
     Element some[16];
     write(some, a);
     for (int i = 0; i < n; ++i) p[i * step] = some[i];
   }
 };
-struct KvBf16 : KvFormat<std::uint16_t, load_bf16, store_bf16> {};
+// Pairs of dimensions of keys, and of slots of values, lie side by side.
+struct KvBf16 : KvFormat<std::uint16_t, load_bf16, store_bf16> {
+  static FT_INLINE void store_key(Element* p, int d, V16 a, int n) {
+    Element some[16];
+    write(some, a);
+    for (int i = 0; i < n; i += 2) __builtin_memcpy(p + (d + i) * kAttnSlots, some + i, 4);
+  }
+  static FT_INLINE void store_value(Element* p, int d, V16 a, int n) {
+    scatter(p + d * 2, 2, a, n);
+  }
+};
 struct KvF16 : KvFormat<std::uint16_t, load_f16, store_f16> {};
 struct KvF32 : KvFormat<float, load, store> {};
 

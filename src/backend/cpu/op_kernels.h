@@ -75,7 +75,8 @@ struct OpKernels {
   void (*gated_act)(const float* gate, const float* up, std::int64_t width, float* out);
   // The following by dtype of the KV: bf16, fp16, float32, int8, E4M3, E5M2.
   void (*rope_store[6])(const RopeRow& row);
-  void (*attention[6])(const AttnItem& item);
+  void (*attention[6])(const AttnItem& item);    // of bf16: in tile order
+  void (*attention_pair)(const AttnItem& item);  // of bf16: in pair order
   // Merges `spans` partials of one query, `stride` floats apart, in order, and writes out
   // [head_dim]. The first partial is overwritten.
   void (*merge_spans)(float* partial, std::int64_t stride, int spans, int head_dim, float* out);

@@ -2,6 +2,7 @@
 // The kernels of op_kernels.h, written once over V16 and compiled by each instruction set's
 // translation unit. Everything here lives in an anonymous namespace.
 
+#include "backend/cpu/attention_bf16.h"
 #include "backend/cpu/attention_kernel.h"
 #include "backend/cpu/op_kernels.h"
 #include "backend/cpu/row_kernels.h"
@@ -11,15 +12,17 @@ namespace foretoken {
 namespace {
 
 OpKernels op_kernels() {
-  return {.norm = norm_row,
-          .add = add_row,
-          .gated_act = gated_act_row,
-          .rope_store = {rope_store_row<KvBf16>, rope_store_row<KvF16>, rope_store_row<KvF32>,
-                         rope_store_row<KvInt8>, rope_store_row<KvE4M3>, rope_store_row<KvE5M2>},
-          .attention = {attention_item<KvBf16>, attention_item<KvF16>, attention_item<KvF32>,
-                        attention_item<KvInt8>, attention_item<KvE4M3>, attention_item<KvE5M2>},
-          .merge_spans = merge_span_partials,
-          .top_tokens = top_tokens_row};
+  return {
+      .norm = norm_row,
+      .add = add_row,
+      .gated_act = gated_act_row,
+      .rope_store = {rope_store_row<KvBf16>, rope_store_row<KvF16>, rope_store_row<KvF32>,
+                     rope_store_row<KvInt8>, rope_store_row<KvE4M3>, rope_store_row<KvE5M2>},
+      .attention = {bf16_attention_item<TileLines>, attention_item<KvF16>, attention_item<KvF32>,
+                    attention_item<KvInt8>, attention_item<KvE4M3>, attention_item<KvE5M2>},
+      .attention_pair = bf16_attention_item<PairLines>,
+      .merge_spans = merge_span_partials,
+      .top_tokens = top_tokens_row};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "backend/cpu/attention.h"
 #include "backend/cpu/op_kernels.h"
+#include "backend/host_step.h"
 #include "backend/ops.h"
 #include "base/index.h"
 
@@ -60,15 +61,17 @@ struct RopeCall {
 
  private:
   RopeRow row_of(int r, int worker) const {
-    const std::int64_t dim = shape.head_dim;
     const auto element = static_cast<std::int64_t>(dtype_bytes(kv.k.dtype()));
     const std::int32_t slot = batch.kv_slot[at(r)];
-    const std::int64_t page = slot / kPageTokens * shape.kv_heads * dim * kPageTokens;
-    const std::int64_t offset = slot % kPageTokens;
-    char* k = static_cast<char*>(kv.k.data()) + (page + offset) * element;
-    char* v = static_cast<char*>(kv.v.data()) + (page + offset * dim) * element;
+    char* k = static_cast<char*>(kv.k.data());
+    char* v = static_cast<char*>(kv.v.data());
+    if (slot >= 0) {
+      k += host_key_at(kv, slot, 0, 0) * element;
+      v += host_value_at(kv, slot, 0, 0) * element;
+    }
     const bool has_scales = slot >= 0 && !kv.k_scale.empty();
-    const std::int64_t scale = page / dim + offset;
+    const std::int64_t scale =
+        std::int64_t{slot} / kPageTokens * shape.kv_heads * kPageTokens + slot % kPageTokens;
     return {.q_in = nullptr,
             .k_in = nullptr,
             .v_in = nullptr,

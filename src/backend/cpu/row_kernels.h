@@ -20,7 +20,8 @@ FT_INLINE void store_some(float* p, V16 a, int n) {
     store_n(p, a, n);
 }
 
-void norm_row(const float* x, const float* weight, std::int64_t width, float eps, float* out) {
+inline void norm_row(const float* x, const float* weight, std::int64_t width, float eps,
+                     float* out) {
   V16 squares = zero();
   for (std::int64_t i = 0; i < width; i += 16) {
     const V16 a = load_some(x + i, lanes_from(i, width));
@@ -34,14 +35,14 @@ void norm_row(const float* x, const float* weight, std::int64_t width, float eps
   }
 }
 
-void add_row(float* a, const float* b, std::int64_t width) {
+inline void add_row(float* a, const float* b, std::int64_t width) {
   for (std::int64_t i = 0; i < width; i += 16) {
     const int n = lanes_from(i, width);
     store_some(a + i, add(load_some(a + i, n), load_some(b + i, n)), n);
   }
 }
 
-void gated_act_row(const float* gate, const float* up, std::int64_t width, float* out) {
+inline void gated_act_row(const float* gate, const float* up, std::int64_t width, float* out) {
   for (std::int64_t i = 0; i < width; i += 16) {
     const int n = lanes_from(i, width);
     const V16 g = load_some(gate + i, n);
@@ -88,9 +89,8 @@ void rope_store_row(const RopeRow& row) {
     } else {
       for (int d = 0; d < dim; d += 16) {
         const int n = lanes_from(d, dim);
-        if (k != nullptr)
-          Kv::scatter(k + at + d * kAttnSlots, kAttnSlots, load_some(row.temp + d, n), n);
-        if (v != nullptr) Kv::scatter(v + at + d, 1, load_some(v_in + d, n), n);
+        if (k != nullptr) Kv::store_key(k + at, d, load_some(row.temp + d, n), n);
+        if (v != nullptr) Kv::store_value(v + at, d, load_some(v_in + d, n), n);
       }
     }
   }

@@ -13,6 +13,7 @@
 //   lanes(bits)  select(m, a, b) = m ? a : b round_even(a): to the nearest integer, ties to even
 //   load_bf16(p) store_bf16(p, v) load_f16(p) store_f16(p, v): 16 elements; rounding as in
 //     tensor/float16.h    round_bf16(v): through bf16 and back
+//   round_plain_bf16(v): the same of lanes that are 0 or normal; of NaN it makes anything
 //   even_bf16(p), odd_bf16(p): elements 0, 2, .. 30 and 1, 3, .. 31 of p[32]
 //   add_exponent(a, t): a * 2^n for t = n + kRoundMagic, n and the result in range
 //   reduce_sum(a), reduce_max(a): lane i with i + 8, then + 4, + 2, + 1
@@ -52,9 +53,8 @@ constexpr float kRoundMagic = 12582912.0F;
 
 // e^a within 2 ulp; 0 below log(2^-126), +inf above log(FLT_MAX), NaN for NaN.
 // a = n log 2 + r; e^r by a polynomial of degree 7 (Cephes expf).
-FT_INLINE V16 exp(V16 a) {
-  const V16 low = set1(-87.33654F), high = set1(88.72283F);
-  const V16 x = min(max(a, low), high);
+constexpr float kExpLow = -87.33654F;
+FT_INLINE V16 exp_in_range(V16 x) {
   const V16 t = fma(x, set1(1.44269504F), set1(kRoundMagic));
   const V16 n = sub(t, set1(kRoundMagic));
   V16 r = fma(n, set1(-0.693359375F), x);
@@ -66,9 +66,20 @@ FT_INLINE V16 exp(V16 a) {
   p = fma(p, r, set1(1.6666665459e-1F));
   p = fma(p, r, set1(5.0000001201e-1F));
   p = add(fma(p, mul(r, r), r), set1(1.0F));
-  V16 y = add_exponent(p, t);
+  return add_exponent(p, t);
+}
+FT_INLINE V16 exp(V16 a) {
+  const V16 low = set1(kExpLow), high = set1(88.72283F);
+  V16 y = exp_in_range(min(max(a, low), high));
   y = select(less(a, low), zero(), y);
   y = select(less(high, a), set1(__builtin_inff()), y);
+  return select(is_nan(a), a, y);
+}
+
+// The same of a number that is not above 0, or NaN. The result is 0 or normal.
+FT_INLINE V16 exp_not_above_zero(V16 a) {
+  const V16 low = set1(kExpLow);
+  const V16 y = select(less(a, low), zero(), exp_in_range(max(a, low)));
   return select(is_nan(a), a, y);
 }
 

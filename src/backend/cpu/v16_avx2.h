@@ -105,6 +105,16 @@ FT_INLINE V16 round_bf16(V16 a) {
   return {_mm256_castsi256_ps(_mm256_slli_epi32(bf16_bits8(a.lo), 16)),
           _mm256_castsi256_ps(_mm256_slli_epi32(bf16_bits8(a.hi), 16))};
 }
+FT_INLINE __m256 round_plain_bf16_8(__m256 a) {
+  const __m256i bits = _mm256_castps_si256(a);
+  const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+  const __m256i r = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd);
+  const __m256i high = _mm256_set1_epi32(static_cast<int>(0xffff0000U));
+  return _mm256_castsi256_ps(_mm256_and_si256(r, high));
+}
+FT_INLINE V16 round_plain_bf16(V16 a) {
+  return {round_plain_bf16_8(a.lo), round_plain_bf16_8(a.hi)};
+}
 FT_INLINE V16 load_f16(const std::uint16_t* p) {
   return {_mm256_cvtph_ps(load_half(p)), _mm256_cvtph_ps(load_half(p + 8))};
 }

@@ -68,6 +68,13 @@ FT_INLINE void store_bf16(std::uint16_t* p, V16 a) {
 FT_INLINE V16 round_bf16(V16 a) {
   return {_mm512_castsi512_ps(_mm512_slli_epi32(bf16_bits(a), 16))};
 }
+FT_INLINE V16 round_plain_bf16(V16 a) {
+  const __m512i bits = _mm512_castps_si512(a.v);
+  const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+  const __m512i r = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
+  const __m512i high = _mm512_set1_epi32(static_cast<int>(0xffff0000U));
+  return {_mm512_castsi512_ps(_mm512_and_si512(r, high))};
+}
 FT_INLINE V16 load_f16(const std::uint16_t* p) {
   return {_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))};
 }

@@ -6,7 +6,7 @@
 
 namespace foretoken {
 
-inline constexpr int kProbeFloats = 24 * 16;  // outputs of one probe, 16 per operation
+inline constexpr int kProbeFloats = 26 * 16;  // outputs of one probe, 16 per operation
 inline constexpr int kProbeExp = 0;           // where exp(a) stands among them
 inline constexpr int kProbeBits = 2 * 16;
 

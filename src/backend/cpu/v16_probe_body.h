@@ -13,6 +13,7 @@ inline void v16_probe(const V16Inputs& in, const V16Outputs& out) {
   float partial[16];
   for (float& lane : partial) lane = 7.0F;
   store_n(partial, a, in.n);
+  const V16 weights = exp_not_above_zero(min(a, zero()));
   const V16 results[] = {exp(a),
                          fma(a, b, c),
                          add(a, b),
@@ -36,7 +37,9 @@ inline void v16_probe(const V16Inputs& in, const V16Outputs& out) {
                          load_n(in.b, in.n),
                          load(partial),
                          set1(reduce_sum(c)),
-                         set1(reduce_max(a))};
+                         set1(reduce_max(a)),
+                         weights,
+                         round_plain_bf16(weights)};
   static_assert(sizeof results == kProbeFloats * sizeof(float));
   float* to = out.floats;
   for (const V16& result : results) {

@@ -122,6 +122,7 @@ FT_INLINE void store_bf16(std::uint16_t* p, V16 a) {
 FT_INLINE V16 round_bf16(V16 a) {
   return each_lane([&](int i) { return float_of(bf16_bits(a.v[i]) << 16); });
 }
+FT_INLINE V16 round_plain_bf16(V16 a) { return round_bf16(a); }
 FT_INLINE V16 load_f16(const std::uint16_t* p) {
   return each_lane([=](int i) { return _cvtsh_ss(p[i]); });
 }

@@ -93,6 +93,22 @@ TEST(V16Scalar, conversions_equal_those_of_the_tensor_folder) {
   }
 }
 
+TEST(V16Scalar, exp_and_rounding_of_weights_are_the_general_ones) {
+  std::mt19937_64 random(10);
+  for (int round = 0; round < 20000; ++round) {
+    const Inputs in(random);
+    const Results found(scalar_v16_probe, in);
+    for (std::size_t i = 0; i < 16; ++i) {
+      const float weight = found.floats[24 * 16 + i];
+      if (in.a[i] <= 0) {
+        ASSERT_TRUE(same(weight, found.floats[kProbeExp + i])) << in.a[i];
+      }
+      ASSERT_TRUE(weight == 0 || std::isnormal(weight)) << in.a[i];
+      ASSERT_TRUE(same(found.floats[25 * 16 + i], bf16_to_f32(f32_to_bf16(weight)))) << weight;
+    }
+  }
+}
+
 TEST(V16Scalar, sum_is_a_tree_of_halves) {
   std::mt19937_64 random(7);
   const Inputs in(random);

@@ -349,20 +349,6 @@ class ReferenceOps final : public Ops {
     pool_.parallel_for(static_cast<int>(x.dim(0)), [&](int r, int) { body(r); });
   }
 
-  // Index of element d of a head at a slot in k [pages, heads, dim, slots] and v [pages, heads,
-  // slots, dim].
-  static std::int64_t k_index(const KvLayer& kv, std::int32_t slot, std::int64_t h,
-                              std::int64_t d) {
-    return ((slot / kPageTokens * kv.k.dim(1) + h) * kv.k.dim(2) + d) * kPageTokens +
-           slot % kPageTokens;
-  }
-  static std::int64_t v_index(const KvLayer& kv, std::int32_t slot, std::int64_t h,
-                              std::int64_t d) {
-    return ((slot / kPageTokens * kv.v.dim(1) + h) * kPageTokens + slot % kPageTokens) *
-               kv.v.dim(3) +
-           d;
-  }
-
   static std::int64_t scale_index(const KvLayer& kv, std::int32_t slot, std::int64_t h) {
     return (slot / kPageTokens * kv.k.dim(1) + h) * kPageTokens + slot % kPageTokens;
   }
@@ -376,14 +362,14 @@ class ReferenceOps final : public Ops {
       kv.k_scale.f32()[row] = round_kv_row(kv.k.dtype(), k, dim, k_codes.data());
       kv.v_scale.f32()[row] = round_kv_row(kv.v.dtype(), v, dim, v_codes.data());
       for (std::int64_t d = 0; d < dim; ++d) {
-        static_cast<std::uint8_t*>(kv.k.data())[k_index(kv, slot, h, d)] = k_codes[at(d)];
-        static_cast<std::uint8_t*>(kv.v.data())[v_index(kv, slot, h, d)] = v_codes[at(d)];
+        static_cast<std::uint8_t*>(kv.k.data())[host_key_at(kv, slot, h, d)] = k_codes[at(d)];
+        static_cast<std::uint8_t*>(kv.v.data())[host_value_at(kv, slot, h, d)] = v_codes[at(d)];
       }
       return;
     }
     for (std::int64_t d = 0; d < dim; ++d) {
-      store_float(kv.k.data(), kv.k.dtype(), k_index(kv, slot, h, d), k[d]);
-      store_float(kv.v.data(), kv.v.dtype(), v_index(kv, slot, h, d), v[d]);
+      store_float(kv.k.data(), kv.k.dtype(), host_key_at(kv, slot, h, d), k[d]);
+      store_float(kv.v.data(), kv.v.dtype(), host_value_at(kv, slot, h, d), v[d]);
     }
   }
 
@@ -400,11 +386,14 @@ class ReferenceOps final : public Ops {
     const int h = head / (shape.heads / shape.kv_heads);
     std::vector<double> p(slots.size());
     double max = -INFINITY, sum = 0.0;
+    // Keys of bf16 meet queries rounded like them. Nothing else is rounded.
+    const bool round = kv.k.dtype() == DType::kBF16;
     for (std::size_t j = 0; j < slots.size(); ++j) {
       double dot = 0.0;
       for (int d = 0; d < shape.head_dim; ++d)
-        dot += static_cast<double>(q[d]) * kv_value(kv.k, k_index(kv, slots[j], h, d), kv.k_scale,
-                                                    scale_index(kv, slots[j], h));
+        dot += static_cast<double>(round ? round_to(DType::kBF16, q[d]) : q[d]) *
+               kv_value(kv.k, host_key_at(kv, slots[j], h, d), kv.k_scale,
+                        scale_index(kv, slots[j], h));
       p[j] = dot * shape.scale;
       max = std::max(max, p[j]);
     }
@@ -412,8 +401,8 @@ class ReferenceOps final : public Ops {
     for (int d = 0; d < shape.head_dim; ++d) {
       double o = 0.0;
       for (std::size_t j = 0; j < slots.size(); ++j)
-        o += p[j] *
-             kv_value(kv.v, v_index(kv, slots[j], h, d), kv.v_scale, scale_index(kv, slots[j], h));
+        o += p[j] * kv_value(kv.v, host_value_at(kv, slots[j], h, d), kv.v_scale,
+                             scale_index(kv, slots[j], h));
       out[d] = static_cast<float>(o / sum);
     }
   }
