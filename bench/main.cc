@@ -57,8 +57,9 @@ int run(const StepOptions& options) {
   config.kv_dtype = options.kv_dtype;
   const auto weights = dummy_weights(1);
   const Decoder decoder(*ops, config, *weights, parse_dtype(options.dtype), options.quantization);
-  Runner runner(*ops, decoder, StepRig::pages_needed(options.context));
-  StepRig rig(*ops, runner, options.context);
+  const int longest = options.prefill.empty() ? 0 : std::ranges::max(options.prefill);
+  Runner runner(*ops, decoder, StepRig::pages_needed(options.context, longest));
+  StepRig rig(*ops, runner, options.context, longest);
   Buffer memory(kRoofBytes);
   const Tensor roof_memory = memory.view(DType::kU8, {static_cast<std::int64_t>(kRoofBytes)});
   std::memset(memory.data(), 1, kRoofBytes);  // pages never written are all one page of zeros

@@ -9,22 +9,22 @@
 namespace foretoken {
 namespace {
 
-constexpr int kMaxPrompt = 4096;
+constexpr int kChunk = 512;  // prompt tokens of a step, as a server would read them
 
 }  // namespace
 
-int StepRig::pages_needed(int context) {
-  return (std::max(context, kMaxPrompt) + kMaxTreeNodes) / kPageTokens + 1;
+int StepRig::pages_needed(int context, int longest_prompt) {
+  return (std::max(context, longest_prompt) + kMaxTreeNodes) / kPageTokens + 1;
 }
 
-StepRig::StepRig(Ops& ops, Runner& runner, int context)
+StepRig::StepRig(Ops& ops, Runner& runner, int context, int longest_prompt)
     : ops_(ops), runner_(runner), context_(context), trees_(1, kMaxTreeNodes), table_(1) {
   greedy_.temperature = 0.0F;
   greedy_.top_logprobs = -1;
   const std::int64_t vocab = runner.decoder().config().vocab;
-  for (int i = 0; i < std::max(context, kMaxPrompt); ++i)
+  for (int i = 0; i < std::max({context, longest_prompt, kMaxTreeNodes}); ++i)
     prompt_.push_back(static_cast<Token>((i * 7919LL + 13) % vocab));
-  table_.pages[0].resize(static_cast<std::size_t>(pages_needed(context)));
+  table_.pages[0].resize(static_cast<std::size_t>(pages_needed(context, longest_prompt)));
   std::iota(table_.pages[0].begin(), table_.pages[0].end(), 0);
   fill(context);
 }
@@ -71,12 +71,19 @@ double StepRig::time_verify(int nodes) {
 
 double StepRig::time_prefill(int tokens) {
   trees_.plant(0, prompt_[static_cast<std::size_t>(tokens - 1)]);
-  StepPlan plan;
-  plan.entries.push_back({.slot = 0,
-                          .chain = std::span(prompt_).first(static_cast<std::size_t>(tokens - 1)),
-                          .has_tree = true,
-                          .params = &greedy_});
-  return run(plan, 0);
+  const std::span<const Token> chain(prompt_.data(), static_cast<std::size_t>(tokens - 1));
+  double seconds = 0;
+  for (std::size_t base = 0; base == 0 || base < chain.size(); base += kChunk) {
+    const bool is_last = base + kChunk >= chain.size();
+    StepPlan plan;
+    plan.entries.push_back(
+        {.slot = 0,
+         .chain = chain.subspan(base, is_last ? std::dynamic_extent : std::size_t{kChunk}),
+         .has_tree = is_last,
+         .params = &greedy_});
+    seconds += run(plan, static_cast<int>(base));
+  }
+  return seconds;
 }
 
 double StepRig::run(const StepPlan& plan, int base) {
@@ -84,6 +91,10 @@ double StepRig::run(const StepPlan& plan, int base) {
   const auto start = std::chrono::steady_clock::now();
   ops_.layout(plan, trees_, table_, batch_);
   const Features features = runner_.forward(batch_, FeatureTaps{});
+  if (batch_.logit_rows.empty()) {
+    ops_.read_back();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
   const Tensor logits = runner_.logits(features, batch_);
   Walk walk;
   ops_.verify(plan, trees_, batch_, logits, walk);

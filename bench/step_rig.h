@@ -13,16 +13,16 @@ namespace foretoken {
 
 class StepRig {
  public:
-  // Pages of the runner's KV store that a rig with this context uses.
-  static int pages_needed(int context);
+  // Pages of the runner's KV store that a rig with this context and such a prompt uses.
+  static int pages_needed(int context, int longest_prompt);
 
   // References outlive the rig. context: committed tokens before each step.
-  StepRig(Ops& ops, Runner& runner, int context);
+  StepRig(Ops& ops, Runner& runner, int context, int longest_prompt);
 
   // Seconds of one step that verifies a tree of `nodes` nodes (1: plain decoding): a chain where
   // `nodes` is small, siblings of the root afterwards, so that almost all drafts are rejected.
   double time_verify(int nodes);
-  // Seconds of one step that computes `tokens` prompt tokens and samples the last.
+  // Seconds of the steps that compute `tokens` prompt tokens, 512 each, and sample the last.
   double time_prefill(int tokens);
 
  private:
