@@ -30,6 +30,7 @@ class Attention : ItemQueries {
 
   explicit Attention(const AttnItem& item)
       : ItemQueries(item),
+        scale_stride_(item.page_stride / item.head_dim),
         scores_(item.scratch),
         tree_scores_(scores_ + item.count * kAttnBlock),
         block_o_(tree_scores_ + item.count * kTreeSlots),
@@ -51,7 +52,7 @@ class Attention : ItemQueries {
 
   // Of the rows of a page, where they are codes.
   const float* scales(const float* kv, int index) const {
-    return kv + item_.pages[index] * (item_.page_stride / item_.head_dim);
+    return kv + item_.pages[index] * scale_stride_;
   }
   float scale_at(int slot_index) const {
     return scales(item_.v_scale, slot_index / kAttnSlots)[slot_index % kAttnSlots];
@@ -130,11 +131,11 @@ class Attention : ItemQueries {
               scores_ + (first_page * kAttnSlots - start), kAttnBlock);
     }
     const Element* values[kAttnBlock];
+    for (int j = begin; j < shared_end; ++j) values[j - start] = value_at(j);
     float value_scales[kAttnBlock];  // of codes
-    for (int j = begin; j < shared_end; ++j) {
-      values[j - start] = value_at(j);
-      if constexpr (Kv::kIsCode) value_scales[j - start] = scale_at(j);
-    }
+    if constexpr (Kv::kIsCode)
+      for (int p = first_page; p * kAttnSlots < shared_end; ++p)
+        store(value_scales + (p * kAttnSlots - start), load(scales(item_.v_scale, p)));
     float m[kAttnMaxQueries], l[kAttnMaxQueries];
     for (int i = 0; i < item_.count; ++i) {
       if (tree_block) order_tree_scores(i, start, tree_scores_, scores(i));
@@ -239,11 +240,12 @@ class Attention : ItemQueries {
       add_dims<1>(i, all_to, high(i, start) - start, values);
   }
 
-  float* scores_;       // [count, kAttnBlock]
-  float* tree_scores_;  // [count, kTreeSlots]
-  float* block_o_;      // [count, dim_]
-  float* span_;         // [count, dim_ + 2]: o, m, l of the span at hand
-  float* total_;        // the same of all spans so far
+  std::int64_t scale_stride_;  // from page to page, where keys and values are codes
+  float* scores_;              // [count, kAttnBlock]
+  float* tree_scores_;         // [count, kTreeSlots]
+  float* block_o_;             // [count, dim_]
+  float* span_;                // [count, dim_ + 2]: o, m, l of the span at hand
+  float* total_;               // the same of all spans so far
 };
 
 template <typename Kv>
