@@ -35,6 +35,10 @@ FlagGroup model_flags() {
                                "remote_instance", "sharded_state", "fastsafetensors"},
            .refused_reason = "not supported yet: weights are read from safetensors files and from "
                              "PyTorch's"},
+          {.names = {"--packed-cache"},
+           .text = "folder that keeps packed weights of each model and format, for a faster start "
+                   "the next time",
+           .default_note = "none are kept"},
           {.names = {"--dtype"},
            .text = "type of the weights, cast while loading where the files hold another",
            .default_value = "auto",

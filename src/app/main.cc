@@ -1,5 +1,6 @@
 // The program: picks the subcommand and turns what it throws into one sentence and an exit code:
 // 2 for a wrong command line, 1 for anything else that keeps it from starting.
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -76,6 +77,7 @@ int run(const std::vector<std::string>& words) {
 }  // namespace foretoken
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a write that fails
   try {
     return foretoken::run({argv + 1, argv + argc});
   } catch (const foretoken::UsageError& error) {

@@ -30,6 +30,7 @@ ModelOptions model_options(const Options& options) {
   model.kv_dtype = options.load.kv_dtype;
   model.load_format = options.load.load_format;
   model.seed = options.load.seed;
+  model.packed_cache = options.load.packed_cache;
   model.config_overrides = options.load.config_overrides;
   model.context_length = options.load.context_length;
   model.longer_context =

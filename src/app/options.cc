@@ -269,6 +269,8 @@ DraftOptions draft_options(const FlagValues& values, const LoadOptions& target,
   draft.load.kv_dtype =
       values.given(kv_flag) ? kv_dtype_named(values.text(kv_flag), kv_flag) : target.kv_dtype;
   draft.load.seed = target.seed + 1;
+  draft.load.packed_cache = target.packed_cache;
+  draft.load.part = "draft";
   draft.target_folder = target.model_folder;
   return draft;
 }
@@ -340,6 +342,7 @@ Options resolve_options(const FlagValues& values, const Environment& environment
   options.server.given_context_length = options.load.context_length.value_or(0);
   options.load.allow_longer_context = environment.allow_longer_context;
   options.load.seed = seed_of(values);
+  options.load.packed_cache = values.text("--packed-cache");
 
   options.memory.fraction = values.number("--mem-fraction-static");
   if (options.memory.fraction && (*options.memory.fraction <= 0 || *options.memory.fraction >= 1))

@@ -35,6 +35,7 @@ struct LoadOptions {
   std::optional<std::int64_t> context_length;
   std::uint64_t seed = 0;  // of dummy weights
   bool allow_longer_context = false;
+  std::string packed_cache;  // folder of packed weights; empty: none are kept
 };
 
 struct MemoryOptions {

@@ -75,6 +75,12 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
       {{"--skip-tokenizer-init"}, [](auto& o) { return o.server.skip_tokenizer_init; }},
       {{"--chat-template", "{{ x }}"}, [](auto& o) { return o.load.chat_template == "{{ x }}"; }},
       {{"--load-format", "dummy"}, [](auto& o) { return o.load.load_format == "dummy"; }},
+      {{"--packed-cache", "/packed"}, [](auto& o) { return o.load.packed_cache == "/packed"; }},
+      {{"--packed-cache", "/packed", "--speculative-algo", "STANDALONE",
+        "--speculative-draft-model-path", "/"},
+       [](auto& o) {
+         return o.draft.load.packed_cache == "/packed" && o.draft.load.part == "draft";
+       }},
       {{"--dtype", "half"}, [](auto& o) { return o.load.dtype == "half"; }},
       {{"--quantization", "int4-g64"},
        [](auto& o) {

@@ -22,6 +22,11 @@ class Delegate : public Ops {
                                           DType dtype, const WeightFormat& format) override {
     return inner_->pack_rows(w, rows, dtype, format);
   }
+  std::string packed_layout() const override { return inner_->packed_layout(); }
+  std::unique_ptr<PackedLinear> pack_again(const LinearShape& shape,
+                                           const FillImage& fill) override {
+    return inner_->pack_again(shape, fill);
+  }
   Tensor alloc(DType dtype, Shape shape) override { return inner_->alloc(dtype, shape); }
   std::vector<KvLayer> alloc_kv(const KvShape& shape, int num_pages) override {
     return inner_->alloc_kv(shape, num_pages);

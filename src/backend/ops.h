@@ -13,7 +13,9 @@
 // packed a call throws only where the system has no memory for it (Error, std::bad_alloc); what was
 // computed in the step is then worth nothing, the next layout() starts anew.
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -35,6 +37,8 @@ class PackedLinear {
   virtual std::int64_t in_width() const = 0;
   virtual std::int64_t out_width() const = 0;
   virtual std::size_t bytes() const = 0;
+  // All of its memory, for who keeps it on disk; where Ops::packed_layout has a name for it.
+  virtual std::vector<std::span<const std::byte>> images() const { return {}; }
 };
 
 // Matrices [n_i, in] to be stacked along the output dimension (q|k|v, gate|up). bias: empty or one
@@ -48,6 +52,20 @@ struct LinearParts {
   WeightFormat format = {};
   std::span<const CodedRows* const> codes = {};
 };
+
+// The same without the matrices: all that decides how they lie in memory.
+struct LinearShape {
+  std::vector<std::int64_t> rows = {};  // n_i
+  std::int64_t in_width = 0;
+  bool has_bias = false;
+  DType dtype = DType::kBF16;
+  WeightFormat format = {};
+};
+
+// Fills a piece of memory, as it was once found in PackedLinear::images(): from byte `offset` of
+// image `image` on. False: the bytes cannot be had. Called by several threads at a time.
+using FillImage =
+    std::function<bool(std::size_t image, std::size_t offset, std::span<std::byte> to)>;
 
 // The KV of one model.
 struct KvShape {
@@ -166,6 +184,19 @@ class Ops {
   virtual std::unique_ptr<PackedLinear> pack_rows(const PackedLinear& w,
                                                   std::span<const Token> rows, DType dtype,
                                                   const WeightFormat& format) = 0;
+
+  // The name of the layout of packed weights: where it is the same, and the shape is, their bytes
+  // are a function of the matrices. Empty: this backend's cannot be kept.
+  virtual std::string packed_layout() const { return {}; }
+  // What pack() made once, from its bytes; null where fill returned false. Whole pieces of
+  // kImagePiece are asked for, and what is left at the end of an image.
+  static constexpr std::size_t kImagePiece = std::size_t{1} << 20;
+  virtual std::unique_ptr<PackedLinear> pack_again(const LinearShape& shape,
+                                                   const FillImage& fill) {
+    (void)shape, (void)fill;
+    return nullptr;
+  }
+
   // Zeroed memory of the backend that lives as long as the backend (tables, norms).
   virtual Tensor alloc(DType dtype, Shape shape) = 0;
 

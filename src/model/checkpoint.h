@@ -11,6 +11,8 @@
 
 namespace foretoken {
 
+class PackedCache;
+
 class WeightSource {
  public:
   virtual ~WeightSource() = default;
@@ -22,6 +24,8 @@ class WeightSource {
   // The caller has packed this tensor and will not read it again (drop the mapped pages). Throws
   // Error when the bytes that it read were not those of the file that was opened.
   virtual void release(const std::string& name) const { (void)name; }
+  // Where packed matrices of these weights are kept from one start to the next; null: nowhere.
+  virtual PackedCache* packed() const { return nullptr; }
 };
 
 // Opens the checkpoint file(s) of a folder (single, or sharded by an index), memory-mapped and

@@ -46,6 +46,7 @@ class HeadWeights final : public WeightSource {
   }
   std::string where() const override { return source_->where(); }
   void release(const std::string& name) const override { source_->release(stored(name)); }
+  PackedCache* packed() const override { return source_->packed(); }
 
  private:
   const std::string& stored(const std::string& name) const {

@@ -1,11 +1,13 @@
 #include "model/load.h"
 
 #include <filesystem>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "model/dtype_names.h"
+#include "model/packed_cache.h"
 
 namespace foretoken {
 namespace {
@@ -42,6 +44,24 @@ void check_method(const ModelConfig& config, const Quantization& asked, const st
                  asked.stored_method, found});
 }
 
+// A checkpoint whose packed matrices are kept.
+class KeptWeights final : public WeightSource {
+ public:
+  KeptWeights(std::unique_ptr<WeightSource> source, std::unique_ptr<PackedCache> cache)
+      : source_(std::move(source)), cache_(std::move(cache)) {}
+  std::optional<Tensor> find(const std::string& name, const Shape& expected) const override {
+    return source_->find(name, expected);
+  }
+  std::vector<std::string> names() const override { return source_->names(); }
+  std::string where() const override { return source_->where(); }
+  void release(const std::string& name) const override { source_->release(name); }
+  PackedCache* packed() const override { return cache_.get(); }
+
+ private:
+  std::unique_ptr<WeightSource> source_;
+  std::unique_ptr<PackedCache> cache_;
+};
+
 std::string gigabytes(double bytes) { return fmt::format("{:.2f} GB", bytes / (1 << 30)); }
 
 std::string memory_text(const ModelOptions& options) {
@@ -65,8 +85,23 @@ ModelConfig read_model_config(const std::string& folder, const ModelOptions& opt
 }
 
 std::unique_ptr<WeightSource> open_weights(const std::string& folder, const ModelOptions& options) {
-  if (options.load_format == "dummy") return dummy_weights(options.seed);
-  return open_checkpoint(folder, options.load_format, options.show_progress);
+  if (options.load_format == "dummy") {
+    if (!options.packed_cache.empty())
+      log_warning("--packed-cache has no effect: made-up weights are in no file.");
+    return dummy_weights(options.seed);
+  }
+  auto weights = open_checkpoint(folder, options.load_format, options.show_progress);
+  if (options.packed_cache.empty()) return weights;
+  const Quantization& quantization = options.quantization;
+  const std::string wish = fmt::format("{} {}; layers {}; head {}; {}", options.load_format,
+                                       options.dtype, format_text(quantization.layers),
+                                       format_text(quantization.head), options.config_overrides);
+  return std::make_unique<KeptWeights>(
+      std::move(weights), open_packed_cache(options.packed_cache, folder, options.part, wish));
+}
+
+void finish_packed(const WeightSource& weights) {
+  if (PackedCache* const cache = weights.packed()) cache->finish();
 }
 
 std::unique_ptr<Decoder> load_model(Ops& ops, const std::string& folder,
@@ -77,6 +112,7 @@ std::unique_ptr<Decoder> load_model(Ops& ops, const std::string& folder,
   const auto weights = open_weights(folder, options);
   const DType dtype = serving_dtype(config, *weights, options.dtype);
   auto decoder = std::make_unique<Decoder>(ops, config, *weights, dtype, options.quantization);
+  finish_packed(*weights);
   const std::string memory = memory_text(options);
   std::string quantization;
   if (options.quantization.is_on())

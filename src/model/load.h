@@ -21,6 +21,8 @@ struct ModelOptions {
   Quantization quantization = {};      // of matrices
   std::optional<DType> kv_dtype = {};  // absent: that of the weights
   std::string load_format = "auto";    // auto | safetensors | pt | dummy
+  std::string packed_cache = {};       // folder of packed weights; empty: none are kept
+  std::string part = "target";         // whose weights they are
   std::uint64_t seed = 0;              // of dummy weights
   std::string config_overrides = {};   // JSON object merged over config.json
   std::optional<std::int64_t> context_length = {};
@@ -34,6 +36,9 @@ ModelConfig read_model_config(const std::string& folder, const ModelOptions& opt
 
 // The weights of a checkpoint folder in the format that the options name.
 std::unique_ptr<WeightSource> open_weights(const std::string& folder, const ModelOptions& options);
+
+// Once all matrices of a model have been made from weights that are kept: writes what is new.
+void finish_packed(const WeightSource& weights);
 
 std::unique_ptr<Decoder> load_model(Ops& ops, const std::string& folder,
                                     const ModelOptions& options);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "base/log.h"
+#include "model/packed_cache.h"
 #include "model/stored_codes.h"
 #include "tensor/float16.h"
 
@@ -41,6 +42,15 @@ bool is_float(DType dtype) {
 // Buffers that old checkpoints carry and that are computed from the config.
 bool is_derived(const std::string& name) { return name.ends_with("rotary_emb.inv_freq"); }
 
+// All that decides what becomes of a matrix of one checkpoint.
+std::string matrix_name(const Ops& ops, const std::vector<MatrixPart>& parts, std::int64_t in_width,
+                        Bias bias, DType dtype, const WeightFormat& asked) {
+  std::string name = ops.packed_layout() + ":";
+  for (const MatrixPart& part : parts) name += fmt::format(" {}[{}]", part.name, part.rows);
+  return name + fmt::format(" of {}{}, {}, {}", in_width, bias == Bias::kRequired ? " + bias" : "",
+                            dtype_name(dtype), format_text(asked));
+}
+
 }  // namespace
 
 WeightReader::WeightReader(Ops& ops, const WeightSource& source, DType dtype,
@@ -66,15 +76,27 @@ Tensor WeightReader::take(const std::string& name, const Shape& shape) {
 std::unique_ptr<PackedLinear> WeightReader::linear(const std::vector<MatrixPart>& parts,
                                                    std::int64_t in_width, Bias bias,
                                                    MatrixRole role) {
-  std::vector<Tensor> biases;
-  for (const MatrixPart& part : parts)
-    if (bias == Bias::kRequired) biases.push_back(take(part.name + ".bias", {part.rows}));
-  auto packed = pack(parts, in_width, biases,
-                     role == MatrixRole::kHead ? quantization_.head : quantization_.layers);
+  const WeightFormat asked = role == MatrixRole::kHead ? quantization_.head : quantization_.layers;
+  Making making{.format = asked};
+  PackedCache* const cache = ops_.packed_layout().empty() ? nullptr : source_.packed();
+  const std::string name =
+      cache == nullptr ? "" : matrix_name(ops_, parts, in_width, bias, dtype_, asked);
+  const auto shape = [&] {
+    LinearShape shape{.in_width = in_width, .has_bias = bias == Bias::kRequired, .dtype = dtype_};
+    for (const MatrixPart& part : parts) shape.rows.push_back(part.rows);
+    return shape;
+  };
+  std::unique_ptr<PackedLinear> packed;
+  if (cache != nullptr) packed = cache->take(ops_, name, shape(), making.tensors);
+  if (!packed) {
+    making.tensors.clear();
+    packed = pack(parts, in_width, bias, making);
+    if (cache != nullptr) cache->keep(name, making.format, making.tensors, *packed);
+  }
   packed_bytes_ += packed->bytes();
-  for (const MatrixPart& part : parts) {
-    source_.release(part.name + ".weight");
-    if (bias == Bias::kRequired) source_.release(part.name + ".bias");
+  for (const std::string& tensor : making.tensors) {
+    known_.insert(tensor);
+    source_.release(tensor);
   }
   return packed;
 }
@@ -82,9 +104,14 @@ std::unique_ptr<PackedLinear> WeightReader::linear(const std::vector<MatrixPart>
 // Matrices that the checkpoint keeps as codes stay as they are, where all of a stack are alike and
 // nothing else was asked for. Else they are floats, of which the backend makes what was asked for.
 std::unique_ptr<PackedLinear> WeightReader::pack(const std::vector<MatrixPart>& parts,
-                                                 std::int64_t in_width,
-                                                 std::span<const Tensor> biases,
-                                                 const WeightFormat& asked) {
+                                                 std::int64_t in_width, Bias bias, Making& making) {
+  std::vector<Tensor> biases;
+  const auto taken_float = [&](const std::string& name, const Shape& shape) {
+    making.tensors.push_back(name);
+    return take(name, shape);
+  };
+  for (const MatrixPart& part : parts)
+    if (bias == Bias::kRequired) biases.push_back(taken_float(part.name + ".bias", {part.rows}));
   std::vector<std::optional<StoredCodes>> stored;
   std::vector<const CodedRows*> codes;
   std::vector<std::string> taken;
@@ -97,8 +124,9 @@ std::unique_ptr<PackedLinear> WeightReader::pack(const std::vector<MatrixPart>& 
   const auto is_alike = [&](const std::optional<StoredCodes>& matrix) {
     return matrix && matrix->is_coded() && matrix->format() == stored.front()->format();
   };
-  const bool stays = !asked.is_coded() && std::ranges::all_of(stored, is_alike);
-  const WeightFormat format = stays ? stored.front()->format() : asked;
+  const bool stays = !making.format.is_coded() && std::ranges::all_of(stored, is_alike);
+  if (stays) making.format = stored.front()->format();
+  const WeightFormat& format = making.format;
   if (format.is_coded() && format.rounds_input && format.group_width(in_width) > kMostSummed)
     throw Error({"the matrix is too wide for exact sums of codes",
                  source_.where() + ", tensor " + parts[0].name + ".weight",
@@ -115,13 +143,11 @@ std::unique_ptr<PackedLinear> WeightReader::pack(const std::vector<MatrixPart>& 
       stored[i].reset();
       weights.push_back(made.back().view(DType::kF32, shape));
     } else {
-      weights.push_back(take(parts[i].name + ".weight", shape));
+      weights.push_back(taken_float(parts[i].name + ".weight", shape));
     }
   }
-  for (const std::string& name : taken) {
-    known_.insert(name);
-    source_.release(name);
-  }
+  for (const std::string& name : taken) source_.release(name);  // codes and floats are copies
+  making.tensors.insert(making.tensors.end(), taken.begin(), taken.end());
   return ops_.pack(
       {.weights = weights, .biases = biases, .dtype = dtype_, .format = format, .codes = codes});
 }

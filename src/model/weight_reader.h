@@ -36,7 +36,7 @@ class WeightReader {
                const std::optional<StoredQuantization>& stored = {});
 
   // The parts stacked along the output dimension. Throws Error naming a tensor that is missing,
-  // misshapen or not of floats.
+  // misshapen or not of floats. Where the source keeps packed matrices, they come from there.
   std::unique_ptr<PackedLinear> linear(const std::vector<MatrixPart>& parts, std::int64_t in_width,
                                        Bias bias, MatrixRole role = MatrixRole::kLayer);
 
@@ -56,9 +56,15 @@ class WeightReader {
   std::size_t packed_bytes() const { return packed_bytes_; }
 
  private:
+  // What is packed from the tensors of a checkpoint, and how.
+  struct Making {
+    WeightFormat format;
+    std::vector<std::string> tensors = {};
+  };
+
   Tensor take(const std::string& name, const Shape& shape);
   std::unique_ptr<PackedLinear> pack(const std::vector<MatrixPart>& parts, std::int64_t in_width,
-                                     std::span<const Tensor> biases, const WeightFormat& asked);
+                                     Bias bias, Making& making);
 
   Ops& ops_;
   const WeightSource& source_;

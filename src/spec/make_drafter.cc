@@ -67,8 +67,10 @@ std::unique_ptr<DraftModel> make_mtp_heads(Ops& ops, const Decoder& target,
   const auto wanted = at(std::max(options.steps.value_or(kMaxTreeNodes), 1));
   if (heads.size() > wanted) heads.resize(wanted);
   if (heads.size() > 1) log_info("Draft heads: {}, one for each depth.", heads.size());
-  return make_heads(ops, heads, weights, target, hot_tokens(target, options),
-                    options.load.quantization);
+  auto made = make_heads(ops, heads, weights, target, hot_tokens(target, options),
+                         options.load.quantization);
+  finish_packed(weights);
+  return made;
 }
 
 // The head that came with the target. Its tensors lie among others that are no business of ours.
@@ -76,8 +78,8 @@ std::unique_ptr<DraftModel> load_own_head(Ops& ops, const Decoder& target,
                                           const DraftOptions& options) {
   ModelOptions load = options.load;
   load.show_progress = false;
-  auto head = make_mtp_heads(ops, target, options, target.config(),
-                             *open_weights(options.target_folder, load));
+  const auto weights = open_weights(options.target_folder, load);
+  auto head = make_mtp_heads(ops, target, options, target.config(), *weights);
   if (head) return head;
   throw Error({.what = "the target's checkpoint carries no draft head",
                .where = "--speculative-draft-model-path",
@@ -103,9 +105,11 @@ std::unique_ptr<DraftModel> load_head(Ops& ops, const Decoder& target, const Dra
     throw Error({.what = "the draft model is a language model, not a draft head",
                  .where = options.folder,
                  .expected = "a head with fc.weight, or --speculative-algorithm STANDALONE"});
-  return std::make_unique<HeadDraft>(ops, config, *weights, target,
-                                     is_eagle3 ? std::vector<Token>{} : hot_tokens(target, options),
-                                     options.load.quantization);
+  auto head = std::make_unique<HeadDraft>(
+      ops, config, *weights, target, is_eagle3 ? std::vector<Token>{} : hot_tokens(target, options),
+      options.load.quantization);
+  finish_packed(*weights);
+  return head;
 }
 
 bool is_same_folder(const std::string& a, const std::string& b) {

@@ -1,7 +1,10 @@
 // Which draft model the options mean, and how wrong ones are refused.
 #include "spec/make_drafter.h"
 
+#include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include <gmock/gmock.h>
@@ -9,6 +12,7 @@
 
 #include "backend/backend.h"
 #include "backend/delegate_test_kit.h"
+#include "backend/pack_watch_test_kit.h"
 #include "base/error.h"
 #include "base/threads.h"
 
@@ -104,6 +108,37 @@ TEST_F(MakeDrafter, every_byte_of_a_draft_model_is_counted) {
     const auto model = load(with(algorithm, head));
     ASSERT_TRUE(model) << head;
     EXPECT_EQ(model->weight_bytes(), ops_->taken) << head;
+  }
+}
+
+TEST_F(MakeDrafter, packed_weights_of_every_kind_of_draft_model_are_kept) {
+  char folder[] = "/tmp/foretoken_packed_XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  PackWatch watch(make_backend({.device = "cpu"}, pool_));
+  for (const auto& [algorithm, head, target] :
+       {std::tuple{"STANDALONE", "targets/qwen3", "llama"},
+        std::tuple{"EAGLE", "heads/eagle", "llama"},
+        std::tuple{"EAGLE", "heads/eagle_prefixed_two_layers", "llama"},
+        std::tuple{"EAGLE3", "heads/eagle3", "llama"}, std::tuple{"EAGLE", "", "mimo"},
+        std::tuple{"EAGLE", "", "nextn_chain"}, std::tuple{"EAGLE", "targets/mimo", "llama"}}) {
+    DraftOptions options = with(algorithm, head);
+    options.target_folder = kGolden + "targets/" + target;
+    options.load = quiet();
+    options.load.part = "draft";
+    const auto decoder = load_model(watch, options.target_folder, quiet());
+    watch.seen();
+    const auto load = [&](const std::string& cache) {
+      options.load.packed_cache = cache;
+      load_draft_model(watch, *decoder, options);
+      return watch.seen();
+    };
+    const auto plain = load({}), first = load(folder), second = load(folder);
+    std::filesystem::remove_all(folder);  // two of them load the same heads
+    EXPECT_GT(plain.packed, 0) << head;
+    EXPECT_EQ(first.packed, plain.packed) << head;
+    EXPECT_EQ(first.images, plain.images) << head;
+    EXPECT_EQ(second.packed, 0) << head;
+    EXPECT_EQ(second.images, plain.images) << head;
   }
 }
 

@@ -236,13 +236,14 @@ class CliTest(unittest.TestCase):
 
     def test_flags_reach_the_server(self):
         flags = ["--served-model-name", "nick", "--max-total-tokens", "100", "--context-length=64",
-                 "--mem-fraction", "0.3", "--decode-log-interval", "2"]
+                 "--mem-fraction", "0.3", "--decode-log-interval", "2", "--packed-cache", "/tmp"]
         with self.server(*flags) as (url, process):
             models = json.load(urllib.request.urlopen(url + "/v1/models"))
             self.assertEqual(models["data"][0]["id"], "nick")
             self.assertEqual(models["data"][0]["max_model_len"], 64)
             info = json.load(urllib.request.urlopen(url + "/server_info"))
             self.assertEqual(info["mem_fraction_static"], 0.3)
+            self.assertEqual(info["packed_cache"], "/tmp")
             self.assertEqual(info["max_total_num_tokens"], 100)
             self.generate(url)
             process.send_signal(signal.SIGTERM)
@@ -261,6 +262,62 @@ class CliTest(unittest.TestCase):
     DRAFTS = ["--speculative-algorithm", "STANDALONE", "--speculative-num-steps", "4",
               "--speculative-eagle-topk", "1", "--speculative-num-draft-tokens", "5",
               "--draft-budget", "full"]
+
+    DEMO = pathlib.Path(__file__).resolve().parents[2] / "models"
+
+    def test_packed_weights_are_kept_for_the_next_start(self):
+        with tempfile.TemporaryDirectory() as folder:
+            cache = pathlib.Path(folder, "made", "by it")
+            flags = ["--prompt", "Hello", "--model", str(self.DEMO / "demo"), "--max-new-tokens", "12",
+                     "--speculative-algorithm", "EAGLE3", "--speculative-draft-model-path",
+                     str(self.DEMO / "demo-eagle3"), "--log-level", "info", "--threads", "2"]
+
+            def answer(cache, *more):
+                result = run("generate", *flags, "--packed-cache", str(cache), *more)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                return result.stdout, result.stderr
+            plain = run("generate", *flags).stdout
+            self.assertTrue(plain)
+            text, log = answer(cache)
+            self.assertEqual(text, plain)
+            self.assertEqual(len(re.findall("were written to", log)), 2, log)
+            files = sorted(cache.iterdir())
+            self.assertEqual([re.sub("-[0-9a-f]{16}", "", file.name) for file in files],
+                             ["demo-eagle3-draft.packed", "demo-target.packed"])
+            text, log = answer(cache)
+            self.assertEqual(text, plain)
+            self.assertEqual(len(re.findall("were read from", log)), 2, log)
+            self.assertNotIn("WARNING", log)
+
+            # Another format has files of its own.
+            quantized, log = answer(cache, "--quantization", "w4a8")
+            self.assertEqual(len(re.findall("were written to", log)), 2, log)
+            self.assertEqual(answer(cache, "--quantization", "w4a8")[0], quantized)
+            self.assertEqual(len(list(cache.iterdir())), 4)
+
+            # Damage costs a warning.
+            damaged = bytearray(files[1].read_bytes())
+            damaged[len(damaged) // 2] ^= 1
+            files[1].write_bytes(damaged)
+            text, log = answer(cache)
+            self.assertEqual(text, plain)
+            self.assertRegex(log, "WARNING: Weights are packed anew: .* is damaged at ")
+            self.assertEqual(len(re.findall("were read from", answer(cache)[1])), 2)
+
+            # So does a folder that cannot be one.
+            text, log = answer(files[0])
+            self.assertEqual(text, plain)
+            self.assertIn("WARNING: Packed weights are not kept: cannot write file", log)
+
+    def test_a_file_of_packed_weights_that_may_not_grow_costs_a_warning(self):
+        with tempfile.TemporaryDirectory() as folder:
+            command = [PROGRAM, "generate", "--prompt", "Hello", "--model", str(self.DEMO / "demo"),
+                       "--max-new-tokens", "4", "--log-level", "info", "--packed-cache", folder]
+            limited = subprocess.run(["bash", "-c", 'ulimit -f 1000; exec "$@"', "bash", *command],
+                                     capture_output=True, text=True, timeout=120)
+            self.assertEqual(limited.returncode, 0, limited.stderr)
+            self.assertIn("WARNING: Packed weights are not kept: cannot write file", limited.stderr)
+            self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
 
     def test_drafts_come_from_earlier_texts(self):
         flags = ["--speculative-algorithm", "NGRAM", "--speculative-num-draft-tokens", "16",

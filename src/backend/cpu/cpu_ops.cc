@@ -30,8 +30,9 @@ using Linears = std::vector<CpuLinear*>;
 // In a list of all weights, for as long as it lives.
 class ListedLinear final : public CpuLinear {
  public:
-  ListedLinear(const LinearParts& parts, ThreadPool& pool, std::shared_ptr<Linears> list)
-      : CpuLinear(parts, pool), list_(std::move(list)) {
+  template <typename... Args>
+  explicit ListedLinear(std::shared_ptr<Linears> list, Args&&... args)
+      : CpuLinear(std::forward<Args>(args)...), list_(std::move(list)) {
     list_->push_back(this);
   }
   ~ListedLinear() override { std::erase(*list_, this); }
@@ -65,7 +66,18 @@ class CpuOps final : public Ops {
   }
 
   std::unique_ptr<PackedLinear> pack(const LinearParts& parts) override {
-    auto packed = std::make_unique<ListedLinear>(parts, pool_, linears_);
+    auto packed = std::make_unique<ListedLinear>(linears_, parts, pool_);
+    gemm_.expect_weights(*packed);
+    return packed;
+  }
+
+  std::string packed_layout() const override { return CpuLinear::kLayout; }
+
+  std::unique_ptr<PackedLinear> pack_again(const LinearShape& shape,
+                                           const FillImage& fill) override {
+    bool is_whole = false;
+    auto packed = std::make_unique<ListedLinear>(linears_, shape, fill, pool_, is_whole);
+    if (!is_whole) return nullptr;
     gemm_.expect_weights(*packed);
     return packed;
   }

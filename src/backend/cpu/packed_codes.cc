@@ -87,6 +87,13 @@ float get_scale(const CodeLayout& c, const char* unit, int col) {
 
 }  // namespace
 
+void CpuLinear::lay_out_codes() {
+  codes_ = layout_of(format_, in_);
+  block_cols_ = kBlockCols;
+  packed_k_ = std::int64_t{codes_.group} * codes_.groups;
+  block_bytes_ = std::int64_t{codes_.unit_bytes} * codes_.groups;
+}
+
 void CpuLinear::pack_codes(const LinearParts& parts, ThreadPool& pool) {
   std::vector<std::unique_ptr<CodedRows>> made;
   std::vector<const CodedRows*> rows(parts.codes.begin(), parts.codes.end());
@@ -94,13 +101,7 @@ void CpuLinear::pack_codes(const LinearParts& parts, ThreadPool& pool) {
     made.push_back(std::make_unique<QuantizedRows>(part, format_));
     rows.push_back(made.back().get());
   }
-  codes_ = layout_of(format_, in_);
-  block_cols_ = kBlockCols;
-  packed_k_ = std::int64_t{codes_.group} * codes_.groups;
-  block_bytes_ = std::int64_t{codes_.unit_bytes} * codes_.groups;
   const std::int64_t blocks = ceil_div(out_, kBlockCols);
-  weights_ = Buffer(at(blocks * block_bytes_));
-
   pool.parallel_for(static_cast<int>(blocks), [&](int b, int) {
     const auto groups = at(codes_.groups);
     const auto middle = static_cast<std::uint8_t>(format_.zero());

@@ -1,6 +1,7 @@
 #include "backend/cpu/packed_linear.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <numeric>
 #include <vector>
@@ -65,47 +66,97 @@ void scatter_chain(const T* values, std::int64_t k, int count, int col, char* bl
   for (int i = 0; i < count; ++i, to += kChainBlockCols) *to = values[i];
 }
 
-}  // namespace
-
-CpuLinear::CpuLinear(const LinearParts& parts, ThreadPool& pool)
-    : dtype_(parts.dtype), format_(parts.format) {
-  std::vector<std::int64_t> rows;
+LinearShape shape_of(const LinearParts& parts) {
+  LinearShape shape{.dtype = parts.dtype, .format = parts.format};
   for (const Tensor& part : parts.weights) {
     CHECK(part.shape().rank() == 2 && part.dim(1) == parts.weights[0].dim(1));
-    rows.push_back(part.dim(0));
-    in_ = part.dim(1);
+    shape.rows.push_back(part.dim(0));
+    shape.in_width = part.dim(1);
   }
   for (const CodedRows* part : parts.codes) {
-    CHECK(format_.is_coded() && parts.weights.empty());
+    CHECK(parts.format.is_coded() && parts.weights.empty());
     CHECK(part->width() == parts.codes[0]->width());
-    rows.push_back(part->rows());
-    in_ = part->width();
+    shape.rows.push_back(part->rows());
+    shape.in_width = part->width();
   }
-  CHECK(!rows.empty());
-  out_ = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
+  CHECK(parts.biases.empty() || parts.biases.size() == shape.rows.size());
+  for (std::size_t i = 0; i < parts.biases.size(); ++i) {
+    if (parts.biases[i].empty()) continue;
+    CHECK(parts.biases[i].elements() == shape.rows[i]);
+    shape.has_bias = true;
+  }
+  return shape;
+}
 
-  // A kernel's call never reaches from one matrix into the other.
-  are_pairs_ = rows.size() == 2 && rows[0] == rows[1] && out_ / 2 % kMaxCallCols == 0;
+}  // namespace
+
+CpuLinear::CpuLinear(const LinearParts& parts, ThreadPool& pool) {
+  lay_out(shape_of(parts));
   if (format_.is_coded())
     pack_codes(parts, pool);
   else
     pack_floats(parts, pool);
-  pack_bias(parts, rows);
+  pack_bias(parts);
+}
+
+CpuLinear::CpuLinear(const LinearShape& shape, const FillImage& fill, ThreadPool& pool,
+                     bool& is_whole) {
+  lay_out(shape);
+  std::atomic<bool> is_filled{true};
+  std::size_t number = 0;
+  for (const Buffer* image : {&weights_, &bias_}) {
+    const std::size_t at_image = number++;
+    const auto pieces = ceil_div(image->bytes(), Ops::kImagePiece);
+    // By all workers: memory lies near who writes it first.
+    pool.parallel_for(static_cast<int>(pieces), [&](int piece, int) {
+      const std::size_t offset = at(piece) * Ops::kImagePiece;
+      const std::span<std::byte> to(static_cast<std::byte*>(image->data()) + offset,
+                                    std::min(Ops::kImagePiece, image->bytes() - offset));
+      if (is_filled.load(std::memory_order_relaxed) && !fill(at_image, offset, to))
+        is_filled.store(false, std::memory_order_relaxed);
+    });
+  }
+  is_whole = is_filled.load();
+}
+
+std::vector<std::span<const std::byte>> CpuLinear::images() const {
+  std::vector<std::span<const std::byte>> images;
+  for (const Buffer* image : {&weights_, &bias_})
+    images.emplace_back(static_cast<const std::byte*>(image->data()), image->bytes());
+  return images;
+}
+
+void CpuLinear::lay_out(const LinearShape& shape) {
+  const std::vector<std::int64_t>& rows = shape.rows;
+  CHECK(!rows.empty());
+  dtype_ = shape.dtype;
+  format_ = shape.format;
+  in_ = shape.in_width;
+  out_ = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
+  // A kernel's call never reaches from one matrix into the other.
+  are_pairs_ = rows.size() == 2 && rows[0] == rows[1] && out_ / 2 % kMaxCallCols == 0;
+  if (format_.is_coded())
+    lay_out_codes();
+  else
+    lay_out_floats();
+  weights_ = Buffer(at(round_up(out_, kBlockCols) / block_cols_ * block_bytes_));
+  if (shape.has_bias) bias_ = Buffer(at(round_up(out_, kBlockCols)) * sizeof(float));
+}
+
+void CpuLinear::lay_out_floats() {
+  CHECK(dtype_ == DType::kBF16 || dtype_ == DType::kF16 || dtype_ == DType::kF32)
+      << "weights cannot be kept as " << dtype_name(dtype_);
+  const bool tiles = dtype_ == DType::kBF16;
+  block_cols_ = tiles ? kBlockCols : kChainBlockCols;
+  packed_k_ = tiles ? round_up(in_, kBlockK) : in_;
+  block_bytes_ = packed_k_ * block_cols_ * static_cast<std::int64_t>(dtype_bytes(dtype_));
 }
 
 void CpuLinear::pack_floats(const LinearParts& parts, ThreadPool& pool) {
-  CHECK(dtype_ == DType::kBF16 || dtype_ == DType::kF16 || dtype_ == DType::kF32)
-      << "weights cannot be kept as " << dtype_name(dtype_);
   const StackedRows rows(parts.weights);
   const bool tiles = dtype_ == DType::kBF16;
-  const auto element = static_cast<std::int64_t>(dtype_bytes(dtype_));
-  block_cols_ = tiles ? kBlockCols : kChainBlockCols;
-  packed_k_ = tiles ? round_up(in_, kBlockK) : in_;
-  block_bytes_ = packed_k_ * block_cols_ * element;
-  const std::int64_t padded_out = round_up(out_, kBlockCols);
-  const std::int64_t blocks = padded_out / block_cols_;
-  weights_ = Buffer(static_cast<std::size_t>(blocks * block_bytes_));
-
+  const std::size_t element = dtype_bytes(dtype_);
+  const std::int64_t blocks = round_up(out_, kBlockCols) / block_cols_;
   pool.parallel_for(static_cast<int>(blocks), [&](int b, int) {
     alignas(64) char values[kChunk * 4];
     char* block_data = place(b);
@@ -128,17 +179,13 @@ void CpuLinear::pack_floats(const LinearParts& parts, ThreadPool& pool) {
   });
 }
 
-void CpuLinear::pack_bias(const LinearParts& parts, std::span<const std::int64_t> rows) {
-  CHECK(parts.biases.empty() || parts.biases.size() == rows.size());
-  const auto has_data = [](const Tensor& bias) { return !bias.empty(); };
-  if (std::none_of(parts.biases.begin(), parts.biases.end(), has_data)) return;
-  bias_ = Buffer(at(round_up(out_, kBlockCols)) * sizeof(float));
+void CpuLinear::pack_bias(const LinearParts& parts) {
+  if (bias_.bytes() == 0) return;
+  const std::vector<std::int64_t> rows = shape_of(parts).rows;
   float* to = static_cast<float*>(bias_.data());
   for (std::size_t i = 0; i < parts.biases.size(); to += rows[i++]) {
     const Tensor& bias = parts.biases[i];
-    if (bias.empty()) continue;
-    CHECK(bias.elements() == rows[i]);
-    convert(bias.data(), bias.dtype(), to, DType::kF32, rows[i]);
+    if (!bias.empty()) convert(bias.data(), bias.dtype(), to, DType::kF32, rows[i]);
   }
 }
 

@@ -18,6 +18,12 @@ class CpuLinear : public PackedLinear {
   // Converts and packs on the pool, row by row: no second copy of a matrix is made. Shapes, dtypes
   // and formats are the caller's duty (bug if they disagree).
   CpuLinear(const LinearParts& parts, ThreadPool& pool);
+  // From the bytes that images() of another gave; `is_whole` becomes false where fill says so.
+  CpuLinear(const LinearShape& shape, const FillImage& fill, ThreadPool& pool, bool& is_whole);
+
+  // The name of what lies where, for who keeps images(). It changes with every change of what is
+  // packed for given matrices, be it the place of a weight or the rounding; a test holds both.
+  static constexpr const char* kLayout = "cpu 1";
 
   std::int64_t in_width() const override { return in_; }
   std::int64_t out_width() const override { return out_; }
@@ -25,6 +31,7 @@ class CpuLinear : public PackedLinear {
 
   DType dtype() const { return dtype_; }  // kBF16, kF16 or kF32; of codes: unused
   const WeightFormat& format() const { return format_; }
+  std::vector<std::span<const std::byte>> images() const override;
   const CodeLayout& codes() const { return codes_; }  // where the format has codes
   std::int64_t packed_k() const { return packed_k_; }
   int block_cols() const { return block_cols_; }  // outputs per block
@@ -47,9 +54,12 @@ class CpuLinear : public PackedLinear {
   void gather_row(std::int64_t row, float* out) const;
 
  private:
+  void lay_out(const LinearShape& shape);  // all but the values
+  void lay_out_floats();
+  void lay_out_codes();
   void pack_floats(const LinearParts& parts, ThreadPool& pool);
   void pack_codes(const LinearParts& parts, ThreadPool& pool);
-  void pack_bias(const LinearParts& parts, std::span<const std::int64_t> rows);
+  void pack_bias(const LinearParts& parts);
   void gather_codes(std::int64_t row, float* out) const;
   char* place(std::int64_t block) {
     return static_cast<char*>(weights_.data()) + place_of(block) * block_bytes_;

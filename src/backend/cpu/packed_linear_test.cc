@@ -1,12 +1,15 @@
 #include "backend/cpu/packed_linear.h"
 
+#include <algorithm>
 #include <bit>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "backend/cpu/convert.h"
 #include "base/index.h"
+#include "base/word_sum.h"
 #include "tensor/float16.h"
 
 namespace foretoken {
@@ -74,6 +77,97 @@ TEST_P(PackedLinearTest, a_missing_bias_beside_others_is_zero) {
   for (int n = 0; n < 10; ++n) EXPECT_EQ(w.bias()[n], 0.0F);
   for (int n = 0; n < 20; ++n) EXPECT_EQ(w.bias()[10 + n], bias[at(n)]);
   for (int n = 30; n < 32; ++n) EXPECT_EQ(w.bias()[n], 0.0F);
+}
+
+using Images = std::vector<std::vector<std::byte>>;
+Images images_of(const CpuLinear& w) {
+  Images images;
+  for (const auto image : w.images()) images.emplace_back(image.begin(), image.end());
+  return images;
+}
+
+// Matrices of every way to keep them, larger than a piece.
+struct Kept {
+  DType dtype;
+  WeightFormat format;
+  std::uint64_t sum;  // of the images of layout_matrix()
+};
+const std::vector<Kept> kKept{
+    {DType::kBF16, {}, 0xb718a0da7f72124fULL},
+    {DType::kF16, {}, 0x5d33f14c626d6175ULL},
+    {DType::kF32, {}, 0x4d659a3d89d77b32ULL},
+    {DType::kBF16, {.bits = 8, .rounds_input = true}, 0x529f56261c7caac9ULL},
+    {DType::kBF16, {.bits = 8, .scale = DType::kF16}, 0x4a7bfa39c661d73ULL},
+    {DType::kBF16, {.bits = 4, .group = 32, .scale = DType::kBF16}, 0xb190a9bd93f6db5dULL},
+    {DType::kBF16,
+     {.bits = 4, .group = 64, .scale = DType::kBF16, .rounds_input = true},
+     0x9b60912f2d1c209fULL},
+    {DType::kBF16, {.bits = 4, .group = 128, .searches_scale = true}, 0xc0d45511a0780691ULL},
+};
+
+CpuLinear packed_of(std::int64_t rows, std::int64_t in, const Kept& kept, ThreadPool& pool) {
+  std::vector<float> values = numbers(2 * rows * in, -3.0F), bias = numbers(rows, 1.0F);
+  const std::vector<Tensor> parts{Tensor(values.data(), DType::kF32, {rows, in}),
+                                  Tensor(&values[at(rows * in)], DType::kF32, {rows, in})};
+  const std::vector<Tensor> biases{Tensor(), Tensor(bias.data(), DType::kF32, {rows})};
+  return {{.weights = parts, .biases = biases, .dtype = kept.dtype, .format = kept.format}, pool};
+}
+
+TEST(PackedImages, make_the_same_matrix_again) {
+  ThreadPool pool(3, false);
+  for (const Kept& kept : kKept) {
+    const CpuLinear first = packed_of(192, 2100, kept, pool);
+    const auto images = first.images();
+    bool is_whole = false;
+    const LinearShape shape{.rows = {192, 192},
+                            .in_width = 2100,
+                            .has_bias = true,
+                            .dtype = kept.dtype,
+                            .format = kept.format};
+    const FillImage fill = [&](std::size_t image, std::size_t offset, std::span<std::byte> to) {
+      EXPECT_EQ(offset % Ops::kImagePiece, 0U);
+      EXPECT_TRUE(to.size() == Ops::kImagePiece || offset + to.size() == images[image].size());
+      std::ranges::copy(images[image].subspan(offset, to.size()), to.begin());
+      return true;
+    };
+    const CpuLinear again(shape, fill, pool, is_whole);
+    EXPECT_TRUE(is_whole);
+    EXPECT_EQ(images_of(again), images_of(first));
+    EXPECT_EQ(again.bytes(), first.bytes());
+    EXPECT_EQ(again.format_name(), first.format_name());
+    EXPECT_EQ(again.block_stride(), first.block_stride());
+    std::vector<float> a(2100), b(2100);
+    for (const std::int64_t row : {0, 191, 192, 383}) {
+      first.gather_row(row, a.data());
+      again.gather_row(row, b.data());
+      EXPECT_EQ(a, b);
+    }
+  }
+}
+
+TEST(PackedImages, say_where_a_piece_could_not_be_had) {
+  ThreadPool pool(2, false);
+  const LinearShape shape{.rows = {64}, .in_width = 40000, .dtype = DType::kBF16};
+  for (const std::size_t missing : {std::size_t{0}, std::size_t{2} << 20}) {
+    bool is_whole = true;
+    const CpuLinear w(
+        shape, [&](std::size_t, std::size_t offset, auto) { return offset != missing; }, pool,
+        is_whole);
+    EXPECT_FALSE(is_whole);
+  }
+}
+
+// Files hold them: whoever changes what is packed, its place or its rounding, gives kLayout another
+// name and writes new sums here.
+TEST(PackedImages, are_what_they_were_when_the_layout_got_its_name) {
+  EXPECT_STREQ(CpuLinear::kLayout, "cpu 1");
+  ThreadPool pool(1, false);
+  for (const Kept& kept : kKept) {
+    std::uint64_t sum = 0;
+    const CpuLinear w = packed_of(40, 330, kept, pool);
+    for (const auto image : w.images()) sum = 31 * sum + word_sum(image);
+    EXPECT_EQ(sum, kept.sum) << w.format_name() << fmt::format(" {:#x}", sum);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(DTypes, PackedLinearTest,
