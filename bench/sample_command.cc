@@ -1,6 +1,5 @@
 #include "bench/sample_command.h"
 
-#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -38,14 +37,23 @@ struct Case {
   SamplingParams params;
 };
 
-std::array<Case, 4> cases() {
-  std::array<Case, 4> all{Case{"greedy", {}}, Case{"greedy, logprob", {}}, Case{"T = 1", {}},
-                          Case{"T = 1, top_p 0.9", {}}};
-  for (Case& one : all) one.params.top_logprobs = -1;
-  all[0].params.temperature = all[1].params.temperature = 0;
-  all[1].params.top_logprobs = 0;
-  all[2].params.temperature = all[3].params.temperature = 1;
-  all[3].params.top_p = 0.9F;
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  const auto add = [&](const char* name, float temperature, int top_logprobs) -> SamplingParams& {
+    all.push_back({name, {}});
+    all.back().params.temperature = temperature;
+    all.back().params.top_logprobs = top_logprobs;
+    return all.back().params;
+  };
+  add("greedy", 0, -1);
+  add("greedy, logprob", 0, 0);
+  add("T = 1", 1, -1);
+  add("T = 1, logprob", 1, 0);
+  add("T = 0.8", 0.8F, -1);
+  add("T = 1, top_p 0.9", 1, -1).top_p = 0.9F;
+  SamplingParams& both = add("both of 40 and 0.9", 0.8F, -1);
+  both.top_k = 40;
+  both.top_p = 0.9F;
   return all;
 }
 

@@ -73,7 +73,7 @@ TEST(Draws, what_comes_next_is_what_would_be_drawn_without_the_first) {
     const float share = position % 2 == 0 ? 1.0F : 0.3F;
     std::array<Drawable, 5> found;
     draw_candidates(logits, {.params = &params, .position = position}, share, found);
-    const Cut cut = cut_top_k(original, 30);
+    const Cut cut = cut_top_k(original, RowTops::of(original), 30);
     auto left = original;
     for (std::size_t i = 0; i < found.size(); ++i) {
       Token best = kNoToken;

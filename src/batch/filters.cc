@@ -4,6 +4,8 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <functional>
+#include <vector>
 
 #include "base/rng.h"
 #include "batch/row_loops.h"
@@ -28,8 +30,8 @@ using Buckets = std::array<double, std::size_t{1} << kDigitBits>;
 class CutSearch {
  public:
   // max: of the logits, where weights are masses; else a token weighs 1.
-  CutSearch(std::span<const float> logits, const Cut& within, float max)
-      : logits_(logits), within_(within), max_(max) {}
+  CutSearch(std::span<const float> logits, const RowTops& tops, const Cut& within, float max)
+      : logits_(logits), tops_(tops.parts), within_(within), max_(max) {}
 
   // near: what is below it need not be looked at if what is above reaches the goal.
   Cut run(Goal goal, float near = kMinusInfinity) {
@@ -58,6 +60,7 @@ class CutSearch {
     const float floor = std::max({near, within_.x, value_of_key(lowest)});
     for (std::size_t start = 0; start < logits_.size(); start += RowLoops::kBlock) {
       const std::size_t count = std::min(RowLoops::kBlock, logits_.size() - start);
+      if (!reaches(start, floor)) continue;
       const float* x = &logits_[start];
       if (count < RowLoops::kBlock) {
         padded_.fill(kMinusInfinity);
@@ -73,6 +76,14 @@ class CutSearch {
             buckets_[(keys_[i] >> shift) & mask] += static_cast<double>(weights_[i]);
       }
     }
+  }
+
+  // Whether any value of the block is at least `floor`.
+  bool reaches(std::size_t start, float floor) const {
+    constexpr std::size_t kParts = RowLoops::kBlock / RowLoops::kTop;
+    const std::size_t first = start / RowLoops::kTop;
+    const auto parts = tops_.subspan(first, std::min(kParts, tops_.size() - first));
+    return std::ranges::any_of(parts, [&](float top) { return top >= floor; });
   }
 
   double weight_found() const {
@@ -109,7 +120,7 @@ class CutSearch {
     return cut;
   }
 
-  std::span<const float> logits_;
+  std::span<const float> logits_, tops_;
   Cut within_;
   float max_;
   double reached_ = 0.0;  // weight above the digits found so far
@@ -120,18 +131,26 @@ class CutSearch {
 
 }  // namespace
 
-Cut cut_top_k(std::span<const float> logits, int k) {
+// Parts with a top above a value hold as many values above it, so what is below the kth of the tops
+// need not be looked at.
+Cut cut_top_k(std::span<const float> logits, const RowTops& tops, int k) {
   if (static_cast<std::size_t>(k) >= logits.size()) return {};
-  const float max = row_loops().max(logits.data(), logits.size());
-  return CutSearch(logits, {}, kNoMass).run({static_cast<double>(k), false}, max - kNear);
+  float near = kMinusInfinity;
+  if (static_cast<std::size_t>(k) <= tops.parts.size()) {
+    std::vector<float> parts = tops.parts;
+    const auto kth = parts.begin() + k - 1;
+    std::ranges::nth_element(parts, kth, std::greater<>());
+    near = *kth;
+  }
+  return CutSearch(logits, tops, {}, kNoMass).run({static_cast<double>(k), false}, near);
 }
 
-Cut cut_top_p(std::span<const float> logits, float max, const Cut& within, float p) {
+Cut cut_top_p(std::span<const float> logits, const RowTops& tops, const Cut& within, float p) {
   if (p >= 1.0F) return within;
-  CutSearch search(logits, within, max);
+  CutSearch search(logits, tops, within, tops.max);
   if (within.x > kMinusInfinity) return search.run({static_cast<double>(p), true});
-  const double mass = row_loops().sum_exp(logits.data(), logits.size(), max);
-  return search.run({static_cast<double>(p) * mass, false}, max - kNear);
+  const double mass = row_loops().sum_exp(logits.data(), logits.size(), tops.max);
+  return search.run({static_cast<double>(p) * mass, false}, tops.max - kNear);
 }
 
 Cut cut_min_p(float max, const Cut& within, float min_p) {

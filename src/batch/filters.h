@@ -9,6 +9,7 @@
 #include <span>
 
 #include "batch/lanes.h"
+#include "batch/row_tops.h"
 
 namespace foretoken {
 
@@ -23,11 +24,11 @@ struct Cut {
 };
 
 // The k best of `logits`; k >= 1. No NaN in logits.
-Cut cut_top_k(std::span<const float> logits, int k);
+Cut cut_top_k(std::span<const float> logits, const RowTops& tops, int k);
 
 // The shortest prefix of what `within` keeps whose share of the probability mass reaches p; the
-// token that crosses p is kept, so at least one is. `max` is the greatest logit.
-Cut cut_top_p(std::span<const float> logits, float max, const Cut& within, float p);
+// token that crosses p is kept, so at least one is.
+Cut cut_top_p(std::span<const float> logits, const RowTops& tops, const Cut& within, float p);
 
 // What `within` keeps and is at least min_p times as probable as the best token.
 Cut cut_min_p(float max, const Cut& within, float min_p);

@@ -62,7 +62,7 @@ TEST(Filters, top_k_keeps_the_k_best_and_breaks_ties_by_id) {
         const auto x = random_row(size, size + static_cast<std::size_t>(k), step);
         auto expected = by_value(x);
         expected.resize(std::min(expected.size(), static_cast<std::size_t>(k)));
-        EXPECT_EQ(kept(x, cut_top_k(x, k)), expected) << size << " values, k " << k;
+        EXPECT_EQ(kept(x, cut_top_k(x, RowTops::of(x), k)), expected) << size << " values, k " << k;
       }
 }
 
@@ -71,28 +71,28 @@ TEST(Filters, top_p_keeps_the_token_that_crosses) {
     for (const std::size_t size : {1U, 17U, 500U})
       for (const float p : {0.0F, 0.011F, 0.31F, 0.5003F, 0.9207F, 0.9991F}) {
         const auto x = random_row(size, size, step);
-        const float max = *std::max_element(x.begin(), x.end());
-        EXPECT_EQ(kept(x, cut_top_p(x, max, {}, p)), naive_top_p(x, size, p))
+        EXPECT_EQ(kept(x, cut_top_p(x, RowTops::of(x), {}, p)), naive_top_p(x, size, p))
             << size << " values, p " << p;
-        EXPECT_EQ(kept(x, cut_top_p(x, max, cut_top_k(x, 9), p)), naive_top_p(x, 9, p))
+        EXPECT_EQ(kept(x, cut_top_p(x, RowTops::of(x), cut_top_k(x, RowTops::of(x), 9), p)),
+                  naive_top_p(x, 9, p))
             << size << " values, top 9, p " << p;
       }
 }
 
 TEST(Filters, top_p_of_equal_values_keeps_the_lowest_ids) {
   const std::vector<float> x(100, -3.0F);
-  EXPECT_EQ(kept(x, cut_top_p(x, -3.0F, {}, 0.25F)).size(), 25U);
-  EXPECT_EQ(kept(x, cut_top_p(x, -3.0F, {}, 0.25F)).back(), 24);
+  EXPECT_EQ(kept(x, cut_top_p(x, RowTops::of(x), {}, 0.25F)).size(), 25U);
+  EXPECT_EQ(kept(x, cut_top_p(x, RowTops::of(x), {}, 0.25F)).back(), 24);
 }
 
 TEST(Filters, top_p_of_one_keeps_everything) {
   const std::vector<float> x{0.0F, -80.0F, kMinusInfinity};
-  EXPECT_EQ(kept(x, cut_top_p(x, 0.0F, {}, 1.0F)).size(), 3U);
+  EXPECT_EQ(kept(x, cut_top_p(x, RowTops::of(x), {}, 1.0F)).size(), 3U);
 }
 
 TEST(Filters, both_zeros_are_one_value) {
   const std::vector<float> x{-0.0F, 0.0F, -0.0F, 0.0F};
-  EXPECT_EQ(kept(x, cut_top_k(x, 2)), (std::vector<std::int32_t>{0, 1}));
+  EXPECT_EQ(kept(x, cut_top_k(x, RowTops::of(x), 2)), (std::vector<std::int32_t>{0, 1}));
 }
 
 TEST(Filters, min_p_is_relative_to_the_best_token) {
@@ -100,7 +100,8 @@ TEST(Filters, min_p_is_relative_to_the_best_token) {
   EXPECT_EQ(kept(x, cut_min_p(2.0F, {}, 0.3F)), (std::vector<std::int32_t>{0, 1}));
   EXPECT_EQ(kept(x, cut_min_p(2.0F, {}, 0.0F)).size(), 4U);
   EXPECT_EQ(kept(x, cut_min_p(2.0F, {}, 1.0F)), (std::vector<std::int32_t>{0}));
-  EXPECT_EQ(kept(x, cut_min_p(2.0F, cut_top_k(x, 1), 0.1F)), (std::vector<std::int32_t>{0}));
+  EXPECT_EQ(kept(x, cut_min_p(2.0F, cut_top_k(x, RowTops::of(x), 1), 0.1F)),
+            (std::vector<std::int32_t>{0}));
 }
 
 TEST(Lanes, exp_is_accurate_and_ends_in_zero) {
@@ -116,25 +117,41 @@ TEST(Lanes, exp_is_accurate_and_ends_in_zero) {
 
 TEST(Filters, what_lies_far_below_counts_where_what_is_near_falls_short) {
   std::vector<float> logits(20000, 0.0F);
-  const float max = logits[77] = 9.5F;
-  const Cut three = cut_top_k(logits, 3);
+  logits[77] = 9.5F;
+  const Cut three = cut_top_k(logits, RowTops::of(logits), 3);
   EXPECT_EQ(three.x, 0.0F);
   EXPECT_EQ(three.last_id, 1);
   const double each = std::exp(-9.5), goal = 0.6 * (1 + 19999 * each);
-  const Cut share = cut_top_p(logits, max, {}, 0.6F);
+  const Cut share = cut_top_p(logits, RowTops::of(logits), {}, 0.6F);
   EXPECT_EQ(share.x, 0.0F);
   EXPECT_NEAR(share.last_id, (goal - 1) / each, 2);
 }
 
 TEST(Filters, what_stands_beside_the_greatest_counts_no_more_than_what_stands_far_from_it) {
   std::vector<float> logits(4096, -30.0F);
-  const float max = logits[5] = 10;
+  logits[5] = 10;
   logits[6] = 9;
   logits[2000] = logits[3000] = 1;  // more than 8 below, but above all that stand beside
-  EXPECT_EQ(kept(logits, cut_top_k(logits, 3)), (std::vector<std::int32_t>{5, 6, 2000}));
-  EXPECT_EQ(kept(logits, cut_top_k(logits, 4)), (std::vector<std::int32_t>{5, 6, 2000, 3000}));
-  EXPECT_EQ(kept(logits, cut_top_p(logits, max, {}, 0.99985F)),
+  EXPECT_EQ(kept(logits, cut_top_k(logits, RowTops::of(logits), 3)),
             (std::vector<std::int32_t>{5, 6, 2000}));
+  EXPECT_EQ(kept(logits, cut_top_k(logits, RowTops::of(logits), 4)),
+            (std::vector<std::int32_t>{5, 6, 2000, 3000}));
+  EXPECT_EQ(kept(logits, cut_top_p(logits, RowTops::of(logits), {}, 0.99985F)),
+            (std::vector<std::int32_t>{5, 6, 2000}));
+}
+
+// More of the best share a part than there are parts with any of them, and the other way round.
+TEST(Filters, top_k_is_found_wherever_the_best_lie) {
+  for (const int distance : {1, 63, 64, 65, 200})
+    for (const int k : {1, 5, 40, 100, 150}) {
+      std::vector<float> logits(9000, -5.0F);
+      for (int i = 0; i < 40; ++i)
+        logits[static_cast<std::size_t>(100 + i * distance)] = static_cast<float>(i % 7);
+      auto expected = by_value(logits);
+      expected.resize(static_cast<std::size_t>(k));
+      EXPECT_EQ(kept(logits, cut_top_k(logits, RowTops::of(logits), k)), expected)
+          << distance << " apart, k " << k;
+    }
 }
 
 }  // namespace

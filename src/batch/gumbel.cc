@@ -11,15 +11,29 @@ namespace foretoken {
 namespace {
 
 constexpr std::size_t kBlock = kNoiseBlock;
+static_assert(kBlock == RowLoops::kTop);
 
-// Below this random word no token of value <= x reaches `best`. Noise g > d needs
-// 1 - u <= -log u < e^-d; the margins cover the rounding of g and of x + g.
-std::uint32_t lowest_useful_word(float x, float best) {
-  const float slack = 0.01F + (std::fabs(best) + std::fabs(x)) * 0x1p-21F;
-  const float gap = best - x - slack;
-  if (gap <= 0.0F) return 0;
+// Below this random word no token has noise of `gap` or more: g > d needs 1 - u <= -log u < e^-d.
+std::uint32_t lowest_word_of(float gap) {
   const float needed = 8388608.0F * (1.0F - exp_nonpositive(-gap)) - 2.0F;
   return needed <= 0.0F ? 0U : static_cast<std::uint32_t>(needed) << 9U;
+}
+
+// Below this random word no token of value <= x reaches `best`; the slack covers the rounding of g
+// and of x + g. Asked for every part of a row, so gaps are rounded down to steps.
+std::uint32_t lowest_useful_word(float x, float best) {
+  constexpr float kSteps = 8.0F;  // of a gap of 1
+  constexpr auto kCount = static_cast<std::size_t>(kSteps * kMaxGumbelNoise) + 1;
+  static const auto words = [] {
+    std::array<std::uint32_t, kCount> all{};
+    for (std::size_t i = 0; i < kCount; ++i)
+      all[i] = lowest_word_of(static_cast<float>(i) / kSteps);
+    return all;
+  }();
+  const float slack = 0.01F + (std::fabs(best) + std::fabs(x)) * 0x1p-21F;
+  const float gap = best - x - slack;
+  if (!(gap > 0.0F)) return 0;
+  return words[static_cast<std::size_t>(std::min(gap * kSteps, static_cast<float>(kCount - 1)))];
 }
 
 // The greatest so far, in order.
@@ -59,26 +73,31 @@ class Leaders {
 
 }  // namespace
 
-Token find_first(std::span<const float> logits, float max) {
-  const std::size_t place = row_loops().first_equal(logits.data(), logits.size(), max);
-  return place < logits.size() ? static_cast<Token>(place) : kNoToken;
+Token find_best(std::span<const float> logits, const RowTops& tops) {
+  const RowLoops& loops = row_loops();
+  const std::size_t part = loops.first_equal(tops.parts.data(), tops.parts.size(), tops.max);
+  const std::size_t start = part * RowLoops::kTop;
+  if (start >= logits.size()) return kNoToken;
+  const auto block = logits.subspan(start, std::min(RowLoops::kTop, logits.size() - start));
+  return static_cast<Token>(start + loops.first_equal(block.data(), block.size(), tops.max));
 }
 
-std::size_t gumbel_top(std::span<const float> logits, const Cut& cut, Token best_token,
-                       std::uint64_t seed, std::int64_t position, float reach,
+std::size_t gumbel_top(std::span<const float> logits, const RowTops& tops, const Cut& cut,
+                       Token best_token, std::uint64_t seed, std::int64_t position, float reach,
                        std::span<NoisyToken> out) {
   Leaders leaders(out, reach);
   leaders.add({best_token, logits[static_cast<std::size_t>(best_token)] +
                                gumbel_noise(seed, position, best_token)});
   const RowLoops& loops = row_loops();
   std::array<std::uint32_t, kBlock> words;
-  for (std::size_t start = 0; start < logits.size(); start += kBlock) {
-    const auto block = logits.subspan(start, std::min(kBlock, logits.size() - start));
-    const float top = loops.max(block.data(), block.size());
+  for (std::size_t part = 0; part < tops.parts.size(); ++part) {
+    const float top = tops.parts[part];
     if (top < cut.x || top + kMaxGumbelNoise < leaders.floor()) continue;
+    const std::size_t start = part * kBlock;
     const std::uint32_t lowest = lowest_useful_word(top, leaders.floor());
     if (!loops.noise_words(seed, position, static_cast<std::int32_t>(start), lowest, words.data()))
       continue;
+    const auto block = logits.subspan(start, std::min(kBlock, logits.size() - start));
     for (std::size_t i = 0; i < block.size(); ++i) {
       const auto id = static_cast<Token>(start + i);
       if (words[i] < lowest || id == best_token || !cut.keeps(block[i], id)) continue;
@@ -88,10 +107,10 @@ std::size_t gumbel_top(std::span<const float> logits, const Cut& cut, Token best
   return leaders.count();
 }
 
-Token gumbel_argmax(std::span<const float> logits, const Cut& cut, Token best_token,
-                    std::uint64_t seed, std::int64_t position) {
+Token gumbel_argmax(std::span<const float> logits, const RowTops& tops, const Cut& cut,
+                    Token best_token, std::uint64_t seed, std::int64_t position) {
   NoisyToken best;
-  gumbel_top(logits, cut, best_token, seed, position, 0.0F, {&best, 1});
+  gumbel_top(logits, tops, cut, best_token, seed, position, 0.0F, {&best, 1});
   return best.token;
 }
 

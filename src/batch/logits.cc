@@ -49,7 +49,7 @@ void apply_mask(std::span<float> logits, std::span<const std::uint32_t> allowed)
   }
 }
 
-void adjust_logits(std::span<float> logits, const RowContext& row) {
+RowTops adjust_logits(std::span<float> logits, const RowContext& row) {
   const SamplingParams& params = *row.params;
   for (const auto& [token, bias] : params.logit_bias)
     if (float* x = find_logit(logits, token)) *x += bias;
@@ -59,18 +59,28 @@ void adjust_logits(std::span<float> logits, const RowContext& row) {
   if (params.has_penalties()) apply_penalties(logits, row);
   if (!row.allowed.empty()) apply_mask(logits, row.allowed);
   const bool has_none = params.temperature < kLowestTemperature;
-  row_loops().scale_and_clean(logits.data(), logits.size(), has_none ? 1.0F : params.temperature);
+  RowTops tops;
+  tops.parts.resize(RowTops::parts_of(logits.size()));
+  tops.max = row_loops().scale_and_clean(logits.data(), logits.size(),
+                                         has_none ? 1.0F : params.temperature, tops.parts.data());
+  return tops;
 }
 
-Cut sampling_cut(std::span<const float> logits, float max, const SamplingParams& params) {
+RowTops RowTops::of(std::span<const float> logits) {
+  RowTops tops;
+  tops.parts.reserve(parts_of(logits.size()));
+  for (std::size_t start = 0; start < logits.size(); start += RowLoops::kTop)
+    tops.parts.push_back(
+        row_loops().max(&logits[start], std::min(RowLoops::kTop, logits.size() - start)));
+  tops.max = row_loops().max(tops.parts.data(), tops.parts.size());
+  return tops;
+}
+
+Cut sampling_cut(std::span<const float> logits, const RowTops& tops, const SamplingParams& params) {
   Cut cut;
-  if (params.top_k > 0) cut = cut_top_k(logits, params.top_k);
-  cut = cut_top_p(logits, max, cut, params.top_p);
-  return cut_min_p(max, cut, params.min_p);
-}
-
-float row_max(std::span<const float> logits) {
-  return row_loops().max(logits.data(), logits.size());
+  if (params.top_k > 0) cut = cut_top_k(logits, tops, params.top_k);
+  cut = cut_top_p(logits, tops, cut, params.top_p);
+  return cut_min_p(tops.max, cut, params.min_p);
 }
 
 float log_sum_exp(std::span<const float> logits, float max) {

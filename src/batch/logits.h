@@ -5,6 +5,7 @@
 #include <span>
 
 #include "batch/filters.h"
+#include "batch/row_tops.h"
 #include "batch/sampling.h"
 
 namespace foretoken {
@@ -29,13 +30,10 @@ void apply_mask(std::span<float> logits, std::span<const std::uint32_t> allowed)
 // outside the row are ignored.
 // Penalties: repetition first (x > 0 ? x / r : x * r, prompt and output), then
 // x - frequency * count - presence (output only).
-void adjust_logits(std::span<float> logits, const RowContext& row);
+RowTops adjust_logits(std::span<float> logits, const RowContext& row);
 
-// What top-k, top-p and min-p leave of adjusted logits, whose greatest value is max, finite.
-Cut sampling_cut(std::span<const float> logits, float max, const SamplingParams& params);
-
-// The greatest value; minus infinity for a row of barred tokens. No NaN.
-float row_max(std::span<const float> logits);
+// What top-k, top-p and min-p leave of adjusted logits, whose greatest value is finite.
+Cut sampling_cut(std::span<const float> logits, const RowTops& tops, const SamplingParams& params);
 
 // log of the sum of e^(x - max), in a fixed order of addition; max finite.
 float log_sum_exp(std::span<const float> logits, float max);

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <vector>
 
-#include "base/philox_lanes.h"
 #include "base/rng.h"
 #include "batch/lanes.h"
+#include "batch/noise_words.h"
 
 namespace foretoken {
 namespace {
@@ -24,13 +24,10 @@ constexpr float kLargest = 1e30F;  // x - y and x + noise stay finite
 // The loops themselves, inlined into a function for each instruction set.
 namespace loops {
 
-[[gnu::always_inline]] inline void scale_and_clean(float* x, std::size_t n, float temperature) {
-  for (std::size_t i = 0; i < n; ++i) {
-    const float scaled = x[i] / temperature;
-    const float bounded = scaled < kLargest ? scaled : kLargest;
-    const float value = bounded >= -kLargest ? bounded : kMinusInfinity;
-    x[i] = scaled == scaled ? value : kMinusInfinity;
-  }
+[[gnu::always_inline]] inline float clean(float x) {
+  const float bounded = x < kLargest ? x : kLargest;
+  const float value = bounded >= -kLargest ? bounded : kMinusInfinity;
+  return x == x ? value : kMinusInfinity;
 }
 
 // Of sixteen, by halves: four steps where one after the other would be fifteen.
@@ -49,6 +46,40 @@ namespace loops {
     for (std::size_t l = 0; l < kLanes; ++l) best[l] = x[i + l] > best[l] ? x[i + l] : best[l];
   for (; i < n; ++i) best[0] = x[i] > best[0] ? x[i] : best[0];
   return greatest(best);
+}
+
+// Divided by 1 a value is itself, and division is what a pass would wait for.
+template <bool kDivides>
+[[gnu::always_inline]] inline float clean_row(float* x, std::size_t n, float temperature,
+                                              float* tops) {
+  float most[kLanes];
+  for (float& lane : most) lane = kMinusInfinity;
+  std::size_t start = 0;
+  for (; start + RowLoops::kTop <= n; start += RowLoops::kTop) {
+    float best[kLanes];
+    for (float& lane : best) lane = kMinusInfinity;
+    for (std::size_t i = start; i < start + RowLoops::kTop; i += kLanes)
+      for (std::size_t l = 0; l < kLanes; ++l) {
+        const float value = clean(kDivides ? x[i + l] / temperature : x[i + l]);
+        x[i + l] = value;
+        best[l] = value > best[l] ? value : best[l];
+      }
+    for (std::size_t l = 0; l < kLanes; ++l) most[l] = best[l] > most[l] ? best[l] : most[l];
+    tops[start / RowLoops::kTop] = greatest(best);
+  }
+  float last = kMinusInfinity;
+  for (std::size_t i = start; i < n; ++i) {
+    x[i] = clean(kDivides ? x[i] / temperature : x[i]);
+    last = x[i] > last ? x[i] : last;
+  }
+  if (start < n) tops[start / RowLoops::kTop] = last;
+  const float whole = greatest(most);
+  return last > whole ? last : whole;
+}
+[[gnu::always_inline]] inline float scale_and_clean(float* x, std::size_t n, float temperature,
+                                                    float* tops) {
+  return temperature == 1.0F ? clean_row<false>(x, n, temperature, tops)
+                             : clean_row<true>(x, n, temperature, tops);
 }
 
 [[gnu::always_inline]] inline std::size_t first_equal(const float* x, std::size_t n, float value) {
@@ -80,15 +111,6 @@ namespace loops {
   return total;
 }
 
-[[gnu::always_inline]] inline bool noise_words(std::uint64_t seed, std::int64_t position,
-                                               std::int32_t first, std::uint32_t lowest,
-                                               std::uint32_t* words) {
-  philox_lanes(noise_counter(position, first), seed, words);
-  std::uint32_t any = 0;
-  for (std::size_t i = 0; i < kNoiseBlock; ++i) any |= words[i] >= lowest ? 1U : 0U;
-  return any != 0;
-}
-
 [[gnu::always_inline]] inline std::uint64_t weigh(const float* x, float floor, float max,
                                                   std::uint32_t* keys, float* weights) {
   constexpr std::size_t kStride = 4 * kLanes;
@@ -118,11 +140,11 @@ namespace loops {
 
 }  // namespace loops
 
-// NOLINTBEGIN: the same six functions for each instruction set.
+// NOLINTBEGIN: the same functions for each instruction set.
 #define FORETOKEN_ROW_LOOPS(NAME, ATTRIBUTE)                                                 \
   namespace NAME {                                                                           \
-  ATTRIBUTE void scale_and_clean(float* x, std::size_t n, float temperature) {               \
-    loops::scale_and_clean(x, n, temperature);                                               \
+  ATTRIBUTE float scale_and_clean(float* x, std::size_t n, float temperature, float* tops) { \
+    return loops::scale_and_clean(x, n, temperature, tops);                                  \
   }                                                                                          \
   ATTRIBUTE float max(const float* x, std::size_t n) { return loops::max(x, n); }            \
   ATTRIBUTE std::size_t first_equal(const float* x, std::size_t n, float value) {            \
@@ -131,16 +153,12 @@ namespace loops {
   ATTRIBUTE double sum_exp(const float* x, std::size_t n, float max) {                       \
     return loops::sum_exp(x, n, max);                                                        \
   }                                                                                          \
-  ATTRIBUTE bool noise_words(std::uint64_t seed, std::int64_t position, std::int32_t first,  \
-                             std::uint32_t lowest, std::uint32_t* words) {                   \
-    return loops::noise_words(seed, position, first, lowest, words);                         \
-  }                                                                                          \
   ATTRIBUTE std::uint64_t weigh(const float* x, float floor, float max, std::uint32_t* keys, \
                                 float* weights) {                                            \
     return loops::weigh(x, floor, max, keys, weights);                                       \
   }                                                                                          \
-  constexpr RowLoops kLoops{                                                                 \
-      #NAME, scale_and_clean, max, first_equal, sum_exp, noise_words, weigh};                \
+  constexpr RowLoops kLoops{#NAME,   scale_and_clean,    max,  first_equal,                  \
+                            sum_exp, noise_words_##NAME, weigh};                             \
   }
 
 FORETOKEN_ROW_LOOPS(baseline, )

@@ -12,11 +12,14 @@ namespace foretoken {
 struct RowLoops {
   static constexpr std::size_t kBlock = 1024;  // values
   static constexpr std::size_t kGroup = 16;    // of a block
+  static constexpr std::size_t kTop = 64;      // values that share a top
 
   const char* isa;
 
-  // Divides by the temperature, makes every value minus infinity or within +-1e30.
-  void (*scale_and_clean)(float* x, std::size_t n, float temperature);
+  // Divides by the temperature, makes every value minus infinity or within +-1e30. Tops are the
+  // greatest of each kTop values, as many as there are parts; returns the greatest of all, minus
+  // infinity for n = 0.
+  float (*scale_and_clean)(float* x, std::size_t n, float temperature, float* tops);
   // The greatest value; minus infinity for n = 0. No NaN.
   float (*max)(const float* x, std::size_t n);
   // The first place of a value; n: there is none.
@@ -24,7 +27,8 @@ struct RowLoops {
   // Sum of e^(x - max): floats in sixteen lanes over a block, then one double, as exact as a sum in
   // double at the speed of floats.
   double (*sum_exp)(const float* x, std::size_t n, float max);
-  // noise_words_block() into words[kNoiseBlock]; whether any reaches `lowest`.
+  // Whether any word of noise_words_block() reaches `lowest`; if so, they are put into
+  // words[kNoiseBlock].
   bool (*noise_words)(std::uint64_t seed, std::int64_t position, std::int32_t first,
                       std::uint32_t lowest, std::uint32_t* words);
   // Of a whole block: bit g tells that a value of group g is at least `floor`. Of such groups, the

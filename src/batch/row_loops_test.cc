@@ -1,5 +1,6 @@
 #include "batch/row_loops.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -51,10 +52,30 @@ TEST_P(RowLoopsTest, rows_are_scaled_to_the_same_bits) {
   for (auto row : rows()) {
     row[0] = std::nanf("");
     row[row.size() / 2] = kInfinity;
-    auto expected = row;
-    baseline_.scale_and_clean(expected.data(), expected.size(), 0.7F);
-    mine_->scale_and_clean(row.data(), row.size(), 0.7F);
-    for (std::size_t i = 0; i < row.size(); ++i) ASSERT_TRUE(same_bits(row[i], expected[i])) << i;
+    const auto given = row;
+    for (const float temperature : {0.7F, 1.0F, 3.0F}) {
+      const std::size_t parts = (row.size() + RowLoops::kTop - 1) / RowLoops::kTop;
+      auto expected = row = given;
+      std::vector<float> tops(parts + 1, 77.0F), expected_tops(parts + 1, 77.0F);
+      const float max = baseline_.scale_and_clean(expected.data(), expected.size(), temperature,
+                                                  expected_tops.data());
+      EXPECT_TRUE(
+          same_bits(max, mine_->scale_and_clean(row.data(), row.size(), temperature, tops.data())));
+      EXPECT_EQ(tops, expected_tops);
+      float greatest = -kInfinity;
+      std::vector<float> seen(parts, -kInfinity);
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        ASSERT_TRUE(same_bits(row[i], expected[i])) << i;
+        float value = given[i] / temperature;
+        if (std::isnan(value)) value = -kInfinity;
+        ASSERT_EQ(row[i], std::min(value, 1e30F));
+        seen[i / RowLoops::kTop] = std::max(seen[i / RowLoops::kTop], row[i]);
+        greatest = std::max(greatest, row[i]);
+      }
+      EXPECT_EQ(max, greatest);
+      seen.push_back(77.0F);  // nothing is written behind them
+      EXPECT_EQ(tops, seen);
+    }
   }
 }
 
@@ -84,14 +105,21 @@ TEST_P(RowLoopsTest, sums_are_the_same_to_the_bit) {
 
 TEST_P(RowLoopsTest, noise_is_that_of_the_tokens) {
   std::array<std::uint32_t, kNoiseBlock> expected, words;
-  for (const std::int32_t first : {0, 64, 128000}) {
-    noise_words_block(77, 1234567, first, expected);
-    std::uint32_t greatest = 0;
-    for (const std::uint32_t word : expected) greatest = std::max(greatest, word);
-    EXPECT_TRUE(mine_->noise_words(77, 1234567, first, greatest, words.data()));
-    EXPECT_EQ(words, expected);
-    EXPECT_FALSE(mine_->noise_words(77, 1234567, first, greatest + 1, words.data()));
+  std::array<bool, kNoiseBlock> was_greatest{};
+  for (std::int32_t block = 0; block < 2000; ++block) {
+    const std::uint64_t seed = mix_seed(5, static_cast<std::uint64_t>(block));
+    const auto position = static_cast<std::int64_t>(mix_seed(seed, 0) >> 20U);
+    const std::int32_t first = block * 64;
+    noise_words_block(seed, position, first, expected);
+    const auto greatest = std::max_element(expected.begin(), expected.end());
+    was_greatest[static_cast<std::size_t>(greatest - expected.begin())] = true;
+    words.fill(0);
+    ASSERT_TRUE(mine_->noise_words(seed, position, first, *greatest, words.data()));
+    ASSERT_EQ(words, expected);
+    ASSERT_TRUE(mine_->noise_words(seed, position, first, 0, words.data()));
+    ASSERT_FALSE(mine_->noise_words(seed, position, first, *greatest + 1, words.data()));
   }
+  for (const bool was : was_greatest) EXPECT_TRUE(was);
 }
 
 TEST_P(RowLoopsTest, blocks_are_weighed_alike) {

@@ -11,21 +11,25 @@ namespace {
 // Log-softmax of one row, asked for single tokens.
 class LogProbs {
  public:
-  LogProbs(std::span<const float> logits, float max)
-      : logits_(logits), max_(max), log_sum_(log_sum_exp(logits, max)) {}
+  LogProbs(std::span<const float> logits, const RowTops& tops)
+      : logits_(logits), tops_(tops), log_sum_(log_sum_exp(logits, tops.max)) {}
 
   float of(Token token) const {
     if (token < 0 || static_cast<std::size_t>(token) >= logits_.size()) return kNoChance;
-    return std::max(kNoChance, logits_[static_cast<std::size_t>(token)] - max_ - log_sum_);
+    return std::max(kNoChance, logits_[static_cast<std::size_t>(token)] - tops_.max - log_sum_);
   }
 
   std::vector<TopLogprob> top(int count) const {
     std::vector<TopLogprob> best;
     if (count <= 0) return best;
-    const Cut cut = cut_top_k(logits_, count);
-    for (std::size_t i = 0; i < logits_.size(); ++i) {
-      const auto id = static_cast<Token>(i);
-      if (logits_[i] >= cut.x && cut.keeps(logits_[i], id)) best.push_back({id, of(id)});
+    const Cut cut = cut_top_k(logits_, tops_, count);
+    for (std::size_t part = 0; part < tops_.parts.size(); ++part) {
+      if (tops_.parts[part] < cut.x) continue;
+      const std::size_t start = part * RowLoops::kTop;
+      for (std::size_t i = start; i < std::min(start + RowLoops::kTop, logits_.size()); ++i) {
+        const auto id = static_cast<Token>(i);
+        if (cut.keeps(logits_[i], id)) best.push_back({id, of(id)});
+      }
     }
     std::stable_sort(best.begin(), best.end(), [this](const TopLogprob& a, const TopLogprob& b) {
       return logits_[static_cast<std::size_t>(a.token)] >
@@ -36,13 +40,13 @@ class LogProbs {
 
  private:
   std::span<const float> logits_;
-  float max_;
+  const RowTops& tops_;
   float log_sum_;
 };
 
-void report(SampledToken& out, std::span<const float> logits, float max,
+void report(SampledToken& out, std::span<const float> logits, const RowTops& tops,
             const SamplingParams& params) {
-  const LogProbs logprobs(logits, max);
+  const LogProbs logprobs(logits, tops);
   out.logprob = logprobs.of(out.token);
   out.top = logprobs.top(params.top_logprobs);
   out.token_logprobs.reserve(params.logprob_tokens.size());
@@ -65,45 +69,43 @@ SampledToken lowest_allowed(const RowContext& row) {
   return out;
 }
 
-SampledToken draw(std::span<const float> logits, const RowContext& row) {
+SampledToken draw(std::span<const float> logits, const RowTops& tops, const RowContext& row) {
   const SamplingParams& params = *row.params;
-  const float max = row_max(logits);
-  if (max == kMinusInfinity) return lowest_allowed(row);
+  if (tops.max == kMinusInfinity) return lowest_allowed(row);
 
   SampledToken out;
-  out.token = find_first(logits, max);
+  out.token = find_best(logits, tops);
   if (!is_greedy(params))
-    out.token = gumbel_argmax(logits, sampling_cut(logits, max, params), out.token, params.seed,
-                              row.position);
-  if (params.wants_logprobs()) report(out, logits, max, params);
+    out.token = gumbel_argmax(logits, tops, sampling_cut(logits, tops, params), out.token,
+                              params.seed, row.position);
+  if (params.wants_logprobs()) report(out, logits, tops, params);
   return out;
 }
 
 }  // namespace
 
 SampledToken sample_row(std::span<float> logits, const RowContext& row) {
-  adjust_logits(logits, row);
-  return draw(logits, row);
+  const RowTops tops = adjust_logits(logits, row);
+  return draw(logits, tops, row);
 }
 
 SampledToken sample_adjusted(std::span<float> logits, const RowContext& row) {
   if (!row.allowed.empty()) apply_mask(logits, row.allowed);
-  return draw(logits, row);
+  return draw(logits, RowTops::of(logits), row);
 }
 
 SampledToken score_token(std::span<const float> logits, Token token, const SamplingParams& params) {
   std::vector<float> copy(logits.begin(), logits.end());
   SamplingParams plain;
   plain.temperature = 0.0F;
-  adjust_logits(copy, RowContext{.params = &plain});
+  const RowTops tops = adjust_logits(copy, RowContext{.params = &plain});
   SampledToken out;
   out.token = token;
-  const float max = row_max(copy);
-  if (max == kMinusInfinity) {
+  if (tops.max == kMinusInfinity) {
     out.logprob = kNoChance;
     out.token_logprobs.assign(params.logprob_tokens.size(), kNoChance);
   } else {
-    report(out, copy, max, params);
+    report(out, copy, tops, params);
   }
   return out;
 }
