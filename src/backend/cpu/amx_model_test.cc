@@ -26,6 +26,10 @@ struct ModelTiles {
       __builtin_memcpy(&tile[T][row * 16], static_cast<const char*>(p) + row * row_bytes, 64);
   }
   template <int T>
+  static void load_once(const void* p, std::int64_t row_bytes) {
+    load<T>(p, row_bytes);
+  }
+  template <int T>
   static void store(void* p, std::int64_t row_bytes) {
     require_configured();
     for (int row = 0; row < kTileRows; ++row)
@@ -80,11 +84,13 @@ thread_local std::uint32_t ModelTiles::tile[8][256];
 
 }  // namespace
 
+// Wide from fewer rows on, because software is slow.
 KernelTable amx_model_kernels() {
+  constexpr int kWide = 33;
   KernelTable table = scalar_kernels();
-  table.bf16_tile = tile_gemm<ModelTiles>();
+  table.bf16_tile = tile_gemm<ModelTiles>(kWide);
   table.ops.attention[0] = tile_attention_item<ModelTiles>;
-  table.codes_row8 = code_tile_gemm<ModelCodeTiles>();
+  table.codes_row8 = code_tile_gemm<ModelCodeTiles>(kWide);
   return table;
 }
 

@@ -161,8 +161,9 @@ std::size_t Gemm::workspace_bytes(const ForwardSize& size) const {
   row_bytes = std::max(row_bytes, 2 * round_up(size.widest_input, 2 * kCodeStepK));
   const std::int64_t tile_cols = std::max(kMaxCallCols, size.attention.head_dim);
   const std::int64_t tile_floats = (kTileRows + row_step) * tile_cols * 2;
+  const std::int64_t wide_floats = row_step > 1 ? std::int64_t{kWideRows} * kWideCols : 0;
   return static_cast<std::size_t>(2 * (size.rows + row_step) * row_bytes +
-                                  tile_floats * pool_.size() * 4) +
+                                  (tile_floats + wide_floats) * pool_.size() * 4) +
          widened_.bytes();
 }
 
@@ -205,6 +206,7 @@ void Gemm::run(const CpuLinear& w, const float* x, int rows, float* y) {
 }
 
 void Gemm::run_packed(const CpuLinear& w, const PackedX& x, int rows, float* y) {
+  if (run_wide(w, x, rows, y)) return;
   const GemmKernels& kernels = kernels_for(w);
   const std::int64_t out = w.out_width();
   const ProductPlan& plan = w.plans().of(rows);
@@ -232,32 +234,38 @@ std::optional<Gemm::Input> Gemm::open_input(const CpuLinear& w, int rows, int co
   const GemmKernels& kernels = kernels_for(w);
   // What rounds whole rows gets them whole.
   const bool packs = kernels.pack_x != nullptr && !rounds_rows(w);
-  // Rows that are packed in groups cannot be packed by columns.
-  if ((kernels.row_step > 1 && !rounds_rows(w)) ||
-      (packs && (cols % kBlockK != 0 || w.in_width() % kBlockK != 0)))
-    return std::nullopt;
+  if (packs && (cols % kBlockK != 0 || w.in_width() % kBlockK != 0)) return std::nullopt;
   Input input;
   input.kernels_ = &kernels;
   input.is_packed_ = packs;
   input.stride_ = w.in_width() + (packs ? kernels.x_row_extra : 0);
   const std::int64_t element = packs ? kernels.x_bytes : 4;
-  const auto bytes = static_cast<std::size_t>(rows * input.stride_ * element);
+  const auto bytes = static_cast<std::size_t>(round_up(rows, packs ? kernels.row_step : 1) *
+                                              input.stride_ * element);
   if (input_.bytes() < bytes) input_ = Buffer(bytes);
   input.data_ = static_cast<char*>(input_.data());
   return input;
 }
 
-void Gemm::Input::write(int first_row, int rows, std::int64_t col, int cols, const float* x) const {
+// Rows that are packed in groups lie side by side, kBlockK columns of each.
+char* Gemm::Input::place(std::int64_t row, std::int64_t col) const {
   const std::int64_t element = is_packed_ ? kernels_->x_bytes : 4;
-  const std::int64_t row_bytes = stride_ * element;
-  char* const to = data_ + first_row * row_bytes + col * element;
-  if (is_packed_) {
-    kernels_->pack_x({.x = x, .k = cols, .packed = to, .x_stride = stride_, .rows = rows});
-    return;
+  const std::int64_t group = is_packed_ ? kernels_->row_step : 1;
+  const std::int64_t at = group == 1
+                              ? row * stride_ + col
+                              : row / group * group * stride_ + row % group * kBlockK + col * group;
+  return data_ + at * element;
+}
+
+void Gemm::Input::write(int first_row, int rows, std::int64_t col, int cols, const float* x) const {
+  for (int r = 0; r < rows; ++r) {
+    const float* const from = x + std::int64_t{r} * cols;
+    char* const to = place(first_row + r, col);
+    if (is_packed_)
+      kernels_->pack_x({.x = from, .k = cols, .packed = to, .x_stride = stride_, .rows = 1});
+    else
+      std::memcpy(to, from, at(cols) * sizeof(float));
   }
-  for (int r = 0; r < rows; ++r)
-    std::memcpy(to + r * row_bytes, x + std::int64_t{r} * cols,
-                static_cast<std::size_t>(cols) * sizeof(float));
 }
 
 void Gemm::run(const CpuLinear& w, const Input& x, int rows, float* y) {
@@ -275,6 +283,7 @@ bool Gemm::run_tiles(const CpuLinear& w, const float* x, int rows, int cols, int
   if (cols % kBlockCols != 0 || part_cols % cols != 0) return false;
   const ProductPlan& plan = w.plans().of(rows);
   const PackedX packed = pack_x(kernels, w, x, rows);
+  if (run_wide_tiles(w, packed, rows, cols, parts, use)) return true;
   const int tiles = static_cast<int>(part_cols / cols);
   const Cut cut = cut_rows(kernels, cols, tiles, rows, std::min(kernels.max_rows, kTileRows),
                            kItemsPerWorker * pool_.size());

@@ -45,10 +45,11 @@ class Gemm {
     const GemmKernels* kernels_ = nullptr;
     char* data_ = nullptr;
     std::int64_t stride_ = 0;  // elements
-    bool is_packed_ = false;   // else float32 as it is
+    char* place(std::int64_t row, std::int64_t col) const;
+    bool is_packed_ = false;  // else float32 as it is
   };
   // For pieces that begin and end at multiples of so many columns; valid until the next call.
-  // Nothing where the kernels read their input in another form.
+  // Nothing where such pieces are not whole lines of what the kernels read.
   std::optional<Input> open_input(const CpuLinear& w, int rows, int cols);
   void run(const CpuLinear& w, const Input& x, int rows, float* y);
 
@@ -73,7 +74,7 @@ class Gemm {
   // Memory kept between calls: what forwards of a size need at most, and what is held now.
   std::size_t workspace_bytes(const ForwardSize& size) const;
   std::size_t workspace_bytes() const {
-    return packed_x_.bytes() + input_.bytes() + tiles_.bytes() + widened_.bytes();
+    return packed_x_.bytes() + input_.bytes() + tiles_.bytes() + widened_.bytes() + sums_.bytes();
   }
 
  private:
@@ -89,6 +90,16 @@ class Gemm {
   PackedX pack_x(const GemmKernels& kernels, const CpuLinear& w, const float* x, int rows);
   void run_packed(const CpuLinear& w, const PackedX& x, int rows, float* y);
 
+  // Many rows (gemm_wide.cc): items of many columns, whose sums the kernel keeps in sums_.
+  struct WideCut;
+  std::optional<WideCut> cut_wide(const CpuLinear& w, int rows, int parts, int tile_cols) const;
+  // Calls use(item's call, its first row and column of a part, worker) with the sums in place.
+  template <typename Use>
+  void sum_wide(const CpuLinear& w, const PackedX& x, int rows, const WideCut& cut, const Use& use);
+  bool run_wide(const CpuLinear& w, const PackedX& x, int rows, float* y);
+  bool run_wide_tiles(const CpuLinear& w, const PackedX& x, int rows, int cols, int parts,
+                      const UseTile& use);
+
   KernelTable kernels_;
   GemmOrder order_;
   ThreadPool& pool_;
@@ -96,6 +107,7 @@ class Gemm {
   Buffer input_;
   Buffer tiles_;    // of each worker
   Buffer widened_;  // of each worker: the weights of a call as bf16
+  Buffer sums_;     // of each worker: those of a wide item
 };
 
 }  // namespace foretoken

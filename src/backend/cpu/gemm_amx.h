@@ -1,8 +1,9 @@
 #pragma once
 // The tile order on 2D tile registers. Tiles is the instruction set: eight registers of 16 rows of
-// 64 bytes with zero<T>(), load<T>(p, row_bytes), store<T>(p, row_bytes), dot<C, A, B>() and
-// configure(), which readies the calling thread. The processor's is in kernels_amx.cc; a test runs
-// the same code on a software model. For translation units of kernels only (v16.h).
+// 64 bytes with zero<T>(), load<T>(p, row_bytes), load_once<T>() of what need not stay in L1,
+// store<T>(p, row_bytes), dot<C, A, B>() and configure(), which readies the calling thread. The
+// processor's is in kernels_amx.cc; a test runs the same code on a software model. For translation
+// units of kernels only (v16.h).
 
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/v16.h"
@@ -14,21 +15,23 @@ namespace {
 constexpr int kTileRows = 16;
 constexpr int kTileBytes = 1024;  // 16 rows x 32 bf16, or 16 x 16 float32
 constexpr int kTileFloats = 256;
-constexpr int kAmxMaxRows = 256;              // of one call: 32 KB of accumulators on the stack
-constexpr int kAmxStepK = 512;                // K block: 32 columns of weights are 32 KB, in L1
+constexpr int kAmxMaxRows = 256;  // of one call: 32 KB of accumulators on the stack
+constexpr int kAmxStep = 16;      // tiles of K: 32 columns of weights are 32 KB, in L1
+constexpr int kAmxWideRows =
+    192;  // fewer do not pay for sums that leave the registers' neighbourhood
 constexpr int kAmxPrefetchBytes = 64 * 1024;  // tile loads outrun the hardware prefetcher
 
-// x rounded to bf16 in tiles [rows/16][K/32][16][32], rows padded with zeros.
+// x rounded to bf16 in tiles [rows/16][K/32][16][32]. The last rows of a tile may be missing: what
+// stands there makes outputs that nobody takes.
 inline void pack_x_tiles(const PackXCall& call) {
   const std::int64_t blocks = ceil_div(call.k, kBlockK);
-  const int padded_rows = round_up(call.rows, kTileRows);
-  for (int row = 0; row < padded_rows; ++row) {
+  for (int row = 0; row < call.rows; ++row) {
     const float* from = call.x + row * call.k;
     std::uint16_t* to = static_cast<std::uint16_t*>(call.packed) +
                         row / kTileRows * kTileRows * call.x_stride + row % kTileRows * kBlockK;
     for (std::int64_t block = 0; block < blocks; ++block, to += kTileBytes / 2) {
       for (int half = 0; half < kBlockK; half += 16) {
-        const std::int64_t k = block * kBlockK + half, left = row < call.rows ? call.k - k : 0;
+        const std::int64_t k = block * kBlockK + half, left = call.k - k;
         const int n = static_cast<int>(left < 0 ? 0 : left > 16 ? 16 : left);
         store_bf16(to + half, n == 16 ? load(from + k) : n == 0 ? zero() : load_n(from + k, n));
       }
@@ -42,15 +45,17 @@ struct TilePanel {
   std::int64_t x_tile_rows;  // bytes to those of the next 16
   const char* weights;       // [K/32][2] tiles
   std::int64_t k_blocks;
-  float* acc;      // [RowTiles][2] tiles
-  bool resume;     // acc holds the sums of earlier blocks
-  bool streaming;  // the weights come from memory
-  int prefetch_bytes;
+  float* acc;         // [RowTiles][2] tiles
+  bool resume;        // acc holds the sums of earlier blocks
+  const char* ahead;  // weights that are asked for meanwhile
+  int ahead_lines;    // of them, beside each block of K
 };
 
-template <class Tiles, int RowTiles>
+// In a wide call the weights of a panel stay in L1 while input passes from L2: it is read without
+// being kept, and the accumulators of the next panel are asked for.
+template <class Tiles, int RowTiles, bool Wide>
 void run_tile_panel(const TilePanel& p) {
-  constexpr int kRowBytes = 64;
+  constexpr int kRowBytes = 64, kAccLines = 4;
   if (p.resume) {
     Tiles::template load<0>(p.acc, kRowBytes);
     Tiles::template load<1>(p.acc + kTileFloats, kRowBytes);
@@ -66,17 +71,25 @@ void run_tile_panel(const TilePanel& p) {
   }
   const char* x = p.x;
   const char* w = p.weights;
+  const char* ahead = p.ahead;
+  const char* next_acc = reinterpret_cast<const char*>(p.acc + 2 * RowTiles * kTileFloats);
   for (std::int64_t block = 0; block < p.k_blocks; ++block, x += kTileBytes, w += 2 * kTileBytes) {
-    if (p.streaming)
-      for (int line = 0; line < 2 * kTileBytes; line += 64)
-        _mm_prefetch(w + p.prefetch_bytes + line, _MM_HINT_T1);
+    for (int line = 0; line < p.ahead_lines; ++line, ahead += 64) _mm_prefetch(ahead, _MM_HINT_T1);
+    if constexpr (Wide)
+      for (int line = 0; line < kAccLines; ++line, next_acc += 64) __builtin_prefetch(next_acc, 1);
     Tiles::template load<6>(w, kRowBytes);
-    Tiles::template load<4>(x, kRowBytes);
+    if constexpr (Wide)
+      Tiles::template load_once<4>(x, kRowBytes);
+    else
+      Tiles::template load<4>(x, kRowBytes);
     Tiles::template load<7>(w + kTileBytes, kRowBytes);
     Tiles::template dot<0, 4, 6>();
     Tiles::template dot<1, 4, 7>();
     if constexpr (RowTiles == 2) {
-      Tiles::template load<5>(x + p.x_tile_rows, kRowBytes);
+      if constexpr (Wide)
+        Tiles::template load_once<5>(x + p.x_tile_rows, kRowBytes);
+      else
+        Tiles::template load<5>(x + p.x_tile_rows, kRowBytes);
       Tiles::template dot<2, 5, 6>();
       Tiles::template dot<3, 5, 7>();
     }
@@ -89,95 +102,194 @@ void run_tile_panel(const TilePanel& p) {
   }
 }
 
-// 16 outputs of a row with their bias, from column `col` of the call on, as far as they exist.
-FT_INLINE void store_outputs(const GemmCall& call, int row, int col, V16 a) {
-  if (call.bias != nullptr) a = add(a, load(call.bias + col));
-  float* y = call.y + row * call.y_stride + col;
-  const int left = call.cols - col;
+// All rows of a call, from a panel that describes the first of them; `ahead_lines` of it beside
+// each block of K are divided among the row tiles if Wide, or go with the first ones.
+template <class Tiles, bool Wide>
+void run_row_tiles(TilePanel panel, int row_tiles) {
+  for (int tile = 0; tile < row_tiles; tile += 2) {
+    if (tile + 1 < row_tiles)
+      run_tile_panel<Tiles, 2, Wide>(panel);
+    else
+      run_tile_panel<Tiles, 1, Wide>(panel);
+    panel.x += 2 * panel.x_tile_rows;
+    panel.acc += 4 * kTileFloats;
+    if (Wide)
+      panel.ahead += panel.k_blocks * panel.ahead_lines * 64;
+    else
+      panel.ahead_lines = 0;
+  }
+}
+
+// 16 outputs of a row with their bias, from a column of `out` on, as far as they exist.
+FT_INLINE void store_outputs(const GemmOutputs& out, int row, int col, V16 a) {
+  if (out.bias != nullptr) a = add(a, load(out.bias + col));
+  float* y = out.y + row * out.y_stride + col;
+  const int left = out.cols - col;
+#if defined(FT_V16_AVX512)
+  if (out.is_last && left >= 16 && reinterpret_cast<std::uintptr_t>(y) % 64 == 0)
+    return _mm512_stream_ps(y, a.v);
+#endif
   if (left >= 16)
     store(y, a);
   else
     store_n(y, a, left);
 }
 
-// Accumulators of 32 columns, [row tiles][2] tiles, to y.
-inline void store_tiles(const GemmCall& call, const float* acc, int col) {
-  for (int row = 0; row < call.rows; ++row)
-    for (int half = 0; half < 2 && col + half * 16 < call.cols; ++half)
-      store_outputs(call, row, col + half * 16,
-                    load(acc + (row / kTileRows * 2 + half) * kTileFloats + row % kTileRows * 16));
+// Calls output(row, col, sums) for each row and 16 columns of `out` where the sums of 32 columns
+// and all rows of a call take `block_floats`; they lie as [row tiles][2] tiles.
+template <typename Output>
+FT_INLINE void each_tile_output(const GemmOutputs& out, const float* sums, int block_floats,
+                                const Output& output) {
+  for (int i = 0; i < out.rows; ++i) {
+    const int row = out.first_row + i;
+    for (int col = 0; col < out.cols; col += 16) {
+      const int at = out.col + col;
+      output(i, col,
+             sums + at / kBlockCols * block_floats +
+                 (row / kTileRows * 2 + at % kBlockCols / 16) * kTileFloats + row % kTileRows * 16);
+    }
+  }
+#if defined(FT_V16_AVX512)
+  if (out.is_last) _mm_sfence();  // such stores wait for nobody else's
+#endif
+}
+
+inline int sums_of_block(int rows) { return ceil_div(rows, kTileRows) * 2 * kTileFloats; }
+
+inline void take_tiles(const GemmCall& call, const GemmOutputs& out) {
+  each_tile_output(
+      out, call.sums, sums_of_block(call.rows),
+      [&](int row, int col, const float* sum) { store_outputs(out, row, col, load(sum)); });
+}
+
+inline GemmOutputs outputs_of(const GemmCall& call, int col) {
+  const int left = call.cols - col;
+  return {.first_row = 0,
+          .rows = call.rows,
+          .col = 0,
+          .cols = left < kBlockCols ? left : kBlockCols,
+          .bias = call.bias == nullptr ? nullptr : call.bias + col,
+          .y = call.y + col,
+          .y_stride = call.y_stride,
+          .is_last = false};
+}
+
+// Tiles of K after which 32 columns of some rows are interrupted: never while their accumulators
+// fit the registers, late while what is read again are few rows of input.
+inline std::int64_t narrow_step(int row_tiles, std::int64_t blocks) {
+  if (row_tiles <= 2) return blocks;
+  if (row_tiles <= 6) return 4 * kAmxStep;
+  return row_tiles <= 10 ? kAmxStep / 2 : kAmxStep;
 }
 
 // Sums 32 columns of all rows of the call over K to acc [row tiles][2] tiles. tile_k: of a row of a
-// tile, which has 64 bytes; step_k: of a block of K, unless the call says another.
+// tile, which has 64 bytes.
 template <class Tiles>
-void sum_tile_columns(const GemmCall& call, int col, int tile_k, int step_k, float* acc) {
+void sum_tile_columns(const GemmCall& call, int col, int tile_k, float* acc) {
   const int row_tiles = ceil_div(call.rows, kTileRows);
   const std::int64_t blocks = call.k / tile_k;
-  // One pass over K while all accumulators fit the registers.
-  const std::int64_t step =
-      row_tiles <= 2 ? blocks : ceil_div(call.step_k > 0 ? call.step_k : step_k, tile_k);
+  const std::int64_t step = call.step_k > 0 && row_tiles > 2 ? ceil_div(call.step_k, tile_k)
+                                                             : narrow_step(row_tiles, blocks);
   for (std::int64_t block = 0; block < blocks; block += step) {
-    TilePanel panel = {
-        .x = static_cast<const char*>(call.x) + block * kTileBytes,
-        .x_tile_rows = kTileRows * call.x_stride * (64 / tile_k),
-        .weights = static_cast<const char*>(call.weights) + col / kBlockCols * call.block_bytes +
-                   block * 2 * kTileBytes,
-        .k_blocks = blocks - block < step ? blocks - block : step,
-        .acc = acc,
-        .resume = block > 0,
-        .streaming = true,
-        .prefetch_bytes = call.prefetch_bytes > 0 ? call.prefetch_bytes : kAmxPrefetchBytes};
-    for (int tile = 0; tile < row_tiles; tile += 2) {
-      if (tile + 1 < row_tiles)
-        run_tile_panel<Tiles, 2>(panel);
-      else
-        run_tile_panel<Tiles, 1>(panel);
-      panel.x += 2 * panel.x_tile_rows;
-      panel.acc += 4 * kTileFloats;
-      panel.streaming = false;
+    const char* const weights = static_cast<const char*>(call.weights) +
+                                col / kBlockCols * call.block_bytes + block * 2 * kTileBytes;
+    const int ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kAmxPrefetchBytes;
+    run_row_tiles<Tiles, false>({.x = static_cast<const char*>(call.x) + block * kTileBytes,
+                                 .x_tile_rows = kTileRows * call.x_stride * (64 / tile_k),
+                                 .weights = weights,
+                                 .k_blocks = blocks - block < step ? blocks - block : step,
+                                 .acc = acc,
+                                 .resume = block > 0,
+                                 .ahead = weights + ahead,
+                                 .ahead_lines = 2 * kTileBytes / 64},
+                                row_tiles);
+  }
+}
+
+// The same of all columns of the call to call.sums: steps of K outside, so that the input of a step
+// stays in L2 while all columns pass, and 32 columns of weights in L1 while all rows do.
+template <class Tiles>
+void sum_wide_tiles(const GemmCall& call, int tile_k) {
+  Tiles::configure();
+  const int row_tiles = ceil_div(call.rows, kTileRows), row_pairs = ceil_div(row_tiles, 2);
+  const int col_blocks = ceil_div(call.cols, kBlockCols);
+  const std::int64_t blocks = call.k / tile_k;
+  const std::int64_t step = call.step_k > 0 ? ceil_div(call.step_k, tile_k) : kAmxStep;
+  const auto weights = [&](int n, std::int64_t block) {
+    return static_cast<const char*>(call.weights) + n * call.block_bytes + block * 2 * kTileBytes;
+  };
+  for (std::int64_t block = 0; block < blocks; block += step) {
+    const bool is_last_step = block + step >= blocks;
+    for (int n = 0; n < col_blocks; ++n) {
+      const bool is_last = n + 1 == col_blocks;
+      // After the last step comes the next item, most likely.
+      const char* const ahead = !is_last        ? weights(n + 1, block)
+                                : !is_last_step ? weights(0, block + step)
+                                                : weights(n + 1, 0);
+      run_row_tiles<Tiles, true>({.x = static_cast<const char*>(call.x) + block * kTileBytes,
+                                  .x_tile_rows = kTileRows * call.x_stride * (64 / tile_k),
+                                  .weights = weights(n, block),
+                                  .k_blocks = is_last_step ? blocks - block : step,
+                                  .acc = call.sums + n * sums_of_block(call.rows),
+                                  .resume = block > 0,
+                                  .ahead = ahead,
+                                  .ahead_lines = ceil_div(2 * kTileBytes / 64, row_pairs)},
+                                 row_tiles);
     }
   }
 }
 
 template <class Tiles>
-void run_tile_gemm(const GemmCall& call) {
+void run_tile_gemm(GemmCall call) {
   Tiles::configure();
   alignas(64) float acc[kAmxMaxRows / kTileRows * 2 * kTileFloats];
+  call.sums = acc;
   for (int col = 0; col < call.cols; col += kBlockCols) {
-    sum_tile_columns<Tiles>(call, col, kBlockK, kAmxStepK, acc);
-    store_tiles(call, acc, col);
+    sum_tile_columns<Tiles>(call, col, kBlockK, acc);
+    take_tiles(call, outputs_of(call, col));
   }
 }
 
-// Four independent accumulators: as many as the GEMM has.
+// The GEMM's four accumulators, fed from L1 with numbers like real ones: processors take their
+// clock back for those, and multiply zeros a fifth faster.
 template <class Tiles>
 double tile_peak(int rounds) {
   Tiles::configure();
+  alignas(64) std::uint16_t data[4 * kTileBytes / 2];
+  std::uint32_t state = 1;
+  for (std::uint16_t& value : data) {
+    state = state * 1664525 + 1013904223;
+    value = static_cast<std::uint16_t>((state >> 16 & 0x807f) | 0x3f00);  // +-0.5 to 1
+  }
   Tiles::template zero<0>();
   Tiles::template zero<1>();
   Tiles::template zero<2>();
   Tiles::template zero<3>();
-  Tiles::template zero<4>();
-  Tiles::template zero<6>();
   for (int i = 0; i < rounds; ++i) {
+    Tiles::template load<4>(data, 64);
+    Tiles::template load<5>(data + kTileBytes / 2, 64);
+    Tiles::template load<6>(data + kTileBytes, 64);
+    Tiles::template load<7>(data + 3 * kTileBytes / 2, 64);
     Tiles::template dot<0, 4, 6>();
-    Tiles::template dot<1, 4, 6>();
-    Tiles::template dot<2, 4, 6>();
-    Tiles::template dot<3, 4, 6>();
+    Tiles::template dot<1, 4, 7>();
+    Tiles::template dot<2, 5, 6>();
+    Tiles::template dot<3, 5, 7>();
   }
   return rounds * 4.0 * (2.0 * kTileRows * 16 * kBlockK);
 }
 
 template <class Tiles>
-constexpr GemmKernels tile_gemm() {
+constexpr GemmKernels tile_gemm(int wide_rows) {
   return {.pack_x = pack_x_tiles,
-          .run = run_tile_gemm<Tiles>,
+          .run = [](const GemmCall& call) { run_tile_gemm<Tiles>(call); },
           .peak = tile_peak<Tiles>,
           .x_bytes = 2,
           .x_row_extra = 0,
           .row_step = kTileRows,
-          .max_rows = kAmxMaxRows};
+          .max_rows = kAmxMaxRows,
+          .sum = [](const GemmCall& call) { sum_wide_tiles<Tiles>(call, kBlockK); },
+          .take = take_tiles,
+          .wide_rows = wide_rows};
 }
 
 }  // namespace

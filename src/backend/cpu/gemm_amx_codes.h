@@ -10,8 +10,7 @@
 namespace foretoken {
 namespace {
 
-constexpr int kTileCodes = 64;        // k of a tile
-constexpr int kAmxCodesStepK = 1024;  // as many bytes as kAmxStepK of bf16
+constexpr int kTileCodes = 64;  // k of a tile
 
 // Sixteen rows take 16 * x_stride bytes: their tiles [K/64][16][64], then scales, then sums.
 inline void pack_x_code_tiles(const PackXCall& call) {
@@ -29,38 +28,41 @@ inline void pack_x_code_tiles(const PackXCall& call) {
   }
 }
 
-// Sums of 32 columns, [row tiles][2] tiles, scaled to y.
-inline void store_code_tiles(const GemmCall& call, const float* acc, int col) {
-  const char* const unit =
-      static_cast<const char*>(call.weights) + col / kBlockCols * call.block_bytes;
-  for (int row = 0; row < call.rows; ++row) {
-    const char* const block =
-        static_cast<const char*>(call.x) + row / kTileRows * kTileRows * call.x_stride;
-    const auto* const scales = reinterpret_cast<const float*>(block + kTileRows * call.k);
-    const auto* const sums = reinterpret_cast<const std::int32_t*>(scales + kTileRows);
-    const V16 x_scale = set1(scales[row % kTileRows]);
-    const std::int32_t x_sum = sums[row % kTileRows];
-    for (int half = 0; half < 2 && col + half * 16 < call.cols; ++half) {
-      I16 excess = int_set1(128 * x_sum);
-      if (call.codes.zeros_at != 0)
-        excess = int_mul(
-            load_i16(reinterpret_cast<const std::int16_t*>(unit + call.codes.zeros_at) + half * 16),
-            int_set1(x_sum));
-      const float* from = acc + (row / kTileRows * 2 + half) * kTileFloats + row % kTileRows * 16;
-      const V16 scale = load_scales(unit + call.codes.scales_at, call.codes.scale, half);
-      const V16 sum = fma(to_float(int_sub(int_load(from), excess)), mul(x_scale, scale), zero());
-      store_outputs(call, row, col + half * 16, sum);
-    }
-  }
+// The integer sums of a call, scaled. call.weights: those of the first column of the sums.
+inline void take_code_tiles(const GemmCall& call, const GemmOutputs& out) {
+  each_tile_output(
+      out, call.sums, sums_of_block(call.rows), [&](int i, int col, const float* from) {
+        const int row = out.first_row + i, half = (out.col + col) % kBlockCols / 16;
+        const char* const block =
+            static_cast<const char*>(call.x) + row / kTileRows * kTileRows * call.x_stride;
+        const auto* const scales = reinterpret_cast<const float*>(block + kTileRows * call.k);
+        const auto* const x_sums = reinterpret_cast<const std::int32_t*>(scales + kTileRows);
+        const char* const unit = static_cast<const char*>(call.weights) +
+                                 (out.col + col) / kBlockCols * call.block_bytes;
+        const std::int32_t x_sum = x_sums[row % kTileRows];
+        I16 excess = int_set1(128 * x_sum);
+        if (call.codes.zeros_at != 0)
+          excess =
+              int_mul(load_i16(reinterpret_cast<const std::int16_t*>(unit + call.codes.zeros_at) +
+                               half * 16),
+                      int_set1(x_sum));
+        const V16 scale = mul(set1(scales[row % kTileRows]),
+                              load_scales(unit + call.codes.scales_at, call.codes.scale, half));
+        store_outputs(out, i, col, fma(to_float(int_sub(int_load(from), excess)), scale, zero()));
+      });
 }
 
 template <class Tiles>
-void run_code_tiles(const GemmCall& call) {
+void run_code_tiles(GemmCall call) {
   Tiles::configure();
   alignas(64) float acc[kAmxMaxRows / kTileRows * 2 * kTileFloats];
+  call.sums = acc;
+  const auto* const weights = static_cast<const char*>(call.weights);
   for (int col = 0; col < call.cols; col += kBlockCols) {
-    sum_tile_columns<Tiles>(call, col, kTileCodes, kAmxCodesStepK, acc);
-    store_code_tiles(call, acc, col);
+    call.weights = weights;
+    sum_tile_columns<Tiles>(call, col, kTileCodes, acc);
+    call.weights = weights + col / kBlockCols * call.block_bytes;
+    take_code_tiles(call, outputs_of(call, col));
   }
 }
 
@@ -70,14 +72,17 @@ double code_tile_peak(int rounds) {
 }
 
 template <class Tiles>
-constexpr GemmKernels code_tile_gemm() {
+constexpr GemmKernels code_tile_gemm(int wide_rows) {
   return {.pack_x = pack_x_code_tiles,
-          .run = run_code_tiles<Tiles>,
+          .run = [](const GemmCall& call) { run_code_tiles<Tiles>(call); },
           .peak = code_tile_peak<Tiles>,
           .x_bytes = 1,
           .x_row_extra = 64,
           .row_step = kTileRows,
-          .max_rows = kAmxMaxRows};
+          .max_rows = kAmxMaxRows,
+          .sum = [](const GemmCall& call) { sum_wide_tiles<Tiles>(call, kTileCodes); },
+          .take = take_code_tiles,
+          .wide_rows = wide_rows};
 }
 
 }  // namespace

@@ -55,7 +55,20 @@ struct GemmCall {
   int step_k = 0;          // K is interrupted where that pays after so many, a multiple of kBlockK
   int prefetch_bytes = 0;  // weights are asked for so far ahead; both 0: as the kernel likes
   CodeLayout codes = {};   // of the weights, where they are codes
+  float* sums = nullptr;   // for GemmKernels::sum: aligned, wide_sums(rows, cols) of them
 };
+
+// Outputs that GemmKernels::take reads from the sums of a call.
+struct GemmOutputs {
+  int first_row, rows;
+  int col, cols;      // of the call, from a block on
+  const float* bias;  // of the first column, or null
+  float* y;           // the first of them
+  std::int64_t y_stride;
+  bool is_last;  // nobody reads them soon: they need not stay in a cache
+};
+
+inline constexpr int kWideRows = 512, kWideCols = 512;  // of a call of GemmKernels::sum, at most
 
 // The activations of a GEMM on their way into the form that a kernel reads. For weights of codes
 // that is a row of [packed_k] signed codes, then for each group a float scale, then for each group
@@ -88,6 +101,11 @@ struct GemmKernels {
   int x_row_extra;             // elements beyond the padded K, so that rows do not share cache sets
   int row_step;                // calls begin at multiples of this
   int max_rows;                // of one call
+  // Of many rows sums of more columns stay in the worker's memory until K is done, and outputs are
+  // taken from there in pieces. Both null where that does not pay.
+  void (*sum)(const GemmCall& call) = nullptr;
+  void (*take)(const GemmCall& call, const GemmOutputs& outputs) = nullptr;
+  int wide_rows = 0;  // from so many rows on
 };
 
 struct KernelTable {

@@ -41,6 +41,10 @@ struct AmxTiles {
     asm volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(p), "r"(row_bytes), "i"(T) : "memory");
   }
   template <int T>
+  FT_INLINE static void load_once(const void* p, std::int64_t row_bytes) {
+    asm volatile("tileloaddt1 (%0,%1,1), %%tmm%c2" ::"r"(p), "r"(row_bytes), "i"(T) : "memory");
+  }
+  template <int T>
   FT_INLINE static void store(void* p, std::int64_t row_bytes) {
     asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(p), "r"(row_bytes), "i"(T) : "memory");
   }
@@ -60,8 +64,8 @@ struct AmxCodeTiles : AmxTiles {
 
 }  // namespace
 
-GemmKernels amx_codes_gemm() { return code_tile_gemm<AmxCodeTiles>(); }
-GemmKernels amx_tile_gemm() { return tile_gemm<AmxTiles>(); }
+GemmKernels amx_codes_gemm() { return code_tile_gemm<AmxCodeTiles>(kAmxWideRows); }
+GemmKernels amx_tile_gemm() { return tile_gemm<AmxTiles>(kAmxWideRows); }
 void amx_attention(const AttnItem& item) { tile_attention_item<AmxTiles>(item); }
 
 }  // namespace foretoken

@@ -36,6 +36,8 @@ class CpuLinear : public PackedLinear {
   std::int64_t packed_k() const { return packed_k_; }
   int block_cols() const { return block_cols_; }  // outputs per block
   std::int64_t block_stride() const { return are_pairs_ ? 2 * block_bytes_ : block_bytes_; }
+  bool are_pairs() const { return are_pairs_; }
+  std::int64_t block_bytes() const { return block_bytes_; }
   // Further blocks follow at block_stride(), within one matrix of a pair.
   const char* block(std::int64_t index) const {
     return static_cast<const char*>(weights_.data()) + place_of(index) * block_bytes_;

@@ -1,0 +1,143 @@
+// Products of many rows on tile registers in software: wide items, whole and in tiles, give the
+// bits of the scalar kernels.
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backend/cpu/amx_model.h"
+#include "backend/cpu/gemm.h"
+#include "base/index.h"
+
+namespace foretoken {
+namespace {
+
+std::vector<float> values(std::int64_t count, double seed) {
+  std::vector<float> out(at(count));
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = static_cast<float>(std::sin(static_cast<double>(i) * 0.73 + seed));
+  return out;
+}
+
+// The same weights for kernels on tiles and for scalar ones.
+class WideGemm : public testing::TestWithParam<bool> {
+ protected:
+  CpuLinear pack(std::int64_t in, const std::vector<std::int64_t>& outs, bool has_bias) {
+    std::vector<std::vector<float>> data;
+    std::vector<Tensor> weights, biases;
+    data.reserve(2 * outs.size());
+    for (const std::int64_t out : outs) {
+      data.push_back(values(out * in, static_cast<double>(data.size())));
+      weights.push_back(Tensor(data.back().data(), DType::kF32, {out, in}));
+      data.push_back(values(out, 0.5));
+      biases.push_back(Tensor(data.back().data(), DType::kF32, {out}));
+    }
+    LinearParts parts{.weights = weights, .biases = {}, .dtype = DType::kBF16};
+    if (has_bias) parts.biases = biases;
+    if (GetParam()) parts.format = {.bits = 8, .rounds_input = true};
+    CpuLinear w(parts, pool_);
+    tiles_.expect_weights(w);
+    scalar_.expect_weights(w);
+    return w;
+  }
+
+  ThreadPool pool_{2, false};
+  Gemm tiles_{amx_model_kernels(), GemmOrder::kTile, pool_};
+  Gemm scalar_{scalar_kernels(), GemmOrder::kTile, pool_};
+};
+
+void expect_same(const std::vector<float>& found, const std::vector<float>& expected) {
+  EXPECT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(float)), 0);
+}
+
+struct Shape {
+  int rows;
+  std::int64_t in, out;
+};
+
+// Rows in one item and in several, a K of one step and of several with a rest, a last item that is
+// not full, and a width that leaves the kernel to its narrow calls.
+TEST_P(WideGemm, products) {
+  for (const auto& [rows, in, out] : std::vector<Shape>{
+           {33, 64, 512}, {80, 1184, 768}, {545, 96, 1024}, {64, 2080, 500}, {49, 32, 96}}) {
+    SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(in) + " x " + std::to_string(out));
+    for (const bool has_bias : {false, true}) {
+      const CpuLinear w = pack(in, {out}, has_bias);
+      const auto x = values(rows * in, 3);
+      std::vector<float> found(at(rows * out)), expected(found.size());
+      tiles_.run(w, x.data(), rows, found.data());
+      scalar_.run(w, x.data(), rows, expected.data());
+      expect_same(found, expected);
+    }
+  }
+}
+
+TEST_P(WideGemm, a_product_of_two_stacked_matrices) {
+  const CpuLinear w = pack(96, {512, 512}, true);
+  const auto x = values(70 * 96, 1);
+  std::vector<float> found(70 * 1024), expected(found.size());
+  tiles_.run(w, x.data(), 70, found.data());
+  scalar_.run(w, x.data(), 70, expected.data());
+  expect_same(found, expected);
+}
+
+TEST_P(WideGemm, tiles_come_each_once_with_their_values) {
+  constexpr int kRows = 145, kHead = 64;
+  constexpr std::int64_t kIn = 160, kOut = 1024;
+  const CpuLinear w = pack(kIn, {kOut}, true);
+  const auto x = values(kRows * kIn, 2);
+  std::vector<float> found(std::size_t{kRows} * kOut), expected(found.size());
+  std::vector<int> seen(std::size_t{kRows} * (kOut / kHead));
+  const auto use = [&](const Gemm::Tile& tile, int) {
+    for (int r = 0; r < tile.rows; ++r) {
+      ++seen[at((tile.first_row + r) * (kOut / kHead) + tile.index)];
+      std::memcpy(found.data() + (tile.first_row + r) * kOut + tile.index * kHead,
+                  tile.y + r * kHead, kHead * sizeof(float));
+    }
+  };
+  ASSERT_TRUE(tiles_.run_tiles(w, x.data(), kRows, kHead, 1, use));
+  scalar_.run(w, x.data(), kRows, expected.data());
+  expect_same(found, expected);
+  for (const int times : seen) ASSERT_EQ(times, 1);
+}
+
+// Few rows go through narrow calls, many through wide ones; either way the activated values are
+// written as the second product reads them.
+TEST_P(WideGemm, gated) {
+  constexpr std::int64_t kIn = 96, kMiddle = 512, kOut = 640;
+  for (const int rows : {1, 7, 16, 40, 130}) {
+    SCOPED_TRACE(rows);
+    const CpuLinear gate_up = pack(kIn, {kMiddle, kMiddle}, true);
+    const CpuLinear down = pack(kMiddle, {kOut}, false);
+    const auto x = values(rows * kIn, 4);
+    std::vector<float> found(at(rows * kOut)), expected(found.size());
+    ASSERT_TRUE(tiles_.run_gated(gate_up, down, x.data(), rows, found.data()));
+    ASSERT_TRUE(scalar_.run_gated(gate_up, down, x.data(), rows, expected.data()));
+    expect_same(found, expected);
+  }
+}
+
+// As attention hands over heads: row by row, in any order.
+TEST_P(WideGemm, input_in_pieces) {
+  constexpr int kRows = 53, kPiece = 64;
+  constexpr std::int64_t kIn = 256, kOut = 512;
+  const CpuLinear w = pack(kIn, {kOut}, false);
+  const auto x = values(kRows * kIn, 5);
+  const auto input = tiles_.open_input(w, kRows, kPiece);
+  ASSERT_TRUE(input);
+  for (int col = kIn - kPiece; col >= 0; col -= kPiece)
+    for (int row = kRows - 1; row >= 0; --row)
+      input->write(row, 1, col, kPiece, x.data() + row * kIn + col);
+  std::vector<float> found(std::size_t{kRows} * kOut), expected(found.size());
+  tiles_.run(w, *input, kRows, found.data());
+  scalar_.run(w, x.data(), kRows, expected.data());
+  expect_same(found, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Weights, WideGemm, testing::Values(false, true),
+                         [](const auto& info) { return info.param ? "codes" : "bf16"; });
+
+}  // namespace
+}  // namespace foretoken
