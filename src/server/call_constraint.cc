@@ -1,6 +1,7 @@
 #include "server/call_constraint.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <utility>
 
@@ -19,31 +20,24 @@ using Source = std::shared_ptr<const ConstraintSource>;
 
 constexpr std::chrono::seconds kMostLoosening{5};
 
-struct AskedTool {
-  BoundTool tool;
-  bool is_strict = false;
-};
-
 json::object any_object() { return {{"type", "object"}}; }
 
-AskedTool asked_tool(const json::object& function, bool binds_all) {
-  AskedTool asked;
-  asked.tool.name = function.at("name").get_string();
+BoundTool asked_tool(const json::object& function, bool binds_all) {
+  BoundTool asked;
+  asked.name = function.at("name").get_string();
   const json::value* strict = function.if_contains("strict");
   asked.is_strict = strict != nullptr && strict->is_bool() && strict->get_bool();
   const json::value* schema = function.if_contains("parameters");
-  asked.tool.schema = any_object();
+  asked.schema = any_object();
   if ((binds_all || asked.is_strict) && schema != nullptr && schema->is_object() &&
       !schema->get_object().empty())
-    asked.tool.schema = schema->get_object();
-  if (!asked.tool.schema.contains("type")) asked.tool.schema["type"] = "object";
+    asked.schema = schema->get_object();
+  if (!asked.schema.contains("type")) asked.schema["type"] = "object";
   return asked;
 }
 
 Result<std::shared_ptr<const GrammarParts>> compile(ServerContext& context, const CallStyle& style,
-                                                    std::span<const AskedTool> asked) {
-  std::vector<BoundTool> tools;
-  for (const AskedTool& one : asked) tools.push_back(one.tool);
+                                                    std::span<const BoundTool> tools) {
   auto source = call_grammar(style, tools);
   if (!source) return source.refusal();
   return grammar_parts(context,
@@ -56,26 +50,27 @@ Result<std::shared_ptr<const GrammarParts>> compile(ServerContext& context, cons
 
 // Schemas that cannot be compiled bind nothing but that there is an object. Refused: one of a
 // strict tool, and more work than one grammar may take.
-std::optional<Refusal> loosen(ServerContext& context, std::vector<AskedTool>& asked) {
+std::optional<Refusal> loosen(ServerContext& context, std::vector<BoundTool>& asked) {
   const auto begin = std::chrono::steady_clock::now();
-  for (AskedTool& one : asked) {
+  for (BoundTool& one : asked) {
     if (std::chrono::steady_clock::now() - begin > kMostLoosening)
       return Refusal{"the schemas of the tools take too long to be compiled"};
     const auto grammar = context.grammars->compile({.kind = GrammarSpec::Kind::kJsonSchema,
-                                                    .source = json::serialize(one.tool.schema),
+                                                    .source = json::serialize(one.schema),
                                                     .layout = context.config.json_layout});
     if (grammar) continue;
     if (one.is_strict)
       return Refusal{fmt::format("the parameters of the strict tool '{}' cannot be used: {}",
-                                 one.tool.name, grammar.refusal().message)};
-    one.tool.schema = any_object();
+                                 one.name, grammar.refusal().message)};
+    one.schema = any_object();
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-CallConstraint::CallConstraint(std::shared_ptr<const CallParts> parts) : parts_(std::move(parts)) {
+CallConstraint::CallConstraint(std::shared_ptr<const CallParts> parts)
+    : parts_(std::move(parts)), is_open_(parts_->marks.is_open) {
   if (parts_->reasoning != nullptr) thoughts_.emplace(*parts_->reasoning, parts_->begins_inside);
 }
 
@@ -134,10 +129,19 @@ void CallConstraint::read(std::string_view text, Token last) {
     is_between_ = false;
     if (held_.front() == '{') return begin_call(std::exchange(held_, {}), last);
   }
-  const std::size_t mark = held_.find(parts_->mark);
-  if (mark != std::string::npos)
-    return begin_call(std::exchange(held_, {}).substr(mark + parts_->mark.size()), last);
-  held_.erase(0, held_.size() - unfinished_mark(held_, parts_->mark));
+  const CallMarks& marks = parts_->marks;
+  const std::array<std::string_view, 2> inside{marks.call, marks.closes};
+  for (;;) {
+    const auto wanted = is_open_ ? std::span<const std::string_view>(inside) : marks.opens;
+    const FoundMark found = find_mark(held_, wanted);
+    if (found.at == std::string::npos) {
+      held_.erase(0, held_.size() - unfinished_mark(held_, wanted));
+      return;
+    }
+    held_.erase(0, found.at + wanted[found.which].size());
+    if (is_open_ && found.which == 0) return begin_call(std::exchange(held_, {}), last);
+    is_open_ = !is_open_;
+  }
 }
 
 // text: what the last token holds beyond the mark.
@@ -165,14 +169,13 @@ void CallConstraint::end_call() {
 
 Result<Source> make_call_constraint(ServerContext& context, const json::array& tools,
                                     const Dialogue& dialogue) {
-  std::vector<AskedTool> asked;
+  std::vector<BoundTool> asked;
   for (const json::value& tool : tools)
     asked.push_back(asked_tool(tool.at("function").get_object(), context.config.binds_arguments));
-  const bool is_strict = std::ranges::any_of(asked, &AskedTool::is_strict);
+  const bool is_strict = std::ranges::any_of(asked, &BoundTool::is_strict);
   if (asked.empty() || (!is_strict && !context.config.binds_arguments)) return Source();
-  const std::string_view mark =
-      dialogue.calls == nullptr ? std::string_view() : bound_mark(*dialogue.calls);
-  if (mark.empty()) {
+  const CallMarks marks = dialogue.calls == nullptr ? CallMarks() : call_marks(*dialogue.calls);
+  if (marks.call.empty()) {
     if (is_strict && !context.warned_of_strict.exchange(true))
       log_warning("Tools are strict, but calls in the format of {} are not bound to schemas.",
                   dialogue.calls == nullptr ? "this model" : dialogue.calls->name);
@@ -190,10 +193,10 @@ Result<Source> make_call_constraint(ServerContext& context, const json::array& t
   }
   if (!parts && !is_strict) return Source();
   if (!parts) return parts.refusal();
-  CallParts all{.call = *std::move(parts), .mark = std::string(mark)};
+  CallParts all{.call = *std::move(parts), .marks = marks};
   if (dialogue.calls->call_end.empty() && !dialogue.calls->named)
     all.between = dialogue.calls->between;
-  all.reasoning = dialogue.reasoning;
+  if (!dialogue.calls->has_channels) all.reasoning = dialogue.reasoning;
   all.begins_inside = dialogue.begins_inside;
   all.is_strict = is_strict;
   return Source(std::make_shared<const CallSource>(std::move(all)));

@@ -12,6 +12,7 @@
 
 #include <boost/json/array.hpp>
 
+#include "server/call_grammar.h"
 #include "server/grammar_constraint.h"
 #include "server/shared_source.h"
 #include "text/dialogue/call_style.h"
@@ -23,7 +24,7 @@ namespace foretoken {
 // What the constraints of a request have in common.
 struct CallParts {
   std::shared_ptr<const GrammarParts> call;  // from behind the mark
-  std::string mark;
+  CallMarks marks;
   // Bytes that may stand between two calls of which the second has no mark; empty: each has.
   std::string between = {};
   // In whose reasoning there are no calls; null: they may be anywhere.
@@ -57,6 +58,7 @@ class CallConstraint final : public TokenConstraint {
   std::string held_;                      // may be half a mark
   std::unique_ptr<GrammarConstraint> call_;
   bool is_between_ = false;
+  bool is_open_;  // a mark would be one
   int calls_ = 0;
   std::string fault_;
 };

@@ -194,7 +194,8 @@ TEST_F(CallConstraintTest, a_mark_may_end_inside_of_a_token) {
     EXPECT_TRUE(grammar);
     GrammarParts call{
         .grammar = *std::move(grammar), .guide = nullptr, .tokenizer = tokenizer(), .stops = {}};
-    return CallSource({.call = std::make_shared<const GrammarParts>(std::move(call)), .mark = mark})
+    return CallSource({.call = std::make_shared<const GrammarParts>(std::move(call)),
+                       .marks = {.call = mark}})
         .start();
   };
   // The longest token that is a text here.
@@ -242,11 +243,114 @@ TEST_F(CallConstraintTest, servers_without_grammars_refuse_strict_tools) {
   EXPECT_FALSE(is_bound_);
 }
 
-TEST_F(CallConstraintTest, families_without_json_and_answers_that_are_bound_are_left_alone) {
-  for (const char* style :
-       {"glm45", "qwen3_coder", "step3", "minimax-m2", "pythonic", "llama4", "gpt-oss"})
-    EXPECT_EQ(bound_mark(*find_call_style(style)), "") << style;
+// Values between marks: one of an enum, JSON, free text.
+constexpr const char* kTagged =
+    R"({"type":"object","properties":{"a":{"$ref":"#/$defs/word"},"n":{"type":"integer"},
+        "t":{"type":"string"}},"required":["a"],"additionalProperties":false,
+        "$defs":{"word":{"enum":["x","y"]}}})";
+
+TEST_F(CallConstraintTest, families_that_write_parameters_between_marks_are_bound) {
+  for (const auto& [style, call] : std::vector<std::pair<std::string, std::string>>{
+           {"glm45",
+            "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>@</arg_value>\n<arg_key>n</arg_key>\n"
+            "<arg_value>#</arg_value>\n<arg_key>t</arg_key>\n<arg_value>q\"r</arg_value>\n"
+            "</tool_call>"},
+           {"qwen3_coder",
+            "<tool_call>\n<function=f>\n<parameter=a>\n@\n</parameter>\n<parameter=n>\n#\n"
+            "</parameter>\n<parameter=t>\nq\"r\n</parameter>\n</function>\n</tool_call>"},
+           {"step3",
+            "<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke "
+            "name=\"f\"><steptml:parameter name=\"a\">@</steptml:parameter><steptml:parameter "
+            "name=\"n\">#</steptml:parameter><steptml:parameter name=\"t\">q\"r"
+            "</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>"},
+           {"minimax-m2",
+            "<minimax:tool_call>\n<invoke name=\"f\">\n<parameter name=\"a\">@</parameter>\n"
+            "<parameter name=\"n\">#</parameter>\n<parameter name=\"t\">q\"r</parameter>\n"
+            "</invoke>\n</minimax:tool_call>"}}) {
+    config.tool_call_parser = style;
+    const auto with = [&, call = call](const std::string& a, const std::string& n) {
+      std::string text = call;
+      text.replace(text.find('@'), 1, a);
+      return text.replace(text.find('#'), 1, n);
+    };
+    wish(with("y", "7"));
+    start();
+    auto calls = calls_of(chat(tools(true, kTagged)));
+    EXPECT_EQ(calls, R"(f({"a": "y", "n": 7, "t": "q\"r"}))") << style;
+    EXPECT_GT(masks_, 15) << style;
+    stop();
+    wish(with("zz", "7"));
+    start();
+    calls = calls_of(chat(tools(true, kTagged)));
+    EXPECT_EQ(calls.find("zz"), std::string::npos) << style << ": " << calls;
+    EXPECT_EQ(calls.find("f({\"a\": "), 0U) << style << ": " << calls;
+    stop();
+    wish(with("x", "w"));
+    start();
+    calls = calls_of(chat(tools(true, kTagged)));
+    EXPECT_EQ(calls.find("\"n\": w"), std::string::npos) << style << ": " << calls;
+    EXPECT_EQ(calls.find("\"n\": \"w"), std::string::npos) << style << ": " << calls;
+    stop();
+  }
+}
+
+TEST_F(CallConstraintTest, parameters_that_no_schema_names_are_text) {
   config.tool_call_parser = "glm45";
+  wish(
+      "<tool_call>g\n<arg_key>b</arg_key>\n<arg_value>one</arg_value>\n<arg_key>c</arg_key>\n"
+      "<arg_value>[2]</arg_value>\n</tool_call>");
+  start();
+  EXPECT_EQ(calls_of(chat(tools())), R"(g({"b": "one", "c": [2]}))");
+  EXPECT_GT(masks_, 15);
+}
+
+TEST_F(CallConstraintTest, what_text_between_marks_cannot_be_held_to_is_refused_of_strict_tools) {
+  config.tool_call_parser = "glm45";
+  wish("Yes.");
+  start();
+  const std::string schema = R"({"properties":{"a":{"type":"string","pattern":"^x"}}})";
+  EXPECT_EQ(refusal(tools(true, schema)),
+            "the parameter 'a' of the strict tool 'f' cannot be held to \"pattern\" in the format "
+            "of glm45");
+  chat(tools(false, schema));
+  EXPECT_TRUE(is_bound_);
+}
+
+TEST_F(CallConstraintTest, messages_to_functions_are_bound) {
+  config.tool_call_parser = "gpt-oss";
+  for (const char* header :
+       {"<|channel|>commentary to=functions.f <|constrain|>json<|message|>",
+        " to=functions.f<|channel|>commentary json<|message|>",
+        "<|channel|>analysis<|message|>to=functions.h it is<|end|><|start|>assistant "
+        "to=functions.f<|channel|>commentary<|message|>"}) {
+    const std::string text = header;
+    wish(text + "{\"a\": \"y\", \"n\": 7}<|call|>");
+    start();
+    EXPECT_EQ(calls_of(chat(tools(true))), R"(f({"a": "y", "n": 7}))") << header;
+    EXPECT_GT(masks_, 15) << header;
+    stop();
+    wish(text + "{\"a\": \"zz\"}<|call|>");
+    start();
+    EXPECT_EQ(calls_of(chat(tools(true))).find("zz"), std::string::npos) << header;
+    stop();
+  }
+}
+
+// Outside of a section the mark is text, as the parser has it.
+TEST_F(CallConstraintTest, a_mark_outside_of_its_section_is_none) {
+  config.tool_call_parser = "minimax-m2";
+  const std::string text = "It reads <invoke name=\"h\"> there.";
+  wish(text);
+  start();
+  EXPECT_EQ(chat(tools(true)).at("message").at("content"), text.c_str());
+  EXPECT_TRUE(is_bound_);
+  EXPECT_EQ(masks_, 0);
+}
+
+TEST_F(CallConstraintTest, calls_of_python_and_answers_that_are_bound_are_left_alone) {
+  for (const char* style : {"pythonic", "llama4"})
+    EXPECT_EQ(call_marks(*find_call_style(style)).call, "") << style;
+  config.tool_call_parser = "pythonic";
   wish("Yes.");
   start();
   chat(tools(true));

@@ -1,10 +1,13 @@
 #include "server/call_grammar.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "server/tag_format.h"
+#include "server/tagged_grammar.h"
 #include "server/tool_grammar.h"
 #include "text/dialogue/call_parser.h"
 
@@ -13,27 +16,7 @@ namespace {
 
 namespace json = boost::json;
 
-json::value constant(std::string_view text) {
-  return json::object{{"type", "const_string"}, {"value", text}};
-}
-
-json::value pattern(std::string_view regex) {
-  return json::object{{"type", "regex"}, {"pattern", regex}};
-}
-
-json::value value_of(json::object schema) {
-  return json::object{{"type", "json_schema"}, {"json_schema", std::move(schema)}};
-}
-
-json::value in_order(json::array elements) {
-  return json::object{{"type", "sequence"}, {"elements", std::move(elements)}};
-}
-
-json::value any_of(json::array elements) {
-  return json::object{{"type", "or"}, {"elements", std::move(elements)}};
-}
-
-json::value white() { return any_of({constant(""), pattern("[ \\t\\r\\n]{1,8}")}); }
+using namespace tag_format;
 
 // Models have learnt one word for them.
 std::string_view arguments_key(const CallStyle& style) {
@@ -91,10 +74,9 @@ json::value named_body(const NamedStyle& style, std::span<const BoundTool> tools
       parts.push_back(pattern("[0-9]{1,4}"));
     }
     if (!style.id_mark.empty())
-      parts.push_back(any_of(
-          {constant(""), in_order({constant(style.id_mark), pattern("[A-Za-z0-9]{1,40}")})}));
+      parts.push_back(maybe(in_order({constant(style.id_mark), pattern("[A-Za-z0-9]{1,40}")})));
     parts.push_back(white());
-    parts.push_back(style.ends_at_brace ? any_of({constant(""), constant(style.name_end)})
+    parts.push_back(style.ends_at_brace ? maybe(constant(style.name_end))
                                         : constant(style.name_end));
     parts.push_back(white());
     parts.push_back(value_of(tool.schema));
@@ -103,12 +85,37 @@ json::value named_body(const NamedStyle& style, std::span<const BoundTool> tools
   return any_of(std::move(options));
 }
 
+// NAME <the rest of a header> {...} <the end of the message>
+json::value channel_body(std::span<const BoundTool> tools) {
+  json::array tails;
+  for (const char* channel : {"", "<|channel|>commentary"})
+    for (const char* type : {" <|constrain|>json", "<|constrain|>json", " json", ""})
+      tails.push_back(constant(std::string(channel) + type + "<|message|>"));
+  json::array options;
+  for (const BoundTool& tool : tools)
+    options.push_back(in_order({constant(tool.name), any_of(tails), white(), value_of(tool.schema),
+                                white(), constant("<|call|>")}));
+  return any_of(std::move(options));
+}
+
 }  // namespace
 
-std::string_view bound_mark(const CallStyle& style) {
-  const bool is_json = style.named || (style.takes_object && !style.takes_python);
-  if (!is_json || style.tagged || style.has_channels || style.begins.empty()) return {};
-  return style.call_begin.empty() ? style.begins.front() : style.call_begin.front();
+CallMarks call_marks(const CallStyle& style) {
+  if (style.has_channels)
+    return {
+        .call = "to=functions.", .opens = {"<|start|>", "<|channel|>"}, .closes = "<|message|>"};
+  const bool is_bound = style.named || style.tagged || (style.takes_object && !style.takes_python);
+  if (!is_bound || style.begins.empty()) return {};
+  if (style.call_begin.empty()) return {.call = style.begins.front()};
+  CallMarks marks{.call = style.call_begin.front()};
+  // A call may begin a section itself, or the mark be no text that anybody else would write.
+  if (std::ranges::count(style.begins, marks.call) > 0 || marks.call.starts_with("<|") ||
+      marks.call.starts_with("<｜"))
+    return marks;
+  marks.opens = style.begins;
+  marks.closes = style.section_end;
+  marks.is_open = false;
+  return marks;
 }
 
 Result<std::string> call_grammar(const CallStyle& style, std::span<const BoundTool> tools) {
@@ -123,6 +130,12 @@ Result<std::string> call_grammar(const CallStyle& style, std::span<const BoundTo
     bodies.push_back(*std::move(body));
   }
   if (style.named) bodies.push_back(named_body(*style.named, tools));
+  if (style.has_channels) bodies.push_back(channel_body(tools));
+  if (style.tagged) {
+    auto body = tagged_grammar(style, tools);
+    if (!body) return body.refusal();
+    bodies.push_back(*std::move(body));
+  }
   parts.push_back(white());
   parts.push_back(any_of(std::move(bodies)));
   for (const std::string_view mark : style.call_end) {

@@ -1,12 +1,14 @@
 #pragma once
 // What a call of a tool must be once its mark has come, in the format of the model's family: a
 // grammar from behind the mark to the end of the call, in which the name is one of the tools' and
-// the arguments are of that tool's schema. For families that write arguments as JSON behind a mark;
-// others are not bound. Not the looking for marks: see call_constraint.h. Pure functions.
+// the arguments are of that tool's schema. For families that write calls behind a mark; those that
+// write them as Python are not bound. Not the looking for marks: see call_constraint.h. Pure
+// functions.
 
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
@@ -16,16 +18,24 @@
 
 namespace foretoken {
 
-// The mark behind which a call of this family is bound; empty: none is.
-std::string_view bound_mark(const CallStyle& style);
+// Where in an answer calls of a family are bound.
+struct CallMarks {
+  std::string_view call;  // behind it; empty: nowhere
+  // It is one only in sections that begin with one of these, or anywhere where there are none.
+  std::vector<std::string_view> opens = {};
+  std::string_view closes = {};
+  bool is_open = true;  // where the answer begins
+};
+CallMarks call_marks(const CallStyle& style);
 
 struct BoundTool {
   std::string name;
   boost::json::object schema;  // of the arguments
+  bool is_strict = false;      // what cannot be bound is refused
 };
 
 // As a structural tag. Refused: tools that define a name differently, where the family writes
-// several calls as one list.
+// several calls as one list; strict tools that the family's format cannot be held to.
 Result<std::string> call_grammar(const CallStyle& style, std::span<const BoundTool> tools);
 
 }  // namespace foretoken

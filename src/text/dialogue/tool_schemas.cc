@@ -44,10 +44,14 @@ void add_name(std::string_view name, ParameterTypes& types) {
   if (name == "array") types.array = true;
 }
 
-// Nested alternatives are looked at a few levels deep: schemas come from outside.
-void add_types(const json::value& schema, ParameterTypes& types, int depth) {
+// Nested alternatives are looked at a few levels deep: schemas come from outside. root: where
+// references begin.
+void add_types(const json::value& schema, const json::object& root, ParameterTypes& types,
+               int depth) {
   const json::object* object = schema.if_object();
   if (object == nullptr || depth == 0) return;
+  if (const json::object* defined = referred_schema(*object, root); defined != nullptr)
+    add_types(*defined, root, types, depth - 1);
   if (const json::value* type = object->if_contains("type")) {
     if (type->is_string()) add_name(type->get_string(), types);
     if (type->is_array())
@@ -59,7 +63,7 @@ void add_types(const json::value& schema, ParameterTypes& types, int depth) {
     for (const json::value& value : list->get_array()) add_kind(value, types);
   for (const char* name : {"anyOf", "oneOf", "allOf"})
     if (const json::value* list = object->if_contains(name); list != nullptr && list->is_array())
-      for (const json::value& inner : list->get_array()) add_types(inner, types, depth - 1);
+      for (const json::value& inner : list->get_array()) add_types(inner, root, types, depth - 1);
 }
 
 bool fits(const json::value& value, const ParameterTypes& types) {
@@ -72,6 +76,21 @@ bool fits(const json::value& value, const ParameterTypes& types) {
 
 }  // namespace
 
+const json::object* referred_schema(const json::object& schema, const json::object& root) {
+  const json::value* reference = schema.if_contains("$ref");
+  if (reference == nullptr || !reference->is_string()) return nullptr;
+  for (const char* list : {"$defs", "definitions"}) {
+    const std::string prefix = std::string("#/") + list + "/";
+    const std::string_view path = reference->get_string();
+    if (!path.starts_with(prefix)) continue;
+    const json::value* all = root.if_contains(list);
+    if (all == nullptr || !all->is_object()) return nullptr;
+    const json::value* found = all->get_object().if_contains(path.substr(prefix.size()));
+    return found == nullptr ? nullptr : found->if_object();
+  }
+  return nullptr;
+}
+
 ToolSchemas::ToolSchemas(const json::array& tools) {
   constexpr int kDeepest = 4;
   for (const json::value& tool : tools) {
@@ -82,7 +101,7 @@ ToolSchemas::ToolSchemas(const json::array& tools) {
     const json::value* properties = schema->get_object().if_contains("properties");
     if (properties == nullptr || !properties->is_object()) continue;
     for (const auto& [name, property] : properties->get_object())
-      add_types(property, parameters[std::string(name)], kDeepest);
+      add_types(property, schema->get_object(), parameters[std::string(name)], kDeepest);
   }
 }
 

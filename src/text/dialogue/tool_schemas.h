@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
 
 namespace foretoken {
 
@@ -19,6 +20,10 @@ struct ParameterTypes {
   bool is_known() const { return string || number || boolean || null || object || array; }
   bool is_string_only() const { return string && !(number || boolean || null || object || array); }
 };
+
+// What a schema is, if it only refers to a definition of its root; else null.
+const boost::json::object* referred_schema(const boost::json::object& schema,
+                                           const boost::json::object& root);
 
 class ToolSchemas {
  public:

@@ -1,0 +1,46 @@
+#pragma once
+// Pieces of a structural tag (text/grammar.h), as JSON. Pure functions.
+
+#include <string_view>
+#include <utility>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+namespace foretoken::tag_format {
+
+inline boost::json::value constant(std::string_view text) {
+  return boost::json::object{{"type", "const_string"}, {"value", text}};
+}
+
+inline boost::json::value pattern(std::string_view regex) {
+  return boost::json::object{{"type", "regex"}, {"pattern", regex}};
+}
+
+inline boost::json::value value_of(boost::json::object schema) {
+  return boost::json::object{{"type", "json_schema"}, {"json_schema", std::move(schema)}};
+}
+
+inline boost::json::value in_order(boost::json::array elements) {
+  return boost::json::object{{"type", "sequence"}, {"elements", std::move(elements)}};
+}
+
+inline boost::json::value any_of(boost::json::array elements) {
+  return boost::json::object{{"type", "or"}, {"elements", std::move(elements)}};
+}
+
+inline boost::json::value maybe(boost::json::value element) {
+  return any_of({constant(""), std::move(element)});
+}
+
+// Any text up to `end`, which may not be empty.
+inline boost::json::value text_until(std::string_view begin, std::string_view end) {
+  return boost::json::object{{"type", "tag"},
+                             {"begin", begin},
+                             {"content", boost::json::object{{"type", "any_text"}}},
+                             {"end", end}};
+}
+
+inline boost::json::value white() { return maybe(pattern("[ \\t\\r\\n]{1,8}")); }
+
+}  // namespace foretoken::tag_format
