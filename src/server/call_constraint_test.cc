@@ -320,7 +320,7 @@ TEST_F(CallConstraintTest, messages_to_functions_are_bound) {
   config.tool_call_parser = "gpt-oss";
   for (const char* header :
        {"<|channel|>commentary to=functions.f <|constrain|>json<|message|>",
-        " to=functions.f<|channel|>commentary json<|message|>",
+        "<|channel|>commentary to=functions.f json<|message|>",
         "<|channel|>analysis<|message|>to=functions.h it is<|end|><|start|>assistant "
         "to=functions.f<|channel|>commentary<|message|>"}) {
     const std::string text = header;

@@ -102,8 +102,10 @@ json::value channel_body(std::span<const BoundTool> tools) {
 
 CallMarks call_marks(const CallStyle& style) {
   if (style.has_channels)
-    return {
-        .call = "to=functions.", .opens = {"<|start|>", "<|channel|>"}, .closes = "<|message|>"};
+    return {.call = "to=functions.",
+            .opens = {"<|start|>", "<|channel|>"},
+            .closes = "<|message|>",
+            .is_open = false};
   const bool is_bound = style.named || style.tagged || (style.takes_object && !style.takes_python);
   if (!is_bound || style.begins.empty()) return {};
   if (style.call_begin.empty()) return {.call = style.begins.front()};

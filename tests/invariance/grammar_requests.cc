@@ -131,7 +131,7 @@ std::shared_ptr<const ConstraintSource> calls(const std::string& schema) {
                     .stops = {}};
   return std::make_shared<const CallSource>(
       CallParts{.call = std::make_shared<const GrammarParts>(std::move(call)),
-                .mark = "k>",
+                .marks = {.call = "k>"},
                 .is_strict = true});
 }
 
