@@ -4,13 +4,13 @@
 #include <cmath>
 #include <limits>
 
+#include "backend/quantize.h"
 #include "base/error.h"
 #include "tensor/float16.h"
 
 namespace foretoken {
 namespace {
 
-constexpr float kLeast = 0x1p-100F;
 constexpr int kLeastExponent = -14;  // of fp16, whose exponents the floats of 8 bits have
 
 int mantissa_bits(DType dtype) { return dtype == DType::kF8E4M3 ? 3 : 2; }
@@ -51,15 +51,11 @@ float kv_code_value(DType dtype, std::uint8_t code) {
 
 float round_kv_row(DType dtype, const float* x, std::int64_t count, std::uint8_t* codes) {
   const float last = last_kv_code(dtype);
-  float most = 0;
-  bool is_finite = true;
-  for (std::int64_t i = 0; i < count; ++i) {
-    is_finite = is_finite && std::isfinite(x[i]);
-    most = std::max(most, std::abs(x[i]));
-  }
   std::fill_n(codes, count, std::uint8_t{0});
-  if (!is_finite) return std::numeric_limits<float>::quiet_NaN();
-  if (most < kLeast) return 0;
+  const std::optional<float> farthest = farthest_of(x, count);
+  if (!farthest) return std::numeric_limits<float>::quiet_NaN();
+  const float most = *farthest;
+  if (most < kLeastInput) return 0;
   const float inverse = last / most;
   for (std::int64_t i = 0; i < count; ++i) {
     const float value = x[i] * inverse;

@@ -103,15 +103,20 @@ void widen_row(const WeightFormat& format, std::int64_t width, const std::uint8_
   }
 }
 
-float round_input(const float* x, std::int64_t count, std::int8_t* codes) {
+std::optional<float> farthest_of(const float* x, std::int64_t count) {
   float most = 0;
-  bool is_finite = true;
   for (std::int64_t i = 0; i < count; ++i) {
-    is_finite = is_finite && std::isfinite(x[i]);
+    if (!std::isfinite(x[i])) return std::nullopt;
     most = std::max(most, std::abs(x[i]));
   }
+  return most;
+}
+
+float round_input(const float* x, std::int64_t count, std::int8_t* codes) {
   std::fill_n(codes, count, std::int8_t{0});
-  if (!is_finite) return std::numeric_limits<float>::quiet_NaN();
+  const std::optional<float> farthest = farthest_of(x, count);
+  if (!farthest) return std::numeric_limits<float>::quiet_NaN();
+  const float most = *farthest;
   if (most < kLeastInput) return 0;
   const float inverse = 127.0F / most;
   for (std::int64_t i = 0; i < count; ++i)

@@ -2,6 +2,7 @@
 // From floats to codes and back, while weights are loaded. Plain C++, the same bits everywhere.
 
 #include <cstdint>
+#include <optional>
 
 #include "backend/weight_format.h"
 
@@ -29,6 +30,9 @@ class QuantizedRows final : public CodedRows {
 // weights of a row as its product sees them. zeros: null where the format has none.
 void widen_row(const WeightFormat& format, std::int64_t width, const std::uint8_t* codes,
                const float* scales, const std::uint8_t* zeros, float* out);
+
+// The greatest magnitude of a row; nothing where a value of it is not finite.
+std::optional<float> farthest_of(const float* x, std::int64_t count);
 
 // Input of products that round it: the codes of one group, within +-127, and their scale. A group
 // that is not finite has the scale NaN and codes of 0; one below kLeastInput is 0.

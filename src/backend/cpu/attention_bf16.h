@@ -11,6 +11,7 @@
 // For translation units of kernels only (v16.h).
 
 #include "backend/cpu/attention_common.h"
+#include "backend/cpu/row_reach.h"
 
 namespace foretoken {
 namespace {
@@ -204,10 +205,7 @@ class Bf16Attention : protected ItemQueries {
   }
 
   // Dimensions d .. d + 15 of a query, 0 where there are none.
-  V16 query_part(int i, int d) const {
-    const int n = item_.head_dim - d;
-    return n >= 16 ? load(query(i) + d) : n > 0 ? load_n(query(i) + d, n) : zero();
-  }
+  V16 query_part(int i, int d) const { return load_upto(query(i) + d, item_.head_dim - d); }
 
   // Positions [start, start + kAttnBlock) join the state of every query that sees some of them.
   void add_block(int start, float* state) {

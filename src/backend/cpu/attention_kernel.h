@@ -21,7 +21,6 @@ constexpr int kScoreQueries = 8, kScorePages = 2, kValueVecs = 4;
 constexpr int kScoreQueries = 4, kScorePages = 1, kValueVecs = 1;
 #endif
 constexpr int kValueQueries = 4;
-constexpr int kBlockPages = kAttnBlock / kAttnSlots;
 
 template <typename Kv>
 class Attention : ItemQueries {
@@ -199,7 +198,7 @@ class Attention : ItemQueries {
       const Element* value = values[j] + d;
       each<1, V>([&](int, int v) {
         x[v] =
-            v + 1 < V || tail >= 16 ? Kv::read(value + v * 16) : Kv::read_n(value + v * 16, tail);
+            v + 1 < V || tail >= 16 ? Kv::read(value + v * 16) : read_n<Kv>(value + v * 16, tail);
       });
       each<Q, V>([&](int i, int v) { acc[i][v] = fma(set1(p[i][j]), x[v], acc[i][v]); });
     }

@@ -10,6 +10,7 @@
 #include "backend/cpu/int_vectors.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/roof_probes.h"
+#include "backend/cpu/row_reach.h"
 #include "base/index.h"
 
 namespace foretoken {
@@ -18,26 +19,13 @@ namespace {
 // ---- The input
 // -----------------------------------------------------------------------------------
 
-constexpr float kLeastInputScaled = 0x1p-100F;  // as in backend/quantize.h
-
-FT_INLINE V16 load_upto(const float* p, std::int64_t left) {
-  return left >= 16 ? load(p) : left > 0 ? load_n(p, static_cast<int>(left)) : zero();
-}
-
 // The codes of one group, sixteen from i on to codes_at(i); `count` of its values exist. Returns
 // their scale.
 template <class CodesAt>
 FT_INLINE float round_group(const float* x, std::int64_t count, std::int64_t group,
                             CodesAt codes_at, std::int32_t* sum) {
-  V16 most = zero(), strange = zero();  // strange: NaN where a value is not finite
-  for (std::int64_t i = 0; i < count; i += 16) {
-    const V16 a = load_upto(x + i, count - i);
-    most = max(max(a, sub(zero(), a)), most);
-    strange = fma(a, zero(), strange);
-  }
-  const float farthest = reduce_max(most);
-  const bool is_finite = reduce_sum(strange) == 0.0F;
-  const bool is_void = !is_finite || farthest < kLeastInputScaled;
+  const auto [farthest, is_finite] = reach_of(x, count);
+  const bool is_void = !is_finite || farthest < kLeastReach;
   const V16 inverse = set1(is_void ? 0.0F : 127.0F / farthest);
   V16 total = zero();  // of integers below 2^24, hence exact
   for (std::int64_t i = 0; i < group; i += 16) {

@@ -21,6 +21,10 @@ std::vector<float> values(std::int64_t count, double seed) {
   return out;
 }
 
+void expect_same(const std::vector<float>& found, const std::vector<float>& expected) {
+  EXPECT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(float)), 0);
+}
+
 // The same weights for kernels on tiles and for scalar ones.
 class WideGemm : public testing::TestWithParam<bool> {
  protected:
@@ -43,14 +47,17 @@ class WideGemm : public testing::TestWithParam<bool> {
     return w;
   }
 
+  void expect_same_product(const CpuLinear& w, const std::vector<float>& x, int rows) {
+    std::vector<float> found(at(rows * w.out_width())), expected(found.size());
+    tiles_.run(w, x.data(), rows, found.data());
+    scalar_.run(w, x.data(), rows, expected.data());
+    expect_same(found, expected);
+  }
+
   ThreadPool pool_{2, false};
   Gemm tiles_{amx_model_kernels(), GemmOrder::kTile, pool_};
   Gemm scalar_{scalar_kernels(), GemmOrder::kTile, pool_};
 };
-
-void expect_same(const std::vector<float>& found, const std::vector<float>& expected) {
-  EXPECT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(float)), 0);
-}
 
 struct Shape {
   int rows;
@@ -65,22 +72,14 @@ TEST_P(WideGemm, products) {
     SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(in) + " x " + std::to_string(out));
     for (const bool has_bias : {false, true}) {
       const CpuLinear w = pack(in, {out}, has_bias);
-      const auto x = values(rows * in, 3);
-      std::vector<float> found(at(rows * out)), expected(found.size());
-      tiles_.run(w, x.data(), rows, found.data());
-      scalar_.run(w, x.data(), rows, expected.data());
-      expect_same(found, expected);
+      expect_same_product(w, values(rows * in, 3), rows);
     }
   }
 }
 
 TEST_P(WideGemm, a_product_of_two_stacked_matrices) {
   const CpuLinear w = pack(96, {512, 512}, true);
-  const auto x = values(70 * 96, 1);
-  std::vector<float> found(70 * 1024), expected(found.size());
-  tiles_.run(w, x.data(), 70, found.data());
-  scalar_.run(w, x.data(), 70, expected.data());
-  expect_same(found, expected);
+  expect_same_product(w, values(70 * 96, 1), 70);
 }
 
 TEST_P(WideGemm, tiles_come_each_once_with_their_values) {

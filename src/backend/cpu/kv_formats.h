@@ -5,10 +5,19 @@
 // bits. For translation units of kernels only (v16.h).
 
 #include "backend/cpu/op_kernels.h"
+#include "backend/cpu/row_reach.h"
 #include "backend/cpu/v16.h"
 
 namespace foretoken {
 namespace {
+
+// The first n of sixteen elements; the others are 0.
+template <typename Kv>
+FT_INLINE V16 read_n(const typename Kv::Element* p, int n) {
+  typename Kv::Element some[16] = {};
+  for (int i = 0; i < n; ++i) some[i] = p[i];
+  return Kv::read(some);
+}
 
 // ---- Floats
 template <typename Element_, V16 (*kLoad)(const Element_*), void (*kStore)(Element_*, V16)>
@@ -17,11 +26,6 @@ struct KvFormat {
   static constexpr bool kIsCode = false;
   static FT_INLINE V16 read(const Element* p) { return kLoad(p); }
   static FT_INLINE void write(Element* p, V16 a) { kStore(p, a); }
-  static FT_INLINE V16 read_n(const Element* p, int n) {
-    Element some[16] = {};
-    for (int i = 0; i < n; ++i) some[i] = p[i];
-    return read(some);
-  }
   // Dimensions d .. d + n - 1 of a row of KV of which dimension 0 lies at p, see host_step.h.
   static FT_INLINE void store_key(Element* p, int d, V16 a, int n) {
     scatter(p + d * kAttnSlots, kAttnSlots, a, n);
@@ -129,24 +133,11 @@ struct KvCode {
   using Element = std::uint8_t;
   static constexpr bool kIsCode = true;
   static FT_INLINE V16 read(const Element* p) { return kLoad(p); }
-  static FT_INLINE V16 read_n(const Element* p, int n) {
-    Element some[16] = {};
-    for (int i = 0; i < n; ++i) some[i] = p[i];
-    return read(some);
-  }
 
   // A row of `dim` values as codes `step` apart; returns its scale.
   static float write_row(const float* x, int dim, float last, Element* to, int step) {
-    constexpr float kLeast = 0x1p-100F;
-    V16 most = zero(), strange = zero();  // strange: NaN where a value is not finite
-    for (int d = 0; d < dim; d += 16) {
-      const V16 a = dim - d >= 16 ? load(x + d) : load_n(x + d, dim - d);
-      most = max(max(a, sub(zero(), a)), most);
-      strange = fma(a, zero(), strange);
-    }
-    const float farthest = reduce_max(most);
-    const bool is_finite = reduce_sum(strange) == 0.0F;
-    if (!is_finite || farthest < kLeast) {
+    const auto [farthest, is_finite] = reach_of(x, dim);
+    if (!is_finite || farthest < kLeastReach) {
       for (int d = 0; d < dim; ++d) to[d * step] = 0;
       return is_finite ? 0.0F : __builtin_nanf("");
     }
@@ -154,7 +145,7 @@ struct KvCode {
     for (int d = 0; d < dim; d += 16) {
       const int n = dim - d < 16 ? dim - d : 16;
       float values[16];
-      store(values, mul(n == 16 ? load(x + d) : load_n(x + d, n), inverse));
+      store(values, mul(load_upto(x + d, n), inverse));
       Element codes[16];
       for (int i = 0; i < 16; ++i) codes[i] = kCode(values[i]);
       for (int i = 0; i < n; ++i) to[(d + i) * step] = codes[i];
