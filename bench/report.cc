@@ -22,7 +22,7 @@ std::string format_series(const Report& report, const Series& series) {
   const auto bandwidth = [&](std::size_t i) { return series.bytes / series.seconds[i]; };
   const auto speed = [&](std::size_t i) { return series.flops / series.seconds[i]; };
   return fmt::format(
-      "{:<16} {:>9.2f} {:>10.1f} {:>8.1f} {:>6.2f} {:>8.3f} {:>6.2f} {:>8.2f}\n", series.name,
+      "{:<16} {:>9.3f} {:>10.1f} {:>8.1f} {:>6.2f} {:>8.3f} {:>6.2f} {:>8.2f}\n", series.name,
       seconds * 1e3, series.tokens / seconds, over_rounds(bandwidth) / 1e9,
       over_rounds([&](std::size_t i) { return bandwidth(i) / report.roofs[i].read_bytes_per_s; }),
       over_rounds(speed) / 1e12, over_rounds([&](std::size_t i) {

@@ -33,6 +33,12 @@ const std::map<std::string, std::string>& shapes() {
         "num_attention_heads": 32, "num_key_value_heads": 32, "vocab_size": 32000,
         "max_position_embeddings": 4096, "rms_norm_eps": 1e-05, "tie_word_embeddings": false,
         "torch_dtype": "float16", "hidden_act": "silu"})"},
+      // Almost nothing to compute: what a step costs besides.
+      {"tiny", R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+        "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 1,
+        "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 32, "vocab_size": 8192,
+        "max_position_embeddings": 2048, "rms_norm_eps": 1e-05, "tie_word_embeddings": true,
+        "torch_dtype": "bfloat16", "hidden_act": "silu"})"},
   };
   return table;
 }

@@ -74,6 +74,7 @@ struct CodePanel {
   bool resume;  // y holds what came before: sums within a group, the result before a group
   bool ends;    // the sums are complete
   int prefetch_bytes;
+  const char* following;  // as in Panel
   CodeLayout codes;
 };
 
@@ -150,7 +151,7 @@ FT_INLINE void add_line4(const char* w, const CodePanel& p, const std::int64_t (
   add_codes4(b, p, x + 4, sum);
 }
 
-// k codes of one unit; the weights of two vectors are prefetched line after line as they lie.
+// k codes of one unit; weights of two vectors are prefetched line after line as they lie.
 template <int Bits, int R, int V>
 FT_INLINE void add_codes(const char* w, const char* x, int k, const CodePanel& p,
                          I16 (&sum)[R][V]) {
@@ -167,6 +168,8 @@ FT_INLINE void add_codes(const char* w, const char* x, int k, const CodePanel& p
         const char* ahead = w + offset[v] + p.prefetch_bytes + 2 * (line - w);
         prefetch_l1(ahead);
         prefetch_l1(ahead + 64);
+        if (p.following != nullptr)
+          prefetch_l2(p.following + v / 2 * p.block_bytes + (w - p.weights) / 2 + (line - w));
       }
       if constexpr (Bits == 8)
         add_line8(line, p, offset, x, sum);
@@ -262,8 +265,8 @@ struct WholeRows {
 // Several groups: blocks of K are of whole groups and spill results.
 template <int Bits>
 struct GroupedRows {
-  static constexpr int kFewRows = kRegisters == 32 ? 6 : 1;
-  static constexpr int kManyRows = kRegisters == 32 ? 6 : kRegisters == 8 ? 2 : 1;
+  static constexpr int kFewRows = kRegisters == 32 ? 12 : 1;
+  static constexpr int kManyRows = kRegisters == 32 ? 12 : kRegisters == 8 ? 2 : 1;
   static constexpr int kManyVecs = kRegisters == 32 ? 2 : 1;
 
   template <int R, int V>
@@ -295,11 +298,13 @@ void run_code_rows(int rows, const CodePanel& panel) {
 }
 
 template <class M, int R, int V>
-void run_code_groups(const GemmCall& call, CodePanel panel) {
+void run_code_groups(const GemmCall& call, CodePanel panel, std::int64_t stream_bytes) {
   const int groups = ceil_div(call.rows, R);
   const int tall = call.rows % groups;  // so many groups have one row more
+  const char* const following = panel.following;
   for (int g = 0; g < groups; ++g) {
     const int rows = call.rows / groups + (g < tall ? 1 : 0);
+    panel.following = groups > 1 && V > 1 ? following + g % 2 * (stream_bytes / 2) : nullptr;
     run_code_rows<M, R, V>(rows, panel);
     panel.x += rows * panel.x_row_bytes;
     panel.scales += rows * panel.x_row_bytes / 4;
@@ -313,9 +318,16 @@ template <class M>
 void run_code_columns(const GemmCall& call, const CodePanel& first, int half_bytes) {
   const bool few = call.rows <= M::kFewRows;
   const int vecs = few ? 2 : M::kManyVecs;
+  const std::int64_t stream_bytes =
+      first.codes.groups > 1 ? std::int64_t{first.groups} * first.codes.unit_bytes
+                             : std::int64_t{first.k} / first.codes.step * (2 * half_bytes);
   for (int col = 0; col < call.cols; col += vecs * 16) {
     CodePanel panel = first;
     const std::int64_t block = col / kBlockCols * call.block_bytes;
+    const int next_col = col + vecs * 16;
+    panel.following = next_col < call.cols
+                          ? first.weights + next_col / kBlockCols * call.block_bytes
+                          : first.weights + (first.ends ? block : 0) + stream_bytes;
     const int half = col % kBlockCols / 16;
     panel.weights += block + half * half_bytes;
     panel.unit += block;
@@ -325,9 +337,9 @@ void run_code_columns(const GemmCall& call, const CodePanel& first, int half_byt
     if (panel.bias != nullptr) panel.bias += col;
     panel.cols = call.cols - col;
     if (few || (vecs == 4 && panel.cols <= 32))
-      run_code_groups<M, M::kFewRows, 2>(call, panel);
+      run_code_groups<M, M::kFewRows, 2>(call, panel, stream_bytes);
     else
-      run_code_groups<M, M::kManyRows, M::kManyVecs>(call, panel);
+      run_code_groups<M, M::kManyRows, M::kManyVecs>(call, panel, stream_bytes);
   }
 }
 
@@ -367,6 +379,7 @@ void run_code_gemm(const GemmCall& call) {
         .resume = k > 0,
         .ends = last,
         .prefetch_bytes = call.prefetch_bytes > 0 ? call.prefetch_bytes : kPrefetchBytes,
+        .following = nullptr,
         .codes = codes};
     if (is_whole)
       run_code_columns<WholeRows<Bits>>(call, panel, half_bytes);

@@ -81,8 +81,8 @@ struct PairOrder : Bf16Weights {
 // Tile order: per block of 32, acc = acc + (chain over even k + chain over odd k).
 struct TileOrder : Bf16Weights {
   static constexpr int kXBytes = 4;
-  static constexpr int kFewRows = kRegisters == 32 ? 6 : 1;
-  static constexpr int kManyRows = kRegisters == 32 ? 6 : kRegisters == 8 ? 2 : 1;
+  static constexpr int kFewRows = kRegisters == 32 ? 14 : 1;
+  static constexpr int kManyRows = kRegisters == 32 ? 14 : kRegisters == 8 ? 6 : 1;
   static constexpr int kManyVecs = kRegisters == 32 ? 2 : 1;
 
   template <int R, int V>
@@ -92,20 +92,21 @@ struct TileOrder : Bf16Weights {
     const char* w = panel.weights;
     const char* x = panel.x;
     for (int k = 0; k < panel.k; k += kBlockK, w += kTilePairBytes, x += kBlockK * kXBytes)
-      add_block(w, x, panel, acc);
+      if constexpr (2 * R * V <= kRegisters * 5 / 8)
+        add_chains(w, x, panel, acc);
+      else
+        add_chain_by_chain(w, x, panel, acc);
     store_accumulators(panel, acc);
   }
 
  private:
+  // Few rows: both chains in registers, every weight is read once.
   template <int R, int V>
-  FT_INLINE static void add_block(const char* w, const char* x, const Panel& panel,
-                                  V16 (&acc)[R][V]) {
+  FT_INLINE static void add_chains(const char* w, const char* x, const Panel& panel,
+                                   V16 (&acc)[R][V]) {
     V16 even[R][V], odd[R][V];
-    FT_UNROLL
-    for (int r = 0; r < R; ++r) {
-      FT_UNROLL
-      for (int v = 0; v < V; ++v) even[r][v] = odd[r][v] = zero();
-    }
+    zero_sums(even);
+    zero_sums(odd);
     for (int pair = 0; pair < kBlockK / 2; ++pair, x += 8) {
       prefetch<V>(w, pair, panel);
       FT_UNROLL
@@ -124,6 +125,57 @@ struct TileOrder : Bf16Weights {
     for (int r = 0; r < R; ++r) {
       FT_UNROLL
       for (int v = 0; v < V; ++v) acc[r][v] = add(acc[r][v], add(even[r][v], odd[r][v]));
+    }
+  }
+
+  // More rows: one chain takes all registers, so that a weight that was widened meets as many rows
+  // as possible; results wait in memory, once per block.
+  template <int R, int V>
+  FT_INLINE static void add_chain_by_chain(const char* w, const char* x, const Panel& panel,
+                                           V16 (&acc)[R][V]) {
+    alignas(64) float even[R][V][16];
+    V16 sum[R][V];
+    zero_sums(sum);
+    for (int pair = 0; pair < kBlockK / 2; ++pair) {
+      prefetch_line<V>(w, pair, panel);
+      add_k(w + pair * 64, x + pair * 8, panel, even_of, sum);
+    }
+    FT_UNROLL
+    for (int r = 0; r < R; ++r) {
+      FT_UNROLL
+      for (int v = 0; v < V; ++v) store(even[r][v], sum[r][v]);
+    }
+    zero_sums(sum);
+    for (int pair = 0; pair < kBlockK / 2; ++pair) {
+      prefetch_line<V>(w, kBlockK / 2 + pair, panel);
+      prefetch_following<V>(w, pair, panel);
+      add_k(w + pair * 64, x + pair * 8 + 4, panel, odd_of, sum);
+    }
+    FT_UNROLL
+    for (int r = 0; r < R; ++r) {
+      FT_UNROLL
+      for (int v = 0; v < V; ++v) acc[r][v] = add(acc[r][v], add(load(even[r][v]), sum[r][v]));
+    }
+  }
+  template <int R, int V, class Half>
+  FT_INLINE static void add_k(const char* pairs, const char* x, const Panel& panel, Half half_of,
+                              V16 (&sum)[R][V]) {
+    V16 b[V];
+    FT_UNROLL
+    for (int v = 0; v < V; ++v) b[v] = half_of(pairs + vec_offset(panel, v));
+    FT_UNROLL
+    for (int r = 0; r < R; ++r) {
+      const V16 a = set1(*reinterpret_cast<const float*>(x + r * panel.x_row_bytes));
+      FT_UNROLL
+      for (int v = 0; v < V; ++v) sum[r][v] = fma(b[v], a, sum[r][v]);
+    }
+  }
+  template <int R, int V>
+  FT_INLINE static void zero_sums(V16 (&sum)[R][V]) {
+    FT_UNROLL
+    for (int r = 0; r < R; ++r) {
+      FT_UNROLL
+      for (int v = 0; v < V; ++v) sum[r][v] = zero();
     }
   }
 };

@@ -6,6 +6,9 @@
 //   kManyRows, kManyVecs   register block for more rows
 //   kXBytes                bytes per element of packed x
 //   weights_at(call, col, k)  the weights of 16 columns from K index k on
+// Memory is read at an even pace: a single group of rows asks for its weights ahead of itself, of
+// several each asks for a part of the panel that follows, so that the first does not wait for
+// memory while the others only compute.
 // K blocks spill accumulators to y, which is float32 as they are, and so leave the bits alone.
 // For translation units of kernels only (v16.h).
 
@@ -28,7 +31,8 @@ struct Panel {
   int k;
   int cols;
   int prefetch_bytes;
-  bool resume;  // y holds the accumulators of the K blocks before this one
+  const char* following;  // weights that are asked for meanwhile, half as fast as these; or null
+  bool resume;            // y holds the accumulators of the K blocks before this one
 };
 
 constexpr int kStepK = 512;           // 64 columns of bf16 weights: 64 KB, half of the smallest L2
@@ -82,8 +86,11 @@ template <class M, int R, int V>
 void run_groups(const GemmCall& call, Panel panel) {
   const int groups = ceil_div(call.rows, R);
   const int tall = call.rows % groups;  // so many groups have one row more
+  const char* const following = panel.following;
+  const std::int64_t half = M::weights_at(call, 0, panel.k / 2) - M::weights_at(call, 0, 0);
   for (int g = 0; g < groups; ++g) {
     const int rows = call.rows / groups + (g < tall ? 1 : 0);
+    panel.following = groups > 1 && V > 1 ? following + g % 2 * half : nullptr;
     run_rows<M, R, V>(rows, panel);
     panel.x += rows * panel.x_row_bytes;
     panel.y += rows * panel.y_stride;
@@ -109,8 +116,13 @@ void run_gemm(const GemmCall& call) {
                    .k = last ? static_cast<int>(call.k) - k : k_block,
                    .cols = 0,
                    .prefetch_bytes = call.prefetch_bytes > 0 ? call.prefetch_bytes : kPrefetchBytes,
+                   .following = nullptr,
                    .resume = k > 0};
     for (int col = 0; col < call.cols; col += vecs * 16) {
+      const int next_col = col + vecs * 16;
+      panel.following = next_col < call.cols ? M::weights_at(call, next_col, k)
+                        : last               ? M::weights_at(call, col, static_cast<int>(call.k))
+                                             : M::weights_at(call, 0, k + k_block);
       panel.weights = M::weights_at(call, col, k);
       panel.y = call.y + col;
       panel.bias = last && call.bias != nullptr ? call.bias + col : nullptr;

@@ -86,6 +86,9 @@ FT_INLINE V16 exp_not_above_zero(V16 a) {
 FT_INLINE void prefetch_l1(const void* p) {
   _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
 }
+FT_INLINE void prefetch_l2(const void* p) {
+  _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T1);
+}
 
 }  // namespace
 }  // namespace foretoken
