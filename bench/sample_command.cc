@@ -1,12 +1,17 @@
 #include "bench/sample_command.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "backend/host_step.h"
+#include "base/index.h"
 #include "base/rng.h"
+#include "base/threads.h"
 #include "batch/row_loops.h"
 #include "batch/sampling.h"
 #include "bench/author.h"
@@ -72,6 +77,52 @@ double measure(const Case& one, const std::vector<std::vector<float>>& rows) {
   return median(times);
 }
 
+// A tree of 16 nodes of which a walk visits six, one below the other.
+constexpr int kNodes = 16, kVisited = 6;
+DraftTrees tree_of_walk() {
+  DraftTrees trees(1, kNodes);
+  trees.plant(0, 1);
+  for (int n = 1; n < kNodes; ++n)
+    trees.grow(0, n < kVisited ? n - 1 : n % kVisited, static_cast<Token>(100 + n),
+               n < kVisited ? 1.0F - 0.1F * static_cast<float>(n) : 0.1F);
+  return trees;
+}
+
+// Microseconds of a walk, the median of rounds.
+double measure_walk(ThreadPool& pool, const SamplingParams& params,
+                    std::vector<std::vector<float>> rows) {
+  const DraftTrees trees = tree_of_walk();
+  std::vector<float> logits;
+  for (int n = 0; n < kNodes; ++n) {
+    std::vector<float>& row = rows[at(n) % rows.size()];
+    logits.insert(logits.end(), row.begin(), row.end());
+    if (n + 1 < kVisited) logits[at(n) * kVocab + at(trees.tokens(0)[at(n + 1)])] = 60;
+  }
+  SeqTable table(1);
+  table.pages[0] = {0, 1};
+  StepPlan plan;
+  plan.entries.push_back({.slot = 0, .has_tree = true, .params = &params});
+  Batch batch;
+  layout_rows(plan, trees, table, batch);
+  std::vector<float> copy = logits;
+  std::vector<double> times;
+  for (int round = 0; round < kRounds; ++round) {
+    // Columns lie where a product left them, in the caches of those who computed them.
+    pool.parallel_for(pool.size(), [&](int part, int) {
+      const std::size_t cols = kVocab / at(pool.size()), first = at(part) * cols;
+      for (std::size_t row = 0; row < kNodes; ++row)
+        std::copy_n(&logits[row * kVocab + first], cols, &copy[row * kVocab + first]);
+    });
+    const auto start = std::chrono::steady_clock::now();
+    verify_trees(pool, plan, trees, batch,
+                 Tensor(copy.data(), DType::kF32, {kNodes, std::int64_t{kVocab}}));
+    times.push_back(
+        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
+            .count());
+  }
+  return median(times);
+}
+
 }  // namespace
 
 int sample_command() {
@@ -88,6 +139,13 @@ int sample_command() {
     }
     fmt::print("\n");
   }
+  choose_row_loops(all_row_loops().back());
+  ThreadPool alone(1), all;
+  fmt::print("\n{:18}{:>10}{:>10}\n", "us per walk of 6", "1 worker",
+             fmt::format("{} workers", all.size()));
+  for (const Case& one : cases())
+    fmt::print("{:18}{:10.0f}{:10.0f}\n", one.name, measure_walk(alone, one.params, rows),
+               measure_walk(all, one.params, rows));
   return 0;
 }
 

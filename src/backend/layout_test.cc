@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "backend/host_step.h"
+#include "base/index.h"
+#include "base/rng.h"
 
 namespace foretoken {
 namespace {
@@ -169,6 +172,54 @@ TEST(Verify, scores_known_successors_and_walks_trees) {
   EXPECT_EQ(seq.path, (std::vector<std::int32_t>{0, 1}));
   ASSERT_EQ(seq.emitted.size(), 2U);
   EXPECT_EQ(seq.emitted[1].token, 33);
+}
+
+// Logits of a large vocabulary in which the children of a tree are probable, so that walks are
+// long.
+std::vector<float> steep_logits(const DraftTrees& trees, std::size_t vocab) {
+  const int nodes = trees.size(0);
+  std::vector<float> logits(at(nodes) * vocab);
+  for (std::size_t i = 0; i < logits.size(); ++i)
+    logits[i] = static_cast<float>(mix_seed(3, i) >> 40) * 0x1p-24F;
+  for (int n = 1; n < nodes; ++n)
+    logits[at(trees.parents(0)[at(n)]) * vocab + at(trees.tokens(0)[at(n)])] = 14.0F;
+  return logits;
+}
+
+TEST(Verify, many_workers_walk_one_tree_as_one_does) {
+  constexpr std::size_t kVocab = 40000;
+  const auto trees = trees_of({{-1, 0, 0, 1, 1, 3, 3, 6}});
+  SamplingParams params;
+  params.frequency_penalty = 0.5F;  // ancestors count
+  params.top_p = 0.9F;
+  TokenCounts counts;
+  for (const Token token : trees.tokens(0)) counts.add_output(token);
+  StepPlan plan;
+  plan.entries.push_back({.slot = 0, .has_tree = true, .params = &params, .counts = &counts});
+  Batch batch;
+  layout_rows(plan, trees, table_of({0}, 2), batch);
+  const std::vector<float> logits = steep_logits(trees, kVocab);
+  std::size_t longest = 0;
+  for (params.seed = 0; params.seed < 12; ++params.seed) {
+    const auto walk_with = [&](int threads) {
+      ThreadPool pool(threads, false);
+      std::vector<float> copy = logits;
+      const Tensor rows(copy.data(), DType::kF32, {trees.size(0), std::int64_t{kVocab}});
+      return verify_trees(pool, plan, trees, batch, rows).seqs.at(0);
+    };
+    const WalkSeq alone = walk_with(1);
+    longest = std::max(longest, alone.path.size());
+    for (const int threads : {2, 3, 8}) {
+      const WalkSeq shared = walk_with(threads);
+      EXPECT_EQ(shared.path, alone.path);
+      ASSERT_EQ(shared.emitted.size(), alone.emitted.size());
+      for (std::size_t i = 0; i < alone.emitted.size(); ++i) {
+        EXPECT_EQ(shared.emitted[i].token, alone.emitted[i].token);
+        EXPECT_EQ(shared.emitted[i].logprob, alone.emitted[i].logprob);
+      }
+    }
+  }
+  EXPECT_GE(longest, 4U);
 }
 
 TEST(Verify, an_entry_without_a_tree_emits_nothing) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "batch/logits.h"
 
 namespace foretoken {
@@ -43,31 +44,80 @@ bool move_on(TokenConstraint& constraint, Token token, WalkSeq& walk) {
   return !walk.is_stuck && !walk.is_complete;
 }
 
+bool ends_text(const StepEntry& entry, Token token) {
+  const std::vector<Token>& stops = entry.params->stop_tokens;
+  return std::find(stops.begin(), stops.end(), token) != stops.end();
+}
+
+bool is_drawn(const DrawnNodes& drawn, int node) {
+  return at(node) < drawn.size() && drawn[at(node)].has_value();
+}
+
+// The row of a node behind these tokens of the tree, its own among them, without the root's.
+RowContext row_at(const StepEntry& entry, std::int64_t root_position,
+                  std::span<const Token> ancestors) {
+  const auto depth = static_cast<int>(ancestors.size());
+  return {.params = entry.params,
+          .counts = entry.counts,
+          .ancestors = ancestors,
+          .position = root_position + depth + 1,
+          .generated = entry.generated + depth};
+}
+
 }  // namespace
 
+SampledToken draw_node(const StepEntry& entry, const DraftTrees& trees, std::int64_t root_position,
+                       int node, std::span<float> logits) {
+  std::vector<Token> ancestors;
+  for (int n = node; n > 0; n = trees.parents(entry.slot)[at(n)])
+    ancestors.push_back(trees.tokens(entry.slot)[at(n)]);
+  std::ranges::reverse(ancestors);
+  return sample_row(logits, row_at(entry, root_position, ancestors));
+}
+
+std::vector<int> nodes_ahead(const StepEntry& entry, const DraftTrees& trees,
+                             const DrawnNodes& drawn, int most) {
+  int stands_at = 0;
+  while (is_drawn(drawn, stands_at)) {
+    const Token token = drawn[at(stands_at)]->token;
+    stands_at = ends_text(entry, token) ? -1 : find_child(trees, entry.slot, stands_at, token);
+    if (stands_at < 0) return {};
+  }
+  const auto parents = trees.parents(entry.slot);
+  const auto scores = trees.scores(entry.slot);
+  std::vector<bool> is_below(parents.size(), false);
+  std::vector<int> ahead;
+  for (int n = stands_at; n < trees.size(entry.slot); ++n) {
+    is_below[at(n)] = n == stands_at || is_below[at(parents[at(n)])];
+    if (is_below[at(n)] && !is_drawn(drawn, n)) ahead.push_back(n);
+  }
+  std::stable_sort(ahead.begin() + 1, ahead.end(),
+                   [&](int a, int b) { return scores[at(a)] > scores[at(b)]; });
+  if (ahead.size() > at(most)) ahead.resize(at(most));
+  return ahead;
+}
+
 WalkSeq walk_tree(const StepEntry& entry, const DraftTrees& trees, std::int64_t root_position,
-                  const std::function<std::span<float>(int node)>& logits_of) {
+                  const std::function<std::span<float>(int node)>& logits_of, DrawnNodes drawn) {
   WalkSeq walk;
   walk.slot = entry.slot;
-  const std::vector<Token>& stops = entry.params->stop_tokens;
+  const auto draw_at = [&](int node, const RowContext& row) {
+    if (is_drawn(drawn, node)) return *std::move(drawn[at(node)]);
+    if (entry.constraint != nullptr) return draw(row, logits_of(node), *entry.constraint);
+    return sample_row(logits_of(node), row);
+  };
   std::vector<Token> ancestors;
   for (int node = 0; node >= 0;) {
-    const auto depth = static_cast<int>(ancestors.size());
-    const RowContext row{.params = entry.params,
-                         .counts = entry.counts,
-                         .ancestors = ancestors,
-                         .position = root_position + depth + 1,
-                         .generated = entry.generated + depth};
-    const SampledToken& drawn = walk.emitted.emplace_back(
-        entry.constraint != nullptr ? draw(row, logits_of(node), *entry.constraint)
-                                    : sample_row(logits_of(node), row));
+    const RowContext row = row_at(entry, root_position, ancestors);
+    walk.emitted.push_back(draw_at(node, row));
+    const Token token = walk.emitted.back().token;
     walk.is_stuck = entry.constraint != nullptr && !entry.constraint->fault().empty();
     walk.path.push_back(node);
     if (walk.is_stuck) return walk;
-    if (std::find(stops.begin(), stops.end(), drawn.token) != stops.end()) return walk;
-    if (entry.constraint != nullptr && !move_on(*entry.constraint, drawn.token, walk)) return walk;
-    node = find_child(trees, entry.slot, node, drawn.token);
-    ancestors.push_back(drawn.token);
+    if (ends_text(entry, token)) return walk;
+    if (entry.constraint != nullptr && !move_on(*entry.constraint, token, walk)) return walk;
+    node = find_child(trees, entry.slot, node, token);
+    ancestors.push_back(token);
   }
   const auto emitted = static_cast<int>(walk.emitted.size());
   if (entry.wants_foreseen && emitted + 1 < entry.tokens_left)

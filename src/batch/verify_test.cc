@@ -52,6 +52,37 @@ TEST(Walk, one_node_gives_one_token) {
   EXPECT_EQ(tokens_of(walk), (std::vector<Token>{3}));
 }
 
+TEST(Walk, likely_nodes_are_drawn_ahead_from_where_it_stands) {
+  DraftTrees trees(1, 6);
+  trees.plant(0, 7);
+  trees.grow(0, 0, 10, 0.3F);  // 1
+  trees.grow(0, 0, 11, 0.6F);  // 2
+  trees.grow(0, 1, 12, 0.2F);  // 3
+  trees.grow(0, 2, 13, 0.5F);  // 4
+  trees.grow(0, 4, 14, 0.4F);  // 5
+  SamplingParams params;
+  params.stop_tokens = {14};
+  const StepEntry entry{.slot = 0, .has_tree = true, .params = &params};
+  using Nodes = std::vector<int>;
+  DrawnNodes drawn(6);
+  const auto draw = [&](std::size_t node, Token token) { drawn[node].emplace().token = token; };
+  EXPECT_EQ(nodes_ahead(entry, trees, drawn, 1), Nodes{0});
+  EXPECT_EQ(nodes_ahead(entry, trees, drawn, 4), (Nodes{0, 2, 4, 5}));
+  EXPECT_EQ(nodes_ahead(entry, trees, {}, 3), (Nodes{0, 2, 4}));
+  draw(0, 10);
+  draw(2, 10);
+  EXPECT_EQ(nodes_ahead(entry, trees, drawn, 4), (Nodes{1, 3}));  // what lies beside is given up
+  draw(0, 11);
+  draw(2, 13);
+  draw(5, 1);
+  EXPECT_EQ(nodes_ahead(entry, trees, drawn, 4), Nodes{4});
+  draw(4, 99);
+  EXPECT_EQ(nodes_ahead(entry, trees, drawn, 4), Nodes{});
+  draw(2, 14);
+  drawn[4].reset();
+  EXPECT_EQ(nodes_ahead(entry, trees, drawn, 4), Nodes{});  // the text ends there
+}
+
 TEST(Walk, nothing_follows_a_stop_token) {
   const auto walk = greedy_walk({0, 1, 2}, {-1, 0, 1}, {1, 2, 3}, {1});
   EXPECT_EQ(walk.path, (std::vector<std::int32_t>{0}));

@@ -18,7 +18,9 @@ struct Cut {
   int col_items, row_items;
 };
 
-constexpr int kStreamRows = 16;     // up to here the weights' stream is the cost: smallest items
+constexpr int kStreamRows = 16;  // up to here the weights' stream is the cost: smallest items
+constexpr int kItemBytes =
+    1 << 14;  // weights of such an item, at least: it costs 100 ns to hand out
 constexpr int kItemsPerWorker = 6;  // enough to even out cores of unequal speed
 constexpr int kFewestRows = 48;     // of an item; with fewer, reading weights dominates
 constexpr int kTileRows = 128;      // of an item whose output stays in the worker's cache
@@ -52,10 +54,20 @@ Cut cut_rows(const GemmKernels& kernels, int cols, int col_items, int rows, int 
   return cut;
 }
 
+// The columns of an item that is a stream of weights: as few as are worth handing out.
+int stream_cols(const CpuLinear& w, int wanted_items) {
+  const std::int64_t block_bytes = w.block_bytes() * kBlockCols / w.block_cols();
+  const std::int64_t most = w.out_width() / kBlockCols / wanted_items;
+  const std::int64_t blocks = std::min(kItemBytes / block_bytes, most);
+  return static_cast<int>(std::max<std::int64_t>(1, blocks)) * kBlockCols;
+}
+
 Cut cut_output(const GemmKernels& kernels, const CpuLinear& w, int rows, int workers) {
   const ProductPlan& plan = w.plans().of(rows);
-  const int cols = plan.cols > 0 ? plan.cols : rows <= kStreamRows ? kBlockCols : kMaxCallCols;
   const int share = plan.share > 0 ? plan.share : kItemsPerWorker;
+  const int cols = plan.cols > 0         ? plan.cols
+                   : rows <= kStreamRows ? stream_cols(w, share * workers)
+                                         : kMaxCallCols;
   return cut_rows(kernels, cols, static_cast<int>(ceil_div(w.out_width(), cols)), rows,
                   kernels.max_rows, share * workers);
 }
