@@ -51,6 +51,13 @@ class DraftPace {
   }
   // All trees are planted.
   virtual void end_growth() {}
+
+  // What those heed that draft without a model, beside one that runs one: what they do costs and
+  // brings something else.
+  virtual DraftPace& texts() { return *this; }
+  // Of trees that a model had a part in, before the facts of their step are told: so many drafts
+  // would have been there without it, and so many of those were accepted.
+  virtual void credit_texts(int drafts, int accepted) { (void)drafts, (void)accepted; }
 };
 
 }  // namespace foretoken

@@ -37,23 +37,32 @@ void MeasuredPace::observe(const CommittedRows& rows) {
   const Decoded decoded = count(rows);
   const bool has_prompts = decoded.sequences < static_cast<int>(rows.plan.entries.size());
   if (grown_ > 0 && !has_prompts) step_.add(rows.batch.rows, now - grown_);
-  if (decoded.was_drafted && decoded.sequences > 0 && (has_prompts || observed_ > 0) &&
-      step_.fixed() > 0)
-    rest_.add_gain(gain(decoded, has_prompts, now - observed_));
+  if (decoded.sequences > 0 && (has_prompts || observed_ > 0) && step_.fixed() > 0) {
+    // A model that was asked has cost something, be it that no draft was worth a row.
+    if (was_asked_)
+      rest_.add_gain(gain(decoded, has_prompts, now - observed_) -
+                     gain_of_texts(decoded, has_prompts));
+    else if (decoded.is_planted)
+      texts_choice_.add_gain(gain(decoded, has_prompts, now - observed_));
+  }
   const int next = std::max(1, static_cast<int>(rows.plan.entries.size()));
+  texts_choice_.add_step(next);
   if (rest_.add_step(next)) usual_steps_ = 0;
   sleeps_ = rest_.steps_left() > kWaking;
   awake_ = sleeps_ ? 0 : awake_ + (awake_ < kWaking ? 1 : 0);
   rests_ = rest_.rests() || awake_ < kWaking;
+  const bool is_plain = rest_.rests() && rest_.steps_left() == 0;  // to know what that takes
+  texts_rest_ = texts_choice_.rests() || is_plain;
   const double token = usual_steps_ > 0 ? usual_seconds_ / usual_tokens_ : step_.of(next) / next;
   worth_.set_costs(step_.per_row(), token);
   observed_ = has_prompts ? 0 : now;
   growing_ = grown_ = 0;
   was_asked_ = false;
+  credited_drafts_ = credited_accepted_ = 0;
 }
 
 MeasuredPace::Decoded MeasuredPace::count(const CommittedRows& rows) {
-  Decoded decoded{.was_drafted = was_asked_};
+  Decoded decoded;
   for (std::size_t i = 0; i < rows.walk.seqs.size(); ++i) {
     const StepEntry& entry = rows.plan.entries[i];
     if (!entry.has_tree || !entry.chain.empty() || entry.generated == 0) continue;
@@ -64,7 +73,7 @@ MeasuredPace::Decoded MeasuredPace::count(const CommittedRows& rows) {
     decoded.tokens += tokens;
     const Drafted drafted = std::exchange(drafted_[at(seq.slot)], {});
     if (!drafted.is_planted) continue;
-    decoded.was_drafted = true;
+    decoded.is_planted = true;
     worth_.add_outcome(drafted.promised, tokens - 1);
   }
   return decoded;
@@ -84,6 +93,19 @@ double MeasuredPace::gain(const Decoded& decoded, bool has_prompts, double secon
   usual_seconds_ += (seconds - usual_seconds_) / usual_steps_;
   usual_tokens_ += (decoded.tokens - usual_tokens_) / usual_steps_;
   return static_cast<double>(decoded.tokens) / decoded.sequences - seconds / plain;
+}
+
+// What they would have gained without the model. How long their rows take is not seen apart from
+// the model's; it is fitted.
+double MeasuredPace::gain_of_texts(const Decoded& decoded, bool has_prompts) const {
+  const double row = step_.per_row() / step_.of(decoded.sequences);
+  const double token = has_prompts ? row : 1.0 / decoded.sequences;
+  return credited_accepted_ * token - credited_drafts_ * row;
+}
+
+void MeasuredPace::credit_texts(int drafts, int accepted) {
+  credited_drafts_ += drafts;
+  credited_accepted_ += accepted;
 }
 
 void MeasuredPace::begin_forward(DraftWork work) {

@@ -1,7 +1,8 @@
 #pragma once
 // MeasuredPace: drafts what pays on this machine and this text, by the clock: what steps take with
 // drafts and without, what rows and levels add to them, and what became of drafts. Under load, or
-// where drafts are poor, all sequences rest, which is plain decoding. Engine thread only.
+// where drafts are poor, all sequences rest, which is plain decoding. What drafts without a model
+// rests for itself, and a model has to bring more than is there without it. Engine thread only.
 
 #include <functional>
 #include <vector>
@@ -25,14 +26,26 @@ class MeasuredPace : public DraftPace {
   bool sleeps(SeqSlot) const override { return sleeps_; }
   void begin_forward(DraftWork work) override;
   void end_forward(int rows) override;
-  float least_score() const override { return rests_ ? worth_.break_even() : worth_.least_score(); }
+  float least_score() const override { return least_score(rests_); }
   bool is_level_worth(int rows, double promised) const override;
   void plant(SeqSlot slot, double promised, int level_rows) override;
   void end_growth() override;
+  DraftPace& texts() override { return texts_; }
+  void credit_texts(int drafts, int accepted) override;
 
   static double steady_seconds();
 
  private:
+  // What those heed that run no model.
+  class Texts final : public DraftPace {
+   public:
+    explicit Texts(const MeasuredPace& pace) : pace_(pace) {}
+    bool rests(SeqSlot) const override { return pace_.texts_rest_; }
+    float least_score() const override { return pace_.least_score(pace_.texts_rest_); }
+
+   private:
+    const MeasuredPace& pace_;
+  };
   struct Drafted {  // a tree that is being verified
     bool is_planted = false;
     double promised = 0;
@@ -40,20 +53,25 @@ class MeasuredPace : public DraftPace {
   // What a step computed for sequences that decode.
   struct Decoded {
     int sequences = 0, rows = 0, tokens = 0;
-    bool was_drafted = false;  // for some, be it that no draft was worth a row
+    bool is_planted = false;  // there were drafts among the rows
   };
 
   Decoded count(const CommittedRows& rows);
   double gain(const Decoded& decoded, bool has_prompts, double seconds);
+  double gain_of_texts(const Decoded& decoded, bool has_prompts) const;
+  float least_score(bool rests) const { return rests ? worth_.break_even() : worth_.least_score(); }
 
   const Clock clock_;
   NodeWorth worth_;
-  RestChoice rest_;
+  RestChoice rest_;               // of the draft model
+  RestChoice texts_choice_;       // of what drafts without one
   LinearCost step_;               // of the target, by rows of trees
   LinearCost level_;              // of the draft model, by rows of a level
   std::vector<Drafted> drafted_;  // by slot
-  bool rests_ = false, sleeps_ = false;
-  int awake_ = 1 << 16;  // steps since all slept
+  bool rests_ = false, sleeps_ = false, texts_rest_ = false;
+  Texts texts_{*this};
+  int credited_drafts_ = 0, credited_accepted_ = 0;  // of the trees that are being verified
+  int awake_ = 1 << 16;                              // steps since all slept
   // Of drafted steps without prompts, means.
   double usual_seconds_ = 0, usual_tokens_ = 0;
   int usual_steps_ = 0;

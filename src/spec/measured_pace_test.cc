@@ -18,6 +18,9 @@ class Machine {
     walk_.seqs.push_back({.slot = 0, .path = {}, .emitted = {}, .foreseen = {}, .scored = {}});
   }
 
+  // Of each tree so many drafts are found without the model, and all of them accepted.
+  void find_in_texts(int drafts) { texts_ = drafts; }
+
   // A step of which so many proposals are accepted at most, then a tree of as many sure nodes as
   // the pace allows, up to 8 rows.
   void step(int accepted, bool has_prompt = false) {
@@ -27,10 +30,13 @@ class Machine {
     if (has_prompt) plan_.entries[1].chain = prompt_;
     seconds_ += 1 + per_row_ * nodes_;
     batch_.rows = batch_.seqs[0].rows = nodes_;
-    walk_.seqs[0].path.assign(static_cast<std::size_t>(1 + std::min(accepted, nodes_ - 1)), 0);
+    accepted = std::min(std::max(accepted, found_), nodes_ - 1);
+    walk_.seqs[0].path.assign(static_cast<std::size_t>(1 + accepted), 0);
     walk_.seqs[0].emitted.resize(walk_.seqs[0].path.size());
+    pace_.credit_texts(found_, found_);
     pace_.observe({.plan = plan_, .table = table_, .batch = batch_, .walk = walk_, .features = {}});
     nodes_ = 1;
+    found_ = pace_.texts().rests(0) ? 0 : texts_;
     if (!pace_.rests(0)) {
       for (int i = 0; i < forwards_; ++i) {
         pace_.begin_forward(DraftWork::kRoots);
@@ -38,20 +44,24 @@ class Machine {
         pace_.end_forward(2);
       }
       nodes_ = pace_.least_score() < score_ ? 8 : 1;
-      if (nodes_ > 1) pace_.plant(0, 0.9 * (nodes_ - 1), 0);
       ++asked_;
     }
+    nodes_ = std::max(nodes_, 1 + found_);
+    if (nodes_ > 1) pace_.plant(0, 0.9 * (nodes_ - 1), 0);
+    in_texts_ += found_ > 0;
     pace_.end_growth();
   }
 
   int nodes() const { return nodes_; }
-  int asked() const { return asked_; }  // steps in which the draft model looked for drafts
+  int asked() const { return asked_; }        // steps in which the draft model looked for drafts
+  int in_texts() const { return in_texts_; }  // steps for which there were drafts without it
 
  private:
   const double per_row_, per_forward_;
   const int forwards_;
   const float score_;
-  int asked_ = 0;
+  int asked_ = 0, in_texts_ = 0;
+  int texts_ = 0, found_ = 0;
   double seconds_ = 1;
   int nodes_ = 1;
   MeasuredPace pace_{[this] { return seconds_; }};
@@ -115,6 +125,22 @@ TEST(MeasuredPace, a_step_that_prompts_need_anyway_is_not_saved) {
   }
   EXPECT_GE(full_trees(alone, 2, 1000), 980);
   EXPECT_LT(full, 100);
+}
+
+TEST(MeasuredPace, a_model_rests_that_brings_no_more_than_texts_do) {
+  Machine machine(0.01, 0.3);
+  machine.find_in_texts(3);  // with the model a step takes 1.4 seconds, and 4 tokens come of it
+  full_trees(machine, 0, 200);
+  const int asked = machine.asked(), in_texts = machine.in_texts();
+  full_trees(machine, 0, 1000);
+  EXPECT_LT(machine.asked() - asked, 50);
+  EXPECT_GE(machine.in_texts() - in_texts, 980);
+}
+
+TEST(MeasuredPace, a_model_that_brings_more_than_texts_do_goes_on) {
+  Machine machine(0.01, 0.3);
+  machine.find_in_texts(1);
+  EXPECT_GE(full_trees(machine, 4, 500), 480);
 }
 
 TEST(MeasuredPace, a_better_text_is_noticed) {

@@ -15,7 +15,10 @@ namespace foretoken {
 class PartPace final : public DraftPace {
  public:
   // The pace outlives it.
-  PartPace(DraftPace& all, int num_slots) : all_(all), duty_(at(num_slots), Duty::kDrafts) {}
+  PartPace(DraftPace& all, int num_slots) : all_(&all), duty_(at(num_slots), Duty::kDrafts) {}
+
+  // The part runs no model.
+  void heed_texts() { all_ = &all_->texts(); }
 
   // Whether the part drafts for a slot: until said otherwise; kNever: for the request in it.
   enum class Duty : char { kDrafts, kSpared, kNever };
@@ -24,25 +27,25 @@ class PartPace final : public DraftPace {
   ScoreTrust& trust() { return trust_; }
 
   bool rests(SeqSlot slot) const override {
-    return duty(slot) != Duty::kDrafts || all_.rests(slot);
+    return duty(slot) != Duty::kDrafts || all_->rests(slot);
   }
   bool sleeps(SeqSlot slot) const override {
-    return (slot != kNoSlot && duty(slot) == Duty::kNever) || all_.sleeps(slot);
+    return (slot != kNoSlot && duty(slot) == Duty::kNever) || all_->sleeps(slot);
   }
-  void begin_forward(DraftWork work) override { all_.begin_forward(work); }
-  void end_forward(int rows) override { all_.end_forward(rows); }
+  void begin_forward(DraftWork work) override { all_->begin_forward(work); }
+  void end_forward(int rows) override { all_->end_forward(rows); }
   void rate(int level, std::span<float> probabilities) const override {
-    all_.rate(level, probabilities);
+    all_->rate(level, probabilities);
   }
   float least_score() const override {
-    return all_.least_score() / static_cast<float>(trust_.factor());
+    return all_->least_score() / static_cast<float>(trust_.factor());
   }
   bool is_level_worth(int rows, double promised) const override {
-    return all_.is_level_worth(rows, promised * trust_.factor());
+    return all_->is_level_worth(rows, promised * trust_.factor());
   }
 
  private:
-  DraftPace& all_;
+  DraftPace* all_;
   ScoreTrust trust_;
   std::vector<Duty> duty_;  // by slot
 };

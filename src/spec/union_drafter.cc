@@ -46,7 +46,11 @@ UnionDrafter::UnionDrafter(int num_slots, std::shared_ptr<DraftPace> pace)
 void UnionDrafter::add(const Make& make) {
   CHECK(parts_.size() < kMostDrafters) << "more than " << kMostDrafters << " drafters";
   auto pace = std::make_shared<PartPace>(*pace_, num_slots_);
-  parts_.emplace_back(make(pace), pace, num_slots_);
+  const Part& part = parts_.emplace_back(make(pace), pace, num_slots_);
+  if (part.needs.runs_model)
+    runs_model_ = true;
+  else
+    pace->heed_texts();
 }
 
 DraftNeeds UnionDrafter::needs() const {
@@ -114,11 +118,11 @@ FeatureTaps UnionDrafter::taps() const {
 
 // Models read it only when it is known whom they draft for.
 void UnionDrafter::observe(const CommittedRows& rows) {
-  pace_->observe(rows);
   for (std::size_t i = 0; i < rows.walk.seqs.size(); ++i) {
     const BatchSeq& seq = rows.batch.seqs[i];
     if (!rows.walk.seqs[i].path.empty()) learn(rows.walk.seqs[i], seq.rows - seq.chain - 1);
   }
+  pace_->observe(rows);
   for (Part& part : parts_)
     if (!part.needs.runs_model) part.drafter->observe(rows);
   rows_.emplace(rows);
@@ -146,8 +150,21 @@ void UnionDrafter::learn(const WalkSeq& found, int drafts) {
     part.yield_of[at(found.slot)].add(tally.accepted);
     sequence.report.by_drafter[i].add(tally);
   }
+  if (runs_model_) credit_texts(sequence.planted, found);
   ++sequence.report.drafted;
   sequence.planted.clear();
+}
+
+void UnionDrafter::credit_texts(std::span<const Scores> planted, const WalkSeq& found) {
+  const auto is_of_texts = [&](const Scores& scores) {
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+      if (scores[i] > 0 && !parts_[i].needs.runs_model) return true;
+    return false;
+  };
+  int accepted = 0;
+  for (const std::int32_t node : found.path)
+    if (node > 0 && is_of_texts(planted[at(node - 1)])) ++accepted;
+  pace_->credit_texts(static_cast<int>(std::ranges::count_if(planted, is_of_texts)), accepted);
 }
 
 // ---- trees
@@ -242,7 +259,7 @@ void UnionDrafter::join(SeqSlot slot, const TreeLimits& limits, DraftTrees& tree
   }
   if (!chosen_.empty())
     pace_->plant(slot, promised, 0);
-  else if (pace_->rests(slot))
+  else if (runs_model_ ? pace_->rests(slot) : pace_->texts().rests(slot))
     ++sequence.report.rested;
 }
 

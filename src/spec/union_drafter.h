@@ -73,6 +73,7 @@ class UnionDrafter final : public Drafter {
   };
 
   void learn(const WalkSeq& found, int drafts);
+  void credit_texts(std::span<const Scores> planted, const WalkSeq& found);
   void choose_slots(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits);
   void ask(std::size_t part, const DraftTrees& trees);
   void spare(std::size_t model);
@@ -85,6 +86,7 @@ class UnionDrafter final : public Drafter {
   const int num_slots_;
   std::shared_ptr<DraftPace> pace_;
   std::vector<Part> parts_;
+  bool runs_model_ = false;            // one of the parts does
   std::vector<Sequence> sequences_;    // by slot
   std::optional<CommittedRows> rows_;  // of the step, until trees are grown
 

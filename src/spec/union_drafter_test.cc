@@ -73,8 +73,9 @@ constexpr DraftNeeds kModel{.taps = {}, .max_nodes = 16, .runs_model = true, .sc
 // Two drafters and one sequence in slot 0.
 class Steps {
  public:
-  explicit Steps(const DraftNeeds& first = kText, const DraftNeeds& second = kText)
-      : drafter(2, std::make_unique<DraftPace>()) {
+  explicit Steps(const DraftNeeds& first = kText, const DraftNeeds& second = kText,
+                 std::shared_ptr<DraftPace> pace = std::make_shared<DraftPace>())
+      : drafter(2, std::move(pace)) {
     a = add(first);
     b = add(second);
   }
@@ -163,6 +164,55 @@ TEST(UnionDrafter, the_best_of_all_are_verified_and_every_node_has_its_parent) {
   steps.commit({0});
   steps.propose(1);
   EXPECT_EQ(steps.trees.size(0), 1);
+}
+
+// Notes what is said to it of drafts that a model had no part in.
+class Ledger final : public DraftPace {
+ public:
+  class Tired final : public DraftPace {
+    bool rests(SeqSlot) const override { return true; }
+  };
+  void observe(const CommittedRows&) override {
+    told.emplace_back(drafts_, accepted_);
+    drafts_ = accepted_ = 0;
+  }
+  DraftPace& texts() override { return tired; }
+  void credit_texts(int drafts, int accepted) override {
+    drafts_ += drafts;
+    accepted_ += accepted;
+  }
+
+  std::vector<std::pair<int, int>> told;  // by step: drafts, accepted
+  Tired tired;
+
+ private:
+  int drafts_ = 0, accepted_ = 0;
+};
+
+TEST(UnionDrafter, what_is_there_without_the_model_is_told_before_the_facts) {
+  const auto ledger = std::make_shared<Ledger>();
+  Steps steps(kText, kModel, ledger);
+  steps.a->drafts = {{-1, 2, 0.9F}, {0, 3, 0.8F}};
+  steps.b->drafts = {{-1, 2, 0.6F}, {0, 5, 0.5F}};
+  steps.open();
+  steps.commit({0});
+  steps.propose();
+  ASSERT_THAT(steps.paths(),
+              UnorderedElementsAre(Pair("2", 0.9F), Pair("23", 0.8F), Pair("25", 0.5F)));
+  steps.commit({0, 1, 3});  // 2 by both, 5 by the model alone
+  EXPECT_THAT(ledger->told, ElementsAre(Pair(0, 0), Pair(2, 1)));
+  EXPECT_TRUE(steps.a->rested) << "heeds the pace of texts";
+  EXPECT_FALSE(steps.b->rested);
+}
+
+TEST(UnionDrafter, without_a_model_nothing_is_credited) {
+  const auto ledger = std::make_shared<Ledger>();
+  Steps steps(kText, kText, ledger);
+  steps.a->drafts = {{-1, 2, 0.9F}};
+  steps.open();
+  steps.commit({0});
+  steps.step({0, 1});
+  EXPECT_THAT(ledger->told, ElementsAre(Pair(0, 0), Pair(0, 0)));
 }
 
 TEST(UnionDrafter, needs_what_its_parts_need) {
