@@ -1,9 +1,10 @@
+#include "backend/host_step.h"
+
 #include <functional>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "backend/host_step.h"
 #include "base/error.h"
 #include "base/index.h"
 #include "batch/verify.h"

@@ -55,8 +55,8 @@ class DraftPace {
   // What those heed that draft without a model, beside one that runs one: what they do costs and
   // brings something else.
   virtual DraftPace& texts() { return *this; }
-  // Of trees that a model had a part in, before the facts of their step are told: so many drafts
-  // would have been there without it, and so many of those were accepted.
+  // Where one of the drafters runs a model, before the facts of a step are told: so many drafts of
+  // a tree would have been there without it, and so many of those were accepted.
   virtual void credit_texts(int drafts, int accepted) { (void)drafts, (void)accepted; }
 };
 

@@ -18,12 +18,11 @@ struct Cut {
   int col_items, row_items;
 };
 
-constexpr int kStreamRows = 16;  // up to here the weights' stream is the cost: smallest items
-constexpr int kItemBytes =
-    1 << 14;  // weights of such an item, at least: it costs 100 ns to hand out
-constexpr int kItemsPerWorker = 6;  // enough to even out cores of unequal speed
-constexpr int kFewestRows = 48;     // of an item; with fewer, reading weights dominates
-constexpr int kTileRows = 128;      // of an item whose output stays in the worker's cache
+constexpr int kStreamRows = 16;      // up to here the weights' stream is the cost: smallest items
+constexpr int kItemBytes = 1 << 14;  // of weights, that are worth handing out
+constexpr int kItemsPerWorker = 6;   // enough to even out cores of unequal speed
+constexpr int kFewestRows = 48;      // of an item; with fewer, reading weights dominates
+constexpr int kTileRows = 128;       // of an item whose output stays in the worker's cache
 
 // Codes widened to bf16: one block, and those of the widest call.
 std::int64_t widened_block_bytes(std::int64_t packed_k) { return packed_k * kBlockCols * 2; }

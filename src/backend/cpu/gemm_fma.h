@@ -92,7 +92,7 @@ struct TileOrder : Bf16Weights {
     const char* w = panel.weights;
     const char* x = panel.x;
     for (int k = 0; k < panel.k; k += kBlockK, w += kTilePairBytes, x += kBlockK * kXBytes)
-      if constexpr (2 * R * V <= kRegisters * 5 / 8)
+      if constexpr (2 * R * V <= kMostSums)
         add_chains(w, x, panel, acc);
       else
         add_chain_by_chain(w, x, panel, acc);
@@ -100,6 +100,8 @@ struct TileOrder : Bf16Weights {
   }
 
  private:
+  static constexpr int kMostSums = kRegisters * 5 / 8;  // beside weights and input in registers
+
   // Few rows: both chains in registers, every weight is read once.
   template <int R, int V>
   FT_INLINE static void add_chains(const char* w, const char* x, const Panel& panel,
