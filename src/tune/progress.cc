@@ -64,7 +64,7 @@ void Progress::show(double share) {
     const std::size_t width = text.size();
     if (width < width_) text.append(width_ - width, ' ');
     width_ = width;
-    std::fprintf(file_, "\r%s", text.c_str());
+    std::fprintf(file_, "%s\r", text.c_str());
   } else {
     if (tenths == shown_tenths_ || (share < 1 && tenths % 2 != 0)) return;
     std::fprintf(file_, "%s\n", progress_text(task_, share, seconds).c_str());

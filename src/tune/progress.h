@@ -1,6 +1,8 @@
 #pragma once
 // Progress: how far a long task is and how long it will take still: a bar that is drawn over itself
-// on a terminal, a line now and then otherwise. One thread at a time.
+// on a terminal, a line now and then otherwise. The terminal is left at the beginning of the bar's
+// line, so that what others write (the log) stands on a line of its own and the bar below it. One
+// thread at a time.
 
 #include <cstdio>
 #include <functional>

@@ -51,8 +51,15 @@ TEST_F(ProgressTest, a_terminal_has_one_line) {
   EXPECT_EQ(std::ranges::count(text, '\n'), 1);
   EXPECT_EQ(std::ranges::count(text, '\r'), 3);
   EXPECT_NE(text.find("50% 0:10 left"), std::string::npos);
-  EXPECT_NE(text.find("100% done in 0:20\n"), std::string::npos);
+  EXPECT_NE(text.find("100% done in 0:20\r\n"), std::string::npos);
   EXPECT_EQ(text.back(), '\n');
+}
+
+TEST_F(ProgressTest, what_others_write_begins_a_line) {
+  Progress progress(file_.get(), true, "Work", [this] { return now_; });
+  now_ += 10;
+  progress.show(0.5);
+  EXPECT_EQ(shown().back(), '\r');
 }
 
 TEST_F(ProgressTest, a_file_has_a_line_now_and_then) {
