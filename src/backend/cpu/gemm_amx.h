@@ -74,7 +74,7 @@ void run_tile_panel(const TilePanel& p) {
   const char* ahead = p.ahead;
   const char* next_acc = reinterpret_cast<const char*>(p.acc + 2 * RowTiles * kTileFloats);
   for (std::int64_t block = 0; block < p.k_blocks; ++block, x += kTileBytes, w += 2 * kTileBytes) {
-    for (int line = 0; line < p.ahead_lines; ++line, ahead += 64) _mm_prefetch(ahead, _MM_HINT_T1);
+    for (int line = 0; line < p.ahead_lines; ++line, ahead += 64) prefetch_l2(ahead);
     if constexpr (Wide)
       for (int line = 0; line < kAccLines; ++line, next_acc += 64) __builtin_prefetch(next_acc, 1);
     Tiles::template load<6>(w, kRowBytes);

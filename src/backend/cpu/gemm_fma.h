@@ -18,6 +18,21 @@ FT_INLINE V16 odd_of(const char* pairs) {
   return odd_bf16(reinterpret_cast<const std::uint16_t*>(pairs));
 }
 
+// One k of a pair, by the half of the weights that half_of takes: sum = w * x + sum.
+template <int R, int V, class Half>
+FT_INLINE void add_k(const char* pairs, const char* x, const Panel& panel, Half half_of,
+                     V16 (&sum)[R][V]) {
+  V16 b[V];
+  FT_UNROLL
+  for (int v = 0; v < V; ++v) b[v] = half_of(pairs + Bf16Weights::vec_offset(panel, v));
+  FT_UNROLL
+  for (int r = 0; r < R; ++r) {
+    const V16 a = set1(*reinterpret_cast<const float*>(x + r * panel.x_row_bytes));
+    FT_UNROLL
+    for (int v = 0; v < V; ++v) sum[r][v] = fma(b[v], a, sum[r][v]);
+  }
+}
+
 // x as the kernels below read it: rounded to bf16, kept as float32.
 inline void pack_x_rounded(const PackXCall& call) {
   const std::int64_t padded = round_up(call.k, kBlockK);
@@ -49,32 +64,11 @@ struct PairOrder : Bf16Weights {
     for (int k = 0; k < panel.k; k += kBlockK, w += kTilePairBytes, x += kBlockK * kXBytes) {
       for (int pair = 0; pair < kBlockK / 2; ++pair) {
         prefetch<V>(w, pair, panel);
-        step(w + pair * 64, x + pair * 8, panel, acc);
+        add_k(w + pair * 64, x + pair * 8 + 4, panel, odd_of, acc);
+        add_k(w + pair * 64, x + pair * 8, panel, even_of, acc);
       }
     }
     store_accumulators(panel, acc);
-  }
-
- private:
-  template <int R, int V>
-  FT_INLINE static void step(const char* w, const char* x, const Panel& panel, V16 (&acc)[R][V]) {
-    V16 b[V];
-    FT_UNROLL
-    for (int v = 0; v < V; ++v) b[v] = odd_of(w + vec_offset(panel, v));
-    chain(x + 4, panel, b, acc);
-    FT_UNROLL
-    for (int v = 0; v < V; ++v) b[v] = even_of(w + vec_offset(panel, v));
-    chain(x, panel, b, acc);
-  }
-  template <int R, int V>
-  FT_INLINE static void chain(const char* x, const Panel& panel, const V16 (&b)[V],
-                              V16 (&acc)[R][V]) {
-    FT_UNROLL
-    for (int r = 0; r < R; ++r) {
-      const V16 a = set1(*reinterpret_cast<const float*>(x + r * panel.x_row_bytes));
-      FT_UNROLL
-      for (int v = 0; v < V; ++v) acc[r][v] = fma(b[v], a, acc[r][v]);
-    }
   }
 };
 
@@ -157,19 +151,6 @@ struct TileOrder : Bf16Weights {
     for (int r = 0; r < R; ++r) {
       FT_UNROLL
       for (int v = 0; v < V; ++v) acc[r][v] = add(acc[r][v], add(load(even[r][v]), sum[r][v]));
-    }
-  }
-  template <int R, int V, class Half>
-  FT_INLINE static void add_k(const char* pairs, const char* x, const Panel& panel, Half half_of,
-                              V16 (&sum)[R][V]) {
-    V16 b[V];
-    FT_UNROLL
-    for (int v = 0; v < V; ++v) b[v] = half_of(pairs + vec_offset(panel, v));
-    FT_UNROLL
-    for (int r = 0; r < R; ++r) {
-      const V16 a = set1(*reinterpret_cast<const float*>(x + r * panel.x_row_bytes));
-      FT_UNROLL
-      for (int v = 0; v < V; ++v) sum[r][v] = fma(b[v], a, sum[r][v]);
     }
   }
   template <int R, int V>
