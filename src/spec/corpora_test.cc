@@ -48,7 +48,8 @@ TEST(Corpora, many_threads_may_add_and_look) {
       for (int round = 0; round < 50; ++round) {
         const std::string name = std::to_string(t) + "/" + std::to_string(round % 3);
         if (!corpora.add(name, {1, 2, 3})) corpora.remove(name);
-        for (const auto& corpus : *corpora.all()) EXPECT_EQ(corpus->num_tokens(), 3);
+        const auto seen = corpora.all();  // the loop below would not keep a temporary
+        for (const auto& corpus : *seen) EXPECT_EQ(corpus->num_tokens(), 3);
       }
     });
   for (std::thread& thread : threads) thread.join();
