@@ -7,6 +7,7 @@
 #include <fstream>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -53,6 +54,14 @@ void write_file(const fs::path& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text << std::flush;
   if (!file) throw Error({.what = "cannot write", .where = path.string()});
+}
+
+// The mean without the two extreme ones. No median: a machine may change between two speeds, and
+// what steps cost in these minutes is a mean of both, too.
+double usual(std::vector<double> values) {
+  std::ranges::sort(values);
+  const auto middle = std::span(values).subspan(1, values.size() - 2);
+  return std::accumulate(middle.begin(), middle.end(), 0.0) / static_cast<double>(middle.size());
 }
 
 class Tuning {
@@ -187,10 +196,12 @@ class Tuning {
     Progress progress(stderr, "Measuring costs");
     const auto sizes = static_cast<double>(tune_.batch_sizes.size());
     report_.costs.machine = record_.identity.backend;
-    for (std::size_t i = 0; i < tune_.batch_sizes.size() && !stop_wanted; ++i)
-      report_.costs.at_once[tune_.batch_sizes[i]] =
-          measure(options_, record_, tune_, base_, tune_.batch_sizes[i], stop_wanted,
-                  [&](double share) { progress.show((static_cast<double>(i) + share) / sizes); });
+    for (std::size_t i = 0; i < tune_.batch_sizes.size() && !stop_wanted; ++i) {
+      CostProbe probe(options_, base_, record_, tune_.batch_sizes[i]);
+      probe.work(tune_.measure_seconds, stop_wanted,
+                 [&](double share) { progress.show((static_cast<double>(i) + share) / sizes); });
+      report_.costs.at_once[tune_.batch_sizes[i]] = probe.take();
+    }
     if (stop_wanted) return;
     const std::string json = report_.costs.to_json();
     write_file(path("costs.json"), json);
@@ -218,13 +229,17 @@ class Tuning {
   void add_row(TuneSetting setting) {
     TuneReport::Row row{.setting = std::move(setting), .results = {}};
     for (const int at_once : tune_.batch_sizes)
-      row.results.push_back(
-          replay(record_, row.setting,
-                 {.at_once = at_once,
-                  .costs = report_.costs.empty() ? nullptr : &report_.costs.of(at_once),
-                  .chunked_prefill_size = options_.engine.chunked_prefill_size,
-                  .max_prefill_tokens = options_.engine.max_prefill_tokens}));
+      row.results.push_back(replayed(row.setting, at_once,
+                                     report_.costs.empty() ? nullptr : &report_.costs.of(at_once)));
     report_.rows.push_back(std::move(row));
+  }
+
+  ReplayResult replayed(const TuneSetting& setting, int at_once, const StepCosts* costs) const {
+    return replay(record_, setting,
+                  {.at_once = at_once,
+                   .costs = costs,
+                   .chunked_prefill_size = options_.engine.chunked_prefill_size,
+                   .max_prefill_tokens = options_.engine.max_prefill_tokens});
   }
 
   // At each batch size the best few of the model's shapes, each once.
@@ -257,12 +272,15 @@ class Tuning {
     std::size_t done = 0;
     for (std::size_t batch = 0; batch < tune_.batch_sizes.size(); ++batch) {
       std::unique_ptr<RealRun> plain;
+      std::unique_ptr<CostProbe> probe;
       for (TuneReport::Check& check : checks) {
         if (check.batch_size != batch || stop_wanted) continue;
-        if (!plain)
-          plain = std::make_unique<RealRun>(options_, report_.rows[0].setting, record_,
-                                            tune_.batch_sizes[batch]);
-        run_for_real(*plain, check);
+        const int at_once = tune_.batch_sizes[batch];
+        if (!plain) {
+          plain = std::make_unique<RealRun>(options_, report_.rows[0].setting, record_, at_once);
+          probe = std::make_unique<CostProbe>(options_, base_, record_, at_once);
+        }
+        run_for_real(*plain, *probe, check);
         report_.checks.push_back(check);
         progress.show(static_cast<double>(++done) / static_cast<double>(checks.size()));
       }
@@ -291,26 +309,32 @@ class Tuning {
     return checks;
   }
 
-  // In turns with plain decoding, because machines have slow minutes.
-  void run_for_real(RealRun& plain, TuneReport::Check& check) {
-    constexpr int kRounds = 5;
-    RealRun drafted(options_, report_.rows[check.row].setting, record_,
-                    tune_.batch_sizes[check.batch_size]);
-    std::vector<double> plain_speeds, speeds;
+  // In turns with plain decoding and with a look at the costs, because machines have slow minutes:
+  // the prediction is to be of the same ones.
+  void run_for_real(RealRun& plain, CostProbe& probe, TuneReport::Check& check) {
+    constexpr int kRounds = 9;
+    constexpr double kProbeSeconds = 0.5;  // of a round
+    const TuneSetting& setting = report_.rows[check.row].setting;
+    const int at_once = tune_.batch_sizes[check.batch_size];
+    RealRun drafted(options_, setting, record_, at_once);
+    std::vector<double> plain_paces, paces;  // seconds per token
+    RealRun::Result all;
+    drafted.run();  // what measures what pays does so here
     for (int round = 0; round < kRounds; ++round) {
       const RealRun::Result without = plain.run(), with = drafted.run();
-      plain_speeds.push_back(static_cast<double>(without.tokens) / without.seconds);
-      speeds.push_back(static_cast<double>(with.tokens) / with.seconds);
-      if (round > 0 || with.steps == 0) continue;
-      check.accept_length =
-          1 + static_cast<double>(with.accepted) / static_cast<double>(with.steps);
+      plain_paces.push_back(without.seconds / static_cast<double>(without.tokens));
+      paces.push_back(with.seconds / static_cast<double>(with.tokens));
+      probe.work(kProbeSeconds, stop_wanted, [](double) {});
+      all.steps += with.steps;
+      all.accepted += with.accepted;
     }
-    // The round whose ratio is the median, not a mixture of rounds.
-    std::vector<int> order(kRounds);
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::sort(order, {}, [&](int i) { return speeds[at(i)] / plain_speeds[at(i)]; });
-    check.plain_tokens_per_second = plain_speeds[at(order[kRounds / 2])];
-    check.tokens_per_second = speeds[at(order[kRounds / 2])];
+    if (all.steps > 0)
+      check.accept_length = 1 + static_cast<double>(all.accepted) / static_cast<double>(all.steps);
+    check.plain_tokens_per_second = 1 / usual(std::move(plain_paces));
+    check.tokens_per_second = 1 / usual(std::move(paces));
+    const StepCosts costs = probe.take();
+    check.predicted = replayed(setting, at_once, &costs);
+    check.predicted_plain = replayed(report_.rows[0].setting, at_once, &costs);
   }
 
   void write_report() const {

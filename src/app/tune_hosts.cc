@@ -63,6 +63,14 @@ std::string quantization_text(const Quantization& quantization) {
   return quantization.name + (quantization.layers.searches_scale ? " searched" : "");
 }
 
+// As the answers of the record were asked for, but for their logprobs.
+AnswerWish answer_wish(const Record& record) {
+  return {.max_new_tokens = record.identity.max_new_tokens,
+          .temperature = record.identity.temperature,
+          .top_logprobs = -1,
+          .stop_tokens = record.identity.stop_tokens};
+}
+
 // Nothing where nothing was asked for: records from before stay valid.
 std::string kv_text(std::optional<DType> dtype) {
   return dtype ? fmt::format(" kv {}", kv_dtype_name(*dtype)) : std::string{};
@@ -188,9 +196,29 @@ void record(const Options& options, const TuneOptions& tune, const TextHost& tex
 
 // ---- costs
 
-StepCosts measure(const Options& options, const Record& record, const TuneOptions& tune,
-                  const SettingBase& base, int at_once, const std::atomic<bool>& stop,
-                  const OnShare& on_share) {
+struct CostProbe::State {
+  State(const Options& options, const SettingBase& base, const Record& record, int requests)
+      : pace(std::make_shared<ProbePace>(base.steps)),
+        host(options,
+             [this](Ops& ops, std::unique_ptr<DraftModel> model, const DraftOptions& draft,
+                    const DraftPlan& plan, int num_pages, int num_slots) {
+               return make_drafter(ops, std::move(model), draft, plan, num_pages, num_slots, pace);
+             }),
+        wish(answer_wish(record)),
+        at_once(requests) {
+    for (const RecordedText& text : record.texts)
+      prompts.push_back({.category = {}, .number = text.number, .tokens = text.prompt});
+  }
+
+  std::shared_ptr<ProbePace> pace;
+  ModelHost host;
+  std::vector<TunePrompt> prompts;
+  const AnswerWish wish;
+  const int at_once;
+};
+
+CostProbe::CostProbe(const Options& options, const SettingBase& base, const Record& record,
+                     int at_once) {
   constexpr int kMostRows = 256;  // of trees in a step
   Options own = options_for(options, at_once);
   own.draft.algorithm = base.algorithm.empty() ? "SUFFIX" : base.algorithm;
@@ -203,23 +231,19 @@ StepCosts measure(const Options& options, const Record& record, const TuneOption
     own.draft.steps = own.draft.topk = std::nullopt;
     own.draft.nodes = std::min(nodes, 33);
   }
-  auto pace = std::make_shared<ProbePace>(base.steps);
-  ModelHost host(own, [&](Ops& ops, std::unique_ptr<DraftModel> model, const DraftOptions& draft,
-                          const DraftPlan& plan, int num_pages, int num_slots) {
-    return make_drafter(ops, std::move(model), draft, plan, num_pages, num_slots, pace);
-  });
-  std::vector<TunePrompt> prompts;
-  for (const RecordedText& text : record.texts)
-    prompts.push_back({.category = {}, .number = text.number, .tokens = text.prompt});
-  host.engine().start();
-  host.warm_up();
-  const AnswerWish wish{.max_new_tokens = record.identity.max_new_tokens,
-                        .temperature = record.identity.temperature,
-                        .top_logprobs = -1,
-                        .stop_tokens = record.identity.stop_tokens};
-  return measure_costs(host.engine(), *pace, prompts, wish, at_once, tune.measure_seconds, stop,
-                       on_share);
+  state_ = std::make_unique<State>(own, base, record, at_once);
+  state_->host.engine().start();
+  state_->host.warm_up();
 }
+
+CostProbe::~CostProbe() = default;
+
+void CostProbe::work(double seconds, const std::atomic<bool>& stop, const OnShare& on_share) {
+  watch_costs(state_->host.engine(), *state_->pace, state_->prompts, state_->wish, state_->at_once,
+              seconds, stop, on_share);
+}
+
+StepCosts CostProbe::take() { return state_->pace->take_costs(); }
 
 // ---- for real
 
@@ -242,10 +266,7 @@ RealRun::~RealRun() = default;
 
 RealRun::Result RealRun::run() {
   const Record& record = state_->record;
-  const AnswerWish wish{.max_new_tokens = record.identity.max_new_tokens,
-                        .temperature = record.identity.temperature,
-                        .top_logprobs = -1,
-                        .stop_tokens = record.identity.stop_tokens};
+  const AnswerWish wish = answer_wish(record);
   // What the round before has left in drafters that read texts.
   state_->host.engine().flush_cache().wait();
   std::vector<Request> requests;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,11 +33,22 @@ void record(const Options& options, const TuneOptions& tune, const TextHost& tex
             const std::vector<PromptText>& prompts, RecordIdentity identity,
             const std::string& path, const std::atomic<bool>& stop, const OnShare& on_share);
 
-// Costs with so many requests at once. shape: of the trees that are probed; ignored where no model
-// drafts.
-StepCosts measure(const Options& options, const Record& record, const TuneOptions& tune,
-                  const SettingBase& base, int at_once, const std::atomic<bool>& stop,
-                  const OnShare& on_share);
+// A host whose drafter tries trees of all sizes below the texts of a record, so many at once, to
+// see what steps cost.
+class CostProbe {
+ public:
+  CostProbe(const Options& options, const SettingBase& base, const Record& record, int at_once);
+  ~CostProbe();
+
+  // Works for about so many seconds; what is seen adds to what was.
+  void work(double seconds, const std::atomic<bool>& stop, const OnShare& on_share);
+  // All that was seen since the last call.
+  StepCosts take();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 // A host that answers the prompts of a record with one setting.
 class RealRun {

@@ -105,10 +105,9 @@ void record_answers(EnginePort& engine, CandidateRecorder* recorder,
   cancel_all(asked);
 }
 
-StepCosts measure_costs(EnginePort& engine, ProbePace& pace, const std::vector<TunePrompt>& prompts,
-                        const AnswerWish& wish, int at_once, double seconds,
-                        const std::atomic<bool>& stop,
-                        const std::function<void(double)>& on_share) {
+void watch_costs(EnginePort& engine, ProbePace& pace, const std::vector<TunePrompt>& prompts,
+                 const AnswerWish& wish, int at_once, double seconds, const std::atomic<bool>& stop,
+                 const std::function<void(double)>& on_share) {
   // In turns, because machines have slow seconds.
   constexpr double kTurn = 1, kPlainShare = 0.25;
   constexpr int kLeastAnswers = 2;  // each; of a large model these may take longer than was asked
@@ -132,7 +131,6 @@ StepCosts measure_costs(EnginePort& engine, ProbePace& pace, const std::vector<T
       }
       cancel_all(asked);
     }
-  return pace.take_costs();
 }
 
 }  // namespace foretoken

@@ -37,9 +37,10 @@ void record_answers(EnginePort& engine, CandidateRecorder* recorder,
                     const std::atomic<bool>& stop,
                     const std::function<void(RecordedText)>& on_answer);
 
-// Keeps so many requests running for about so many seconds, a quarter of them plainly.
-StepCosts measure_costs(EnginePort& engine, ProbePace& pace, const std::vector<TunePrompt>& prompts,
-                        const AnswerWish& wish, int at_once, double seconds,
-                        const std::atomic<bool>& stop, const std::function<void(double)>& on_share);
+// Keeps so many requests running for about so many seconds, a quarter of them plainly. What was
+// seen is the pace's.
+void watch_costs(EnginePort& engine, ProbePace& pace, const std::vector<TunePrompt>& prompts,
+                 const AnswerWish& wish, int at_once, double seconds, const std::atomic<bool>& stop,
+                 const std::function<void(double)>& on_share);
 
 }  // namespace foretoken

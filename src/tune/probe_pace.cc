@@ -50,7 +50,7 @@ void ProbePace::observe(const CommittedRows& rows) {
 void ProbePace::choose_cut(double now) {
   constexpr std::array<float, 8> kLeast{0.02F, 0.04F, 0.08F, 0.15F, 0.25F, 0.4F, 0.6F, 0.8F};
   constexpr unsigned kWholeTrees = 24;  // one cut in so many: they take long
-  constexpr double kStays = 0.03;       // seconds: many steps of a small model, one of a large
+  constexpr double kStays = 0.08;       // seconds: many steps of a small model, one of a large
   least_score_ = random_() % kWholeTrees == 0 ? 0 : kLeast[random_() % kLeast.size()];
   levels_ = static_cast<int>(random_() % static_cast<unsigned>(std::max(steps_, 1)));
   cut_until_ = now + kStays;

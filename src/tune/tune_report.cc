@@ -10,6 +10,9 @@
 namespace foretoken {
 namespace {
 
+// 0 where there is nothing to compare with.
+double ratio(double value, double to) { return to > 0 ? value / to : 0; }
+
 // Faster than plain decoding by less than this is not worth drafting.
 constexpr double kLeastGain = 1.01;
 
@@ -53,8 +56,15 @@ bool is_plain_word(const std::string& word) {
 }  // namespace
 
 double TuneReport::speedup(std::size_t row, std::size_t batch) const {
-  const double plain = result(0, batch).tokens_per_second();
-  return plain > 0 ? result(row, batch).tokens_per_second() / plain : 0;
+  return ratio(result(row, batch).tokens_per_second(), result(0, batch).tokens_per_second());
+}
+
+double TuneReport::Check::speedup() const {
+  return ratio(tokens_per_second, plain_tokens_per_second);
+}
+
+double TuneReport::Check::predicted_speedup() const {
+  return ratio(predicted.tokens_per_second(), predicted_plain.tokens_per_second());
 }
 
 std::size_t TuneReport::best(std::size_t batch) const {
@@ -133,25 +143,25 @@ std::string report_table(const TuneReport& report) {
 std::string report_checks(const TuneReport& report) {
   if (report.checks.empty()) return {};
   std::string text = fmt::format(
-      "Run for real\n  {:<32} {:>7} {:>9} {:>7} {:>7} {:>11} {:>9} {:>7} {:>9} {:>7} {:>7}\n",
-      "setting", "at once", "predicted", "accept", "off", "predicted", "tokens/s", "off",
+      "Run for real, predicted by what steps cost in the same minutes; above: the table's\n"
+      "  {:<32} {:>7} {:>9} {:>7} {:>7} {:>11} {:>9} {:>7} {:>9} {:>9} {:>7} {:>7}\n",
+      "setting", "at once", "predicted", "accept", "off", "predicted", "tokens/s", "off", "above",
       "predicted", "x plain", "off");
   const auto off = [](double predicted, double real) {
     return real > 0 ? fmt::format("{:+.1f}%", 100 * (predicted / real - 1)) : std::string("-");
   };
   for (const TuneReport::Check& check : report.checks) {
-    const ReplayResult& result = report.result(check.row, check.batch_size);
-    const double speedup = report.speedup(check.row, check.batch_size);
-    const double real_speedup = check.plain_tokens_per_second > 0
-                                    ? check.tokens_per_second / check.plain_tokens_per_second
-                                    : 0;
+    const ReplayResult& predicted = check.predicted;
     text += fmt::format(
-        "  {:<32} {:>7} {:>9.3f} {:>7.3f} {:>7} {:>11.1f} {:>9.1f} {:>7} {:>9.2f} {:>7.2f} {:>7}\n",
+        "  {:<32} {:>7} {:>9.3f} {:>7.3f} {:>7} {:>11.1f} {:>9.1f} {:>7} {:>9.2f} {:>9.2f} "
+        "{:>7.2f} "
+        "{:>7}\n",
         report.rows[check.row].setting.name, report.batch_sizes[check.batch_size],
-        result.accept_length(), check.accept_length,
-        off(result.accept_length(), check.accept_length), result.tokens_per_second(),
-        check.tokens_per_second, off(result.tokens_per_second(), check.tokens_per_second), speedup,
-        real_speedup, off(speedup, real_speedup));
+        predicted.accept_length(), check.accept_length,
+        off(predicted.accept_length(), check.accept_length), predicted.tokens_per_second(),
+        check.tokens_per_second, off(predicted.tokens_per_second(), check.tokens_per_second),
+        report.speedup(check.row, check.batch_size), check.predicted_speedup(), check.speedup(),
+        off(check.predicted_speedup(), check.speedup()));
   }
   return text + "\n";
 }
@@ -179,14 +189,15 @@ std::string report_json(const TuneReport& report) {
   }
   boost::json::array checks;
   for (const TuneReport::Check& check : report.checks) {
-    const ReplayResult& predicted = report.result(check.row, check.batch_size);
     checks.push_back({{"setting", report.rows[check.row].setting.name},
                       {"batch_size", report.batch_sizes[check.batch_size]},
-                      {"predicted_accept_length", predicted.accept_length()},
+                      {"predicted_accept_length", check.predicted.accept_length()},
                       {"accept_length", check.accept_length},
-                      {"predicted_tokens_per_second", predicted.tokens_per_second()},
+                      {"predicted_tokens_per_second", check.predicted.tokens_per_second()},
                       {"tokens_per_second", check.tokens_per_second},
-                      {"predicted_speedup", report.speedup(check.row, check.batch_size)},
+                      {"table_speedup", report.speedup(check.row, check.batch_size)},
+                      {"predicted_speedup", check.predicted_speedup()},
+                      {"speedup", check.speedup()},
                       {"plain_tokens_per_second", check.plain_tokens_per_second}});
   }
   boost::json::object json{

@@ -19,6 +19,11 @@ struct TuneReport {
     std::size_t batch_size = 0;  // index
     double accept_length = 0, tokens_per_second = 0;
     double plain_tokens_per_second = 0;
+    // By what steps cost in the same minutes.
+    ReplayResult predicted = {}, predicted_plain = {};
+
+    double speedup() const;
+    double predicted_speedup() const;
   };
 
   RecordIdentity identity;

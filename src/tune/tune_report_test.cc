@@ -59,7 +59,9 @@ TuneReport report() {
                            .batch_size = 0,
                            .accept_length = 4.1,
                            .tokens_per_second = 190,
-                           .plain_tokens_per_second = 100});
+                           .plain_tokens_per_second = 100,
+                           .predicted = result(100, 300, 2),
+                           .predicted_plain = result(400, 0, 4)});
   return report;
 }
 
