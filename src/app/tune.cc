@@ -280,7 +280,7 @@ class Tuning {
           plain = std::make_unique<RealRun>(options_, report_.rows[0].setting, record_, at_once);
           probe = std::make_unique<CostProbe>(options_, base_, record_, at_once);
         }
-        run_for_real(*plain, *probe, check);
+        if (!run_for_real(*plain, *probe, check)) return;
         report_.checks.push_back(check);
         progress.show(static_cast<double>(++done) / static_cast<double>(checks.size()));
       }
@@ -310,8 +310,8 @@ class Tuning {
   }
 
   // In turns with plain decoding and with a look at the costs, because machines have slow minutes:
-  // the prediction is to be of the same ones.
-  void run_for_real(RealRun& plain, CostProbe& probe, TuneReport::Check& check) {
+  // the prediction is to be of the same ones. False: it was to stop before all rounds were run.
+  bool run_for_real(RealRun& plain, CostProbe& probe, TuneReport::Check& check) {
     constexpr int kRounds = 9;
     constexpr double kProbeSeconds = 0.5;  // of a round
     const TuneSetting& setting = report_.rows[check.row].setting;
@@ -327,6 +327,7 @@ class Tuning {
       probe.work(kProbeSeconds, stop_wanted, [](double) {});
       all.steps += with.steps;
       all.accepted += with.accepted;
+      if (stop_wanted) return false;
     }
     if (all.steps > 0)
       check.accept_length = 1 + static_cast<double>(all.accepted) / static_cast<double>(all.steps);
@@ -335,6 +336,7 @@ class Tuning {
     const StepCosts costs = probe.take();
     check.predicted = replayed(setting, at_once, &costs);
     check.predicted_plain = replayed(report_.rows[0].setting, at_once, &costs);
+    return true;
   }
 
   void write_report() const {

@@ -37,7 +37,7 @@ void MeasuredPace::observe(const CommittedRows& rows) {
   const Decoded decoded = count(rows);
   const bool has_prompts = decoded.sequences < static_cast<int>(rows.plan.entries.size());
   if (grown_ > 0 && !has_prompts) step_.add(rows.batch.rows, now - grown_);
-  if (decoded.sequences > 0 && (has_prompts || observed_ > 0) && step_.fixed() > 0) {
+  if (decoded.sequences > 0 && (has_prompts || observed_ > 0) && step_.of(decoded.sequences) > 0) {
     // A model that was asked has cost something, be it that no draft was worth a row.
     if (was_asked_)
       rest_.add_gain(gain(decoded, has_prompts, now - observed_) -
@@ -47,13 +47,14 @@ void MeasuredPace::observe(const CommittedRows& rows) {
   }
   const int next = std::max(1, static_cast<int>(rows.plan.entries.size()));
   texts_choice_.add_step(next);
-  if (rest_.add_step(next)) usual_steps_ = 0;
+  if (rest_.add_step(next)) asked_ = unasked_ = drafted_steps_ = {};
   sleeps_ = rest_.steps_left() > kWaking;
   awake_ = sleeps_ ? 0 : awake_ + (awake_ < kWaking ? 1 : 0);
   rests_ = rest_.rests() || awake_ < kWaking;
   const bool is_plain = rest_.rests() && rest_.steps_left() == 0;  // to know what that takes
   texts_rest_ = texts_choice_.rests() || is_plain;
-  const double token = usual_steps_ > 0 ? usual_seconds_ / usual_tokens_ : step_.of(next) / next;
+  const UsualStep& all = drafted_steps_;
+  const double token = all.steps > 0 ? all.seconds / all.tokens : step_.of(next) / next;
   worth_.set_costs(step_.per_row(), token);
   observed_ = has_prompts ? 0 : now;
   growing_ = grown_ = 0;
@@ -88,10 +89,13 @@ double MeasuredPace::gain(const Decoded& decoded, bool has_prompts, double secon
     const int drafts = decoded.rows - decoded.sequences;
     return ((accepted - drafts) * step_.per_row() - growing_) / plain;
   }
-  if (usual_steps_ > 0) seconds = std::min(seconds, kOutlier * usual_seconds_);
-  usual_steps_ = std::min(usual_steps_ + 1, kMemory);
-  usual_seconds_ += (seconds - usual_seconds_) / usual_steps_;
-  usual_tokens_ += (decoded.tokens - usual_tokens_) / usual_steps_;
+  UsualStep& like = was_asked_ ? asked_ : unasked_;
+  if (like.steps > 0) seconds = std::min(seconds, kOutlier * like.seconds);
+  for (UsualStep* usual : {&like, &drafted_steps_}) {
+    usual->steps = std::min(usual->steps + 1, kMemory);
+    usual->seconds += (seconds - usual->seconds) / usual->steps;
+    usual->tokens += (decoded.tokens - usual->tokens) / usual->steps;
+  }
   return static_cast<double>(decoded.tokens) / decoded.sequences - seconds / plain;
 }
 

@@ -50,6 +50,11 @@ class MeasuredPace : public DraftPace {
     bool is_planted = false;
     double promised = 0;
   };
+  // Of the last drafted steps without prompts, means.
+  struct UsualStep {
+    double seconds = 0, tokens = 0;
+    int steps = 0;
+  };
   // What a step computed for sequences that decode.
   struct Decoded {
     int sequences = 0, rows = 0, tokens = 0;
@@ -72,9 +77,8 @@ class MeasuredPace : public DraftPace {
   Texts texts_{*this};
   int credited_drafts_ = 0, credited_accepted_ = 0;  // of the trees that are being verified
   int awake_ = 1 << 16;                              // steps since all slept
-  // Of drafted steps without prompts, means.
-  double usual_seconds_ = 0, usual_tokens_ = 0;
-  int usual_steps_ = 0;
+  // Those that the model was asked for, the others, and all.
+  UsualStep asked_, unasked_, drafted_steps_;
   double observed_ = 0;  // when the step before was complete; 0: it had prompts, or there was none
   double grown_ = 0;     // when trees were complete; 0: none were
   DraftWork work_ = DraftWork::kReading;

@@ -18,6 +18,9 @@ class Machine {
     walk_.seqs.push_back({.slot = 0, .path = {}, .emitted = {}, .foreseen = {}, .scored = {}});
   }
 
+  // Nothing is fixed any more: every row takes a second.
+  void compute_by_rows() { fixed_ = 0, per_row_ = 1; }
+
   // Of each tree so many drafts are found without the model, and all of them accepted.
   void find_in_texts(int drafts) { texts_ = drafts; }
 
@@ -28,7 +31,7 @@ class Machine {
     walk_.seqs.resize(plan_.entries.size());
     batch_.seqs.resize(plan_.entries.size());
     if (has_prompt) plan_.entries[1].chain = prompt_;
-    seconds_ += 1 + per_row_ * nodes_;
+    seconds_ += fixed_ + per_row_ * nodes_;
     batch_.rows = batch_.seqs[0].rows = nodes_;
     accepted = std::min(std::max(accepted, found_), nodes_ - 1);
     walk_.seqs[0].path.assign(static_cast<std::size_t>(1 + accepted), 0);
@@ -57,7 +60,8 @@ class Machine {
   int in_texts() const { return in_texts_; }  // steps for which there were drafts without it
 
  private:
-  const double per_row_, per_forward_;
+  double fixed_ = 1, per_row_;
+  const double per_forward_;
   const int forwards_;
   const float score_;
   int asked_ = 0, in_texts_ = 0;
@@ -107,6 +111,16 @@ TEST(MeasuredPace, looking_for_drafts_that_are_not_there_ends) {
   EXPECT_LT(machine.asked() - asked, 50);
 }
 
+// A batch so large that every row costs the same.
+TEST(MeasuredPace, drafts_end_where_no_part_of_a_step_is_fixed) {
+  Machine machine(1, 0.3);
+  machine.compute_by_rows();
+  full_trees(machine, 5, 200);
+  const int asked = machine.asked();
+  EXPECT_LT(full_trees(machine, 5, 1000), 30);
+  EXPECT_LT(machine.asked() - asked, 50);
+}
+
 TEST(MeasuredPace, each_level_is_a_cost) {
   Machine machine(0.01, 0.5, 6);  // three seconds for a tree that saves less than two
   full_trees(machine, 2, 200);
@@ -135,6 +149,17 @@ TEST(MeasuredPace, a_model_rests_that_brings_no_more_than_texts_do) {
   full_trees(machine, 0, 1000);
   EXPECT_LT(machine.asked() - asked, 50);
   EXPECT_GE(machine.in_texts() - in_texts, 980);
+}
+
+// Steps of the one kind are no measure for those of the other: a trial of a slow model among many
+// quick steps is not taken for a few slow moments.
+TEST(MeasuredPace, a_slow_model_rests_beside_texts_that_are_quick) {
+  Machine machine(0.01, 3);
+  machine.find_in_texts(2);
+  full_trees(machine, 4, 300);
+  const int asked = machine.asked();
+  full_trees(machine, 4, 3000);
+  EXPECT_LT(machine.asked() - asked, 40);
 }
 
 TEST(MeasuredPace, a_model_that_brings_more_than_texts_do_goes_on) {

@@ -317,6 +317,24 @@ TEST_F(ReplayTest, sampled_texts_replay_as_they_run) {
                kSlots);
 }
 
+// A setting that finds out what pays is told as it runs once it knows: here, that nothing does.
+TEST_F(ReplayTest, who_measures_what_pays_has_done_so_before_it_counts) {
+  const Record recorded = record(Draft::kItself);
+  StepCosts costs;
+  for (const int rows : {1, 2, 4, 8}) {
+    costs.plain.add(rows, 0.001);
+    costs.target.add(rows, 0.001 * rows);
+    costs.roots.add(rows, 0.005);
+    costs.level.add(rows, 0.005);
+  }
+  costs.fit();
+  const TuneSetting setting = shape_setting(base(), {3, 2, 8}, TreeBudget::kMeasured);
+  const ReplayResult result = replay(recorded, setting, {.costs = &costs});
+  const ReplayResult plain = replay(recorded, plain_setting(), {.costs = &costs});
+  EXPECT_EQ(result.tokens, plain.tokens);
+  EXPECT_LT(result.seconds, 1.05 * plain.seconds);
+}
+
 TEST_F(ReplayTest, counts_by_depth_and_category_add_up) {
   const Record recorded = record(Draft::kItself);
   const ReplayResult result =
