@@ -60,7 +60,7 @@ TuneReport report() {
                            .accept_length = 4.1,
                            .tokens_per_second = 190,
                            .plain_tokens_per_second = 100,
-                           .predicted = result(100, 300, 2),
+                           .predicted = result(100, 300, 1.6),
                            .predicted_plain = result(400, 0, 4)});
   return report;
 }
@@ -116,8 +116,9 @@ TEST(TuneReport, what_the_record_lacks_is_told) {
 
 TEST(TuneReport, checks_are_told_with_what_they_are_off) {
   const std::string text = report_checks(report());
-  EXPECT_NE(text.find("-2.4%"), std::string::npos) << text;  // 4 for 4.1
-  EXPECT_NE(text.find("+5.3%"), std::string::npos) << text;  // 200 for 190
+  EXPECT_NE(text.find("-2.4%"), std::string::npos) << text;   // 4 for 4.1
+  EXPECT_NE(text.find("+31.6%"), std::string::npos) << text;  // 250 for 190
+  EXPECT_NE(text.find("2.00      2.50    1.90  +31.6%"), std::string::npos) << text;
   EXPECT_EQ(report_checks(TuneReport{}), "");
 }
 
@@ -135,7 +136,11 @@ TEST(TuneReport, the_json_is_valid_and_whole) {
   EXPECT_TRUE(first.at("categories").as_object().contains(kNasty));
   EXPECT_EQ(json.at("best").as_array()[0].as_object().at("setting").as_string(), "EAGLE3 3/2/8");
   EXPECT_EQ(json.at("best").as_array()[1].as_object().at("setting").as_string(), "plain");
-  EXPECT_EQ(json.at("checks").as_array().size(), 1U);
+  ASSERT_EQ(json.at("checks").as_array().size(), 1U);
+  const auto& check = json.at("checks").as_array()[0].as_object();
+  EXPECT_EQ(check.at("table_speedup").as_double(), 2);
+  EXPECT_EQ(check.at("predicted_speedup").as_double(), 2.5);
+  EXPECT_EQ(check.at("speedup").as_double(), 1.9);
   EXPECT_TRUE(json.at("costs").as_object().contains("at_once"));
 }
 
