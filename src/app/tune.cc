@@ -312,7 +312,6 @@ class Tuning {
   // In turns with plain decoding and with a look at the costs, because machines have slow minutes:
   // the prediction is to be of the same ones. False: it was to stop before all rounds were run.
   bool run_for_real(RealRun& plain, CostProbe& probe, TuneReport::Check& check) {
-    constexpr int kRounds = 9;
     constexpr double kProbeSeconds = 0.5;  // of a round
     const TuneSetting& setting = report_.rows[check.row].setting;
     const int at_once = tune_.batch_sizes[check.batch_size];
@@ -320,7 +319,7 @@ class Tuning {
     std::vector<double> plain_paces, paces;  // seconds per token
     RealRun::Result all;
     drafted.run();  // what measures what pays does so here
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < tune_.rounds; ++round) {
       const RealRun::Result without = plain.run(), with = drafted.run();
       plain_paces.push_back(without.seconds / static_cast<double>(without.tokens));
       paces.push_back(with.seconds / static_cast<double>(with.tokens));

@@ -63,7 +63,7 @@ void refuse_together(const FlagValues& values, std::string_view one,
 }  // namespace
 
 TuneOptions resolve_tune_options(const FlagValues& values) {
-  refuse_together(values, "--record-only", {"--replay", "--costs", "--validate"});
+  refuse_together(values, "--record-only", {"--replay", "--costs", "--validate", "--rounds"});
   refuse_together(values, "--replay",
                   {"--prompts", "--limit", "--turns", "--temperature", "--max-new-tokens",
                    "--record-steps", "--record-topk", "--measure-seconds"});
@@ -79,6 +79,7 @@ TuneOptions resolve_tune_options(const FlagValues& values) {
   options.replay = values.text("--replay");
   options.costs = values.text("--costs");
   options.validate = bounded(values, "--validate", 0, 1000);
+  options.rounds = bounded(values, "--rounds", 3, 1000);
   options.max_new_tokens = bounded(values, "--max-new-tokens", 2, 1 << 20);
   if (values.given("--limit")) options.limit = bounded(values, "--limit", 1, 1 << 30);
   options.turns = bounded(values, "--turns", 1, 1000);

@@ -17,6 +17,7 @@ struct TuneOptions {
   std::string replay;  // record to replay; empty: one is made
   std::string costs;   // file; empty: measured, or the record's
   int validate = 0;
+  int rounds = 9;  // of each
   int max_new_tokens = 128;
   int limit = 0;  // of prompts; 0: all
   int turns = 1;

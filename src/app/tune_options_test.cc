@@ -27,6 +27,7 @@ TEST(TuneOptions, the_defaults) {
   EXPECT_EQ(options.replay, "");
   EXPECT_EQ(options.costs, "");
   EXPECT_EQ(options.validate, 0);
+  EXPECT_EQ(options.rounds, 9);
   EXPECT_EQ(options.max_new_tokens, 128);
   EXPECT_EQ(options.limit, 0);
   EXPECT_EQ(options.turns, 1);
@@ -45,6 +46,7 @@ TEST(TuneOptions, every_flag_reaches_its_option) {
   EXPECT_EQ(resolve({"--replay", "r"}).replay, "r");
   EXPECT_EQ(resolve({"--costs", "c"}).costs, "c");
   EXPECT_EQ(resolve({"--validate", "12"}).validate, 12);
+  EXPECT_EQ(resolve({"--rounds", "25"}).rounds, 25);
   EXPECT_EQ(resolve({"--max-new-tokens", "9"}).max_new_tokens, 9);
   EXPECT_EQ(resolve({"--limit", "3"}).limit, 3);
   EXPECT_EQ(resolve({"--turns", "2"}).turns, 2);
@@ -72,6 +74,7 @@ TEST(TuneOptions, values_are_checked) {
                   sizes + "'");
   EXPECT_EQ(usage_error({"--out="}), "--out: expected a folder, found ''");
   EXPECT_EQ(usage_error({"--validate", "-1"}), "--validate: expected 0 to 1000, found -1");
+  EXPECT_EQ(usage_error({"--rounds", "2"}), "--rounds: expected 3 to 1000, found 2");
   EXPECT_EQ(usage_error({"--max-new-tokens", "1"}),
             "--max-new-tokens: expected 2 to 1048576, found 1");
   EXPECT_EQ(usage_error({"--limit", "0"}), "--limit: expected 1 to 1073741824, found 0");
@@ -90,6 +93,8 @@ TEST(TuneOptions, what_has_no_use_together_is_refused) {
             "--costs has no use with --record-only");
   EXPECT_EQ(usage_error({"--record-only", "--validate", "3"}),
             "--validate has no use with --record-only");
+  EXPECT_EQ(usage_error({"--record-only", "--rounds", "3"}),
+            "--rounds has no use with --record-only");
   for (const std::string flag :
        {"--prompts", "--limit", "--turns", "--temperature", "--max-new-tokens", "--record-steps",
         "--record-topk", "--measure-seconds"})
