@@ -3,7 +3,8 @@
 
   tools/measure_structured.py [--repeats 5] [--at-once 1] [-- flags of foretoken serve]
 
-One server with EAGLE3 on the demo model (unless flags say otherwise); each request says whose drafts it wants, so ways are interleaved.
+One server with EAGLE3 on the demo model (unless flags say otherwise); each request says whose drafts it wants, so ways are interleaved,
+in another order in each repeat. Each repeat asks about other things, so the values of a record were never seen before, its keys were.
 Prints tokens per second and step, medians of the repeats, and fails where a text depends on the way.
 """
 
@@ -40,16 +41,20 @@ TOOLS = [
     tool("create_calendar_event", event_title=text(24), start_date=text(10, format="date"), duration_minutes={"type": "integer", "minimum": 5, "maximum": 240},
          attendee_names={"type": "array", "items": text(12), "maxItems": 2}),
 ]
-ASKED = ["What is the weather in Paris?", "Find books about the history of Rome.", "Plan a meeting with Anna.", "Is it cold in Oslo?"]
+PLACES = "Paris Rome Oslo Berlin Madrid Lisbon Vienna Athens Dublin Prague Cairo Tokyo London Moscow Warsaw Sydney".split()
+NAMES = "Anna Tom Maria Peter Lucy Sam Clara John Emma Max Nina Paul Rosa Ben Ella Jack".split()
+ANIMALS = "dog cat horse lion whale eagle snake frog bear wolf tiger owl shark mouse rabbit camel".split()
+COLOURS = "red green yellow blue orange brown black white purple pink grey golden dark bright pale sweet".split()
+ASKED = ["What is the weather in {place}?", "Find books about the history of {place}.", "Plan a meeting with {name}.", "Is it cold in {place}?"]
 FORMS = [
-    ("Describe a country.", record(country_name=text(20), capital_city=text(20), official_language=text(16), is_an_island={"type": "boolean"},
+    ("Describe the country of {place}.", record(country_name=text(20), capital_city=text(20), official_language=text(16), is_an_island={"type": "boolean"},
                                    population_in_millions={"type": "integer", "minimum": 0, "maximum": 2000})),
-    ("Describe an animal.", record(animal_name=text(16), scientific_classification=record(kingdom=text(12), order_name=text(12), family_name=text(12)),
+    ("Describe a {animal}.", record(animal_name=text(16), scientific_classification=record(kingdom=text(12), order_name=text(12), family_name=text(12)),
                                    conservation_status={"enum": ["least concern", "vulnerable", "endangered", "extinct"]})),
-    ("Write an order for a book.", record(order_number={"type": "integer", "minimum": 1, "maximum": 99999}, customer=record(first_name=text(12), last_name=text(12)),
+    ("Write an order for a book by {name}.", record(order_number={"type": "integer", "minimum": 1, "maximum": 99999}, customer=record(first_name=text(12), last_name=text(12)),
                                           shipping_address=record(street_and_number=text(24), postal_code=text(5, pattern="^[0-9]{5}$"), city_name=text(16)),
                                           payment_method={"enum": ["credit card", "bank transfer", "invoice"]})),
-    ("List two fruits.", record(fruits={"type": "array", "minItems": 2, "maxItems": 2, "items": record(
+    ("List two {colour} fruits.", record(fruits={"type": "array", "minItems": 2, "maxItems": 2, "items": record(
         fruit_name=text(12), usual_colour=text(10), grows_on_trees={"type": "boolean"})})),
 ]
 
@@ -59,15 +64,19 @@ def form(prompt, seed, schema):
         "type": "json_schema", "json_schema": {"name": "form", "schema": schema}}}
 
 
-def bodies():
+def bodies(repeat):
+    def about(prompt):
+        return prompt.format(**{key: words[repeat % len(words)] for key, words in (
+            ("place", PLACES), ("name", NAMES), ("animal", ANIMALS), ("colour", COLOURS))})
+
     for number, prompt in enumerate(ASKED):
         # As a tool_choice that demands a call binds the output; the demo model's template knows no tools.
-        yield "calls of tools", form(prompt, number, {"type": "array", "items": {"anyOf": TOOLS}, "minItems": 1, "maxItems": 1})
+        yield "calls of tools", form(about(prompt), number, {"type": "array", "items": {"anyOf": TOOLS}, "minItems": 1, "maxItems": 1})
     for number, (prompt, schema) in enumerate(FORMS):
-        yield "filled schemas", form(prompt, number, schema)
+        yield "filled schemas", form(about(prompt), number, schema)
 
 
-def run(server, model, kind, way, args):
+def run(server, model, kind, way, repeat, args):
     """(tokens, steps, seconds, texts) of all requests of this kind."""
     def ask(body):
         status, reply = server.ask({"model": model, "temperature": args.temperature, "max_tokens": 300, "speculative": WAYS[way], **body})
@@ -75,7 +84,7 @@ def run(server, model, kind, way, args):
             sys.exit(f"{status}: {reply[:500]}")
         return json.loads(reply)
 
-    wanted = [body for one, body in bodies() if one == kind] * args.rounds
+    wanted = [body for one, body in bodies(repeat) if one == kind] * args.rounds
     begin = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(args.at_once) as pool:
         replies = list(pool.map(ask, wanted))
@@ -97,16 +106,17 @@ def main():
     parser.add_argument("flags", nargs="*", default=["--speculative-algorithm", "EAGLE3", "--speculative-draft-model-path", MODELS / "demo-eagle3"])
     args = parser.parse_args()
     args.flags += ["--constrained-json-disable-any-whitespace"] * args.compact
-    kinds = list(dict.fromkeys(kind for kind, _ in bodies()))
+    kinds = list(dict.fromkeys(kind for kind, _ in bodies(0)))
     speeds, paces, texts, differ = {}, {}, {}, 0
     with tempfile.TemporaryDirectory() as folder:
         server = Server(args.binary, "demo", args.flags, folder)
         try:
             for repeat in range(args.repeats + 1):
                 for kind in kinds:
-                    for way in WAYS:
-                        tokens, steps, seconds, found = run(server, "demo", kind, way, args)
-                        differ += texts.setdefault(kind, found) != found
+                    for turn in range(len(WAYS)):
+                        way = list(WAYS)[(repeat + turn) % len(WAYS)]
+                        tokens, steps, seconds, found = run(server, "demo", kind, way, repeat, args)
+                        differ += texts.setdefault((kind, repeat), found) != found
                         if repeat > 0:  # the first warms up
                             speeds.setdefault((kind, way), []).append(tokens / seconds)
                             paces.setdefault((kind, way), []).append(tokens / max(1, steps))
@@ -114,7 +124,7 @@ def main():
             server.close()
     if args.show:
         for kind in kinds:
-            print(*(json.dumps(one) for one in texts[kind][:4]), sep="\n")
+            print(*(json.dumps(one) for one in texts[kind, args.repeats][:4]), sep="\n")
     print(f"{'tokens/s':16}" + "".join(f"{way:>18}" for way in WAYS) + "   both / model   both / plain")
     for kind in kinds:
         median = {way: statistics.median(speeds[kind, way]) for way in WAYS}

@@ -60,21 +60,46 @@ void GrammarConstraint::advance(Token token) {
 // What is expected was an honest guess only.
 void GrammarConstraint::follow(Token token) {
   const std::string_view piece = parts_->tokenizer.piece(token);
-  if (!piece.empty() && expected_.starts_with(piece))
+  if (!piece.empty() && expected_.starts_with(piece)) {
+    if (parts_->cuts) parts_->cuts->add(tail_.empty() ? kNoToken : tail_.back(), expected_, token);
     expected_.erase(0, piece.size());
-  else
+  } else {
     expected_.clear();
+  }
   if (guide_ && (!guide_->allows(token) || !guide_->advance(token))) guide_.reset();
 }
 
 std::vector<Token> GrammarConstraint::foreseen() {
   if (is_waiting_ || !matcher_.fault().empty()) return {};
   if (expected_.empty()) expected_ = guide_ ? guide_->forced() : matcher_.forced();
-  const auto bytes = std::string_view(expected_).substr(0, kExpectedBytes);
-  if (bytes.empty()) return {};
-  auto tokens = tokens_behind(parts_->tokenizer, tail_, bytes);
+  std::string_view rest(expected_);
+  std::vector<Token> tokens = remembered(rest);
+  rest = rest.substr(0, kExpectedBytes - std::min(kExpectedBytes, expected_.size() - rest.size()));
+  if (rest.empty()) return tokens;
+  std::vector<Token> before = tail_;
+  before.insert(before.end(), tokens.begin(), tokens.end());
+  if (before.size() > kTail) before.erase(before.begin(), before.end() - kTail);
+  auto others = tokens_behind(parts_->tokenizer, before, rest);
   // Where the model has cut as the tokenizer would not.
-  return tokens.empty() ? tokens_behind(parts_->tokenizer, {}, bytes) : std::move(tokens);
+  if (others.empty()) others = tokens_behind(parts_->tokenizer, {}, rest);
+  tokens.insert(tokens.end(), others.begin(), others.end());
+  return tokens;
+}
+
+std::vector<Token> GrammarConstraint::remembered(std::string_view& text) const {
+  std::vector<Token> tokens;
+  if (!parts_->cuts) return tokens;
+  Token before = tail_.empty() ? kNoToken : tail_.back();
+  for (std::size_t read = 0; !text.empty() && read < kExpectedBytes;) {
+    const Token next = parts_->cuts->find(before, text);
+    const std::string_view piece = parts_->tokenizer.piece(next);
+    if (piece.empty() || !text.starts_with(piece)) break;
+    tokens.push_back(next);
+    text.remove_prefix(piece.size());
+    read += piece.size();
+    before = next;
+  }
+  return tokens;
 }
 
 std::vector<Token> tokens_behind(const Tokenizer& tokenizer, std::span<const Token> tail,
@@ -113,7 +138,8 @@ Result<std::shared_ptr<const GrammarParts>> grammar_parts(ServerContext& context
                      .guide = nullptr,
                      .tokenizer = *context.tokenizer,
                      .stops = stops,
-                     .after = request.after};
+                     .after = request.after,
+                     .cuts = context.cuts};
   if (may_be_laid_out(request.spec)) {
     GrammarSpec compact = request.spec;
     compact.layout.is_compact = true;

@@ -13,6 +13,7 @@
 #include "server/grammar_request.h"
 #include "server/server_context.h"
 #include "server/shared_source.h"
+#include "text/cut_memory.h"
 #include "text/grammar.h"
 
 namespace foretoken {
@@ -24,8 +25,9 @@ struct GrammarParts {
   // but much can be expected. Null: none.
   std::shared_ptr<const Grammar> guide;
   const Tokenizer& tokenizer;
-  std::vector<Token> stops;  // end the text where it may end
-  Token after = kNoToken;    // see GrammarRequest
+  std::vector<Token> stops;                   // end the text where it may end
+  Token after = kNoToken;                     // see GrammarRequest
+  std::shared_ptr<CutMemory> cuts = nullptr;  // null: what is foreseen is cut as by the tokenizer
 };
 
 class GrammarConstraint final : public TokenConstraint {
@@ -42,6 +44,8 @@ class GrammarConstraint final : public TokenConstraint {
 
  private:
   void follow(Token token);
+  // As the model has cut it before; `text` is left with what is not known.
+  std::vector<Token> remembered(std::string_view& text) const;
 
   std::shared_ptr<const GrammarParts> parts_;
   GrammarMatcher matcher_;

@@ -17,6 +17,7 @@
 #include "server/openai/response_store.h"
 #include "server/server_config.h"
 #include "text/chat_template.h"
+#include "text/cut_memory.h"
 #include "text/dialogue/call_style.h"
 #include "text/dialogue/reasoning_style.h"
 #include "text/grammar_cache.h"
@@ -56,8 +57,10 @@ struct ServerContext {
                               : call_style_of_template(text_template->source()))
                        : find_call_style(server_config.tool_call_parser)),
         metrics(server_config) {
-    if (text_tokenizer != nullptr && server_config.serves_grammars)
+    if (text_tokenizer != nullptr && server_config.serves_grammars) {
       grammars = std::make_unique<GrammarCache>(*text_tokenizer);
+      cuts = std::make_shared<CutMemory>();
+    }
   }
 
   // The seed of a request that names none.
@@ -70,6 +73,7 @@ struct ServerContext {
   const ReasoningStyle* reasoning_style;   // null: reasoning is not told apart
   const CallStyle* call_style;             // null: calls of tools are left in the text
   std::unique_ptr<GrammarCache> grammars;  // null: no output is constrained
+  std::shared_ptr<CutMemory> cuts;         // beside them
   Metrics metrics;
   UnknownFields unknown_fields;
   // What requests of /v1/responses may go on from.

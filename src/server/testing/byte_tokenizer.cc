@@ -44,7 +44,7 @@ constexpr std::string_view kAddsBos =
     R"({"Sequence":{"id":"B","type_id":1}}],)"
     R"("special_tokens":{"<|bos|>":{"id":"<|bos|>","ids":[256],"tokens":["<|bos|>"]}}})";
 
-std::string tokenizer_json(bool adds_bos) {
+std::string tokenizer_json(const ByteTokenizerFolder::Options& options) {
   JsonWriter json;
   json.begin_object().field("version", "1.0").field_null("truncation").field_null("padding");
   json.key("added_tokens").begin_array();
@@ -56,7 +56,7 @@ std::string tokenizer_json(bool adds_bos) {
   json.end_array().field_null("normalizer");
   json.key("pre_tokenizer")
       .raw(R"({"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":true})");
-  json.key("post_processor").raw(adds_bos ? kAddsBos : "null");
+  json.key("post_processor").raw(options.adds_bos ? kAddsBos : "null");
   json.key("decoder").raw(
       R"({"type":"ByteLevel","add_prefix_space":true,"trim_offsets":true,"use_regex":true})");
   json.key("model").begin_object().field("type", "BPE").field_null("dropout");
@@ -65,7 +65,12 @@ std::string tokenizer_json(bool adds_bos) {
   json.key("vocab").begin_object();
   const auto names = byte_names();
   for (std::size_t byte = 0; byte < 256; ++byte) json.field(names[byte], byte);
-  json.end_object().key("merges").begin_array().end_array().end_object().end_object();
+  for (std::size_t i = 0; i < kSpecials.size(); ++i) json.field(kSpecials[i], 256 + i);
+  std::size_t id = kByteVocab;
+  for (const auto& [left, right] : options.merges) json.field(left + right, id++);
+  json.end_object().key("merges").begin_array();
+  for (const auto& [left, right] : options.merges) json.string(left + " " + right);
+  json.end_array().end_object().end_object();
   return json.take();
 }
 
@@ -82,7 +87,7 @@ constexpr const char* kTemplateEnd =
 ByteTokenizerFolder::ByteTokenizerFolder(Options options) {
   std::string name = (std::filesystem::temp_directory_path() / "byte_tokenizer_XXXXXX").string();
   path_ = mkdtemp(name.data());
-  std::ofstream(path_ / "tokenizer.json") << tokenizer_json(options.adds_bos);
+  std::ofstream(path_ / "tokenizer.json") << tokenizer_json(options);
   JsonWriter config;
   config.begin_object().field("tokenizer_class", "PreTrainedTokenizerFast");
   config.field("bos_token", "<|bos|>").field("eos_token", "<|eos|>");

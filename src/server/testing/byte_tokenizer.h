@@ -1,10 +1,13 @@
 #pragma once
 // A tokenizer folder made by a test: byte-level, ids 0..255 are the bytes, then a few special
 // tokens, and a small chat template. So tests can write down token ids as characters. Variants: one
-// that adds the begin token to texts, as most real ones do; one whose template shows no tools.
+// that adds the begin token to texts, as most real ones do; one whose template shows no tools; one
+// that has words.
 
 #include <filesystem>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/types.h"
@@ -20,6 +23,8 @@ class ByteTokenizerFolder {
   struct Options {
     bool adds_bos = false;
     bool shows_tools = true;
+    // From kByteVocab on, each of two tokens before it, printable ASCII.
+    std::vector<std::pair<std::string, std::string>> merges = {};
   };
   explicit ByteTokenizerFolder(Options options);
   ~ByteTokenizerFolder();
