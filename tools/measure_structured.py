@@ -3,8 +3,8 @@
 
   tools/measure_structured.py [--repeats 5] [--at-once 1] [-- flags of foretoken serve]
 
-One server with EAGLE3 on the demo model (unless flags say otherwise); each request says whose drafts it wants, so ways are interleaved,
-in another order in each repeat. Each repeat asks about other things, so the values of a record were never seen before, its keys were.
+A server for each, with EAGLE3 on the demo model (unless flags say otherwise), asked in turns. Each repeat asks about other things, so values were
+never seen before, while keys were.
 Prints tokens per second and step, medians of the repeats, and fails where a text depends on the way.
 """
 
@@ -109,19 +109,21 @@ def main():
     kinds = list(dict.fromkeys(kind for kind, _ in bodies(0)))
     speeds, paces, texts, differ = {}, {}, {}, 0
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(args.binary, "demo", args.flags, folder)
+        servers = {}
         try:
+            for way in WAYS:
+                servers[way] = Server(args.binary, "demo", args.flags, folder)
             for repeat in range(args.repeats + 1):
                 for kind in kinds:
-                    for turn in range(len(WAYS)):
-                        way = list(WAYS)[(repeat + turn) % len(WAYS)]
+                    for way, server in servers.items():
                         tokens, steps, seconds, found = run(server, "demo", kind, way, repeat, args)
                         differ += texts.setdefault((kind, repeat), found) != found
                         if repeat > 0:  # the first warms up
                             speeds.setdefault((kind, way), []).append(tokens / seconds)
                             paces.setdefault((kind, way), []).append(tokens / max(1, steps))
         finally:
-            server.close()
+            for server in servers.values():
+                server.close()
     if args.show:
         for kind in kinds:
             print(*(json.dumps(one) for one in texts[kind, args.repeats][:4]), sep="\n")

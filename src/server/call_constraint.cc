@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "server/call_grammar.h"
+#include "server/tokens_behind.h"
 #include "text/dialogue/marks.h"
 
 namespace foretoken {

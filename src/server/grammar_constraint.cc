@@ -5,12 +5,14 @@
 #include <fmt/format.h>
 
 #include "base/index.h"
+#include "server/tokens_behind.h"
 
 namespace foretoken {
 namespace {
 
 constexpr std::size_t kTail = 3;            // tokens that those behind them may depend on
 constexpr std::size_t kExpectedBytes = 96;  // that are cut into tokens at once
+constexpr std::size_t kMostTokens = 32;     // that are remembered at once
 
 bool may_be_laid_out(const GrammarSpec& spec) {
   return spec.layout == JsonLayout{} && (spec.kind == GrammarSpec::Kind::kJsonSchema ||
@@ -23,7 +25,7 @@ GrammarConstraint::GrammarConstraint(std::shared_ptr<const GrammarParts> parts)
     : parts_(std::move(parts)),
       matcher_(parts_->grammar->start()),
       is_waiting_(parts_->after != kNoToken) {
-  if (parts_->guide) guide_.emplace(parts_->guide->start());
+  if (parts_->guide) guide_.emplace(*parts_->guide, parts_->tokenizer);
 }
 
 std::span<const std::uint32_t> GrammarConstraint::allowed() {
@@ -59,14 +61,13 @@ void GrammarConstraint::advance(Token token) {
 
 // What is expected was an honest guess only.
 void GrammarConstraint::follow(Token token) {
-  const std::string_view piece = parts_->tokenizer.piece(token);
-  if (!piece.empty() && expected_.starts_with(piece)) {
-    if (parts_->cuts) parts_->cuts->add(tail_.empty() ? kNoToken : tail_.back(), expected_, token);
-    expected_.erase(0, piece.size());
-  } else {
-    expected_.clear();
-  }
-  if (guide_ && (!guide_->allows(token) || !guide_->advance(token))) guide_.reset();
+  const auto written = written_by(token, expected_);
+  if (written && !expected_.empty() && parts_->cuts)
+    parts_->cuts->add(tail_.empty() ? kNoToken : tail_.back(), expected_, token);
+  expected_.erase(0, written.value_or(expected_.size()));
+  if (!guide_ || guide_->follow(token, tail_)) return;
+  guide_.reset();
+  expected_.clear();
 }
 
 std::vector<Token> GrammarConstraint::foreseen() {
@@ -74,14 +75,13 @@ std::vector<Token> GrammarConstraint::foreseen() {
   if (expected_.empty()) expected_ = guide_ ? guide_->forced() : matcher_.forced();
   std::string_view rest(expected_);
   std::vector<Token> tokens = remembered(rest);
-  rest = rest.substr(0, kExpectedBytes - std::min(kExpectedBytes, expected_.size() - rest.size()));
+  if (tokens.size() == kMostTokens) return tokens;
+  rest = rest.substr(0, kExpectedBytes);
   if (rest.empty()) return tokens;
   std::vector<Token> before = tail_;
   before.insert(before.end(), tokens.begin(), tokens.end());
   if (before.size() > kTail) before.erase(before.begin(), before.end() - kTail);
-  auto others = tokens_behind(parts_->tokenizer, before, rest);
-  // Where the model has cut as the tokenizer would not.
-  if (others.empty()) others = tokens_behind(parts_->tokenizer, {}, rest);
+  const auto others = tokens_near(parts_->tokenizer, before, rest);
   tokens.insert(tokens.end(), others.begin(), others.end());
   return tokens;
 }
@@ -90,36 +90,24 @@ std::vector<Token> GrammarConstraint::remembered(std::string_view& text) const {
   std::vector<Token> tokens;
   if (!parts_->cuts) return tokens;
   Token before = tail_.empty() ? kNoToken : tail_.back();
-  for (std::size_t read = 0; !text.empty() && read < kExpectedBytes;) {
+  while (!text.empty() && tokens.size() < kMostTokens) {
     const Token next = parts_->cuts->find(before, text);
-    const std::string_view piece = parts_->tokenizer.piece(next);
-    if (piece.empty() || !text.starts_with(piece)) break;
+    const auto written = written_by(next, text);
+    if (!written) break;
     tokens.push_back(next);
-    text.remove_prefix(piece.size());
-    read += piece.size();
+    text.remove_prefix(*written);
     before = next;
   }
   return tokens;
 }
 
-std::vector<Token> tokens_behind(const Tokenizer& tokenizer, std::span<const Token> tail,
-                                 std::string_view text) {
-  std::string whole;
-  for (const Token token : tail) whole += tokenizer.piece(token);
-  const std::size_t border = whole.size();
-  whole += text;
-  const auto tokens = tokenizer.encode(whole, AddSpecial::kNo);
-  if (!tokens) return {};  // half a character
-  std::size_t all = 0;
-  for (const Token token : *tokens) all += tokenizer.piece(token).size();
-  // Tokenizers of pieces put a space before the text.
-  const std::size_t extra = all - std::min(all, whole.size());
-  if (all != whole.size() + extra || extra > at(tokenizer.leading_spaces())) return {};
-  std::size_t read = 0, first = 0;
-  while (first < tokens->size() && read < border + extra)
-    read += tokenizer.piece((*tokens)[first++]).size();
-  if (read != border + extra || (border == 0 && extra > 0)) return {};
-  return {tokens->begin() + static_cast<std::ptrdiff_t>(first), tokens->end()};
+// Bytes of `expected`; nullopt: it is something else.
+std::optional<std::size_t> GrammarConstraint::written_by(Token token,
+                                                         std::string_view expected) const {
+  const std::string_view piece = parts_->tokenizer.piece(token);
+  if (piece.empty()) return std::nullopt;
+  if (guide_) return written_of(expected, piece);
+  return expected.starts_with(piece) ? std::optional(piece.size()) : std::nullopt;
 }
 
 Result<std::shared_ptr<const GrammarParts>> grammar_parts(ServerContext& context,

@@ -11,6 +11,7 @@
 
 #include "batch/token_constraint.h"
 #include "server/grammar_request.h"
+#include "server/layout_guide.h"
 #include "server/server_context.h"
 #include "server/shared_source.h"
 #include "text/cut_memory.h"
@@ -21,8 +22,7 @@ namespace foretoken {
 // What the constraints of a request have in common.
 struct GrammarParts {
   std::shared_ptr<const Grammar> grammar;
-  // The same with JSON laid out as models mostly do: where white space is free, little is certain,
-  // but much can be expected. Null: none.
+  // The same with JSON in the usual layout (LayoutGuide). Null: white space is not free.
   std::shared_ptr<const Grammar> guide;
   const Tokenizer& tokenizer;
   std::vector<Token> stops;                   // end the text where it may end
@@ -46,22 +46,18 @@ class GrammarConstraint final : public TokenConstraint {
   void follow(Token token);
   // As the model has cut it before; `text` is left with what is not known.
   std::vector<Token> remembered(std::string_view& text) const;
+  std::optional<std::size_t> written_by(Token token, std::string_view expected) const;
 
   std::shared_ptr<const GrammarParts> parts_;
   GrammarMatcher matcher_;
-  std::optional<GrammarMatcher> guide_;  // until the text is laid out otherwise
-  bool is_waiting_;                      // for the token after which the output is bound
+  std::optional<LayoutGuide> guide_;  // until it has lost its way
+  bool is_waiting_;                   // for the token after which the output is bound
   std::vector<std::uint32_t> mask_;
   std::vector<Token> tail_;  // the last tokens, because tokens depend on those before
   std::string expected_;     // bytes that come next, as far as known
 };
 
 using GrammarSource = SharedSource<GrammarConstraint, GrammarParts>;
-
-// The tokens of `text` behind the tokens of `tail`, as the tokenizer would cut both together; none
-// where it would cut across the border.
-std::vector<Token> tokens_behind(const Tokenizer& tokenizer, std::span<const Token> tail,
-                                 std::string_view text);
 
 // Compiles what the request asks for, or says why that cannot be. Takes its time: for workers.
 Result<std::shared_ptr<const GrammarParts>> grammar_parts(ServerContext& context,
