@@ -71,7 +71,9 @@ std::optional<Refusal> loosen(ServerContext& context, std::vector<BoundTool>& as
 }  // namespace
 
 CallConstraint::CallConstraint(std::shared_ptr<const CallParts> parts)
-    : parts_(std::move(parts)), is_open_(parts_->marks.is_open) {
+    : parts_(std::move(parts)),
+      may_begin_bare_(!parts_->bare.begins.empty()),
+      is_open_(parts_->marks.is_open) {
   if (parts_->reasoning != nullptr) thoughts_.emplace(*parts_->reasoning, parts_->begins_inside);
 }
 
@@ -121,6 +123,7 @@ void CallConstraint::advance(Token token) {
 }
 
 void CallConstraint::read(std::string_view text, Token last) {
+  if (may_begin_bare_ && begins_bare(text, last)) return;
   held_ += text;
   if (is_between_) {
     while (!held_.empty() &&
@@ -131,6 +134,7 @@ void CallConstraint::read(std::string_view text, Token last) {
     if (held_.front() == '{') return begin_call(std::exchange(held_, {}), last);
   }
   const CallMarks& marks = parts_->marks;
+  if (marks.call.empty()) return held_.clear();
   const std::array<std::string_view, 2> inside{marks.call, marks.closes};
   for (;;) {
     const auto wanted = is_open_ ? std::span<const std::string_view>(inside) : marks.opens;
@@ -145,8 +149,36 @@ void CallConstraint::read(std::string_view text, Token last) {
   }
 }
 
-// text: what the last token holds beyond the mark.
-void CallConstraint::begin_call(const std::string& text, Token last) {
+bool CallConstraint::begins_bare(std::string_view text, Token last) {
+  constexpr std::size_t kMostText = 4096;  // until it names a tool
+  if (bare_ == nullptr) {
+    text.remove_prefix(leading_white(text));
+    if (text.empty()) return false;
+    if (parts_->bare.begins.find(text.front()) != std::string_view::npos)
+      bare_ = started(text, last);
+  } else if (bare_->allows(last)) {
+    bare_->advance(last);
+  } else {
+    bare_.reset();
+  }
+  bare_text_ += text;
+  may_begin_bare_ = bare_ != nullptr && bare_text_.size() < kMostText;
+  const bool is_call = may_begin_bare_ && std::ranges::any_of(parts_->bare.signs, [&](auto& sign) {
+                         return bare_text_.find(sign) != std::string::npos;
+                       });
+  if (is_call) {
+    may_begin_bare_ = false;
+    held_.clear();
+    follow(std::move(bare_));
+  } else if (!may_begin_bare_) {
+    bare_.reset();
+  }
+  return is_call;
+}
+
+// text: what the last token holds of it. Null: no call begins so.
+std::unique_ptr<GrammarConstraint> CallConstraint::started(std::string_view text,
+                                                           Token last) const {
   auto call = std::make_unique<GrammarConstraint>(parts_->call);
   std::vector<Token> tokens;
   if (!text.empty()) {
@@ -154,10 +186,20 @@ void CallConstraint::begin_call(const std::string& text, Token last) {
     tokens = tokens_behind(tokenizer, {}, text);
     // Tokenizers of pieces put a space before a text, but not inside of one.
     if (tokens.empty()) tokens = tokens_behind(tokenizer, {&last, 1}, text);
-    if (tokens.empty()) return;
+    if (tokens.empty()) return nullptr;
   }
-  if (call->count_allowed(tokens) < static_cast<int>(tokens.size())) return;
+  if (call->count_allowed(tokens) < static_cast<int>(tokens.size())) return nullptr;
   for (const Token token : tokens) call->advance(token);
+  return call;
+}
+
+void CallConstraint::begin_call(std::string_view text, Token last) {
+  may_begin_bare_ = false;
+  bare_.reset();
+  if (auto call = started(text, last)) follow(std::move(call));
+}
+
+void CallConstraint::follow(std::unique_ptr<GrammarConstraint> call) {
   call_ = std::move(call);
   ++calls_;
   if (!has_failed() && call_->has_ended()) end_call();
@@ -176,7 +218,7 @@ Result<Source> make_call_constraint(ServerContext& context, const json::array& t
   const bool is_strict = std::ranges::any_of(asked, &BoundTool::is_strict);
   if (asked.empty() || (!is_strict && !context.config.binds_arguments)) return Source();
   const CallMarks marks = dialogue.calls == nullptr ? CallMarks() : call_marks(*dialogue.calls);
-  if (marks.call.empty()) {
+  if (dialogue.calls == nullptr || (marks.call.empty() && dialogue.calls->bare.empty())) {
     if (is_strict && !context.warned_of_strict.exchange(true))
       log_warning("Tools are strict, but calls in the format of {} are not bound to schemas.",
                   dialogue.calls == nullptr ? "this model" : dialogue.calls->name);
@@ -194,7 +236,8 @@ Result<Source> make_call_constraint(ServerContext& context, const json::array& t
   }
   if (!parts && !is_strict) return Source();
   if (!parts) return parts.refusal();
-  CallParts all{.call = *std::move(parts), .marks = marks};
+  CallParts all{
+      .call = *std::move(parts), .marks = marks, .bare = bare_calls(*dialogue.calls, asked)};
   if (dialogue.calls->call_end.empty() && !dialogue.calls->named)
     all.between = dialogue.calls->between;
   if (!dialogue.calls->has_channels) all.reasoning = dialogue.reasoning;

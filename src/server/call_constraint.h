@@ -2,7 +2,9 @@
 // CallConstraint: an output that is free but for the calls of tools in it. Before a call, between
 // two and behind the last it says nothing and costs no mask; from the mark of a call to its end the
 // text is bound by the grammar of the family's calls. A call whose beginning cannot be one of the
-// grammar (because a token holds the mark and more) is left to the parser of calls, as text.
+// grammar (because a token holds the mark and more) is left to the parser of calls, as text. Where
+// families write calls without a mark, an answer that begins like one is free until it names a
+// tool, and bound from there on.
 // Threads as TokenConstraint's. make_call_constraint: what the tools of a request ask for.
 
 #include <memory>
@@ -25,6 +27,7 @@ namespace foretoken {
 struct CallParts {
   std::shared_ptr<const GrammarParts> call;  // from behind the mark
   CallMarks marks;
+  BareCalls bare = {};
   // Bytes that may stand between two calls of which the second has no mark; empty: each has.
   std::string between = {};
   // In whose reasoning there are no calls; null: they may be anywhere.
@@ -48,7 +51,11 @@ class CallConstraint final : public TokenConstraint {
 
  private:
   void read(std::string_view text, Token last);
-  void begin_call(const std::string& text, Token last);
+  // Whether the answer has turned out to be a call without a mark.
+  bool begins_bare(std::string_view text, Token last);
+  std::unique_ptr<GrammarConstraint> started(std::string_view text, Token last) const;
+  void begin_call(std::string_view text, Token last);
+  void follow(std::unique_ptr<GrammarConstraint> call);
   void end_call();
   // Whether the grammar failed just now.
   bool has_failed();
@@ -57,6 +64,9 @@ class CallConstraint final : public TokenConstraint {
   std::optional<ThoughtMeter> thoughts_;  // until they are over
   std::string held_;                      // may be half a mark
   std::unique_ptr<GrammarConstraint> call_;
+  std::unique_ptr<GrammarConstraint> bare_;  // what may be a call without a mark
+  std::string bare_text_;                    // of it
+  bool may_begin_bare_;
   bool is_between_ = false;
   bool is_open_;  // a mark would be one
   int calls_ = 0;

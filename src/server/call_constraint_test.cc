@@ -347,16 +347,101 @@ TEST_F(CallConstraintTest, a_mark_outside_of_its_section_is_none) {
   EXPECT_EQ(masks_, 0);
 }
 
-TEST_F(CallConstraintTest, calls_of_python_and_answers_that_are_bound_are_left_alone) {
-  for (const char* style : {"pythonic", "llama4"})
-    EXPECT_EQ(call_marks(*find_call_style(style)).call, "") << style;
+TEST_F(CallConstraintTest, calls_without_a_mark_are_bound_once_they_name_a_tool) {
+  config.tool_call_parser = "llama3";
+  for (const char* call :
+       {R"({"name": "f", "parameters": @})", R"( {"parameters": @, "name": "f"})",
+        R"({"name": "g", "parameters": {}}; {"name": "f", "parameters": @})"}) {
+    const auto with = [&](const std::string& arguments) {
+      std::string text = call;
+      return text.replace(text.find('@'), 1, arguments);
+    };
+    wish(with(R"({"a": "y", "n": 7})"));
+    start();
+    auto calls = calls_of(chat(tools(true)));
+    EXPECT_TRUE(calls.ends_with(R"(f({"a": "y", "n": 7}))")) << call << ": " << calls;
+    EXPECT_GT(masks_, 10) << call;
+    stop();
+    wish(with(R"({"a": "zz", "n": 7})"));
+    start();
+    calls = calls_of(chat(tools()));
+    EXPECT_EQ(calls.find("zz"), std::string::npos) << call << ": " << calls;
+    EXPECT_NE(calls.find("f({\"a\": "), std::string::npos) << call << ": " << calls;
+    stop();
+  }
+}
+
+TEST_F(CallConstraintTest, answers_that_merely_begin_like_a_call_are_free) {
+  for (const char* style : {"llama3", "llama4", "pythonic"})
+    for (const char* text :
+         {R"({"name": "h", "parameters": {"a": "zz"}})", R"({"names": ["f"]})",
+          R"(["f", {"a": 1}])", R"([f, g])", R"(See {"name": "f", "parameters": {"a": "zz"}})",
+          R"(See [f(a="zz")])"}) {
+      config.tool_call_parser = style;
+      wish(text);
+      start();
+      EXPECT_EQ(chat(tools(true)).at("message").at("content"), text) << style;
+      EXPECT_TRUE(is_bound_);
+      EXPECT_EQ(masks_, 0) << style << ": " << text;
+      stop();
+    }
+}
+
+TEST_F(CallConstraintTest, calls_of_python_are_bound) {
+  constexpr const char* kSchema =
+      R"({"type":"object","properties":{"o":{"type":"boolean"},"a":{"enum":["x","y",1,null]},
+          "n":{"type":"integer"},"t":{"type":"string"},"p":{"type":"string","pattern":"^q+$"},
+          "l":{"type":"array","items":{"type":"string"}}},"required":["a","n"]})";
+  const auto said = [&](const std::string& text) {
+    wish(text);
+    start();
+    const auto calls = calls_of(chat(tools(true, kSchema)));
+    stop();
+    return calls;
+  };
+  for (const char* style : {"pythonic", "llama4"}) {
+    config.tool_call_parser = style;
+    EXPECT_EQ(said("[f(a='y', n=7)]"), R"(f({"a": "y", "n": 7}))");
+    EXPECT_GT(masks_, 5);
+    EXPECT_EQ(said("[f(o=True, a=None, n=-7, t='it\\'s, so', p=\"qq\", l=[\"a\", \"b\"])]"),
+              R"(f({"o": true, "a": null, "n": -7, "t": "it's, so", "p": "qq", "l": ["a", "b"]}))");
+    EXPECT_EQ(said("[f(a=1,n=2), g(), f(o=False,a=\"x\",n=3)]"),
+              R"(f({"a": 1, "n": 2})g({})f({"o": false, "a": "x", "n": 3}))");
+    EXPECT_TRUE(said("[f(a=\"zz\", n=7)]").starts_with(R"(f({"a": "x", "n": )")) << style;
+    EXPECT_EQ(said("[f(a=\"x\", n=7, p=\"zz\")]").find("zz"), std::string::npos) << style;
+    EXPECT_EQ(said("[f(a=\"x\", n=7, p='zz')]").find("zz"), std::string::npos) << style;
+    EXPECT_EQ(said("[f(a=\"x\", n=\"8\")]").find('8'), std::string::npos) << style;
+  }
+  EXPECT_NE(said("<|python_start|>[f(a=\"zz\", n=7)]<|python_end|>").find("f({\"a\": "),
+            std::string::npos);
+  EXPECT_NE(said(R"({"name": "f", "parameters": {"a": "zz", "n": 7}})").find("f({\"a\": "),
+            std::string::npos);
+}
+
+TEST_F(CallConstraintTest, tools_without_parameters_are_called_as_python_with_any) {
   config.tool_call_parser = "pythonic";
+  wish("[f(b=1, c='two', d=[1]), f()]");
+  start();
+  EXPECT_EQ(calls_of(chat(tools(false, R"({"type":"object"})"))),
+            R"(f({"b": 1, "c": "two", "d": [1]})f({}))");
+}
+
+TEST_F(CallConstraintTest, too_many_parameters_for_python_are_refused_of_strict_tools) {
+  config.tool_call_parser = "pythonic";
+  std::string properties;
+  for (int i = 0; i < 40; ++i)
+    properties += (i == 0 ? "" : ",") + ("\"p" + std::to_string(i)) + R"(":{"type":"integer"})";
   wish("Yes.");
   start();
-  chat(tools(true));
-  EXPECT_FALSE(is_bound_);
-  stop();
+  const std::string schema = R"({"properties":{)" + properties + "}}";
+  EXPECT_EQ(refusal(tools(true, schema)),
+            "the tool 'f' has too many parameters that may be left out");
+  chat(tools(false, schema));
+}
+
+TEST_F(CallConstraintTest, without_a_family_nothing_is_bound) {
   config.tool_call_parser = "none";
+  wish("Yes.");
   start();
   chat(tools(true));
   EXPECT_FALSE(is_bound_);

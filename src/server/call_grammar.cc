@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "server/python_grammar.h"
 #include "server/tag_format.h"
 #include "server/tagged_grammar.h"
 #include "server/tool_grammar.h"
@@ -20,7 +22,7 @@ using namespace tag_format;
 
 // Models have learnt one word for them.
 std::string_view arguments_key(const CallStyle& style) {
-  return style.begins.front() == "<|python_tag|>" ? "parameters" : "arguments";
+  return style.name.starts_with("llama") ? "parameters" : "arguments";
 }
 
 json::object call_object(const BoundTool& tool, std::string_view arguments, bool name_first,
@@ -106,8 +108,7 @@ CallMarks call_marks(const CallStyle& style) {
             .opens = {"<|start|>", "<|channel|>"},
             .closes = "<|message|>",
             .is_open = false};
-  const bool is_bound = style.named || style.tagged || (style.takes_object && !style.takes_python);
-  if (!is_bound || style.begins.empty()) return {};
+  if (style.begins.empty()) return {};
   if (style.call_begin.empty()) return {.call = style.begins.front()};
   CallMarks marks{.call = style.call_begin.front()};
   // A call may begin a section itself, or the mark be no text that anybody else would write.
@@ -120,14 +121,35 @@ CallMarks call_marks(const CallStyle& style) {
   return marks;
 }
 
+BareCalls bare_calls(const CallStyle& style, std::span<const BoundTool> tools) {
+  BareCalls bare{.begins = style.bare, .signs = {}};
+  if (style.bare.empty()) return bare;
+  if (style.takes_object) bare.signs.push_back(fmt::format("\"{}\"", arguments_key(style)));
+  for (const BoundTool& tool : tools) {
+    if (style.takes_object) bare.signs.push_back(json::serialize(json::value(tool.name)));
+    if (style.takes_python) bare.signs.push_back(tool.name + "(");
+  }
+  return bare;
+}
+
 Result<std::string> call_grammar(const CallStyle& style, std::span<const BoundTool> tools) {
   json::array parts;
   for (std::size_t i = 1; i < style.call_begin.size(); ++i)
     parts.push_back(constant(style.call_begin[i]));
   json::array bodies;
   const bool is_list = style.takes_object && style.between.find('[') != std::string_view::npos;
-  if (style.takes_object) {
-    auto body = is_list ? list_body(style, tools) : object_body(style, tools);
+  if (style.takes_object && is_list) {
+    auto body = list_body(style, tools);
+    if (!body) return body.refusal();
+    bodies.push_back(*std::move(body));
+  }
+  if (style.takes_object && (!is_list || style.bare.find('{') != std::string_view::npos)) {
+    auto body = object_body(style, tools);
+    if (!body) return body.refusal();
+    bodies.push_back(*std::move(body));
+  }
+  if (style.takes_python) {
+    auto body = python_grammar(tools);
     if (!body) return body.refusal();
     bodies.push_back(*std::move(body));
   }

@@ -1,8 +1,7 @@
 #pragma once
-// What a call of a tool must be once its mark has come, in the format of the model's family: a
-// grammar from behind the mark to the end of the call, in which the name is one of the tools' and
-// the arguments are of that tool's schema. For families that write calls behind a mark; those that
-// write them as Python are not bound. Not the looking for marks: see call_constraint.h. Pure
+// What a call of a tool must be, in the format of the model's family: a grammar from behind the
+// mark, if it has one, to the end of the call, in which the name is one of the tools' and the
+// arguments are of that tool's schema. Not the looking for calls: see call_constraint.h. Pure
 // functions.
 
 #include <span>
@@ -33,6 +32,14 @@ struct BoundTool {
   boost::json::object schema;  // of the arguments
   bool is_strict = false;      // what cannot be bound is refused
 };
+
+// Calls without a mark, which an answer may begin with.
+struct BareCalls {
+  std::string_view begins;  // with one of these bytes; empty: there are none
+  // What fits the grammar and has come to hold one of these texts is a call and no other answer.
+  std::vector<std::string> signs;
+};
+BareCalls bare_calls(const CallStyle& style, std::span<const BoundTool> tools);
 
 // As a structural tag. Refused: tools that define a name differently, where the family writes
 // several calls as one list; strict tools that the family's format cannot be held to.

@@ -1,12 +1,11 @@
 #include "server/tagged_grammar.h"
 
-#include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "server/parameter_schema.h"
 #include "server/tag_format.h"
 #include "text/dialogue/tool_schemas.h"
 
@@ -18,34 +17,13 @@ using namespace tag_format;
 
 constexpr const char* kOtherName = "[A-Za-z_][A-Za-z0-9_.-]{0,63}";
 
-bool holds(const json::object& schema, const char* list, std::string_view name) {
-  const json::value* names = schema.if_contains(list);
-  return names != nullptr && names->is_array() &&
-         std::ranges::any_of(names->get_array(), [&](const json::value& each) {
-           return each.is_string() && std::string_view(each.get_string()) == name;
-         });
-}
-
 // The texts that a string may be, where the schema names them.
-json::array named_values(const json::object& schema) {
+json::array named_texts(const json::object& schema) {
   json::array texts;
-  const auto add = [&](const json::value& value) {
+  for (const json::value& value : named_values(schema).value_or(json::array()))
     if (value.is_string() && !value.get_string().empty())
       texts.push_back(constant(value.get_string()));
-  };
-  if (const json::value* value = schema.if_contains("const"); value != nullptr) add(*value);
-  if (const json::value* list = schema.if_contains("enum"); list != nullptr && list->is_array())
-    for (const json::value& value : list->get_array()) add(value);
   return texts;
-}
-
-// A keyword of a schema of texts that free text may violate; nullopt: there is none.
-std::optional<std::string> keyword_left_out(const json::object& schema) {
-  constexpr std::array<std::string_view, 7> kHarmless{"type",     "description", "title", "default",
-                                                      "examples", "enum",        "const"};
-  for (const auto& [key, value] : schema)
-    if (std::ranges::count(kHarmless, std::string_view(key)) == 0) return std::string(key);
-  return std::nullopt;
 }
 
 class Tagged {
@@ -65,20 +43,15 @@ class Tagged {
       for (const auto& [name, schema] : properties->get_object()) {
         auto one = parameter(name, schema);
         if (!one) return one.refusal();
-        const bool is_required = holds(tool_.schema, "required", name);
-        parts.push_back(is_required ? *std::move(one) : maybe(*std::move(one)));
+        parts.push_back(is_required(tool_.schema, name) ? *std::move(one) : maybe(*std::move(one)));
       }
-    if (takes_others()) parts.push_back(others());
+    if (takes_others(tool_.schema)) parts.push_back(others());
     parts.push_back(white());
     parts.push_back(constant(style_.call_end));
     return in_order(std::move(parts));
   }
 
  private:
-  bool takes_others() const {
-    const json::value* more = tool_.schema.if_contains("additionalProperties");
-    return more == nullptr || (more->is_bool() && more->get_bool());
-  }
   // Parameters that the schema does not name, in lines or one behind the other.
   json::value others() const {
     json::array content{pattern(kOtherName), constant(style_.key_end)};
@@ -113,31 +86,21 @@ class Tagged {
   }
 
   Result<json::value> parameter(std::string_view name, const json::value& given) const {
-    const json::object any;
-    const json::object* schema = given.is_object() ? &given.get_object() : &any;
-    constexpr int kDeepest = 4;
-    for (int i = 0; i < kDeepest; ++i)
-      if (const auto* defined = referred_schema(*schema, tool_.schema); defined != nullptr)
-        schema = defined;
+    const json::object& schema = followed_schema(given, tool_.schema);
     json::array head{white(),
                      constant(fmt::format("{}{}{}", style_.key_begin, name, style_.key_end))};
     if (!style_.value_begin.empty()) head.push_back(white());
     const ParameterTypes types = types_.types(tool_.name, name);
-    if (types.is_known() && !types.string) {
-      json::object whole = *schema;
-      for (const char* list : {"$defs", "definitions"})
-        if (const json::value* all = tool_.schema.if_contains(list); all != nullptr)
-          whole[list] = *all;
-      return marked(std::move(head), value_of(std::move(whole)));
-    }
+    if (types.is_known() && !types.string)
+      return marked(std::move(head), value_of(standalone_schema(schema, tool_.schema)));
     if (tool_.is_strict)
-      if (const auto keyword = keyword_left_out(*schema))
+      if (const auto keyword = keyword_of_texts(schema))
         return Refusal{fmt::format(
             "the parameter '{}' of the strict tool '{}' cannot be held to \"{}\" in the format of "
             "{}",
             name, tool_.name, *keyword, family_)};
     if (types.is_string_only())
-      if (json::array texts = named_values(*schema); !texts.empty())
+      if (json::array texts = named_texts(schema); !texts.empty())
         return marked(std::move(head), any_of(std::move(texts)));
     head.push_back(text_until(style_.value_begin, style_.value_end));
     return in_order(std::move(head));

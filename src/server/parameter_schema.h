@@ -1,0 +1,34 @@
+#pragma once
+// What formats that write the parameters of a call one by one need to know of a tool's schema: the
+// schema of one parameter by itself. Pure functions.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+namespace foretoken {
+
+// `given`, or what it refers to; an empty one where it is none.
+const boost::json::object& followed_schema(const boost::json::value& given,
+                                           const boost::json::object& of_tool);
+
+// With the definitions that it may refer to.
+boost::json::object standalone_schema(const boost::json::object& schema,
+                                      const boost::json::object& of_tool);
+
+bool is_required(const boost::json::object& of_tool, std::string_view parameter);
+
+// The schema allows parameters that it does not name.
+bool takes_others(const boost::json::object& of_tool);
+
+// `const` or `enum`, where the schema has one.
+std::optional<boost::json::array> named_values(const boost::json::object& schema);
+
+// A keyword of a schema of texts that free text may violate; nullopt: there is none.
+std::optional<std::string> keyword_of_texts(const boost::json::object& schema);
+
+}  // namespace foretoken
