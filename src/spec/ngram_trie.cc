@@ -229,7 +229,7 @@ void NgramTrie::look_ahead() const {
 void NgramTrie::clear() {
   give_back(memory_);
   give_back(queue_memory_);
-  give_back(index_.memory());
+  index_.clear();
   used_ = 1;
   queue_begin_ = queue_size_ = 0;
   ++generation_;

@@ -363,7 +363,7 @@ std::optional<SuffixTrees::Next> SuffixTrees::follow(Point& point, int ended) co
 
 void SuffixTrees::clear() {
   give_back(memory_);
-  give_back(index_.memory());
+  index_.clear();
   made_ = 1;
   nodes_ = tokens_ = 0;
   free_ = 0;
