@@ -8,6 +8,8 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <numeric>
+#include <random>
 
 #include <fmt/format.h>
 
@@ -28,7 +30,8 @@ struct Lane {  // a method that runs
 
 // One request at a time, all lanes answer a prompt before any sees the next, so that a machine
 // whose speed drifts is the same machine for all of them. Several at a time, a lane answers all
-// prompts and hands over to the next.
+// prompts and hands over to the next. Each time in another order: what a lane finds of caches and
+// clock speed is what the one before it has left.
 class Race {
  public:
   Race(const AcceptOptions& options, int at_once, std::vector<Lane> lanes)
@@ -47,15 +50,26 @@ class Race {
 
  private:
   void run_together(const std::vector<BenchPrompt>& prompts, bool is_first) {
-    std::vector<std::vector<Answer>> answers;
-    for (const Lane& lane : lanes_) {
+    std::vector<std::vector<Answer>> answers(lanes_.size());
+    for (const std::size_t n : order()) {
       const auto start = std::chrono::steady_clock::now();
-      answers.push_back(answer_together(*lane.contender, prompts));
-      lane.result->seconds.back() =
+      answers[n] = answer_together(*lanes_[n].contender, prompts);
+      lanes_[n].result->seconds.back() =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      for (std::size_t i = 0; i < prompts.size(); ++i)
-        count(lane, answers.back()[i], answers[lane.plain][i], is_first);
     }
+    for (std::size_t n = 0; n < lanes_.size(); ++n)
+      for (std::size_t i = 0; i < prompts.size(); ++i)
+        count(lanes_[n], answers[n][i], answers[lanes_[n].plain][i], is_first);
+  }
+
+  // Plain decoding comes first where its answers are told the others.
+  std::vector<std::size_t> order() {
+    std::vector<std::size_t> lanes(lanes_.size());
+    std::iota(lanes.begin(), lanes.end(), 0U);
+    std::ranges::shuffle(lanes, random_);
+    if (options_.predicts)
+      std::ranges::stable_partition(lanes, [&](std::size_t n) { return lanes_[n].plain == n; });
+    return lanes;
   }
 
   // Whenever a request is answered, the next one is sent.
@@ -80,18 +94,19 @@ class Race {
     const std::size_t turns =
         std::min(prompt.turns.size(), static_cast<std::size_t>(options_.max_turns));
     for (std::size_t turn = 0; turn < turns; ++turn) {
-      std::vector<Answer> answers;
-      for (std::size_t i = 0; i < lanes_.size(); ++i) {
-        auto& said = messages[lanes_[i].plain];
-        if (i == lanes_[i].plain) said.push_back(prompt.turns[turn]);
+      std::vector<Answer> answers(lanes_.size());
+      for (std::size_t i = 0; i < lanes_.size(); ++i)
+        if (i == lanes_[i].plain) messages[i].push_back(prompt.turns[turn]);
+      for (const std::size_t i : order()) {
         Contender& contender = *lanes_[i].contender;
         const bool predicts = options_.predicts && i != lanes_[i].plain;
-        answers.push_back(
-            contender.answer(contender.encode(said), options_.answers,
-                             predicts ? answers[lanes_[i].plain].tokens : std::vector<Token>{}));
-        lanes_[i].result->seconds.back() += answers.back().seconds;
-        count(lanes_[i], answers.back(), answers[lanes_[i].plain], is_first);
+        answers[i] =
+            contender.answer(contender.encode(messages[lanes_[i].plain]), options_.answers,
+                             predicts ? answers[lanes_[i].plain].tokens : std::vector<Token>{});
+        lanes_[i].result->seconds.back() += answers[i].seconds;
       }
+      for (std::size_t i = 0; i < lanes_.size(); ++i)
+        count(lanes_[i], answers[i], answers[lanes_[i].plain], is_first);
       for (std::size_t i = 0; i < lanes_.size(); ++i)
         if (i == lanes_[i].plain) {
           messages[i].push_back(lanes_[i].contender->text_of(answers[i].tokens));
@@ -121,6 +136,7 @@ class Race {
   const AcceptOptions& options_;
   const int at_once_;
   std::vector<Lane> lanes_;
+  std::mt19937 random_;
 };
 
 // Opens what can run; says of the others why not. `results` has one element per method.
