@@ -6,7 +6,6 @@
 #include "text/dialogue/marks.h"
 
 namespace foretoken {
-
 namespace {
 
 // White space, or what stands between white space and where the usual layout has a space.

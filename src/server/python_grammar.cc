@@ -55,11 +55,10 @@ json::value value_by(const json::object& schema, const ParameterTypes& types,
 
 // name=value, name=value, ... for a tool that names none.
 json::value others() {
-  json::value more = constant("");
+  json::value more;
   for (int i = 0; i < kMostOthers; ++i) {
     json::array one{pattern(kName), constant("="), value_by({}, {}, {})};
-    const bool is_last = i == 0;
-    if (!is_last) one.push_back(any_of({constant(""), in_order({comma(), std::move(more)})}));
+    if (i > 0) one.push_back(maybe(in_order({comma(), std::move(more)})));
     more = in_order(std::move(one));
   }
   return maybe(std::move(more));
