@@ -2,9 +2,10 @@
 """Whether drafting is ever slower than plain decoding, over HTTP, and where the time goes.
 
   tools/measure_loads.py [--at-once 1 4 16 64] [--rounds 15] [--forced TOKENS]
+  tools/measure_loads.py --model FOLDER --flags="--load-format dummy" --method "sim 2=--speculative-algorithm EAGLE3 ... --simulate-acc-len 2" [--requests 8]
 
-For each number of requests at once a server for plain decoding, a second one, and one for each way to draft on the demo model; all answer the same
-prompts in turns, in another order in each round. Prints medians of tokens per second over plain decoding of the same round, and
+For each number of requests at once a server for plain decoding, a second one, and one for each way to draft, without --method all of them on the demo
+model; all answer the same prompts in turns, in another order in each round. Prints medians of tokens per second over plain decoding of the same round, and
 microseconds for each token by what the engine did (its metrics): steps with prompts in them, target, drafting.
 """
 
@@ -14,6 +15,7 @@ import json
 import pathlib
 import random
 import re
+import shlex
 import statistics
 import tempfile
 import time
@@ -22,9 +24,8 @@ import urllib.request
 from check_structured import MODELS, ROOT, Server
 
 DRAFTS = ["--draft-budget", "auto"]
+PLAIN = {"plain": [], "plain again": []}
 METHODS = {
-    "plain": [],
-    "plain again": [],
     "EAGLE-3": ["--speculative-algorithm", "EAGLE3", "--speculative-draft-model-path", str(MODELS / "demo-eagle3"), *DRAFTS],
     "STANDALONE": ["--speculative-algorithm", "STANDALONE", "--speculative-draft-model-path", str(MODELS / "demo-draft"), *DRAFTS],
     "NGRAM": ["--speculative-algorithm", "NGRAM", "--speculative-ngram-isolation", "request", *DRAFTS],
@@ -59,12 +60,13 @@ def answer(server, prompts, args, at_once):
 
 
 def measure(at_once, prompts, args, folder):
-    servers = {name: Server(args.binary, "demo", ["--enable-metrics", *METHODS[name]], folder) for name in METHODS}
+    methods = PLAIN | (dict(args.method) or METHODS)
+    servers = {name: Server(args.binary, args.model, ["--enable-metrics", *args.flags, *flags], folder) for name, flags in methods.items()}
     speeds, tokens = {name: [] for name in servers}, dict.fromkeys(servers, 0)
     before = {name: seconds_of(server) for name, server in servers.items()}
     try:
         for repeat in range(args.rounds):
-            asked = [prompts[(7 * repeat + n) % len(prompts)] for n in range(max(24, 2 * at_once))]
+            asked = [prompts[(7 * repeat + n) % len(prompts)] for n in range(args.requests or max(24, 2 * at_once))]
             for name in random.sample(list(servers), len(servers)):
                 said, seconds = answer(servers[name], asked, args, at_once)
                 speeds[name].append(said / seconds)
@@ -79,12 +81,23 @@ def measure(at_once, prompts, args, folder):
             server.close()
 
 
+def method(text):
+    name, sign, flags = text.partition("=")
+    if not sign:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=FLAGS")
+    return name, [*DRAFTS, *shlex.split(flags)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", type=pathlib.Path, default=ROOT / "build/release/foretoken")
     parser.add_argument("--at-once", type=int, nargs="+", default=[1, 4, 16, 64])
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--forced", type=int, default=0, metavar="TOKENS", help="answers of this length, beyond the model's end")
+    parser.add_argument("--model", default="demo", metavar="FOLDER")
+    parser.add_argument("--flags", type=shlex.split, default=[], help="of every server")
+    parser.add_argument("--method", type=method, action="append", default=[], metavar="NAME=FLAGS", help="instead of those of the demo model")
+    parser.add_argument("--requests", type=int, help="of a round; otherwise twice as many as at once, 24 at least")
     args = parser.parse_args()
     lines = (ROOT / "bench/prompts/demo.jsonl").read_text().splitlines()
     prompts = [json.loads(line)["turns"][0] for line in lines]

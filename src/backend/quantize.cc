@@ -8,6 +8,7 @@
 #include "backend/float_view.h"
 #include "base/index.h"
 #include "tensor/float16.h"
+#include "tensor/float8.h"
 
 namespace foretoken {
 namespace {
@@ -68,7 +69,7 @@ float choose_scale(const WeightFormat& format, const float* x, std::int64_t coun
 
 QuantizedRows::QuantizedRows(const Tensor& matrix, const WeightFormat& format)
     : matrix_(matrix), format_(format) {
-  CHECK(format.is_coded() && !format.has_zero_points);
+  CHECK(format.is_coded() && !format.has_zero_points && !format.is_float);
 }
 
 void QuantizedRows::read(std::int64_t row, std::uint8_t* codes, float* scales,
@@ -98,7 +99,9 @@ void widen_row(const WeightFormat& format, std::int64_t width, const std::uint8_
   for (std::int64_t k = 0; k < width; ++k) {
     const std::int64_t g = k / group;
     const int zero = zeros == nullptr ? format.zero() : zeros[g];
-    const float value = static_cast<float>(codes[k] - zero) * scales[g];
+    const float code =
+        format.is_float ? e4m3_to_f32(codes[k]) : static_cast<float>(codes[k] - zero);
+    const float value = code * scales[g];
     out[k] = format.rounds_input ? value : bf16_to_f32(f32_to_bf16(value));
   }
 }

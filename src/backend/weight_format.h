@@ -4,8 +4,8 @@
 // on, and nobody else asks. Plain data.
 //
 // A matrix of codes: the weight at (n, k) is (code - zero) * scale, with a scale, and perhaps a
-// zero point, for each row and group of neighbouring k. See docs/numerics.md for what products of
-// it compute.
+// zero point, for each row and group of neighbouring k; codes that are floats have no zero. See
+// docs/numerics.md for what products of it compute.
 
 #include <cstdint>
 
@@ -20,12 +20,13 @@ struct WeightFormat {
   bool has_zero_points = false;  // else zero() stands for 0
   bool rounds_input = false;     // to 8 bits per row and group; else to bf16
   bool searches_scale =
-      false;  // when floats are turned into codes: tries scales for the least error
+      false;              // when floats are turned into codes: tries scales for the least error
+  bool is_float = false;  // codes are E4M3 of 8 bits (tensor/float8.h), not NaN; kept as they come
 
   static constexpr std::int64_t kGroupStep = 32;
 
   bool is_coded() const { return bits > 0; }
-  int zero() const { return 1 << (bits - 1); }
+  int zero() const { return is_float ? 0 : 1 << (bits - 1); }
   std::int64_t group_width(std::int64_t width) const { return group == 0 ? width : group; }
   std::int64_t groups(std::int64_t width) const {
     return group == 0 ? 1 : (width + group - 1) / group;

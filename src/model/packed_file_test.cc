@@ -40,7 +40,9 @@ class PackedFileTest : public testing::Test {
     const std::vector<UnwrittenMatrix> matrices{
         {{.name = "a", .format = {.bits = 4, .group = 64, .scale = DType::kF16}, .tensors = {"x"}},
          {large_, small_}},
-        {{.name = "b", .format = {}, .tensors = {"y", "z"}}, {small_, {}}}};
+        {{.name = "b", .format = {}, .tensors = {"y", "z"}}, {small_, {}}},
+        {{.name = "d", .format = {.bits = 8, .group = 128, .is_float = true}, .tensors = {"u"}},
+         {small_}}};
     ASSERT_TRUE(write_packed_file(path_, state, matrices));
   }
   // The file with a byte changed.
@@ -86,6 +88,7 @@ TEST_F(PackedFileTest, gives_back_what_was_written) {
   EXPECT_EQ(file->find("c"), nullptr);
   EXPECT_EQ(file->find("a")->format, (WeightFormat{.bits = 4, .group = 64, .scale = DType::kF16}));
   EXPECT_FALSE(file->find("b")->format.is_coded());
+  EXPECT_EQ(file->find("d")->format, (WeightFormat{.bits = 8, .group = 128, .is_float = true}));
   EXPECT_THAT(file->find("b")->tensors, ElementsAre("y", "z"));
   EXPECT_EQ(image(*file, "a", 0, large_.size()), large_);
   EXPECT_EQ(image(*file, "a", 1, small_.size()), small_);

@@ -8,6 +8,8 @@
 #include "backend/float_view.h"
 #include "base/error.h"
 #include "base/index.h"
+#include "tensor/float16.h"
+#include "tensor/float8.h"
 
 namespace foretoken {
 
@@ -15,15 +17,10 @@ namespace {
 
 using Kind = StoredQuantization::Kind;
 
-// 8-bit floats as E4M3 without infinities (bits 0x7f are NaN) and as E5M2, the upper half of fp16.
+// E5M2 is the upper half of fp16.
 float float8(DType type, std::uint8_t bits) {
-  if (type == DType::kF8E5M2) return f16_to_f32(static_cast<std::uint16_t>(bits << 8U));
-  const int exponent = (bits >> 3U) & 15U, mantissa = bits & 7U;
-  if (exponent == 15 && mantissa == 7) return std::nanf("");
-  const float magnitude = exponent == 0
-                              ? std::ldexp(static_cast<float>(mantissa), -9)
-                              : std::ldexp(static_cast<float>(8 + mantissa), exponent - 10);
-  return (bits & 0x80U) != 0 ? -magnitude : magnitude;
+  return type == DType::kF8E5M2 ? f16_to_f32(static_cast<std::uint16_t>(bits << 8U))
+                                : e4m3_to_f32(bits);
 }
 
 bool is_float(DType type) {
@@ -234,6 +231,11 @@ class CodesReader {
       for (std::int64_t g = 0; g < row_scales; ++g)
         out_.scales_.push_back(scale_at(
             scales, scales.elements() == 1 ? 0 : row / block_rows * row_scales + g, suffix));
+    const bool has_groups = row_scales == 1 || block_columns % WeightFormat::kGroupStep == 0;
+    if (weight->dtype() != DType::kF8E4M3 || !has_groups ||
+        std::ranges::any_of(out_.codes_, is_nan_e4m3))
+      return;  // no format: only as floats
+    out_.format_ = {.bits = 8, .group = row_scales == 1 ? 0 : block_columns, .is_float = true};
   }
 
   // Which group each column belongs to; nothing where they are in order.

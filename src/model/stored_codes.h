@@ -39,7 +39,7 @@ class StoredCodes final : public CodedRows {
 
  private:
   friend class CodesReader;
-  WeightFormat format_;  // bits 0: 8-bit floats, or groups in no order
+  WeightFormat format_;  // bits 0: floats that are no E4M3, or groups in no order
   std::int64_t rows_ = 0, width_ = 0, groups_ = 1;
   std::vector<std::uint8_t> codes_;     // [rows, width], or the bits of 8-bit floats
   std::vector<std::uint8_t> zeros_;     // [rows, groups]; empty: the middle

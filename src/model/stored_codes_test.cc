@@ -138,7 +138,7 @@ TEST(StoredCodes, what_is_wrong_is_named) {
                 HasSubstr("belongs to no group (folder, tensor w.g_idx)"));
 }
 
-TEST(StoredCodes, eight_bit_floats_are_widened) {
+TEST(StoredCodes, eight_bit_floats_stay_codes_or_are_widened) {
   Source source;
   source.put<std::uint8_t>("w.weight", DType::kF8E4M3, {8, 64}, 0x38);  // 1
   source.put<float>("w.weight_scale_inv", DType::kF32, {2, 2}, 0.5F);
@@ -152,6 +152,12 @@ TEST(StoredCodes, eight_bit_floats_are_widened) {
   stored.block_columns = 32;
   const auto codes = take(source, stored);
   ASSERT_TRUE(codes.has_value());
+  EXPECT_EQ(codes->format(), (WeightFormat{.bits = 8, .group = 32, .is_float = true}));
+  std::vector<std::uint8_t> row(64);
+  std::vector<float> scales(2);
+  codes->read(7, row.data(), scales.data(), nullptr);
+  EXPECT_EQ(row[63], 0x38);
+  EXPECT_EQ(scales, (std::vector<float>{0.5F, 4.0F}));
   const Buffer floats = codes->floats();
   const auto* values = static_cast<const float*>(floats.data());
   EXPECT_EQ(values[0], 0.5F);
@@ -160,6 +166,27 @@ TEST(StoredCodes, eight_bit_floats_are_widened) {
   EXPECT_EQ(values[7 * 64 + 63], 4.0F);
   source.put<float>("w.weight_scale_inv", DType::kF32, {1, 2}, 0.5F);
   EXPECT_THAT(fault_of(source, stored), HasSubstr("wrong shape"));
+}
+
+TEST(StoredCodes, eight_bit_floats_that_no_product_takes_are_floats) {
+  const auto is_coded = [](DType type, std::uint8_t odd_one, std::int64_t columns) {
+    Source source;
+    source.put<std::uint8_t>("w.weight", type, {8, 64}, 0x38);
+    source.set<std::uint8_t>("w.weight", 100, odd_one);
+    source.put<float>("w.weight_scale", DType::kF32, {8, ceil_div(std::int64_t{64}, columns)}, 1);
+    StoredQuantization stored;
+    stored.kind = Kind::kFp8;
+    stored.bits = 8;
+    stored.block_rows = 1;
+    stored.block_columns = columns;
+    return take(source, stored)->is_coded();
+  };
+  EXPECT_TRUE(is_coded(DType::kF8E4M3, 0x7e, 64));
+  EXPECT_TRUE(is_coded(DType::kF8E4M3, 0x7e, 32));
+  EXPECT_FALSE(is_coded(DType::kF8E5M2, 0x38, 32));
+  EXPECT_FALSE(is_coded(DType::kF8E4M3, 0x7f, 32));  // not a number
+  EXPECT_FALSE(is_coded(DType::kF8E4M3, 0xff, 32));
+  EXPECT_FALSE(is_coded(DType::kF8E4M3, 0x38, 48));
 }
 
 TEST(StoredCodes, codes_of_8_bits_have_a_scale_a_row_or_one) {

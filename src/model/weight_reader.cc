@@ -102,7 +102,8 @@ std::unique_ptr<PackedLinear> WeightReader::linear(const std::vector<MatrixPart>
 }
 
 // Matrices that the checkpoint keeps as codes stay as they are, where all of a stack are alike and
-// nothing else was asked for. Else they are floats, of which the backend makes what was asked for.
+// nothing else was asked for; floats of 8 bits unless products of float32 were. Else they are
+// floats, of which the backend makes what was asked for.
 std::unique_ptr<PackedLinear> WeightReader::pack(const std::vector<MatrixPart>& parts,
                                                  std::int64_t in_width, Bias bias, Making& making) {
   std::vector<Tensor> biases;
@@ -124,7 +125,8 @@ std::unique_ptr<PackedLinear> WeightReader::pack(const std::vector<MatrixPart>& 
   const auto is_alike = [&](const std::optional<StoredCodes>& matrix) {
     return matrix && matrix->is_coded() && matrix->format() == stored.front()->format();
   };
-  const bool stays = !making.format.is_coded() && std::ranges::all_of(stored, is_alike);
+  const bool stays = !making.format.is_coded() && std::ranges::all_of(stored, is_alike) &&
+                     !(stored.front()->format().is_float && dtype_ == DType::kF32);
   if (stays) making.format = stored.front()->format();
   const WeightFormat& format = making.format;
   if (format.is_coded() && format.rounds_input && format.group_width(in_width) > kMostSummed)

@@ -1,5 +1,6 @@
 #pragma once
-// For tests: the scalar kernel table with the AMX kernels running on tile registers in software.
+// For tests: the scalar kernel table with the AMX kernels running on tile registers in software and
+// pair products on the input of VDPBF16PS.
 
 #include "backend/cpu/kernels.h"
 

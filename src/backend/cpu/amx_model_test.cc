@@ -1,11 +1,15 @@
-// AMX tile registers in software, so that machines without AMX test the code that drives them.
+// AMX tile registers in software, so that machines without AMX test the code that drives them; and
+// the input of VDPBF16PS in the order of its products.
 // Semantics from Intel's Software Developer's Manual (TDPBF16PS): per output two chains of fused
 // multiply-adds from zero, over even and over odd elements, added, then added to the accumulator.
 #define FT_V16_SCALAR
 #include "backend/cpu/amx_model.h"
 
 #include "backend/cpu/attention_amx.h"
+#include "backend/cpu/bf16_input.h"
+#include "backend/cpu/bf16_weights.h"
 #include "backend/cpu/gemm_amx_codes.h"
+#include "backend/cpu/gemm_widening.h"
 
 namespace foretoken {
 namespace {
@@ -82,6 +86,27 @@ struct ModelCodeTiles : ModelTiles {
 thread_local bool ModelTiles::is_configured = false;
 thread_local std::uint32_t ModelTiles::tile[8][256];
 
+float wide(std::uint16_t bits) {
+  return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
+}
+
+// The pair order on the input of VDPBF16PS, as far as weights of codes need it.
+void run_pairs(const GemmCall& call) {
+  for (int row = 0; row < call.rows; ++row)
+    for (int col = 0; col < call.cols; ++col) {
+      const auto* x = static_cast<const std::uint16_t*>(call.x) + row * call.x_stride;
+      float sum = 0.0F;
+      for (std::int64_t k = 0; k < call.k; k += 2) {
+        const char* tiles = Bf16Weights::weights_at(call, col / 16 * 16, static_cast<int>(k));
+        std::uint16_t w[2];
+        __builtin_memcpy(w, tiles + k % kBlockK / 2 * 64 + col % 16 * 4, sizeof w);
+        sum = __builtin_fmaf(wide(w[1]), wide(x[k + 1]), sum);
+        sum = __builtin_fmaf(wide(w[0]), wide(x[k]), sum);
+      }
+      call.y[row * call.y_stride + col] = call.bias == nullptr ? sum : sum + call.bias[col];
+    }
+}
+
 }  // namespace
 
 // Wide from fewer rows on, because software is slow.
@@ -89,6 +114,15 @@ KernelTable amx_model_kernels() {
   constexpr int kWide = 33;
   KernelTable table = scalar_kernels();
   table.bf16_tile = tile_gemm<ModelTiles>(kWide);
+  table.bf16_pair = {.pack_x = pack_x_bf16,
+                     .run = run_pairs,
+                     .peak = table.bf16_pair.peak,
+                     .x_bytes = 2,
+                     .x_row_extra = 32,
+                     .row_step = 1,
+                     .max_rows = 1 << 30,
+                     .run_codes = run_codes_on_bf16<CodedPairOrder>,
+                     .code_rows = kFewCodedRows};
   table.ops.attention[0] = tile_attention_item<ModelTiles>;
   table.codes_row8 = code_tile_gemm<ModelCodeTiles>(kWide);
   return table;

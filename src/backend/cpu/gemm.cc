@@ -41,6 +41,11 @@ std::int64_t packed_stride(const GemmKernels& kernels, const CpuLinear& w) {
 // Products of codes look at a whole group of their input before they round it.
 bool rounds_rows(const CpuLinear& w) { return w.format().is_coded() && w.format().rounds_input; }
 
+// Whether GemmKernels::run_codes takes these: zero points times scales are exact.
+bool has_exact_shifts(const CodeLayout& codes) {
+  return codes.zeros_at == 0 || codes.scale != CodeScale::kF32;
+}
+
 // The rows of items for so many items of columns.
 Cut cut_rows(const GemmKernels& kernels, int cols, int col_items, int rows, int most_rows,
              int wanted_items) {
@@ -143,7 +148,11 @@ void Gemm::run_columns(const CpuLinear& w, std::int64_t col, GemmCall call, int 
   call.weights = block;
   call.codes = w.codes();
   call.bias = w.bias() == nullptr ? nullptr : w.bias() + col;
+  const GemmKernels& kernels = kernels_for(w);
   if (w.format().is_coded() && !w.format().rounds_input) {
+    call.k = round_up(w.in_width(), kBlockK);
+    if (call.rows <= kernels.code_rows && has_exact_shifts(call.codes))
+      return kernels.run_codes(call);
     const std::int64_t block_bytes = widened_block_bytes(w.packed_k());
     char* widened = static_cast<char*>(widened_.data()) + widened_bytes(w.packed_k()) * at(worker);
     kernels_.widen({.weights = block,
@@ -154,9 +163,8 @@ void Gemm::run_columns(const CpuLinear& w, std::int64_t col, GemmCall call, int 
                     .blocks = ceil_div(call.cols, kBlockCols)});
     call.weights = widened;
     call.block_bytes = block_bytes;
-    call.k = round_up(w.in_width(), kBlockK);
   }
-  kernels_for(w).run(call);
+  kernels.run(call);
 }
 
 std::size_t Gemm::workspace_bytes(const ForwardSize& size) const {

@@ -5,6 +5,7 @@
 // processor's is in kernels_amx.cc; a test runs the same code on a software model. For translation
 // units of kernels only (v16.h).
 
+#include "backend/cpu/gemm_widening.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/v16.h"
 #include "base/index.h"
@@ -289,7 +290,9 @@ constexpr GemmKernels tile_gemm(int wide_rows) {
           .max_rows = kAmxMaxRows,
           .sum = [](const GemmCall& call) { sum_wide_tiles<Tiles>(call, kBlockK); },
           .take = take_tiles,
-          .wide_rows = wide_rows};
+          .wide_rows = wide_rows,
+          .run_codes = run_codes_on_tiles<CodedTileOrder>,
+          .code_rows = kFewCodedRows};
 }
 
 }  // namespace

@@ -3,9 +3,10 @@
 // group:
 //   y = fma(float(sum of (w - zero) * x over the group), x_scale * w_scale, y), groups ascending.
 // The sums are of integers and exact, so that it does not matter how an instruction set forms them.
-// Also the packing of such inputs, and the widening of codes to bf16 weights.
+// Also the packing of such inputs.
 // For translation units of kernels only (v16.h).
 
+#include "backend/cpu/code_weights.h"
 #include "backend/cpu/gemm_loops.h"
 #include "backend/cpu/int_vectors.h"
 #include "backend/cpu/kernels.h"
@@ -177,14 +178,6 @@ FT_INLINE void add_codes(const char* w, const char* x, int k, const CodePanel& p
         add_line4(line, p, offset, x, sum);
     }
   }
-}
-
-FT_INLINE V16 load_scales(const char* scales, CodeScale type, int half) {
-  if (type == CodeScale::kBF16)
-    return load_bf16(reinterpret_cast<const std::uint16_t*>(scales) + half * 16);
-  if (type == CodeScale::kF16)
-    return load_f16(reinterpret_cast<const std::uint16_t*>(scales) + half * 16);
-  return load(reinterpret_cast<const float*>(scales) + half * 16);
 }
 
 // acc += the sums of one group, scaled.
@@ -393,72 +386,6 @@ inline void run_codes(const GemmCall& call) {
     run_code_gemm<8>(call);
   else
     run_code_gemm<4>(call);
-}
-
-// ---- Widening
-// ------------------------------------------------------------------------------------
-
-// Four k of 16 columns, a byte each, to two pairs of bf16.
-FT_INLINE void widen_quad(I16 codes, V16 zeros, V16 scale, char* out) {
-  const V16 a = mul(sub(to_float(byte_of<0>(codes)), zeros), scale);
-  const V16 b = mul(sub(to_float(byte_of<1>(codes)), zeros), scale);
-  const V16 c = mul(sub(to_float(byte_of<2>(codes)), zeros), scale);
-  const V16 d = mul(sub(to_float(byte_of<3>(codes)), zeros), scale);
-  int_store(out, bf16_pair(a, b));
-  int_store(out + 64, bf16_pair(c, d));
-}
-
-// One step of one half: its lines follow each other, as do the pairs of bf16.
-template <int Bits>
-FT_INLINE void widen_step(const char* lines, int step, V16 zeros, V16 scale, char* out) {
-  constexpr int kTileBytes = 1024;
-  for (int k = 0; k < step; k += kBlockK, out += 2 * kTileBytes) {
-    char* pairs = out;
-    for (int i = 0; i < kBlockK; i += 32 / Bits, lines += 64) {
-      if constexpr (Bits == 8) {
-        widen_quad(int_load(lines), zeros, scale, pairs);
-        pairs += 128;
-      } else {
-        widen_quad(as_ints(low_codes(lines)), zeros, scale, pairs);
-        widen_quad(as_ints(high_codes(lines)), zeros, scale, pairs + 128);
-        pairs += 256;
-      }
-    }
-  }
-}
-
-template <int Bits>
-void widen_block(const char* unit, const CodeLayout& codes, char* out) {
-  constexpr int kTileBytes = 1024;
-  const int half_bytes = codes.step * 2 * Bits;
-  for (int g = 0; g < codes.groups; ++g, unit += codes.unit_bytes) {
-    for (int half = 0; half < 2; ++half) {
-      const V16 scale = load_scales(unit + codes.scales_at, codes.scale, half);
-      V16 zeros = set1(1 << (Bits - 1));
-      if (codes.zeros_at != 0)
-        zeros = to_float(
-            load_i16(reinterpret_cast<const std::int16_t*>(unit + codes.zeros_at) + half * 16));
-      const char* lines = unit + half * half_bytes;
-      char* to =
-          out + std::int64_t{g} * codes.group / kBlockK * (2 * kTileBytes) + half * kTileBytes;
-      for (int k = 0; k < codes.group; k += codes.step, lines += 2 * half_bytes) {
-        prefetch_l1(lines + kPrefetchBytes);
-        widen_step<Bits>(lines, codes.step, zeros, scale, to);
-        to += codes.step / kBlockK * (2 * kTileBytes);
-      }
-    }
-  }
-}
-
-inline void widen_codes(const WidenCall& call) {
-  for (int block = 0; block < call.blocks; ++block) {
-    const char* from = static_cast<const char*>(call.weights) + block * call.block_bytes;
-    char* to = static_cast<char*>(call.out) + block * call.out_block_bytes;
-    if (call.codes.bits == 8)
-      widen_block<8>(from, call.codes, to);
-    else
-      widen_block<4>(from, call.codes, to);
-  }
 }
 
 // ---- The roof

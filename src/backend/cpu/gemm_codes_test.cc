@@ -16,6 +16,7 @@
 #include "backend/quantize.h"
 #include "base/index.h"
 #include "tensor/float16.h"
+#include "tensor/float8.h"
 
 namespace foretoken {
 namespace {
@@ -28,8 +29,10 @@ class RandomRows final : public CodedRows {
     std::mt19937_64 random(seed);
     const auto most = (1U << static_cast<unsigned>(format.bits)) - 1U;
     const std::int64_t groups = format.groups(width);
-    for (std::int64_t i = 0; i < rows * width; ++i)
+    for (std::int64_t i = 0; i < rows * width; ++i) {
       codes_.push_back(static_cast<std::uint8_t>(random() & most));
+      if (format.is_float && is_nan_e4m3(codes_.back())) codes_.back() = 0x80;
+    }
     for (std::int64_t i = 0; i < rows * groups; ++i) {
       const float scale = std::ldexp(1.0F + static_cast<float>(random() % 1000) / 1000.0F,
                                      static_cast<int>(random() % 8) - 9);
@@ -187,11 +190,21 @@ std::vector<WeightFormat> all_formats(bool rounds_input) {
                                                   : DType::kF16,
                            .has_zero_points = has_zero_points,
                            .rounds_input = rounds_input});
+  if (!rounds_input)
+    for (const std::int64_t group : {0, 32, 128})
+      formats.push_back({.bits = 8, .group = group, .is_float = true});
+  // Zero points times scales that take more than float32 has.
+  formats.push_back({.bits = 4,
+                     .group = 32,
+                     .scale = DType::kF32,
+                     .has_zero_points = true,
+                     .rounds_input = rounds_input});
   return formats;
 }
 
 std::string name_of(const WeightFormat& format) {
-  return std::to_string(format.bits) + " bits, groups of " + std::to_string(format.group) +
+  return std::to_string(format.bits) + (format.is_float ? " bits of floats" : " bits") +
+         ", groups of " + std::to_string(format.group) +
          (format.has_zero_points ? ", zero points" : "");
 }
 
@@ -223,8 +236,8 @@ TEST_P(CodesGemm, every_row_count_gives_a_row_the_same_bits) {
   for (const bool rounds_input : {true, false})
     for (const WeightFormat& format :
          {WeightFormat{.bits = 8, .rounds_input = rounds_input},
-          WeightFormat{
-              .bits = 4, .group = 32, .scale = DType::kBF16, .rounds_input = rounds_input}}) {
+          WeightFormat{.bits = 4, .group = 32, .scale = DType::kBF16, .rounds_input = rounds_input},
+          WeightFormat{.bits = 8, .rounds_input = rounds_input, .is_float = !rounds_input}}) {
       Problem p(format, 70, 1056, 80, 3);
       const CpuLinear w = p.pack(pool);
       const auto all = multiply(gemm, w, p.x.data(), p.rows);
@@ -243,7 +256,8 @@ TEST_P(CodesGemm, without_rounding_the_bits_are_those_of_the_widened_weights) {
     Gemm gemm(GetParam().make(), order, pool);
     for (const WeightFormat& format : all_formats(false))
       for (const auto& [rows, in, out] :
-           {std::array{1, 33, 5}, std::array{5, 256, 64}, std::array{18, 700, 100}}) {
+           {std::array{1, 33, 5}, std::array{2, 330, 33}, std::array{5, 256, 64},
+            std::array{12, 96, 40}, std::array{18, 700, 100}}) {
         Problem p(format, rows, in, out, ++seed);
         const CpuLinear w = p.pack(pool);
         std::vector<float> wide = p.widened();

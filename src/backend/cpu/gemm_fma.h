@@ -5,6 +5,7 @@
 
 #include "backend/cpu/bf16_weights.h"
 #include "backend/cpu/gemm_loops.h"
+#include "backend/cpu/gemm_widening.h"
 #include "backend/cpu/roof_probes.h"
 #include "base/index.h"
 
@@ -209,7 +210,7 @@ struct OneChain {
 
 constexpr int kNoRowLimit = 1 << 30;
 
-template <class M>
+template <class M, class Coded>
 constexpr GemmKernels bf16_gemm() {
   return {.pack_x = pack_x_rounded,
           .run = run_gemm<M>,
@@ -217,7 +218,9 @@ constexpr GemmKernels bf16_gemm() {
           .x_bytes = M::kXBytes,
           .x_row_extra = 16,
           .row_step = 1,
-          .max_rows = kNoRowLimit};
+          .max_rows = kNoRowLimit,
+          .run_codes = run_codes_on_floats<Coded>,
+          .code_rows = 2 * Coded::kRows};
 }
 template <int WeightBytes>
 constexpr GemmKernels chain_gemm() {

@@ -12,14 +12,23 @@
 //   Input8 input8(quad), Input4 input4(quad): four codes of the input ready for dot
 //   dot(acc, codes, input)
 //   store_i8(p, v): 16 integers within +-127    byte_of<I>(line): byte I of each lane, unsigned
-//   bf16_pair(a, b): bf16 of a in the low half of each lane, of b in the high one; a and b are
-//   neither denormal nor NaN    as_ints(codes of 4 bits): a byte for each code
+//   nibble_of<Shift, Zero>(line): the 4 bits from Shift on of each lane less Zero, as floats
+//   e4m3_of<I>(line): byte I of each lane as a float of E4M3 that is not NaN, times kE4M3Unit
+//   bf16_pair(a, b): a in the low half of each lane, b in the high one; all are bf16 already
 //   bits_to_float(v), bits_to_int(v): the same bits
 
 #include "backend/cpu/v16.h"
 
 namespace foretoken {
 namespace {
+
+// E4M3 with its bits 0 to 6 at 20 to 26 and so much more exponent is itself times kE4M3Unit, but
+// for the numbers below its normal ones, which that makes (1 + m / 8) 2^-15 of m / 8 * 2^-14. No
+// denormal is touched, so that flushing them does no harm.
+constexpr std::int32_t kE4M3Bits = 0x07f00000, kE4M3Exponent = 0x38000000;
+constexpr std::int32_t kSignBit = -0x7fffffff - 1;
+constexpr float kE4M3Unit = 0x1p-8F;
+FT_INLINE V16 below_normal(V16 a) { return min(a, fma(a, set1(2.0F), set1(-0x1p-14F))); }
 
 #if defined(FT_V16_AVX512)
 
@@ -47,14 +56,26 @@ FT_INLINE I16 byte_of(I16 a) {
   const __m512i byte = _mm512_set1_epi32(0xff);
   return {_mm512_and_si512(I == 0 ? a.v : _mm512_srli_epi32(a.v, 8 * I), byte)};
 }
-FT_INLINE __m512i bf16_rounding(__m512i bits) {
-  const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
-  return _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+template <int Shift, int Zero>
+FT_INLINE V16 nibble_of(I16 a) {
+  const __m512 values = _mm512_setr_ps(0 - Zero, 1 - Zero, 2 - Zero, 3 - Zero, 4 - Zero, 5 - Zero,
+                                       6 - Zero, 7 - Zero, 8 - Zero, 9 - Zero, 10 - Zero, 11 - Zero,
+                                       12 - Zero, 13 - Zero, 14 - Zero, 15 - Zero);
+  return {_mm512_permutexvar_ps(_mm512_srli_epi32(a.v, Shift), values)};
+}
+template <int I>
+FT_INLINE V16 e4m3_of(I16 a) {
+  const __m512i raised = I == 3 ? _mm512_srli_epi32(a.v, 4) : _mm512_slli_epi32(a.v, 20 - 8 * I);
+  const V16 plain = {_mm512_castsi512_ps(_mm512_ternarylogic_epi32(
+      raised, _mm512_set1_epi32(kE4M3Bits), _mm512_set1_epi32(kE4M3Exponent), 0xea))};
+  const V16 magnitude = below_normal(plain);
+  const __m512i top = I == 3 ? a.v : _mm512_slli_epi32(a.v, 24 - 8 * I);
+  return {_mm512_castsi512_ps(_mm512_ternarylogic_epi32(top, _mm512_set1_epi32(kSignBit),
+                                                        _mm512_castps_si512(magnitude.v), 0xea))};
 }
 FT_INLINE I16 bf16_pair(V16 a, V16 b) {
-  const __m512i low = _mm512_srli_epi32(bf16_rounding(_mm512_castps_si512(a.v)), 16);
-  const __m512i high = bf16_rounding(_mm512_castps_si512(b.v));
-  return {_mm512_mask_blend_epi16(0xaaaaaaaaU, low, high)};
+  const __m512i low = _mm512_srli_epi32(_mm512_castps_si512(a.v), 16);
+  return {_mm512_mask_blend_epi16(0xaaaaaaaaU, low, _mm512_castps_si512(b.v))};
 }
 
 struct Codes4 {
@@ -70,7 +91,6 @@ FT_INLINE Codes4 high_codes(const void* line) {
   return {_mm512_and_si512(_mm512_srli_epi16(_mm512_loadu_si512(line), 4), _mm512_set1_epi8(15))};
 }
 FT_INLINE Input4 input4(std::int32_t quad) { return {_mm512_set1_epi32(quad)}; }
-FT_INLINE I16 as_ints(Codes4 a) { return {a.v}; }
 FT_INLINE V16 bits_to_float(I16 a) { return {_mm512_castsi512_ps(a.v)}; }
 FT_INLINE I16 bits_to_int(V16 a) { return {_mm512_castps_si512(a.v)}; }
 
@@ -151,13 +171,32 @@ FT_INLINE I16 byte_of(I16 a) {
   return {_mm256_and_si256(_mm256_srli_epi32(a.lo, 8 * I), byte),
           _mm256_and_si256(_mm256_srli_epi32(a.hi, 8 * I), byte)};
 }
-FT_INLINE __m256i bf16_rounding(__m256 a) {
-  const __m256i bits = _mm256_castps_si256(a);
-  const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
-  return _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+template <int Shift, int Zero>
+FT_INLINE V16 nibble_of(I16 a) {
+  const __m256i nibble = _mm256_set1_epi32(15);
+  const I16 codes = {_mm256_and_si256(_mm256_srli_epi32(a.lo, Shift), nibble),
+                     _mm256_and_si256(_mm256_srli_epi32(a.hi, Shift), nibble)};
+  return to_float(Zero == 0 ? codes : int_sub(codes, int_set1(Zero)));
+}
+template <int I>
+FT_INLINE __m256i raised_to(__m256i a, int bit) {
+  return bit >= 8 * I ? _mm256_slli_epi32(a, bit - 8 * I) : _mm256_srli_epi32(a, 8 * I - bit);
+}
+FT_INLINE __m256 merged(__m256i bits, std::int32_t mask, __m256 with) {
+  const __m256i kept = _mm256_and_si256(bits, _mm256_set1_epi32(mask));
+  return _mm256_or_ps(_mm256_castsi256_ps(kept), with);
+}
+template <int I>
+FT_INLINE V16 e4m3_of(I16 a) {
+  const __m256 exponent = _mm256_castsi256_ps(_mm256_set1_epi32(kE4M3Exponent));
+  const V16 magnitude = below_normal({merged(raised_to<I>(a.lo, 20), kE4M3Bits, exponent),
+                                      merged(raised_to<I>(a.hi, 20), kE4M3Bits, exponent)});
+  return {merged(raised_to<I>(a.lo, 24), kSignBit, magnitude.lo),
+          merged(raised_to<I>(a.hi, 24), kSignBit, magnitude.hi)};
 }
 FT_INLINE __m256i bf16_half(__m256 a, __m256 b) {
-  return _mm256_blend_epi16(_mm256_srli_epi32(bf16_rounding(a), 16), bf16_rounding(b), 0xaa);
+  const __m256i low = _mm256_srli_epi32(_mm256_castps_si256(a), 16);
+  return _mm256_blend_epi16(low, _mm256_castps_si256(b), 0xaa);
 }
 FT_INLINE I16 bf16_pair(V16 a, V16 b) { return {bf16_half(a.lo, b.lo), bf16_half(a.hi, b.hi)}; }
 
@@ -179,7 +218,6 @@ FT_INLINE Codes4 high_codes(const void* line) {
           _mm256_and_si256(_mm256_srli_epi16(all.hi, 4), nibble)};
 }
 FT_INLINE Input4 input4(std::int32_t quad) { return {_mm256_set1_epi32(quad)}; }
-FT_INLINE I16 as_ints(Codes4 a) { return {a.lo, a.hi}; }
 FT_INLINE V16 bits_to_float(I16 a) {
   return {_mm256_castsi256_ps(a.lo), _mm256_castsi256_ps(a.hi)};
 }
@@ -275,6 +313,19 @@ template <int I>
 FT_INLINE I16 byte_of(I16 a) {
   return each_int([&](int i) { return (a.v[i] >> (8 * I)) & 0xff; });
 }
+template <int Shift, int Zero>
+FT_INLINE V16 nibble_of(I16 a) {
+  return each_lane([&](int i) { return static_cast<float>(((a.v[i] >> Shift) & 15) - Zero); });
+}
+template <int I>
+FT_INLINE V16 e4m3_of(I16 a) {
+  const I16 byte = byte_of<I>(a);
+  const V16 magnitude = below_normal(each_lane([&](int i) {
+    return __builtin_bit_cast(float, ((byte.v[i] << 20) & kE4M3Bits) | kE4M3Exponent);
+  }));
+  return each_lane(
+      [&](int i) { return (byte.v[i] & 0x80) != 0 ? -magnitude.v[i] : magnitude.v[i]; });
+}
 FT_INLINE I16 bf16_pair(V16 a, V16 b) {
   return each_int([&](int i) {
     return static_cast<std::int32_t>(bf16_bits(a.v[i]) | bf16_bits(b.v[i]) << 16);
@@ -305,7 +356,6 @@ FT_INLINE Codes4 high_codes(const void* line) {
   return r;
 }
 FT_INLINE Input4 input4(std::int32_t quad) { return __builtin_bit_cast(Input4, quad); }
-FT_INLINE I16 as_ints(Codes4 a) { return __builtin_bit_cast(I16, a); }
 FT_INLINE V16 bits_to_float(I16 a) { return __builtin_bit_cast(V16, a); }
 FT_INLINE I16 bits_to_int(V16 a) { return __builtin_bit_cast(I16, a); }
 FT_INLINE Input8 input8(std::int32_t quad) { return input4(quad); }

@@ -64,7 +64,8 @@ CodeLayout layout_of_bits(int bits) {
           .unit_bytes = scales_at + kScaleBytes,
           .scales_at = scales_at,
           .zeros_at = 0,
-          .scale = CodeScale::kF32};
+          .scale = CodeScale::kF32,
+          .is_float = false};
 }
 
 constexpr int kQueries = 40, kHeadDim = 64, kPositions = 200;

@@ -36,6 +36,7 @@ struct CodeLayout {
   int scales_at;  // bytes from the unit's start
   int zeros_at;   // 0: there are none, the middle of the codes stands for 0
   CodeScale scale;
+  bool is_float;  // codes of 8 bits are E4M3 and stand for themselves
 };
 
 // At most kMaxCallCols outputs of y = x * W^T + bias, for some rows.
@@ -106,6 +107,10 @@ struct GemmKernels {
   void (*sum)(const GemmCall& call) = nullptr;
   void (*take)(const GemmCall& call, const GemmOutputs& outputs) = nullptr;
   int wide_rows = 0;  // from so many rows on
+  // The same product of weights of codes that stand for bf16 (widen), for up to so many rows, where
+  // codes have exact shifts. Null where blocks are better widened first.
+  void (*run_codes)(const GemmCall& call) = nullptr;
+  int code_rows = 0;
 };
 
 struct KernelTable {

@@ -10,8 +10,8 @@
 namespace foretoken {
 
 KernelTable avx2_kernels() {
-  return {.bf16_tile = bf16_gemm<TileOrder>(),
-          .bf16_pair = bf16_gemm<PairOrder>(),
+  return {.bf16_tile = bf16_gemm<TileOrder, CodedTileOrder>(),
+          .bf16_pair = bf16_gemm<PairOrder, CodedPairOrder>(),
           .f16 = chain_gemm<2>(),
           .f32 = chain_gemm<4>(),
           .codes = code_gemm(),

@@ -4,6 +4,7 @@
 
 #include "backend/cpu/attention_dot.h"
 #include "backend/cpu/gemm_dot.h"
+#include "backend/cpu/gemm_widening.h"
 
 namespace foretoken {
 
@@ -14,7 +15,9 @@ GemmKernels avx512_bf16_pair_gemm() {
           .x_bytes = PairDot::kXBytes,
           .x_row_extra = 32,
           .row_step = 1,
-          .max_rows = 1 << 30};
+          .max_rows = 1 << 30,
+          .run_codes = run_codes_on_bf16<CodedPairOrder>,
+          .code_rows = kFewCodedRows};
 }
 
 void avx512_bf16_attention(const AttnItem& item) { bf16_attention_item<DotLines>(item); }

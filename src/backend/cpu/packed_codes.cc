@@ -10,6 +10,7 @@
 #include "backend/quantize.h"
 #include "base/index.h"
 #include "tensor/float16.h"
+#include "tensor/float8.h"
 
 namespace foretoken {
 namespace {
@@ -18,6 +19,7 @@ int scale_bytes(CodeScale scale) { return scale == CodeScale::kF32 ? 4 : 2; }
 
 CodeLayout layout_of(const WeightFormat& format, std::int64_t width) {
   CHECK(format.bits == 8 || format.bits == 4) << "codes of " << format.bits << " bits";
+  CHECK(!format.is_float || (format.bits == 8 && !format.has_zero_points && !format.rounds_input));
   CHECK(format.group % WeightFormat::kGroupStep == 0) << "groups of " << format.group;
   CodeLayout c = {};
   c.bits = format.bits;
@@ -27,6 +29,7 @@ CodeLayout layout_of(const WeightFormat& format, std::int64_t width) {
   c.scale = format.scale == DType::kBF16  ? CodeScale::kBF16
             : format.scale == DType::kF16 ? CodeScale::kF16
                                           : CodeScale::kF32;
+  c.is_float = format.is_float;
   c.scales_at = c.group * kBlockCols * c.bits / 8;
   const int end = c.scales_at + kBlockCols * scale_bytes(c.scale);
   c.zeros_at = format.has_zero_points ? end : 0;
@@ -138,8 +141,9 @@ void CpuLinear::gather_codes(std::int64_t row, float* out) const {
     const int inside = static_cast<int>(k % codes_.group);
     std::int16_t zero = static_cast<std::int16_t>(format_.zero());
     if (codes_.zeros_at != 0) std::memcpy(&zero, unit + codes_.zeros_at + col * 2, sizeof zero);
-    const float value = static_cast<float>(get_code(codes_, unit, inside, col) - zero) *
-                        get_scale(codes_, unit, col);
+    const std::uint8_t bits = get_code(codes_, unit, inside, col);
+    const float code = codes_.is_float ? e4m3_to_f32(bits) : static_cast<float>(bits - zero);
+    const float value = code * get_scale(codes_, unit, col);
     out[k] = format_.rounds_input ? value : bf16_to_f32(f32_to_bf16(value));
   }
 }

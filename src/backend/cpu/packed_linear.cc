@@ -191,7 +191,7 @@ void CpuLinear::pack_bias(const LinearParts& parts) {
 
 std::string CpuLinear::format_name() const {
   if (!format_.is_coded()) return std::string(dtype_name(dtype_));
-  std::string name = "int" + std::to_string(format_.bits);
+  std::string name = (format_.is_float ? "fp" : "int") + std::to_string(format_.bits);
   if (format_.group > 0) name += "/" + std::to_string(format_.group);
   return name + (format_.rounds_input ? " a8" : "");
 }

@@ -23,7 +23,7 @@ class CpuLinear : public PackedLinear {
 
   // The name of what lies where, for who keeps images(). It changes with every change of what is
   // packed for given matrices, be it the place of a weight or the rounding; a test holds both.
-  static constexpr const char* kLayout = "cpu 1";
+  static constexpr const char* kLayout = "cpu 2";
 
   std::int64_t in_width() const override { return in_; }
   std::int64_t out_width() const override { return out_; }

@@ -160,7 +160,7 @@ TEST(PackedImages, say_where_a_piece_could_not_be_had) {
 // Files hold them: whoever changes what is packed, its place or its rounding, gives kLayout another
 // name and writes new sums here.
 TEST(PackedImages, are_what_they_were_when_the_layout_got_its_name) {
-  EXPECT_STREQ(CpuLinear::kLayout, "cpu 1");
+  EXPECT_STREQ(CpuLinear::kLayout, "cpu 2");
   ThreadPool pool(1, false);
   for (const Kept& kept : kKept) {
     std::uint64_t sum = 0;

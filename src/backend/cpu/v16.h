@@ -83,6 +83,11 @@ FT_INLINE V16 exp_not_above_zero(V16 a) {
   return select(is_nan(a), a, y);
 }
 
+// Through bf16 and back, of lanes that are 0 or normal and below 2^112; of -0 it makes +0.
+// Beside 65536 a the grid of float32 is that of bf16 beside a, and a tie's neighbours keep their
+// parity. (The difference is taken, not the sum: at the top of a binade the sum would leave it.)
+FT_INLINE V16 round_small_bf16(V16 a) { return fma(a, set1(65536.0F), fma(a, set1(-65536.0F), a)); }
+
 FT_INLINE void prefetch_l1(const void* p) {
   _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
 }
