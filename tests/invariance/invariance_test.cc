@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "engine/testing/answers.h"
+#include "invariance/float8_weights.h"
 #include "invariance/grammar_requests.h"
 #include "invariance/laboratory.h"
 #include "invariance/matrix.h"
@@ -144,6 +145,31 @@ INSTANTIATE_TEST_SUITE_P(Tiny, QuantizedInvariance,
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });
+
+// Checkpoints of 8-bit floats, whose codes are kept.
+class Float8Invariance : public testing::TestWithParam<std::pair<std::string, std::string>> {};
+
+TEST_P(Float8Invariance, tokens_and_logprobs_are_the_same_in_every_cell) {
+  const auto& [order, name] = GetParam();
+  const auto models = tiny_models();
+  const auto found = std::ranges::find(models, name, &TinyModel::name);
+  ASSERT_NE(found, models.end()) << name;
+  TinyModel model = *found;
+  model.config.stored_quantization = float8_blocks();
+  const auto load = [&](Ops& ops) {
+    auto made = std::make_unique<Decoder>(ops, model.config, *float8_weights(model), model.dtype);
+    const Decoder floats(ops, found->config, *tiny_weights(*found), model.dtype);
+    EXPECT_LT(made->weight_bytes(), floats.weight_bytes());
+    return made;
+  };
+  Laboratory laboratory(order, load);
+  expect_invariance(laboratory, Amount::kFew);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, Float8Invariance,
+                         testing::Values(std::pair("tile", "llama_gqa_near_ties"),
+                                         std::pair("pair", "qkv_bias_window_steep")),
+                         [](const auto& param) { return param.param.first; });
 
 // Keys and values as codes of 8 bits, under weights of bf16 and of fewer bits, and as bf16 under
 // others; the drafter's are the target's or, in turns, those of its weights.

@@ -220,7 +220,7 @@ constexpr GemmKernels bf16_gemm() {
           .row_step = 1,
           .max_rows = kNoRowLimit,
           .run_codes = run_codes_on_floats<Coded>,
-          .code_rows = 2 * Coded::kRows};
+          .code_rows = 2 * kMostCodedRows};
 }
 template <int WeightBytes>
 constexpr GemmKernels chain_gemm() {

@@ -71,6 +71,20 @@ struct UnitWeights<CenteredInt4> {
   FT_INLINE V16 of(V16 code, int v) const { return fma(code, whole[v], mul(code, less[v])); }
 };
 
+// Rows of one group, as many as registers hold sums for, and of two chains at once, beside the
+// weights. Each number of rows is a function of its own, of which a sanitizer makes minutes' work:
+// with FT_FEW_ROWS defined two go every way through them, and not all is one function.
+#if defined(FT_FEW_ROWS)
+#define FT_CODED_INLINE inline
+constexpr int kMostCodedRows = kRegisters >= 8 ? 2 : 1, kTwoChainRows = 1;
+#else
+#define FT_CODED_INLINE FT_INLINE
+constexpr int kMostCodedRows = kRegisters == 32 ? 12 : kRegisters == 8 ? 2 : 1;
+constexpr int kTwoChainRows = kRegisters / 8;
+#endif
+// Beside products of bf16 by one instruction it pays for so many.
+constexpr int kFewCodedRows = 4;
+
 // kBlockK of k of both halves of a unit.
 template <class Codes>
 struct CodedBlock {
@@ -82,8 +96,8 @@ struct CodedBlock {
 
 // sum += the products with code K of a line, whose input is at x.
 template <class Input, class Codes, int K, int R>
-FT_INLINE void add_code(const I16 (&line)[2], const CodedBlock<Codes>& block, const char* x,
-                        const Panel& panel, V16 (&sum)[R][2]) {
+FT_CODED_INLINE void add_code(const I16 (&line)[2], const CodedBlock<Codes>& block, const char* x,
+                              const Panel& panel, V16 (&sum)[R][2]) {
   V16 b[2];
   FT_UNROLL
   for (int v = 0; v < 2; ++v) b[v] = block.weights.of(Codes::template of<K>(line[v]), v);
@@ -111,8 +125,6 @@ FT_INLINE void each_line(const CodedBlock<Codes>& block, const char* x, AddLine 
 }
 
 struct CodedPairOrder {
-  static constexpr int kRows = kRegisters == 32 ? 12 : kRegisters == 8 ? 2 : 1;
-
   template <class Input, class Codes, int R>
   FT_INLINE static void add_block(const CodedBlock<Codes>& block, const char* x, const Panel& panel,
                                   V16 (&acc)[R][2]) {
@@ -133,16 +145,13 @@ struct CodedPairOrder {
 };
 
 struct CodedTileOrder {
-  static constexpr int kRows = kRegisters == 32 ? 12 : kRegisters == 8 ? 2 : 1;
-
   template <class Input, class Codes, int R>
   FT_INLINE static void add_block(const CodedBlock<Codes>& block, const char* x, const Panel& panel,
                                   V16 (&acc)[R][2]) {
-    constexpr int kMostRows = kRegisters / 8;  // of two chains at once, beside the weights
     V16 even[R][2], odd[R][2];
     clear(even);
     clear(odd);
-    if constexpr (R <= kMostRows) {
+    if constexpr (R <= kTwoChainRows) {
       each_line<Input, Codes, true>(
           block, x, [&](const I16(&line)[2], const char* a) __attribute__((always_inline)) {
             add_chain<Input, Codes, 0>(line, block, a, panel, even);
@@ -220,9 +229,11 @@ void run_coded(int rows, const CodedPanel& panel) {
 // All rows, in groups of nearly equal size; the second finds its weights in a cache.
 template <class Order, class Input, class Codes>
 void run_coded_groups(int rows, CodedPanel panel) {
-  for (int groups = ceil_div(rows, Order::kRows); groups > 0; --groups) {
+  constexpr int kWanted = Input::kBytes == 4 ? kMostCodedRows : kFewCodedRows;
+  constexpr int kMost = kWanted < kMostCodedRows ? kWanted : kMostCodedRows;
+  for (int groups = ceil_div(rows, kMost); groups > 0; --groups) {
     const int some = ceil_div(rows, groups);
-    run_coded<Order, Input, Codes, Order::kRows>(some, panel);
+    run_coded<Order, Input, Codes, kMost>(some, panel);
     panel.x += some * panel.x_row_bytes;
     panel.y += some * panel.y_stride;
     rows -= some;
@@ -256,9 +267,6 @@ void run_codes_widened(const GemmCall& call, std::int64_t x_row_bytes, std::int6
       run_coded_groups<Order, Input, Int4Codes>(call.rows, panel);
   }
 }
-
-// Beside products of bf16 by one instruction it pays for so many.
-constexpr int kFewCodedRows = 4;
 
 // Input as pack_x_rounded, pack_x_bf16 or, of one tile at most, pack_x_tiles leaves it.
 template <class Order>
