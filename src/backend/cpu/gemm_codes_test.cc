@@ -232,21 +232,24 @@ TEST_P(CodesGemm, sums_of_integers_equal_the_definition) {
 
 TEST_P(CodesGemm, every_row_count_gives_a_row_the_same_bits) {
   ThreadPool pool(3, false);
-  Gemm gemm(GetParam().make(), GemmOrder::kTile, pool);
-  for (const bool rounds_input : {true, false})
-    for (const WeightFormat& format :
-         {WeightFormat{.bits = 8, .rounds_input = rounds_input},
-          WeightFormat{.bits = 4, .group = 32, .scale = DType::kBF16, .rounds_input = rounds_input},
-          WeightFormat{.bits = 8, .rounds_input = rounds_input, .is_float = !rounds_input}}) {
-      Problem p(format, 70, 1056, 80, 3);
-      const CpuLinear w = p.pack(pool);
-      const auto all = multiply(gemm, w, p.x.data(), p.rows);
-      for (std::int64_t rows = 1; rows < p.rows; rows += rows < 20 ? 1 : 7) {
-        const std::int64_t first = p.rows - rows;
-        expect_equal(multiply(gemm, w, &p.x[at(first * p.in)], rows),
-                     {all.begin() + first * p.out, all.end()}, std::to_string(rows) + " rows");
+  for (const GemmOrder order : {GemmOrder::kTile, GemmOrder::kPair}) {
+    Gemm gemm(GetParam().make(), order, pool);
+    for (const bool rounds_input : {true, false})
+      for (const WeightFormat& format :
+           {WeightFormat{.bits = 8, .rounds_input = rounds_input},
+            WeightFormat{
+                .bits = 4, .group = 32, .scale = DType::kBF16, .rounds_input = rounds_input},
+            WeightFormat{.bits = 8, .rounds_input = rounds_input, .is_float = !rounds_input}}) {
+        Problem p(format, 70, 1056, 80, 3);
+        const CpuLinear w = p.pack(pool);
+        const auto all = multiply(gemm, w, p.x.data(), p.rows);
+        for (std::int64_t rows = 1; rows < p.rows; rows += rows < 20 ? 1 : 7) {
+          const std::int64_t first = p.rows - rows;
+          expect_equal(multiply(gemm, w, &p.x[at(first * p.in)], rows),
+                       {all.begin() + first * p.out, all.end()}, std::to_string(rows) + " rows");
+        }
       }
-    }
+  }
 }
 
 TEST_P(CodesGemm, without_rounding_the_bits_are_those_of_the_widened_weights) {

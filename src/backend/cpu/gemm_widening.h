@@ -1,9 +1,9 @@
 #pragma once
 // GEMM micro-kernels of weights of codes whose products keep their input at bf16: each weight is
 // widened in a register to the bf16 that it stands for (code_weights.h) and multiplied in the order
-// of the bf16 product (gemm_fma.h), so that memory is read at the width of the codes. For few rows;
-// with more of them it is cheaper to widen a block once into a cache, the sooner the faster the
-// bf16 product is.
+// of the bf16 product (gemm_fma.h; gemm_widening_dot.h by VDPBF16PS), so that memory is read at the
+// width of the codes. For few rows; with more of them it is cheaper to widen a block once into a
+// cache, the sooner the faster the bf16 product is.
 // For translation units of kernels only (v16.h).
 
 #include "backend/cpu/code_weights.h"
@@ -48,9 +48,8 @@ struct UnitWeights {
       shift[v] = sub(zero(), mul(half.zero, half.scale));  // exact, see has_exact_shifts
     }
   }
-  FT_INLINE V16 of(V16 code, int v) const {
-    return round_small_bf16(fma(code, scale[v], shift[v]));
-  }
+  FT_INLINE V16 unrounded(V16 code, int v) const { return fma(code, scale[v], shift[v]); }
+  FT_INLINE V16 of(V16 code, int v) const { return round_small_bf16(unrounded(code, v)); }
 };
 
 // The same with one step less, where the code is less its zero point already and the scale is bf16:
@@ -82,8 +81,8 @@ constexpr int kMostCodedRows = kRegisters >= 8 ? 2 : 1, kTwoChainRows = 1;
 constexpr int kMostCodedRows = kRegisters == 32 ? 12 : kRegisters == 8 ? 2 : 1;
 constexpr int kTwoChainRows = kRegisters / 8;
 #endif
-// Beside products of bf16 by one instruction it pays for so many.
-constexpr int kFewCodedRows = 4;
+// Beside products of bf16 by tiles it pays for so many.
+constexpr int kFewCodedRows = kMostCodedRows < 4 ? kMostCodedRows : 4;
 
 // kBlockK of k of both halves of a unit.
 template <class Codes>
@@ -124,7 +123,11 @@ FT_INLINE void each_line(const CodedBlock<Codes>& block, const char* x, AddLine 
   }
 }
 
+// An order says how the products of a block are added, and which kind of codes stands for those of
+// 4 bits that have no zero points and scales of bf16.
 struct CodedPairOrder {
+  using PlainInt4 = CenteredInt4;
+
   template <class Input, class Codes, int R>
   FT_INLINE static void add_block(const CodedBlock<Codes>& block, const char* x, const Panel& panel,
                                   V16 (&acc)[R][2]) {
@@ -145,6 +148,8 @@ struct CodedPairOrder {
 };
 
 struct CodedTileOrder {
+  using PlainInt4 = CenteredInt4;
+
   template <class Input, class Codes, int R>
   FT_INLINE static void add_block(const CodedBlock<Codes>& block, const char* x, const Panel& panel,
                                   V16 (&acc)[R][2]) {
@@ -226,11 +231,9 @@ void run_coded(int rows, const CodedPanel& panel) {
   if constexpr (R > 1) run_coded<Order, Input, Codes, R - 1>(rows, panel);
 }
 
-// All rows, in groups of nearly equal size; the second finds its weights in a cache.
-template <class Order, class Input, class Codes>
+// All rows, in groups of nearly equal size, at most kMost; the second finds its weights in a cache.
+template <class Order, class Input, int kMost, class Codes>
 void run_coded_groups(int rows, CodedPanel panel) {
-  constexpr int kWanted = Input::kBytes == 4 ? kMostCodedRows : kFewCodedRows;
-  constexpr int kMost = kWanted < kMostCodedRows ? kWanted : kMostCodedRows;
   for (int groups = ceil_div(rows, kMost); groups > 0; --groups) {
     const int some = ceil_div(rows, groups);
     run_coded<Order, Input, Codes, kMost>(some, panel);
@@ -241,7 +244,7 @@ void run_coded_groups(int rows, CodedPanel panel) {
 }
 
 // Rows of x lie x_row_bytes from each other, their blocks of kBlockK x_block_bytes.
-template <class Order, class Input>
+template <class Order, class Input, int kMost>
 void run_codes_widened(const GemmCall& call, std::int64_t x_row_bytes, std::int64_t x_block_bytes) {
   CodedPanel panel = {};
   panel.block_bytes = call.block_bytes;
@@ -258,28 +261,28 @@ void run_codes_widened(const GemmCall& call, std::int64_t x_row_bytes, std::int6
     panel.x = static_cast<const char*>(call.x);
     panel.y = call.y + col;
     if (call.codes.is_float)
-      run_coded_groups<Order, Input, E4M3Codes>(call.rows, panel);
+      run_coded_groups<Order, Input, kMost, E4M3Codes>(call.rows, panel);
     else if (call.codes.bits == 8)
-      run_coded_groups<Order, Input, Int8Codes>(call.rows, panel);
+      run_coded_groups<Order, Input, kMost, Int8Codes>(call.rows, panel);
     else if (call.codes.zeros_at == 0 && call.codes.scale == CodeScale::kBF16)
-      run_coded_groups<Order, Input, CenteredInt4>(call.rows, panel);
+      run_coded_groups<Order, Input, kMost, typename Order::PlainInt4>(call.rows, panel);
     else
-      run_coded_groups<Order, Input, Int4Codes>(call.rows, panel);
+      run_coded_groups<Order, Input, kMost, Int4Codes>(call.rows, panel);
   }
 }
 
 // Input as pack_x_rounded, pack_x_bf16 or, of one tile at most, pack_x_tiles leaves it.
 template <class Order>
 void run_codes_on_floats(const GemmCall& call) {
-  run_codes_widened<Order, FloatInput>(call, call.x_stride * 4, kBlockK * 4);
+  run_codes_widened<Order, FloatInput, kMostCodedRows>(call, call.x_stride * 4, kBlockK * 4);
 }
 template <class Order>
 void run_codes_on_bf16(const GemmCall& call) {
-  run_codes_widened<Order, Bf16Input>(call, call.x_stride * 2, kBlockK * 2);
+  run_codes_widened<Order, Bf16Input, kFewCodedRows>(call, call.x_stride * 2, kBlockK * 2);
 }
 template <class Order>
 void run_codes_on_tiles(const GemmCall& call) {
-  run_codes_widened<Order, Bf16Input>(call, kBlockK * 2, 16 * kBlockK * 2);
+  run_codes_widened<Order, Bf16Input, kFewCodedRows>(call, kBlockK * 2, 16 * kBlockK * 2);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include "backend/cpu/attention_dot.h"
 #include "backend/cpu/gemm_dot.h"
-#include "backend/cpu/gemm_widening.h"
+#include "backend/cpu/gemm_widening_dot.h"
 
 namespace foretoken {
 
@@ -16,8 +16,8 @@ GemmKernels avx512_bf16_pair_gemm() {
           .x_row_extra = 32,
           .row_step = 1,
           .max_rows = 1 << 30,
-          .run_codes = run_codes_on_bf16<CodedPairOrder>,
-          .code_rows = kFewCodedRows};
+          .run_codes = run_codes_by_dot,
+          .code_rows = 4 * kDotCodedRows};
 }
 
 void avx512_bf16_attention(const AttnItem& item) { bf16_attention_item<DotLines>(item); }
