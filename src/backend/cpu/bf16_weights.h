@@ -8,6 +8,7 @@ namespace foretoken {
 namespace {
 
 struct Bf16Weights {
+  static constexpr int kStepK = 512;  // of 64 columns: 64 KB, half of the smallest L2
   static constexpr int kTileBytes = 1024, kTilePairBytes = 2 * kTileBytes;
 
   // The weights of the 16 columns from `col` on (a multiple of 16), from K index k on.

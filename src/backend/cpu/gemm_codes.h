@@ -221,8 +221,8 @@ FT_INLINE void store_result(const CodePanel& p, const V16 (&acc)[R][V]) {
 template <int Bits>
 struct WholeRows {
   static constexpr int kFewRows = kRegisters == 32 ? 12 : 1;
-  static constexpr int kManyRows = kRegisters == 32 ? 6 : kRegisters == 8 ? 3 : 2;
-  static constexpr int kManyVecs = kRegisters == 32 ? 4 : 1;
+  static constexpr int kManyRows = kRegisters == 32 ? 12 : kRegisters == 8 ? 3 : 2;
+  static constexpr int kManyVecs = kRegisters == 32 ? 2 : 1;
 
   template <int R, int V>
   static __attribute__((noinline)) void run(const CodePanel& p) {
@@ -258,8 +258,9 @@ struct WholeRows {
 // Several groups: blocks of K are of whole groups and spill results.
 template <int Bits>
 struct GroupedRows {
-  static constexpr int kFewRows = kRegisters == 32 ? 12 : 1;
-  static constexpr int kManyRows = kRegisters == 32 ? 12 : kRegisters == 8 ? 2 : 1;
+  // A sum and a result for each output: eight rows of two vectors fill 32 registers.
+  static constexpr int kFewRows = kRegisters == 32 ? 8 : 1;
+  static constexpr int kManyRows = kRegisters == 32 ? 6 : kRegisters == 8 ? 2 : 1;
   static constexpr int kManyVecs = kRegisters == 32 ? 2 : 1;
 
   template <int R, int V>
@@ -329,14 +330,14 @@ void run_code_columns(const GemmCall& call, const CodePanel& first, int half_byt
     panel.y += col;
     if (panel.bias != nullptr) panel.bias += col;
     panel.cols = call.cols - col;
-    if (few || (vecs == 4 && panel.cols <= 32))
+    if (few)
       run_code_groups<M, M::kFewRows, 2>(call, panel, stream_bytes);
     else
       run_code_groups<M, M::kManyRows, M::kManyVecs>(call, panel, stream_bytes);
   }
 }
 
-constexpr int kCodeBlockK = 1024;  // 64 columns of 8 bits: 64 KB, half of the smallest L2
+constexpr int kCodeBlockK = 2048;  // 32 columns of 8 bits: 64 KB, half of the smallest L2
 
 template <int Bits>
 void run_code_gemm(const GemmCall& call) {

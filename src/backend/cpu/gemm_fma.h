@@ -170,6 +170,7 @@ struct OneChain {
   static constexpr int kXBytes = 4;
   static constexpr int kFewRows = PairOrder::kFewRows;
   static constexpr int kManyRows = PairOrder::kManyRows, kManyVecs = PairOrder::kManyVecs;
+  static constexpr int kStepK = PairOrder::kStepK;
 
   static const char* weights_at(const GemmCall& call, int col, int k) {
     return static_cast<const char*>(call.weights) + col / kChainBlockCols * call.block_bytes +

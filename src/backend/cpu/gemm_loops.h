@@ -4,6 +4,7 @@
 //   run<R, V>(panel)
 //   kFewRows               most rows with V = 2; so few rows read each weight once, in one stream
 //   kManyRows, kManyVecs   register block for more rows
+//   kStepK                 K between two spills of such a block, usually
 //   kXBytes                bytes per element of packed x
 //   weights_at(call, col, k)  the weights of 16 columns from K index k on
 // Memory is read at an even pace: a single group of rows asks for its weights ahead of itself, of
@@ -35,7 +36,6 @@ struct Panel {
   bool resume;            // y holds the accumulators of the K blocks before this one
 };
 
-constexpr int kStepK = 512;           // 64 columns of bf16 weights: 64 KB, half of the smallest L2
 constexpr int kPrefetchBytes = 6144;  // how far ahead of a stream of weights
 
 // Columns of vector v that exist.
@@ -103,7 +103,7 @@ void run_gemm(const GemmCall& call) {
   const int vecs = few ? 2 : M::kManyVecs;
   const int k_block = few || call.rows <= M::kManyRows ? static_cast<int>(call.k)
                       : call.step_k > 0                ? call.step_k
-                                                       : kStepK;
+                                                       : M::kStepK;
   for (int k = 0; k < call.k; k += k_block) {
     const bool last = k + k_block >= call.k;
     Panel panel = {.weights = nullptr,
