@@ -3,6 +3,7 @@
 // feature taps. Owns packed weights; immutable after construction. Not aware of KV paging, sampling
 // or drafting.
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -17,16 +18,21 @@ namespace foretoken {
 
 // Which intermediate results a drafter wants from each forward.
 struct FeatureTaps {
-  bool last_hidden = false;       // hidden state after the final norm, all rows
+  bool last_hidden = false;       // hidden state after the final norm, of all rows
   std::vector<int> layer_inputs;  // residual stream entering these layers, ascending; `layers`
                                   // means the one that leaves the last layer
 };
 
-// Views of step-lifetime scratch, float32 [rows, hidden] each.
+// Views of step-lifetime scratch, float32 [rows, hidden] each where nothing else is said.
 struct Features {
-  Tensor last_hidden;        // after the final norm, all rows
+  Tensor last_hidden;        // after the final norm, [rows of it, hidden]
   std::vector<Tensor> taps;  // in the order of FeatureTaps::layer_inputs
+  // Rows of the batch that last_hidden has, ascending; empty: all. Where nobody asked for all,
+  // those before the first logit row of a sequence may be missing.
+  std::vector<std::int32_t> last_rows = {};
 };
+
+struct LayerScratch;
 
 class Decoder {
  public:
@@ -49,6 +55,8 @@ class Decoder {
  private:
   struct Layer;
   struct Weights;
+  Features end_with_tail(Ops& ops, const Batch& batch, const KvStore& kv, LayerScratch& s,
+                         Features features) const;
 
   ModelConfig config_;
   DType dtype_;

@@ -54,10 +54,13 @@ DecoderLayer::DecoderLayer(WeightReader& read, const ModelConfig& config, const 
   down_ = read.linear({{mlp + "down_proj", hidden}}, config.intermediate, bias_if(config.mlp_bias));
 }
 
-void DecoderLayer::forward(Tensor in, const RopeTable& rope, const KvLayer& kv,
-                           LayerScratch& s) const {
+void DecoderLayer::store(Tensor in, const RopeTable& rope, const KvLayer& kv,
+                         LayerScratch& s) const {
+  s.ops.project_qkv(*qkv_, in, rope, qk_norm_, attention_, s.batch, kv, s.q);
+}
+
+void DecoderLayer::finish(const KvLayer& kv, LayerScratch& s) const {
   Ops& ops = s.ops;
-  ops.project_qkv(*qkv_, in, rope, qk_norm_, attention_, s.batch, kv, s.q);
   ops.attend(s.q, kv, s.plan(attention_), *o_, s.delta);
   ops.add_norm(s.residual, s.delta, post_attention_norm_, eps_, s.normed);
   ops.gated_mlp(*gate_up_, *down_, s.normed, s.delta);

@@ -38,7 +38,13 @@ class DecoderLayer {
                std::int64_t in_width, int window);
 
   // residual += attention(in); delta = mlp(norm(residual)), still to be added. in [rows, in_width].
-  void forward(Tensor in, const RopeTable& rope, const KvLayer& kv, LayerScratch& scratch) const;
+  void forward(Tensor in, const RopeTable& rope, const KvLayer& kv, LayerScratch& scratch) const {
+    store(in, rope, kv, scratch);
+    finish(kv, scratch);
+  }
+  // Its halves: keys and values stored, q made; and all that follows, which may be of fewer rows.
+  void store(Tensor in, const RopeTable& rope, const KvLayer& kv, LayerScratch& scratch) const;
+  void finish(const KvLayer& kv, LayerScratch& scratch) const;
 
  private:
   std::unique_ptr<PackedLinear> qkv_;  // q | k | v

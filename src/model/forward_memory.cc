@@ -28,7 +28,8 @@ std::size_t rows_bytes(std::int64_t rows, std::int64_t width, int tensors) {
 }
 
 std::size_t decoder_bytes(const ModelConfig& config, std::int64_t rows, std::size_t taps) {
-  return layer_bytes(config, rows) + taps * rows_bytes(rows, config.hidden);
+  const std::size_t tail = layer_bytes(config, rows / 2);  // of the last layer
+  return layer_bytes(config, rows) + tail + taps * rows_bytes(rows, config.hidden);
 }
 
 ForwardSize decoder_size(const ModelConfig& config, std::int64_t rows) {

@@ -1,8 +1,25 @@
 #include "model/runner.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace foretoken {
+namespace {
+
+// Where these rows are among those that are there; both ascending. Nothing where nothing is listed.
+std::vector<std::int32_t> places_of(const std::vector<std::int32_t>& rows,
+                                    const std::vector<std::int32_t>& there) {
+  std::vector<std::int32_t> places;
+  if (there.empty()) return places;
+  for (const std::int32_t row : rows)
+    places.push_back(
+        static_cast<std::int32_t>(std::ranges::lower_bound(there, row) - there.begin()));
+  return places;
+}
+
+}  // namespace
 
 Runner::Runner(Ops& ops, const Decoder& decoder, int num_pages)
     : ops_(ops), decoder_(decoder), target_vocab_(decoder.config().vocab) {
@@ -19,15 +36,18 @@ Features Runner::forward(const Batch& batch, const FeatureTaps& taps) {
 }
 
 DraftRows Runner::forward(Batch& batch, const DraftInput&) {
-  return {.hidden = forward(batch, FeatureTaps{}).last_hidden, .feature = {}};
+  const FeatureTaps every_row{.last_hidden = true, .layer_inputs = {}};
+  return {.hidden = forward(batch, every_row).last_hidden, .feature = {}};
 }
 
 Tensor Runner::logits(const Features& features, const Batch& batch) {
   const auto wanted = static_cast<std::int64_t>(batch.logit_rows.size());
   if (wanted == 0) return ops_.temp(DType::kF32, {0, vocab()});
-  if (wanted == batch.rows) return logits(features.last_hidden);
+  if (wanted == features.last_hidden.dim(0)) return logits(features.last_hidden);
   const Tensor rows = ops_.temp(DType::kF32, {wanted, decoder_.config().hidden});
-  ops_.gather_rows(features.last_hidden, batch.logit_rows, rows);
+  const std::vector<std::int32_t> places = places_of(batch.logit_rows, features.last_rows);
+  ops_.gather_rows(features.last_hidden,
+                   places.empty() ? std::span(batch.logit_rows) : std::span(places), rows);
   return logits(rows);
 }
 

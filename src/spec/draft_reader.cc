@@ -87,7 +87,9 @@ void DraftReader::layout(const CommittedRows& rows, const DraftPace& pace) {
                             &carried_to_roots_, &roots_to_pages_})
     copies->clear();
   for (Slot& slot : slots_) slot.seq = -1;
-  const bool is_tapped = rows.features.taps.size() == model_.taps().layer_inputs.size();
+  const FeatureTaps taps = model_.taps();
+  const bool has_ends = !taps.last_hidden || rows.features.last_hidden.dim(0) == rows.batch.rows;
+  const bool is_tapped = has_ends && rows.features.taps.size() == taps.layer_inputs.size();
   for (std::size_t i = 0; i < rows.walk.seqs.size(); ++i) {
     const BatchSeq& seq = rows.batch.seqs[i];
     const bool sleeps = !is_tapped || pace.sleeps(seq.slot);

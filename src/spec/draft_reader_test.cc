@@ -294,6 +294,62 @@ TEST_F(DraftReaderTest, what_follows_a_rest_of_40_tokens_goes_on_from_there) {
   EXPECT_EQ(seen_by_last_row().size(), 15U + 81 + 1 - 32);
 }
 
+// A head that reads what leaves the target's last layer.
+class EndHead final : public DraftModel {
+ public:
+  explicit EndHead(Ops& ops) : head_(ops) {}
+  FeatureTaps taps() const override { return {.last_hidden = true, .layer_inputs = {}}; }
+  std::int64_t tap_width() const override { return 4; }
+  int feature_width() const override { return 4; }
+  Tensor features(const Features& target, std::span<const std::int32_t> rows) override {
+    EXPECT_LT(rows.back(), target.last_hidden.dim(0));
+    return target.last_hidden;
+  }
+  void allocate_kv(int) override {}
+  KvShape kv_shape() const override { return {}; }
+  std::size_t weight_bytes() const override { return 0; }
+  std::int64_t vocab() const override { return 1000; }
+  std::size_t forward_bytes(std::int64_t) const override { return 0; }
+  ForwardSize forward_size(std::int64_t) const override { return {}; }
+  std::int64_t hidden_width() const override { return 4; }
+  std::int64_t logit_width() const override { return 4; }
+  DraftRows forward(Batch& batch, const DraftInput& input) override {
+    return head_.forward(batch, input);
+  }
+  Tensor logits(Tensor hidden) override { return hidden; }
+
+ private:
+  NotingHead head_;
+};
+
+// A target that nobody asked computes the ends of the rows that are sampled only.
+TEST_F(DraftReaderTest, rows_whose_ends_are_missing_are_passed_by) {
+  EndHead head(*ops_);
+  DraftReader reader(*ops_, head, kPages, 2, kScratch);
+  reader.open(kSlot);
+  std::vector<Token> text;
+  for (int i = 0; i < 20; ++i) text.push_back(token_at(i));
+  for (const std::int64_t ends : {20, 1}) {
+    table_.length[kSlot] = 0;
+    StepPlan plan;
+    plan.entries.push_back(
+        {.slot = kSlot, .chain = std::span(text).first(19), .has_tree = true, .params = &params_});
+    trees_.plant(kSlot, text.back());
+    Batch batch;
+    ops_->layout(plan, trees_, table_, batch);
+    Features features;
+    features.last_hidden = ops_->temp(DType::kF32, {ends, 4});
+    if (ends < batch.rows) features.last_rows = {batch.rows - 1};
+    Walk walk;
+    walk.seqs.push_back(
+        {.slot = kSlot, .path = {0}, .emitted = {{}}, .foreseen = {}, .scored = {}});
+    table_.length[kSlot] = 20;
+    reader.read({.plan = plan, .table = table_, .batch = batch, .walk = walk, .features = features},
+                pace_);
+    EXPECT_EQ(reader.sequence_of(kSlot), ends == batch.rows ? 0 : -1);
+  }
+}
+
 class CarryingReaderTest : public DraftReaderTest {
  protected:
   CarryingReaderTest() : DraftReaderTest(kCarried) {}

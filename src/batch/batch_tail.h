@@ -1,0 +1,22 @@
+#pragma once
+// The tail of a batch: the rows whose results somebody reads, and those behind them in their
+// sequences. What stands before them need only leave its keys and values: in the last layer of a
+// model, prompt tokens end there. To the tail they are what an earlier step stored. Pure functions.
+
+#include <cstdint>
+#include <vector>
+
+#include "batch/batch.h"
+
+namespace foretoken {
+
+// How many rows the tail has.
+int tail_rows(const Batch& batch);
+
+struct BatchTail {
+  Batch batch;                     // with the page lists of the whole; sequences may be missing
+  std::vector<std::int32_t> rows;  // where its rows are in the whole, ascending
+};
+BatchTail tail_of(const Batch& batch);
+
+}  // namespace foretoken
