@@ -21,12 +21,19 @@ void append(const std::vector<T>& from, std::int32_t first, std::int32_t count,
   to.insert(to.end(), begin, begin + count);
 }
 
+constexpr int kFewestSpared = 8;
+
 }  // namespace
 
 int tail_rows(const Batch& batch) {
   int rows = 0;
   for (const BatchSeq& seq : batch.seqs) rows += seq.rows - rows_before(batch, seq);
   return rows;
+}
+
+bool ends_early(const Batch& batch) {
+  const int tail = tail_rows(batch);
+  return 2 * tail <= batch.rows && batch.rows - tail >= kFewestSpared;
 }
 
 BatchTail tail_of(const Batch& batch) {

@@ -13,6 +13,9 @@ namespace foretoken {
 // How many rows the tail has.
 int tail_rows(const Batch& batch);
 
+// Whether so many rows end before it that leaving them out is worth the copies of the others.
+bool ends_early(const Batch& batch);
+
 struct BatchTail {
   Batch batch;                     // with the page lists of the whole; sequences may be missing
   std::vector<std::int32_t> rows;  // where its rows are in the whole, ascending

@@ -102,5 +102,14 @@ TEST(BatchTail, nothing_is_left_where_nothing_is_read) {
   EXPECT_TRUE(tail_of(whole).batch.seqs.empty());
 }
 
+TEST(BatchTail, is_worth_its_copies_where_most_rows_end_before_it) {
+  Batch whole = three_sequences();
+  EXPECT_FALSE(ends_early(whole));  // three of nine are read: six are spared
+  whole.logit_rows.clear();
+  EXPECT_TRUE(ends_early(whole));
+  whole.logit_rows = {0, 3, 7};
+  EXPECT_FALSE(ends_early(whole));
+}
+
 }  // namespace
 }  // namespace foretoken

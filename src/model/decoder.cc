@@ -43,9 +43,6 @@ bool reads_every_end(const FeatureTaps& taps, int layers) {
   return taps.last_hidden || (!taps.layer_inputs.empty() && taps.layer_inputs.back() == layers);
 }
 
-// A tail this many times smaller than its batch is worth the copies of its rows.
-constexpr int kLeastWhole = 2;
-
 // Heads that draft for this model may be in the same checkpoint; whoever drafts reads them.
 void skip_draft_heads(WeightReader& read, const WeightSource& source, int layers) {
   read.skip_under("model.mtp_layers.");
@@ -98,8 +95,7 @@ Features Decoder::forward(Ops& ops, const Batch& batch, const KvStore& kv,
       features.taps.push_back(copy_of(ops, s.residual));
   };
 
-  const bool ends_with_tail =
-      !reads_every_end(taps, config_.layers) && kLeastWhole * tail_rows(batch) <= batch.rows;
+  const bool ends_with_tail = !reads_every_end(taps, config_.layers) && ends_early(batch);
   weights_->embedding->embed(ops, batch.token, s.residual);
   for (int i = 0; i < config_.layers; ++i) {
     const Layer& layer = weights_->layers[static_cast<std::size_t>(i)];
@@ -109,8 +105,10 @@ Features Decoder::forward(Ops& ops, const Batch& batch, const KvStore& kv,
       ops.add_norm(s.residual, s.delta, layer.input_norm, config_.rms_eps, s.normed);
     }
     tap_residual(i);
-    if (ends_with_tail && i == config_.layers - 1)
-      return end_with_tail(ops, batch, kv, s, std::move(features));
+    if (ends_with_tail && i == config_.layers - 1) {
+      end_with_tail(kv, s, features);
+      return features;
+    }
     layer.body.forward(s.normed, weights_->rope, kv.layer(i), s);
   }
   ops.add_norm(s.residual, s.delta, weights_->final_norm, config_.rms_eps, s.normed);
@@ -120,22 +118,17 @@ Features Decoder::forward(Ops& ops, const Batch& batch, const KvStore& kv,
   return features;
 }
 
-// The last layer, of which most rows leave their keys and values only.
-Features Decoder::end_with_tail(Ops& ops, const Batch& batch, const KvStore& kv, LayerScratch& s,
-                                Features features) const {
+// The last layer, where most rows leave their keys and values only.
+void Decoder::end_with_tail(const KvStore& kv, LayerScratch& s, Features& features) const {
   const int last = config_.layers - 1;
-  const DecoderLayer& layer = weights_->layers[static_cast<std::size_t>(last)].body;
-  layer.store(s.normed, weights_->rope, kv.layer(last), s);
-  BatchTail tail = tail_of(batch);
-  LayerScratch end(ops, config_, tail.batch);
+  BatchTail tail = tail_of(s.batch);
+  LayerScratch end(s.ops, config_, tail.batch);
+  weights_->layers[static_cast<std::size_t>(last)].body.forward_tail(s.normed, weights_->rope,
+                                                                     kv.layer(last), s, tail, end);
+  if (!tail.rows.empty())
+    s.ops.add_norm(end.residual, end.delta, weights_->final_norm, config_.rms_eps, end.normed);
   features.last_hidden = end.normed;
-  if (tail.rows.empty()) return features;
-  ops.gather_rows(s.q, tail.rows, end.q);
-  ops.gather_rows(s.residual, tail.rows, end.residual);
-  layer.finish(kv.layer(last), end);
-  ops.add_norm(end.residual, end.delta, weights_->final_norm, config_.rms_eps, end.normed);
   features.last_rows = std::move(tail.rows);
-  return features;
 }
 
 const Embedding& Decoder::embedding() const { return *weights_->embedding; }

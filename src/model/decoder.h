@@ -55,8 +55,7 @@ class Decoder {
  private:
   struct Layer;
   struct Weights;
-  Features end_with_tail(Ops& ops, const Batch& batch, const KvStore& kv, LayerScratch& s,
-                         Features features) const;
+  void end_with_tail(const KvStore& kv, LayerScratch& s, Features& features) const;
 
   ModelConfig config_;
   DType dtype_;

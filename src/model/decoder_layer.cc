@@ -54,9 +54,19 @@ DecoderLayer::DecoderLayer(WeightReader& read, const ModelConfig& config, const 
   down_ = read.linear({{mlp + "down_proj", hidden}}, config.intermediate, bias_if(config.mlp_bias));
 }
 
-void DecoderLayer::store(Tensor in, const RopeTable& rope, const KvLayer& kv,
-                         LayerScratch& s) const {
+void DecoderLayer::forward(Tensor in, const RopeTable& rope, const KvLayer& kv,
+                           LayerScratch& s) const {
   s.ops.project_qkv(*qkv_, in, rope, qk_norm_, attention_, s.batch, kv, s.q);
+  finish(kv, s);
+}
+
+void DecoderLayer::forward_tail(Tensor in, const RopeTable& rope, const KvLayer& kv,
+                                LayerScratch& s, const BatchTail& tail, LayerScratch& end) const {
+  s.ops.project_qkv(*qkv_, in, rope, qk_norm_, attention_, s.batch, kv, s.q);
+  if (tail.rows.empty()) return;
+  s.ops.gather_rows(s.q, tail.rows, end.q);
+  s.ops.gather_rows(s.residual, tail.rows, end.residual);
+  finish(kv, end);
 }
 
 void DecoderLayer::finish(const KvLayer& kv, LayerScratch& s) const {

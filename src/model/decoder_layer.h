@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/ops.h"
+#include "batch/batch_tail.h"
 #include "model/model_config.h"
 #include "model/weight_reader.h"
 
@@ -38,15 +39,16 @@ class DecoderLayer {
                std::int64_t in_width, int window);
 
   // residual += attention(in); delta = mlp(norm(residual)), still to be added. in [rows, in_width].
-  void forward(Tensor in, const RopeTable& rope, const KvLayer& kv, LayerScratch& scratch) const {
-    store(in, rope, kv, scratch);
-    finish(kv, scratch);
-  }
-  // Its halves: keys and values stored, q made; and all that follows, which may be of fewer rows.
-  void store(Tensor in, const RopeTable& rope, const KvLayer& kv, LayerScratch& scratch) const;
-  void finish(const KvLayer& kv, LayerScratch& scratch) const;
+  void forward(Tensor in, const RopeTable& rope, const KvLayer& kv, LayerScratch& scratch) const;
+
+  // The same for the last layer of a batch whose other rows leave their keys and values only:
+  // `end`, of the tail's batch, gets what its rows have in `scratch` elsewhere.
+  void forward_tail(Tensor in, const RopeTable& rope, const KvLayer& kv, LayerScratch& scratch,
+                    const BatchTail& tail, LayerScratch& end) const;
 
  private:
+  void finish(const KvLayer& kv, LayerScratch& scratch) const;  // from q on
+
   std::unique_ptr<PackedLinear> qkv_;  // q | k | v
   QkNorm qk_norm_;
   std::unique_ptr<PackedLinear> o_;

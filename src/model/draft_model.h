@@ -9,16 +9,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "backend/ops.h"
 #include "model/decoder.h"
 
 namespace foretoken {
 
-// Views of step-lifetime scratch, float32, one row per row of the batch.
+// Views of step-lifetime scratch, float32, one row per row of the batch or of those that are
+// listed.
 struct DraftRows {
   Tensor hidden;   // what logits() reads
   Tensor feature;  // what rows behind these read of them; empty for models without features
+  // Rows of the batch, ascending, where not all are there; see DraftInput::reads_logit_rows.
+  std::vector<std::int32_t> rows = {};
 };
 
 // What a forward reads beside the batch; empty for models without features.
@@ -30,6 +34,9 @@ struct DraftInput {
   // sequence, or whatever is best in its stead. Empty where nothing is carried.
   Tensor carried = {};
   int depth = 0;  // of the rows in their trees; 0: text that was committed, and the roots behind it
+  // Nobody reads results but those of batch.logit_rows, of which there may be none: those of others
+  // may be missing.
+  bool reads_logit_rows = false;
 };
 
 class DraftModel {

@@ -15,9 +15,10 @@ std::int64_t taps_width(const HeadConfig& config) {
   return config.target_hidden * static_cast<std::int64_t>(config.taps.layer_inputs.size());
 }
 
-// LayerScratch
+// LayerScratch, and that of the tail of the last layer.
 std::size_t layer_bytes(const ModelConfig& config, std::int64_t rows) {
-  return rows_bytes(rows, 3 * std::int64_t{config.hidden} + q_width(config), 4);
+  const std::int64_t width = 3 * std::int64_t{config.hidden} + q_width(config);
+  return rows_bytes(rows, width, 4) + rows_bytes(rows / 2, width, 4);
 }
 
 }  // namespace
@@ -28,8 +29,7 @@ std::size_t rows_bytes(std::int64_t rows, std::int64_t width, int tensors) {
 }
 
 std::size_t decoder_bytes(const ModelConfig& config, std::int64_t rows, std::size_t taps) {
-  const std::size_t tail = layer_bytes(config, rows / 2);  // of the last layer
-  return layer_bytes(config, rows) + tail + taps * rows_bytes(rows, config.hidden);
+  return layer_bytes(config, rows) + taps * rows_bytes(rows, config.hidden);
 }
 
 ForwardSize decoder_size(const ModelConfig& config, std::int64_t rows) {

@@ -222,21 +222,40 @@ Tensor HeadDraft::join(const Batch& batch, Tensor features, Tensor& residual) {
 
 DraftRows HeadDraft::forward(Batch& batch, const DraftInput& input) {
   const Weights& w = *weights_;
-  const float eps = config_.layer.rms_eps;
   LayerScratch s(ops_, config_.layer, batch);
   Tensor in = join(batch, input.features, s.residual);
+  const bool ends_with_tail = input.reads_logit_rows && ends_early(batch);
   for (std::size_t i = 0; i < w.layers.size(); ++i) {
     if (i > 0) {
-      ops_.add_norm(s.residual, s.delta, w.input_norms[i], eps, s.normed);
+      ops_.add_norm(s.residual, s.delta, w.input_norms[i], config_.layer.rms_eps, s.normed);
       in = s.normed;
     }
-    w.layers[i].forward(in, w.rope, kv_->layer(static_cast<int>(i)), s);
+    const KvLayer& kv = kv_->layer(static_cast<int>(i));
+    if (ends_with_tail && i + 1 == w.layers.size()) return end_with_tail(in, kv, s);
+    w.layers[i].forward(in, w.rope, kv, s);
   }
+  return conclude(s);
+}
+
+// The last layer, where most rows leave their keys and values only.
+DraftRows HeadDraft::end_with_tail(Tensor in, const KvLayer& kv, LayerScratch& s) {
+  BatchTail tail = tail_of(s.batch);
+  LayerScratch end(ops_, config_.layer, tail.batch);
+  weights_->layers.back().forward_tail(in, weights_->rope, kv, s, tail, end);
+  if (tail.rows.empty()) return {.hidden = end.normed, .feature = end.normed};
+  DraftRows found = conclude(end);
+  found.rows = std::move(tail.rows);
+  return found;
+}
+
+// What has gone through all layers.
+DraftRows HeadDraft::conclude(LayerScratch& s) {
+  const Weights& w = *weights_;
   if (w.final_norm.empty()) {
     ops_.add(s.residual, s.delta);
     return {.hidden = s.residual, .feature = s.residual};
   }
-  ops_.add_norm(s.residual, s.delta, w.final_norm, eps, s.normed);
+  ops_.add_norm(s.residual, s.delta, w.final_norm, config_.layer.rms_eps, s.normed);
   return {.hidden = s.normed, .feature = config_.recurs_before_norm ? s.residual : s.normed};
 }
 

@@ -58,6 +58,8 @@ class HeadDraft final : public DraftModel {
   Tensor normed(Tensor x, Tensor weight);
   const PackedLinear& output() const;
   Tensor join(const Batch& batch, Tensor features, Tensor& residual);
+  DraftRows end_with_tail(Tensor in, const KvLayer& kv, LayerScratch& s);
+  DraftRows conclude(LayerScratch& s);
 
   Ops& ops_;
   const HeadConfig config_;

@@ -35,9 +35,10 @@ Features Runner::forward(const Batch& batch, const FeatureTaps& taps) {
   return decoder_.forward(ops_, batch, *kv_, taps);
 }
 
-DraftRows Runner::forward(Batch& batch, const DraftInput&) {
-  const FeatureTaps every_row{.last_hidden = true, .layer_inputs = {}};
-  return {.hidden = forward(batch, every_row).last_hidden, .feature = {}};
+DraftRows Runner::forward(Batch& batch, const DraftInput& input) {
+  const FeatureTaps taps{.last_hidden = !input.reads_logit_rows, .layer_inputs = {}};
+  Features features = forward(batch, taps);
+  return {.hidden = features.last_hidden, .feature = {}, .rows = std::move(features.last_rows)};
 }
 
 Tensor Runner::logits(const Features& features, const Batch& batch) {

@@ -70,7 +70,9 @@ void DraftReader::read(const CommittedRows& rows, DraftPace& pace) {
   const Tensor features = features_of_batch(rows.features);
   const Tensor carried = carried_to_batch(features);
   if (batch_.rows > 0) {
-    found_ = model_.forward(batch_, {.features = features, .carried = carried});
+    found_ = model_.forward(
+        batch_,
+        {.features = features, .carried = carried, .reads_logit_rows = carried_width_ == 0});
     pace.end_forward(batch_.rows);
   }
   keep_carried();
@@ -196,7 +198,9 @@ void DraftReader::add_sequence(const CommittedRows& rows, std::size_t i, const R
                                         : found.emitted.back().token;
     add_draft_row(batch_, readable(token), slot - shift_, slot - left_out, 0);
   }
-  if (has_root) s.seq = static_cast<std::int32_t>(batch_.seqs.size()) - 1;
+  if (!has_root) return;
+  s.seq = static_cast<std::int32_t>(batch_.seqs.size()) - 1;
+  batch_.logit_rows.push_back(batch_.rows - 1);
 }
 
 // Where the features come from that the sequence's rows read, and where those of its committed
@@ -261,6 +265,14 @@ void DraftReader::list_carried(const CommittedRows& rows, std::size_t i, const R
     if (is_kept(slot))
       carried_to_pages_.add(batch_.rows + slot - first, pages[at(slot / kPageTokens)]);
   if (has_root) carried_to_roots_.add(batch_.rows + length - first, seq.slot);
+}
+
+std::int32_t DraftReader::place_of_root(std::int32_t sequence) const {
+  const BatchSeq& seq = batch_.seqs[at(sequence)];
+  const std::int32_t row = seq.first_row + seq.rows - 1;
+  if (found_.rows.empty()) return row;
+  return static_cast<std::int32_t>(std::ranges::lower_bound(found_.rows, row) -
+                                   found_.rows.begin());
 }
 
 // [batch rows, feature width]

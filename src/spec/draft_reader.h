@@ -46,6 +46,8 @@ class DraftReader {
   // Of the last read: the rows, as chains, and what the model made of them.
   const Batch& batch() const { return batch_; }
   const DraftRows& found() const { return found_; }
+  // Where a sequence's last row is in it, for those that have a root.
+  std::int32_t place_of_root(std::int32_t sequence) const;
   // The batch of the last read for rows that go on behind it: its page lists stay as they are, its
   // rows and sequences are the caller's until the next read.
   Batch& lend_batch() { return batch_; }

@@ -45,6 +45,7 @@ class NotingHead final : public DraftModel {
     std::vector<float> carried;                // to the first row
   };
   Seen last;
+  void end_early() { ends_early_ = true; }
 
   FeatureTaps taps() const override { return {.layer_inputs = {1, 2}}; }
   std::int64_t tap_width() const override { return 2; }
@@ -71,6 +72,8 @@ class NotingHead final : public DraftModel {
     last = {batch, {}, {}};
     for (std::int64_t row = 0; row < features.dim(0); ++row)
       last.features.emplace_back(features.row_f32(row), features.row_f32(row) + 4);
+    if (ends_early_ && input.reads_logit_rows)
+      return {.hidden = features, .feature = features, .rows = batch.logit_rows};
     if (carried_ == 0) return {.hidden = features, .feature = features};
     last.carried.assign(input.carried.row_f32(0), input.carried.row_f32(0) + carried_);
     const Tensor out = ops_.temp(DType::kF32, {batch.rows, carried_});
@@ -83,6 +86,7 @@ class NotingHead final : public DraftModel {
  private:
   Ops& ops_;
   const int carried_;
+  bool ends_early_ = false;
 };
 
 class SwitchedPace final : public DraftPace {
@@ -199,6 +203,18 @@ TEST_F(DraftReaderTest, a_prompt_is_read_whole_but_for_the_first_slot) {
   reader_.open(kSlot);
   commit(20);
   expect_rows(1, 21);
+}
+
+// Of all that is read only the root has somebody who looks at it.
+TEST_F(DraftReaderTest, a_root_is_found_where_the_model_left_out_the_rows_before_it) {
+  reader_.open(kSlot);
+  commit(20);
+  EXPECT_THAT(head_.last.batch.logit_rows, ElementsAreArray({19}));
+  EXPECT_EQ(reader_.place_of_root(reader_.sequence_of(kSlot)), 19);
+  head_.end_early();
+  commit(20);
+  EXPECT_EQ(head_.last.batch.logit_rows.size(), 1U);
+  EXPECT_EQ(reader_.place_of_root(reader_.sequence_of(kSlot)), 0);
 }
 
 TEST_F(DraftReaderTest, a_short_rest_is_caught_up_with_whole) {

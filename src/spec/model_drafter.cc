@@ -75,8 +75,8 @@ void ModelDrafter::start_growing(std::span<const SeqSlot> slots,
     const BatchSeq& facts = reader_.batch().seqs[at(seq)];
     growing.slot = slots[i];
     growing.seq = facts;
-    growing.root = facts.first_row + facts.rows - 1;
-    growing.position = reader_.batch().position[at(growing.root)];
+    growing.root = reader_.place_of_root(seq);
+    growing.position = reader_.batch().position[at(facts.first_row + facts.rows - 1)];
     growing.end = facts.base + facts.rows;
     growing.computed = 0;
     growing.is_following = true;

@@ -51,7 +51,7 @@ class ModelDrafter final : public Drafter {
   struct Growing {
     SeqSlot slot = -1;
     BatchSeq seq = {};          // in the reader's batch, and then in those of levels
-    std::int32_t root = 0;      // row of the reader's batch
+    std::int32_t root = 0;      // row of what the reader found
     std::int32_t position = 0;  // of the root's row
     std::int32_t end = 0;       // index into the pages behind the root
     int computed = 0;           // rows of this tree that the model has computed, root excluded

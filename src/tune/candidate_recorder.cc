@@ -96,8 +96,8 @@ void CandidateRecorder::start_growing(std::span<const SeqSlot> slots,
     trees.resize(at(slot.output));
     growing.slot = slots[i];
     growing.seq = facts;
-    growing.root = facts.first_row + facts.rows - 1;
-    growing.position = reader_.batch().position[at(growing.root)];
+    growing.root = reader_.place_of_root(seq);
+    growing.position = reader_.batch().position[at(facts.first_row + facts.rows - 1)];
     growing.end = facts.base + facts.rows;
     growing.record = &trees.back();
     *growing.record = {.rows = {{}}, .tokens = {}, .chances = {}};

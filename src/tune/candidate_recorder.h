@@ -61,7 +61,7 @@ class CandidateRecorder final : public Drafter {
   struct Growing {
     SeqSlot slot = -1;
     BatchSeq seq = {};
-    std::int32_t root = 0;      // row of the reader's batch
+    std::int32_t root = 0;      // row of what the reader found
     std::int32_t position = 0;  // of the root's row
     std::int32_t end = 0;       // index into the pages behind the root
     RecordedTree* record = nullptr;

@@ -36,10 +36,10 @@ void CpuAttention::reserve(const AttentionItems& items) {
   if (partials_.bytes() < partial_bytes) partials_ = Buffer(partial_bytes * 3 / 2);
 }
 
-// Plans of a target with two kinds of layers and of the rows that end its last one, and of a draft
-// model's reading and levels, which are much smaller.
+// Plans of a target with two kinds of layers and of a draft model's reading, of the rows that end
+// the last layer of both, and of levels, which are much smaller.
 std::size_t CpuAttention::workspace_bytes(const ForwardSize& size) const {
-  const std::size_t plans = 4 + at(size.forwards);
+  const std::size_t plans = 5 + at(size.forwards);
   AttentionItems items;
   items.shape = size.attention;
   return plans * AttentionItems::most_bytes(size, pool_.size()) +
