@@ -65,4 +65,9 @@ BatchTail tail_of(const Batch& batch) {
   return tail;
 }
 
+std::int32_t place_of(std::int32_t row, std::span<const std::int32_t> rows) {
+  if (rows.empty()) return row;
+  return static_cast<std::int32_t>(std::ranges::lower_bound(rows, row) - rows.begin());
+}
+
 }  // namespace foretoken

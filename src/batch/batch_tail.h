@@ -4,6 +4,7 @@
 // model, prompt tokens end there. To the tail they are what an earlier step stored. Pure functions.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "batch/batch.h"
@@ -21,5 +22,9 @@ struct BatchTail {
   std::vector<std::int32_t> rows;  // where its rows are in the whole, ascending
 };
 BatchTail tail_of(const Batch& batch);
+
+// Where a row's result is when those of `rows` are listed, ascending, the row among them; empty:
+// all are.
+std::int32_t place_of(std::int32_t row, std::span<const std::int32_t> rows);
 
 }  // namespace foretoken

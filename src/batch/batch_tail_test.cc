@@ -111,5 +111,10 @@ TEST(BatchTail, is_worth_its_copies_where_most_rows_end_before_it) {
   EXPECT_FALSE(ends_early(whole));
 }
 
+TEST(BatchTail, a_row_is_found_among_those_that_are_listed) {
+  EXPECT_EQ(place_of(7, {}), 7);
+  EXPECT_EQ(place_of(7, Rows{3, 7, 9}), 1);
+}
+
 }  // namespace
 }  // namespace foretoken

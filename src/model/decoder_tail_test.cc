@@ -2,7 +2,7 @@
 // other rows have the bits that they have where every row goes on to the end.
 
 #include <cstdint>
-#include <cstring>
+#include <memory>
 #include <numeric>
 #include <vector>
 

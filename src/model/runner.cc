@@ -1,26 +1,11 @@
 #include "model/runner.h"
 
-#include <algorithm>
-#include <span>
 #include <utility>
 #include <vector>
 
+#include "batch/batch_tail.h"
+
 namespace foretoken {
-namespace {
-
-// Where these rows are among those that are there; both ascending. Nothing where nothing is listed.
-std::vector<std::int32_t> places_of(const std::vector<std::int32_t>& rows,
-                                    const std::vector<std::int32_t>& there) {
-  std::vector<std::int32_t> places;
-  if (there.empty()) return places;
-  for (const std::int32_t row : rows)
-    places.push_back(
-        static_cast<std::int32_t>(std::ranges::lower_bound(there, row) - there.begin()));
-  return places;
-}
-
-}  // namespace
-
 Runner::Runner(Ops& ops, const Decoder& decoder, int num_pages)
     : ops_(ops), decoder_(decoder), target_vocab_(decoder.config().vocab) {
   allocate_kv(num_pages);
@@ -46,9 +31,10 @@ Tensor Runner::logits(const Features& features, const Batch& batch) {
   if (wanted == 0) return ops_.temp(DType::kF32, {0, vocab()});
   if (wanted == features.last_hidden.dim(0)) return logits(features.last_hidden);
   const Tensor rows = ops_.temp(DType::kF32, {wanted, decoder_.config().hidden});
-  const std::vector<std::int32_t> places = places_of(batch.logit_rows, features.last_rows);
-  ops_.gather_rows(features.last_hidden,
-                   places.empty() ? std::span(batch.logit_rows) : std::span(places), rows);
+  std::vector<std::int32_t> places;
+  for (const std::int32_t row : batch.logit_rows)
+    places.push_back(place_of(row, features.last_rows));
+  ops_.gather_rows(features.last_hidden, places, rows);
   return logits(rows);
 }
 

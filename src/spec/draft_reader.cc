@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/index.h"
+#include "batch/batch_tail.h"
 
 namespace foretoken {
 namespace {
@@ -269,10 +270,7 @@ void DraftReader::list_carried(const CommittedRows& rows, std::size_t i, const R
 
 std::int32_t DraftReader::place_of_root(std::int32_t sequence) const {
   const BatchSeq& seq = batch_.seqs[at(sequence)];
-  const std::int32_t row = seq.first_row + seq.rows - 1;
-  if (found_.rows.empty()) return row;
-  return static_cast<std::int32_t>(std::ranges::lower_bound(found_.rows, row) -
-                                   found_.rows.begin());
+  return place_of(seq.first_row + seq.rows - 1, found_.rows);
 }
 
 // [batch rows, feature width]

@@ -34,10 +34,12 @@ std::vector<float> carried_from(int slot) {
   return std::vector<float>(kCarried, 7000.0F + static_cast<float>(slot));
 }
 
-// A head whose features are both taps side by side. It computes nothing and notes what it is given.
+// A head whose features are both taps side by side, or what leaves the target's last layer. It
+// computes nothing and notes what it is given.
 class NotingHead final : public DraftModel {
  public:
-  explicit NotingHead(Ops& ops, int carried = 0) : ops_(ops), carried_(carried) {}
+  NotingHead(Ops& ops, int carried, bool reads_ends)
+      : ops_(ops), carried_(carried), reads_ends_(reads_ends) {}
 
   struct Seen {
     Batch batch;
@@ -47,12 +49,19 @@ class NotingHead final : public DraftModel {
   Seen last;
   void end_early() { ends_early_ = true; }
 
-  FeatureTaps taps() const override { return {.layer_inputs = {1, 2}}; }
-  std::int64_t tap_width() const override { return 2; }
+  FeatureTaps taps() const override {
+    if (reads_ends_) return {.last_hidden = true, .layer_inputs = {}};
+    return {.layer_inputs = {1, 2}};
+  }
+  std::int64_t tap_width() const override { return reads_ends_ ? 4 : 2; }
   int feature_width() const override { return 4; }
   int carried_width() const override { return carried_; }
   Tensor features(const Features& target, std::span<const std::int32_t> rows) override {
     const Tensor out = ops_.temp(DType::kF32, {static_cast<std::int64_t>(rows.size()), 4});
+    if (reads_ends_) {
+      ops_.gather_rows(target.last_hidden, rows, out);
+      return out;
+    }
     for (std::size_t i = 0; i < rows.size(); ++i)
       for (std::size_t tap = 0; tap < 2; ++tap)
         std::copy_n(target.taps[tap].row_f32(rows[i]), 2,
@@ -86,6 +95,7 @@ class NotingHead final : public DraftModel {
  private:
   Ops& ops_;
   const int carried_;
+  const bool reads_ends_;
   bool ends_early_ = false;
 };
 
@@ -99,10 +109,11 @@ class SwitchedPace final : public DraftPace {
 // One sequence: its prompt, then tokens one by one, as decoding commits them.
 class DraftReaderTest : public testing::Test {
  protected:
-  explicit DraftReaderTest(int carried = 0)
+  explicit DraftReaderTest(int carried = 0, bool reads_ends = false)
       : pool_(1, false),
         ops_(make_backend({.device = "reference"}, pool_)),
-        head_(*ops_, carried),
+        head_(*ops_, carried, reads_ends),
+        reads_ends_(reads_ends),
         reader_(*ops_, head_, kPages, 2, kScratch) {
     for (int page = 0; page < kPages; ++page) table_.pages[kSlot].push_back(kPages - 1 - page);
   }
@@ -121,7 +132,14 @@ class DraftReaderTest : public testing::Test {
     Batch batch;
     ops_->layout(plan, trees_, table_, batch);
     Features features;
-    for (std::size_t tap = 0; tap < 2 && is_tapped_; ++tap) {
+    if (reads_ends_) {
+      if (!is_tapped_) features.last_rows = {count - 1};
+      features.last_hidden = ops_->temp(DType::kF32, {is_tapped_ ? count : 1, 4});
+      for (std::int64_t row = 0; row < features.last_hidden.dim(0); ++row)
+        std::ranges::copy(feature_at(begin + static_cast<int>(row)),
+                          features.last_hidden.row_f32(row));
+    }
+    for (std::size_t tap = 0; tap < 2 && is_tapped_ && !reads_ends_; ++tap) {
       features.taps.push_back(ops_->temp(DType::kF32, {count, 2}));
       for (int i = 0; i < count; ++i)
         std::copy_n(feature_at(begin + i).begin() + static_cast<std::ptrdiff_t>(2 * tap), 2,
@@ -194,6 +212,7 @@ class DraftReaderTest : public testing::Test {
   SeqTable table_{2};
   DraftTrees trees_{2, 2};
   NotingHead head_;
+  const bool reads_ends_;
   SwitchedPace pace_;
   DraftReader reader_;
   bool is_tapped_ = true;
@@ -311,58 +330,20 @@ TEST_F(DraftReaderTest, what_follows_a_rest_of_40_tokens_goes_on_from_there) {
 }
 
 // A head that reads what leaves the target's last layer.
-class EndHead final : public DraftModel {
- public:
-  explicit EndHead(Ops& ops) : head_(ops) {}
-  FeatureTaps taps() const override { return {.last_hidden = true, .layer_inputs = {}}; }
-  std::int64_t tap_width() const override { return 4; }
-  int feature_width() const override { return 4; }
-  Tensor features(const Features& target, std::span<const std::int32_t> rows) override {
-    EXPECT_LT(rows.back(), target.last_hidden.dim(0));
-    return target.last_hidden;
-  }
-  void allocate_kv(int) override {}
-  KvShape kv_shape() const override { return {}; }
-  std::size_t weight_bytes() const override { return 0; }
-  std::int64_t vocab() const override { return 1000; }
-  std::size_t forward_bytes(std::int64_t) const override { return 0; }
-  ForwardSize forward_size(std::int64_t) const override { return {}; }
-  std::int64_t hidden_width() const override { return 4; }
-  std::int64_t logit_width() const override { return 4; }
-  DraftRows forward(Batch& batch, const DraftInput& input) override {
-    return head_.forward(batch, input);
-  }
-  Tensor logits(Tensor hidden) override { return hidden; }
-
- private:
-  NotingHead head_;
+class EndReaderTest : public DraftReaderTest {
+ protected:
+  EndReaderTest() : DraftReaderTest(0, /*reads_ends=*/true) {}
 };
 
 // A target that nobody asked computes the ends of the rows that are sampled only.
-TEST_F(DraftReaderTest, rows_whose_ends_are_missing_are_passed_by) {
-  EndHead head(*ops_);
-  DraftReader reader(*ops_, head, kPages, 2, kScratch);
-  reader.open(kSlot);
-  std::vector<Token> text;
-  for (int i = 0; i < 20; ++i) text.push_back(token_at(i));
-  for (const std::int64_t ends : {20, 1}) {
+TEST_F(EndReaderTest, rows_whose_ends_are_missing_are_passed_by) {
+  for (const bool has_ends : {true, false}) {
+    reader_.open(kSlot);
     table_.length[kSlot] = 0;
-    StepPlan plan;
-    plan.entries.push_back(
-        {.slot = kSlot, .chain = std::span(text).first(19), .has_tree = true, .params = &params_});
-    trees_.plant(kSlot, text.back());
-    Batch batch;
-    ops_->layout(plan, trees_, table_, batch);
-    Features features;
-    features.last_hidden = ops_->temp(DType::kF32, {ends, 4});
-    if (ends < batch.rows) features.last_rows = {batch.rows - 1};
-    Walk walk;
-    walk.seqs.push_back(
-        {.slot = kSlot, .path = {0}, .emitted = {{}}, .foreseen = {}, .scored = {}});
-    table_.length[kSlot] = 20;
-    reader.read({.plan = plan, .table = table_, .batch = batch, .walk = walk, .features = features},
-                pace_);
-    EXPECT_EQ(reader.sequence_of(kSlot), ends == batch.rows ? 0 : -1);
+    is_tapped_ = has_ends;
+    commit(20);
+    EXPECT_EQ(reader_.sequence_of(kSlot), has_ends ? 0 : -1);
+    if (has_ends) expect_rows(1, 21);
   }
 }
 
