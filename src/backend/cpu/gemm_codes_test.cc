@@ -43,6 +43,9 @@ class RandomRows final : public CodedRows {
       zeros_.push_back(static_cast<std::uint8_t>(random() & most));
     }
   }
+  void set_scale(std::int64_t row, std::int64_t group, float scale) {
+    scales_[at(row * format_.groups(width_) + group)] = scale;
+  }
   std::int64_t rows() const override { return rows_; }
   std::int64_t width() const override { return width_; }
   void read(std::int64_t row, std::uint8_t* codes, float* scales,
@@ -277,6 +280,26 @@ TEST_P(CodesGemm, without_rounding_the_bits_are_those_of_the_widened_weights) {
           for (std::int64_t k = 0; k < in; ++k) ASSERT_EQ(row[at(k)], wide[at(n * in + k)]);
         }
       }
+  }
+}
+
+TEST_P(CodesGemm, scales_may_be_as_small_as_numbers_are) {
+  const FlushDenormals flush;
+  ThreadPool pool(2, false);
+  const float scales[] = {0x1p-126F, -0x1p-127F, 0x1p-133F, -0.0F, -0x1.02p-125F, 0x1.fep100F};
+  for (const GemmOrder order : {GemmOrder::kTile, GemmOrder::kPair}) {
+    Gemm gemm(GetParam().make(), order, pool);
+    Problem p({.bits = 4, .group = 32, .scale = DType::kBF16}, 5, 64, 36, 11);
+    for (std::int64_t n = 0; n < p.out; ++n)
+      p.weights.set_scale(n, n % 2, scales[at(n / 2) % std::size(scales)]);
+    p.bias.clear();
+    const CpuLinear w = p.pack(pool);
+    std::vector<float> wide = p.widened();
+    const Tensor weight(wide.data(), DType::kF32, {p.out, p.in});
+    LinearParts parts{.weights = {&weight, 1}, .biases = {}};
+    const CpuLinear bf16(parts, pool);
+    expect_equal(multiply(gemm, w, p.x.data(), p.rows), multiply(gemm, bf16, p.x.data(), p.rows),
+                 "small scales");
   }
 }
 

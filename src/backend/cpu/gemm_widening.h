@@ -48,8 +48,15 @@ struct UnitWeights {
       shift[v] = sub(zero(), mul(half.zero, half.scale));  // exact, see has_exact_shifts
     }
   }
-  FT_INLINE V16 unrounded(V16 code, int v) const { return fma(code, scale[v], shift[v]); }
-  FT_INLINE V16 of(V16 code, int v) const { return round_small_bf16(unrounded(code, v)); }
+  // Of code K of a line.
+  template <int K>
+  FT_INLINE V16 unrounded(I16 line, int v) const {
+    return fma(Codes::template of<K>(line), scale[v], shift[v]);
+  }
+  template <int K>
+  FT_INLINE V16 of(I16 line, int v) const {
+    return round_small_bf16(unrounded<K>(line, v));
+  }
 };
 
 // The same with one step less, where the code is less its zero point already and the scale is bf16:
@@ -67,7 +74,11 @@ struct UnitWeights<CenteredInt4> {
       less[v] = mul(scale, set1(-65535.0F));
     }
   }
-  FT_INLINE V16 of(V16 code, int v) const { return fma(code, whole[v], mul(code, less[v])); }
+  template <int K>
+  FT_INLINE V16 of(I16 line, int v) const {
+    const V16 code = CenteredInt4::of<K>(line);
+    return fma(code, whole[v], mul(code, less[v]));
+  }
 };
 
 // Rows of one group, as many as registers hold sums for, and of two chains at once, beside the
@@ -99,7 +110,7 @@ FT_CODED_INLINE void add_code(const I16 (&line)[2], const CodedBlock<Codes>& blo
                               const Panel& panel, V16 (&sum)[R][2]) {
   V16 b[2];
   FT_UNROLL
-  for (int v = 0; v < 2; ++v) b[v] = block.weights.of(Codes::template of<K>(line[v]), v);
+  for (int v = 0; v < 2; ++v) b[v] = block.weights.template of<K>(line[v], v);
   FT_UNROLL
   for (int r = 0; r < R; ++r) {
     const V16 a = Input::at(x + r * panel.x_row_bytes, K);

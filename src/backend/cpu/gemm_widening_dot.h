@@ -20,8 +20,48 @@ FT_INLINE __m512bh rounded_pair(V16 even, V16 odd) {
   return (__m512bh)_mm512_permutexvar_epi16(_mm512_load_si512(kSideBySide), one_after_other);
 }
 
+// Codes of 4 bits that have no zero points and scales of bf16: two of an output are looked up at
+// once, as a pair of bf16 less 8, and VDPBF16PS by (scale, 0) or (0, scale) gives either's weight
+// before rounding.
+struct PairedInt4 {
+  static constexpr int kBits = 4;
+  // Codes K and K + 2 of a line.
+  template <int K>
+  FT_INLINE static __m512bh pair_of(I16 line) {
+    // Bit 4 of an index is of the next code.
+    alignas(64) static constexpr std::uint16_t kTwice[32] = {
+        0xc100, 0xc0e0, 0xc0c0, 0xc0a0, 0xc080, 0xc040, 0xc000, 0xbf80, 0x0000, 0x3f80, 0x4000,
+        0x4040, 0x4080, 0x40a0, 0x40c0, 0x40e0, 0xc100, 0xc0e0, 0xc0c0, 0xc0a0, 0xc080, 0xc040,
+        0xc000, 0xbf80, 0x0000, 0x3f80, 0x4000, 0x4040, 0x4080, 0x40a0, 0x40c0, 0x40e0};
+    constexpr int kShift = K % 4 * 8 + K / 4 * 4;
+    return (__m512bh)_mm512_permutexvar_epi16(_mm512_srli_epi16(line.v, kShift),
+                                              _mm512_load_si512(kTwice));
+  }
+};
+template <>
+struct UnitWeights<PairedInt4> {
+  __m512bh scale[2][2];  // of the lower and of the higher code of a pair
+
+  FT_INLINE UnitWeights(const char* unit, const CodeLayout& codes) {
+    const auto* scales = reinterpret_cast<const std::uint16_t*>(unit + codes.scales_at);
+    FT_UNROLL
+    for (int v = 0; v < 2; ++v) {
+      const __m512i low =
+          _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(scales) + v));
+      scale[v][0] = (__m512bh)low;
+      scale[v][1] = (__m512bh)_mm512_slli_epi32(low, 16);
+    }
+  }
+  template <int K>
+  FT_INLINE V16 unrounded(I16 line, int v) const {
+    constexpr int kLower = K & 5;
+    const __m512bh pair = PairedInt4::pair_of<kLower>(line);
+    return {_mm512_dpbf16_ps(_mm512_setzero_ps(), pair, scale[v][kLower == K ? 0 : 1])};
+  }
+};
+
 struct CodedPairDot {
-  using PlainInt4 = Int4Codes;  // rounding is no product that could be saved
+  using PlainInt4 = PairedInt4;
 
   template <class Input, class Codes, int R>
   FT_INLINE static void add_block(const CodedBlock<Codes>& block, const char* x, const Panel& panel,
@@ -45,8 +85,8 @@ struct CodedPairDot {
     __m512bh b[2];
     FT_UNROLL
     for (int v = 0; v < 2; ++v)
-      b[v] = rounded_pair(block.weights.unrounded(Codes::template of<K>(line[v]), v),
-                          block.weights.unrounded(Codes::template of<K + 1>(line[v]), v));
+      b[v] = rounded_pair(block.weights.template unrounded<K>(line[v], v),
+                          block.weights.template unrounded<K + 1>(line[v], v));
     FT_UNROLL
     for (int r = 0; r < R; ++r) {
       int pair;
