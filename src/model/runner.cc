@@ -6,6 +6,7 @@
 #include "batch/batch_tail.h"
 
 namespace foretoken {
+
 Runner::Runner(Ops& ops, const Decoder& decoder, int num_pages)
     : ops_(ops), decoder_(decoder), target_vocab_(decoder.config().vocab) {
   allocate_kv(num_pages);

@@ -59,6 +59,7 @@ class NotingHead final : public DraftModel {
   Tensor features(const Features& target, std::span<const std::int32_t> rows) override {
     const Tensor out = ops_.temp(DType::kF32, {static_cast<std::int64_t>(rows.size()), 4});
     if (reads_ends_) {
+      EXPECT_LT(rows.back(), target.last_hidden.dim(0));
       ops_.gather_rows(target.last_hidden, rows, out);
       return out;
     }
@@ -113,7 +114,6 @@ class DraftReaderTest : public testing::Test {
       : pool_(1, false),
         ops_(make_backend({.device = "reference"}, pool_)),
         head_(*ops_, carried, reads_ends),
-        reads_ends_(reads_ends),
         reader_(*ops_, head_, kPages, 2, kScratch) {
     for (int page = 0; page < kPages; ++page) table_.pages[kSlot].push_back(kPages - 1 - page);
   }
@@ -132,14 +132,15 @@ class DraftReaderTest : public testing::Test {
     Batch batch;
     ops_->layout(plan, trees_, table_, batch);
     Features features;
-    if (reads_ends_) {
+    const bool reads_ends = head_.taps().last_hidden;
+    if (reads_ends) {
       if (!is_tapped_) features.last_rows = {count - 1};
       features.last_hidden = ops_->temp(DType::kF32, {is_tapped_ ? count : 1, 4});
       for (std::int64_t row = 0; row < features.last_hidden.dim(0); ++row)
         std::ranges::copy(feature_at(begin + static_cast<int>(row)),
                           features.last_hidden.row_f32(row));
     }
-    for (std::size_t tap = 0; tap < 2 && is_tapped_ && !reads_ends_; ++tap) {
+    for (std::size_t tap = 0; tap < 2 && is_tapped_ && !reads_ends; ++tap) {
       features.taps.push_back(ops_->temp(DType::kF32, {count, 2}));
       for (int i = 0; i < count; ++i)
         std::copy_n(feature_at(begin + i).begin() + static_cast<std::ptrdiff_t>(2 * tap), 2,
@@ -212,7 +213,6 @@ class DraftReaderTest : public testing::Test {
   SeqTable table_{2};
   DraftTrees trees_{2, 2};
   NotingHead head_;
-  const bool reads_ends_;
   SwitchedPace pace_;
   DraftReader reader_;
   bool is_tapped_ = true;

@@ -32,9 +32,11 @@ template <int Zero>
 struct Int4CodesLess {
   static constexpr int kBits = 4;
   static constexpr float kUnit = 1;
+  // Where the bits of code k of a line begin.
+  static constexpr int shift_of(int k) { return k % 4 * 8 + k / 4 * 4; }
   template <int K>
   FT_INLINE static V16 of(I16 line) {
-    return nibble_of<K % 4 * 8 + K / 4 * 4, Zero>(line);
+    return nibble_of<shift_of(K), Zero>(line);
   }
 };
 using Int4Codes = Int4CodesLess<0>;

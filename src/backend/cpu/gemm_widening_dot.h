@@ -33,8 +33,7 @@ struct PairedInt4 {
         0xc100, 0xc0e0, 0xc0c0, 0xc0a0, 0xc080, 0xc040, 0xc000, 0xbf80, 0x0000, 0x3f80, 0x4000,
         0x4040, 0x4080, 0x40a0, 0x40c0, 0x40e0, 0xc100, 0xc0e0, 0xc0c0, 0xc0a0, 0xc080, 0xc040,
         0xc000, 0xbf80, 0x0000, 0x3f80, 0x4000, 0x4040, 0x4080, 0x40a0, 0x40c0, 0x40e0};
-    constexpr int kShift = K % 4 * 8 + K / 4 * 4;
-    return (__m512bh)_mm512_permutexvar_epi16(_mm512_srli_epi16(line.v, kShift),
+    return (__m512bh)_mm512_permutexvar_epi16(_mm512_srli_epi16(line.v, Int4Codes::shift_of(K)),
                                               _mm512_load_si512(kTwice));
   }
 };
@@ -43,18 +42,17 @@ struct UnitWeights<PairedInt4> {
   __m512bh scale[2][2];  // of the lower and of the higher code of a pair
 
   FT_INLINE UnitWeights(const char* unit, const CodeLayout& codes) {
-    const auto* scales = reinterpret_cast<const std::uint16_t*>(unit + codes.scales_at);
     FT_UNROLL
     for (int v = 0; v < 2; ++v) {
-      const __m512i low =
-          _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(scales) + v));
-      scale[v][0] = (__m512bh)low;
-      scale[v][1] = (__m512bh)_mm512_slli_epi32(low, 16);
+      const __m512i bits =
+          _mm512_castps_si512(load_scales(unit + codes.scales_at, CodeScale::kBF16, v).v);
+      scale[v][0] = (__m512bh)_mm512_srli_epi32(bits, 16);
+      scale[v][1] = (__m512bh)bits;
     }
   }
   template <int K>
   FT_INLINE V16 unrounded(I16 line, int v) const {
-    constexpr int kLower = K & 5;
+    constexpr int kLower = K & ~2;  // of the pair that K is in
     const __m512bh pair = PairedInt4::pair_of<kLower>(line);
     return {_mm512_dpbf16_ps(_mm512_setzero_ps(), pair, scale[v][kLower == K ? 0 : 1])};
   }
