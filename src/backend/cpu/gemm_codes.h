@@ -338,6 +338,9 @@ void run_code_columns(const GemmCall& call, const CodePanel& first, int half_byt
 }
 
 constexpr int kCodeBlockK = 2048;  // 32 columns of 8 bits: 64 KB, half of the smallest L2
+// A line of 8 bits is multiplied sooner than one of 4 bits.
+template <int Bits>
+constexpr int kCodePrefetchBytes = Bits == 8 ? 2 * kPrefetchBytes : kPrefetchBytes;
 
 template <int Bits>
 void run_code_gemm(const GemmCall& call) {
@@ -372,7 +375,7 @@ void run_code_gemm(const GemmCall& call) {
         .cols = 0,
         .resume = k > 0,
         .ends = last,
-        .prefetch_bytes = call.prefetch_bytes > 0 ? call.prefetch_bytes : kPrefetchBytes,
+        .prefetch_bytes = call.prefetch_bytes > 0 ? call.prefetch_bytes : kCodePrefetchBytes<Bits>,
         .following = nullptr,
         .codes = codes};
     if (is_whole)
