@@ -263,8 +263,11 @@ DraftOptions draft_options(const FlagValues& values, const LoadOptions& target,
   draft.load.load_format = format.empty() ? target.load_format : format;
   draft.load.dtype = target.dtype;
   const std::string flag = "--speculative-draft-model-quantization";
-  draft.load.quantization =
-      values.given(flag) ? quantization_of(values, flag) : target.quantization;
+  // What the target's checkpoint is, a draft model's need not be.
+  if (values.given(flag))
+    draft.load.quantization = quantization_of(values, flag);
+  else if (target.quantization.stored_method.empty())
+    draft.load.quantization = target.quantization;
   const std::string kv_flag = "--speculative-draft-kv-cache-dtype";
   draft.load.kv_dtype =
       values.given(kv_flag) ? kv_dtype_named(values.text(kv_flag), kv_flag) : target.kv_dtype;

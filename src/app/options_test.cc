@@ -93,6 +93,11 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
       {{"--speculative-draft-model-quantization", "unquant", "--speculative-algorithm", "EAGLE",
         "--quantization", "int4"},
        [](auto& o) { return o.load.quantization.is_on() && !o.draft.load.quantization.is_on(); }},
+      {{"--quantization", "awq", "--speculative-algorithm", "STANDALONE"},
+       [](auto& o) {
+         return o.load.quantization.stored_method == "awq" &&
+                o.draft.load.quantization == Quantization{};
+       }},
       {{"--speculative-draft-model-quantization", "w8a8_int8", "--speculative-algorithm", "EAGLE"},
        [](auto& o) {
          return !o.load.quantization.is_on() && o.draft.load.quantization.name == "w8a8_int8";

@@ -35,15 +35,6 @@ DType serving_dtype(const ModelConfig& config, const WeightSource& weights,
   return DType::kBF16;
 }
 
-void check_method(const ModelConfig& config, const Quantization& asked, const std::string& where) {
-  if (asked.stored_method.empty()) return;
-  const std::string found =
-      config.stored_quantization ? config.stored_quantization->method : "not quantized";
-  if (found != asked.stored_method)
-    throw Error({"the checkpoint is not quantized as --quantization says", where,
-                 asked.stored_method, found});
-}
-
 // A checkpoint whose packed matrices are kept.
 class KeptWeights final : public WeightSource {
  public:
@@ -70,6 +61,18 @@ std::string memory_text(const ModelOptions& options) {
 }
 
 }  // namespace
+
+void check_stored_method(const ModelConfig& config, const ModelOptions& options,
+                         const std::string& folder) {
+  const std::string& asked = options.quantization.stored_method;
+  if (asked.empty()) return;
+  const std::string found =
+      config.stored_quantization ? config.stored_quantization->method : "not quantized";
+  const std::string flag =
+      options.part == "draft" ? "--speculative-draft-model-quantization" : "--quantization";
+  if (found != asked)
+    throw Error({"the checkpoint is not quantized as " + flag + " says", folder, asked, found});
+}
 
 ModelConfig read_model_config(const std::string& folder, const ModelOptions& options) {
   if (!std::filesystem::is_directory(folder))
@@ -107,7 +110,7 @@ void finish_packed(const WeightSource& weights) {
 std::unique_ptr<Decoder> load_model(Ops& ops, const std::string& folder,
                                     const ModelOptions& options) {
   const ModelConfig config = read_model_config(folder, options);
-  check_method(config, options.quantization, folder);
+  check_stored_method(config, options, folder);
   log_info("Load weight begin.{}", memory_text(options));
   const auto weights = open_weights(folder, options);
   const DType dtype = serving_dtype(config, *weights, options.dtype);

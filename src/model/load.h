@@ -37,6 +37,10 @@ ModelConfig read_model_config(const std::string& folder, const ModelOptions& opt
 // The weights of a checkpoint folder in the format that the options name.
 std::unique_ptr<WeightSource> open_weights(const std::string& folder, const ModelOptions& options);
 
+// Throws Error unless the checkpoint is quantized as the options say that it is.
+void check_stored_method(const ModelConfig& config, const ModelOptions& options,
+                         const std::string& folder);
+
 // Once all matrices of a model have been made from weights that are kept: writes what is new.
 void finish_packed(const WeightSource& weights);
 

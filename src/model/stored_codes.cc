@@ -48,10 +48,8 @@ class CodesReader {
 
   void read() {
     const std::int64_t width = out_.width_, group = stored_.group;
-    if (group > 0 && width % group != 0)
-      throw Error({"groups do not divide the matrix", at_tensor(""),
-                   "a multiple of group_size = " + std::to_string(group), std::to_string(width)});
-    out_.groups_ = group == 0 ? 1 : width / group;
+    out_.group_width_ = group == 0 ? width : group;
+    out_.groups_ = ceil_div(width, out_.group_width_);
     DType scale = DType::kF32;
     switch (stored_.kind) {
       case Kind::kAwq:
@@ -122,42 +120,79 @@ class CodesReader {
     return scale;
   }
 
+  // The codes of a word lie in out_.codes_ from `to` on, `step` apart, place(i) being where the
+  // bits of code i begin.
+  template <class Place>
+  void spread(std::uint32_t word, std::int64_t to, std::int64_t step, Place place) {
+    for (std::int64_t i = 0; i < per_word_; ++i, to += step)
+      out_.codes_[at(to)] = static_cast<std::uint8_t>(word >> place(i) & mask_);
+  }
+  auto low_bits_first() const {
+    return [bits = static_cast<unsigned>(stored_.bits)](std::int64_t i) {
+      return static_cast<unsigned>(i) * bits;
+    };
+  }
+  // AWQ's order of the columns in a word.
+  static unsigned place_in_awq(std::int64_t i) {
+    constexpr std::array<unsigned, 8> kPlace{0, 4, 1, 5, 2, 6, 3, 7};
+    return kPlace[at(i)] * 4;
+  }
+
   // AWQ and GPTQ: words of columns, scales and zero points by group.
   DType read_columns(bool is_awq) {
-    // The order in which AWQ lays the columns of a word.
-    constexpr std::array<int, 8> kAwqPlace{0, 4, 1, 5, 2, 6, 3, 7};
-    const std::int64_t n = out_.rows_, k = out_.width_, groups = out_.groups_;
-    const auto place = [&](std::int64_t i) {
-      return is_awq ? kAwqPlace[at(i % 8)] * 4 : static_cast<int>(i % per_word_) * stored_.bits;
-    };
+    const std::int64_t n = out_.rows_, k = out_.width_;
     if (n % per_word_ != 0 || (!is_awq && k % per_word_ != 0))
       throw Error({"the matrix does not fill whole words of codes", at_tensor(".qweight"),
                    "rows and columns in multiples of " + std::to_string(per_word_),
                    Shape({n, k}).str()});
     const Tensor words = is_awq ? need(".qweight", {k, n / per_word_}, DType::kI32)
                                 : need(".qweight", {k / per_word_, n}, DType::kI32);
-    const Tensor zeros = need(".qzeros", {groups, n / per_word_}, DType::kI32);
-    const Tensor scales = need_scales(".scales", {{groups, n}});
+    const Tensor zeros = need(".qzeros", {out_.groups_, n / per_word_}, DType::kI32);
+    const Tensor scales = need_scales(".scales", {{out_.groups_, n}});
     make_room();
-    for (std::int64_t row = 0; row < n; ++row)
-      for (std::int64_t col = 0; col < k; ++col) {
-        const std::uint32_t packed = is_awq ? word(words, col * (n / per_word_) + row / per_word_)
-                                            : word(words, col / per_word_ * n + row);
-        out_.codes_[at(row * k + col)] =
-            static_cast<std::uint8_t>(packed >> place(is_awq ? row : col) & mask_);
-      }
+    // Few rows at a time: their codes stay in a cache while columns come.
+    constexpr std::int64_t kRows = 64;
+    for (std::int64_t first = 0; first < n; first += kRows) {
+      const std::int64_t end = std::min(first + kRows, n);
+      if (is_awq)
+        read_awq(words, first, end);
+      else
+        read_gptq(words, first, end);
+    }
+    read_groups(zeros, scales, is_awq);
+    if (!is_awq) read_order(".g_idx");
+    return scales.dtype();
+  }
+  void read_awq(const Tensor& words, std::int64_t first, std::int64_t end) {
+    const std::int64_t n = out_.rows_, k = out_.width_;
+    for (std::int64_t col = 0; col < k; ++col)
+      for (std::int64_t row = first; row < end; row += per_word_)
+        spread(word(words, (col * n + row) / per_word_), row * k + col, k, place_in_awq);
+  }
+  void read_gptq(const Tensor& words, std::int64_t first, std::int64_t end) {
+    const std::int64_t n = out_.rows_, k = out_.width_;
+    for (std::int64_t col = 0; col < k; col += per_word_)
+      for (std::int64_t row = first; row < end; ++row)
+        spread(word(words, col / per_word_ * n + row), row * k + col, 1, low_bits_first());
+  }
+  void read_groups(const Tensor& zeros, const Tensor& scales, bool is_awq) {
+    const std::int64_t n = out_.rows_, groups = out_.groups_;
+    // GPTQ's first format takes 1 from every zero point, as a subtraction of whole words: a zero
+    // point of 0 borrows from the next one.
+    const std::uint32_t less = !stored_.zeros_are_less_one ? 0U
+                               : stored_.bits == 4         ? 0x11111111U
+                                                           : 0x01010101U;
+    const auto low_first = low_bits_first();
     out_.zeros_.resize(at(n * groups));
     out_.scales_.resize(at(n * groups));
     for (std::int64_t row = 0; row < n; ++row)
       for (std::int64_t g = 0; g < groups; ++g) {
-        const std::uint32_t packed = word(zeros, g * (n / per_word_) + row / per_word_);
-        const std::uint32_t zero =
-            (packed >> place(row) & mask_) + (stored_.zeros_are_less_one ? 1U : 0U);
-        out_.zeros_[at(row * groups + g)] = static_cast<std::uint8_t>(zero & mask_);
+        const std::uint32_t packed = word(zeros, (g * n + row) / per_word_) + less;
+        const std::int64_t i = row % per_word_;
+        const std::uint32_t zero = packed >> (is_awq ? place_in_awq(i) : low_first(i)) & mask_;
+        out_.zeros_[at(row * groups + g)] = static_cast<std::uint8_t>(zero);
         out_.scales_[at(row * groups + g)] = scale_at(scales, g * n + row, ".scales");
       }
-    if (!is_awq) read_order(".g_idx");
-    return scales.dtype();
   }
 
   // compressed-tensors' words: rows of codes, low bits first.
@@ -168,12 +203,15 @@ class CodesReader {
     const Tensor scales = need_scales(".weight_scale", {{n, groups}});
     make_room();
     find(".weight_shape", {2});
-    for (std::int64_t row = 0; row < n; ++row)
-      for (std::int64_t col = 0; col < k; ++col)
+    const auto place = low_bits_first();
+    for (std::int64_t row = 0; row < n; ++row) {
+      const std::int64_t from = row * row_words, whole = k / per_word_;
+      for (std::int64_t i = 0; i < whole; ++i)
+        spread(word(words, from + i), row * k + i * per_word_, 1, place);
+      for (std::int64_t col = whole * per_word_; col < k; ++col)
         out_.codes_[at(row * k + col)] =
-            static_cast<std::uint8_t>(word(words, row * row_words + col / per_word_) >>
-                                          static_cast<unsigned>(col % per_word_ * stored_.bits) &
-                                      mask_);
+            static_cast<std::uint8_t>(word(words, from + whole) >> place(col % per_word_) & mask_);
+    }
     for (std::int64_t i = 0; i < n * groups; ++i)
       out_.scales_.push_back(scale_at(scales, i, ".weight_scale"));
     if (!stored_.is_symmetric) {
@@ -181,12 +219,10 @@ class CodesReader {
           need(".weight_zero_point", {ceil_div(n, per_word_), groups}, DType::kI32);
       for (std::int64_t row = 0; row < n; ++row)
         for (std::int64_t g = 0; g < groups; ++g)
-          out_.zeros_.push_back(
-              static_cast<std::uint8_t>(word(zeros, row / per_word_ * groups + g) >>
-                                            static_cast<unsigned>(row % per_word_ * stored_.bits) &
-                                        mask_));
+          out_.zeros_.push_back(static_cast<std::uint8_t>(
+              word(zeros, row / per_word_ * groups + g) >> place(row % per_word_) & mask_));
     }
-    if (stored_.has_g_idx) read_order(".weight_g_idx");
+    read_order(".weight_g_idx");
     return scales.dtype();
   }
 
@@ -194,7 +230,7 @@ class CodesReader {
     const std::int64_t n = out_.rows_, k = out_.width_;
     const Tensor weight = need(".weight", {n, k}, DType::kI8);
     make_room();
-    const Tensor scales = need_scales(".weight_scale", {{n, 1}, {n}, {1}, {}});
+    const Tensor scales = need_scales(".weight_scale", {{n, 1}, {n}, {1}, {1, 1}, {}});
     const auto* codes = static_cast<const std::int8_t*>(weight.data());
     for (std::int64_t i = 0; i < n * k; ++i)
       out_.codes_[at(i)] = static_cast<std::uint8_t>(codes[i] + 128);
@@ -223,7 +259,7 @@ class CodesReader {
     const Tensor scales =
         stored_.block_rows > 0
             ? need_scales(suffix, {{ceil_div(n, block_rows), ceil_div(k, block_columns)}})
-            : need_scales(suffix, {{n, 1}, {n}, {1}, {}});
+            : need_scales(suffix, {{n, 1}, {n}, {1}, {1, 1}, {}});
     const std::int64_t row_scales = ceil_div(k, block_columns);
     out_.group_width_ = block_columns;
     out_.groups_ = row_scales;
@@ -249,10 +285,9 @@ class CodesReader {
     const Tensor order = need(suffix, {k}, DType::kI32);
     std::vector<std::int32_t> groups;
     bool is_in_order = true;
-    const std::int64_t group = k / out_.groups_;
     for (std::int64_t i = 0; i < k; ++i) {
       groups.push_back(static_cast<std::int32_t>(word(order, i)));
-      is_in_order = is_in_order && groups.back() == i / group;
+      is_in_order = is_in_order && groups.back() == i / out_.group_width_;
       if (groups.back() < 0 || groups.back() >= out_.groups_)
         throw Error({"a column belongs to no group", at_tensor(suffix),
                      "0 to " + std::to_string(out_.groups_ - 1), std::to_string(groups.back())});
@@ -304,10 +339,10 @@ void StoredCodes::read(std::int64_t row, std::uint8_t* codes, float* scales,
 Buffer StoredCodes::floats() const {
   Buffer made(at(rows_ * width_) * sizeof(float));
   auto* out = static_cast<float*>(made.data());
-  const std::int64_t group = group_width_ > 0 ? group_width_ : ceil_div(width_, groups_);
   for (std::int64_t row = 0; row < rows_; ++row)
     for (std::int64_t k = 0; k < width_; ++k) {
-      const std::int64_t g = row * groups_ + (group_of_.empty() ? k / group : group_of_[at(k)]);
+      const std::int64_t g =
+          row * groups_ + (group_of_.empty() ? k / group_width_ : group_of_[at(k)]);
       const std::uint8_t code = codes_[at(row * width_ + k)];
       const int zero = zeros_.empty() ? middle_ : zeros_[at(g)];
       *out++ = (float8_ ? (*float8_)[code] : static_cast<float>(code - zero)) * scales_[at(g)];

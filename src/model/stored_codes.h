@@ -47,7 +47,7 @@ class StoredCodes final : public CodedRows {
   std::vector<std::int32_t> group_of_;  // [width]; empty: in order
   int middle_ = 8;
   std::optional<std::array<float, 256>> float8_;  // what codes stand for that are 8-bit floats
-  std::int64_t group_width_ = 0;                  // of those; 0: the width by the groups
+  std::int64_t group_width_ = 0;                  // the last group may be narrower
 };
 
 }  // namespace foretoken

@@ -3,15 +3,14 @@
 #include "model/stored_codes.h"
 
 #include <cmath>
-#include <cstring>
 #include <limits>
-#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/index.h"
 #include "model/test_files.h"
+#include "model/test_source.h"
 
 namespace foretoken {
 namespace {
@@ -20,42 +19,14 @@ using testing::HasSubstr;
 using Kind = StoredQuantization::Kind;
 
 // A matrix "w" of 8 rows and 64 columns in groups of 32.
-class Source final : public WeightSource {
+class Source final : public TensorSource {
  public:
-  std::optional<Tensor> find(const std::string& name, const Shape&) const override {
-    const auto found = tensors_.find(name);
-    if (found == tensors_.end()) return std::nullopt;
-    return found->second.memory.view(found->second.dtype, found->second.shape);
-  }
-  std::vector<std::string> names() const override { return {"w"}; }
-  std::string where() const override { return "folder"; }
-
-  template <typename T>
-  void put(const std::string& name, DType dtype, Shape shape, T value) {
-    Entry& entry = tensors_[name];
-    entry = {Buffer(at(shape.elements()) * sizeof(T)), dtype, shape};
-    for (std::int64_t i = 0; i < shape.elements(); ++i)
-      static_cast<T*>(entry.memory.data())[i] = value;
-  }
   void put_gptq() {
     put<std::uint32_t>("w.qweight", DType::kI32, {8, 8}, 0x76543210U);
     put<std::uint32_t>("w.qzeros", DType::kI32, {2, 1}, 0x11111111U);
     put<float>("w.scales", DType::kF32, {2, 8}, 0.5F);
     put<std::int32_t>("w.g_idx", DType::kI32, {64}, 1);
   }
-  template <typename T>
-  void set(const std::string& name, std::int64_t i, T value) {
-    static_cast<T*>(tensors_[name].memory.data())[i] = value;
-  }
-  void drop(const std::string& name) { tensors_.erase(name); }
-
- private:
-  struct Entry {
-    Buffer memory;
-    DType dtype = DType::kF32;
-    Shape shape;
-  };
-  std::map<std::string, Entry> tensors_;
 };
 
 StoredQuantization gptq_of_groups(std::int64_t group) {
@@ -99,6 +70,52 @@ TEST(StoredCodes, groups_in_another_order_are_floats) {
   EXPECT_FALSE(codes->is_coded());
 }
 
+// Of the last word of zero points less 1, the second was 0.
+TEST(StoredCodes, zero_points_less_one_are_words_less_one_each) {
+  Source source;
+  source.put_gptq();
+  source.put<std::uint32_t>("w.qzeros", DType::kI32, {2, 1}, 0x33333303U - 0x11111111U);
+  const auto codes = take(source, gptq_of_groups(32));
+  std::vector<std::uint8_t> row(64), zeros(2);
+  std::vector<float> scales(2);
+  for (std::int64_t i = 0; i < 8; ++i) {
+    codes->read(i, row.data(), scales.data(), zeros.data());
+    EXPECT_EQ(zeros[1], i == 1 ? 0 : 3) << i;
+  }
+}
+
+TEST(StoredCodes, the_last_group_may_be_narrower) {
+  Source source;
+  source.put_gptq();
+  source.put<std::uint32_t>("w.qweight", DType::kI32, {6, 8}, 0x76543210U);
+  source.put<std::int32_t>("w.g_idx", DType::kI32, {48}, 0);
+  for (std::int64_t i = 32; i < 48; ++i) source.set<std::int32_t>("w.g_idx", i, 1);
+  for (std::int64_t i = 8; i < 16; ++i) source.set("w.scales", i, 2.0F);
+  const auto codes = take(source, gptq_of_groups(32), 48);
+  ASSERT_TRUE(codes && codes->is_coded());
+  const Buffer floats = codes->floats();
+  EXPECT_EQ(static_cast<const float*>(floats.data())[31], 2.5F);
+  EXPECT_EQ(static_cast<const float*>(floats.data())[39], 10.0F);
+}
+
+TEST(StoredCodes, an_order_of_columns_is_read_whether_it_was_announced_or_not) {
+  StoredQuantization stored;
+  stored.kind = Kind::kPacked;
+  stored.group = 32;
+  Source source;
+  source.put<std::uint32_t>("w.weight_packed", DType::kI32, {8, 8}, 0x76543210U);
+  source.put<float>("w.weight_scale", DType::kF32, {8, 2}, 0.5F);
+  EXPECT_TRUE(take(source, stored)->is_coded());
+  stored.has_g_idx = true;
+  EXPECT_THAT(fault_of(source, stored),
+              HasSubstr("missing weight (folder, tensor w.weight_g_idx)"));
+  source.put<std::int32_t>("w.weight_g_idx", DType::kI32, {64}, 0);
+  for (const bool is_announced : {true, false}) {
+    stored.has_g_idx = is_announced;
+    EXPECT_FALSE(take(source, stored)->is_coded());
+  }
+}
+
 TEST(StoredCodes, floats_of_a_layer_left_out_are_not_its_business) {
   Source source;
   source.put_gptq();
@@ -119,7 +136,7 @@ TEST(StoredCodes, what_is_wrong_is_named) {
   };
   const auto nothing = [](Source&) {};
   EXPECT_EQ(fault(nothing), "");
-  EXPECT_THAT(fault(nothing, 96), HasSubstr("groups do not divide the matrix (folder, tensor w)"));
+  EXPECT_THAT(fault(nothing, 96), HasSubstr("wrong shape (folder, tensor w.qzeros)"));
   EXPECT_THAT(fault(nothing, 32, 32), HasSubstr("weight has the wrong shape"));
   EXPECT_THAT(fault([](Source& s) { s.drop("w.scales"); }),
               HasSubstr("missing weight (folder, tensor w.scales)"));
@@ -192,14 +209,16 @@ TEST(StoredCodes, eight_bit_floats_that_no_product_takes_are_floats) {
 TEST(StoredCodes, codes_of_8_bits_have_a_scale_a_row_or_one) {
   Source source;
   source.put<std::int8_t>("w.weight", DType::kI8, {8, 64}, -3);
-  source.put<float>("w.weight_scale", DType::kF32, {1}, 0.5F);
   StoredQuantization stored;
   stored.kind = Kind::kInt8;
   stored.bits = 8;
   stored.rounds_input = true;
-  const auto codes = take(source, stored);
-  ASSERT_TRUE(codes && codes->is_coded() && codes->format().rounds_input);
-  EXPECT_EQ(static_cast<float*>(codes->floats().data())[9], -1.5F);
+  for (const Shape& one : {Shape{}, Shape{1}, Shape{1, 1}, Shape{8}, Shape{8, 1}}) {
+    source.put<float>("w.weight_scale", DType::kF32, one, 0.5F);
+    const auto codes = take(source, stored);
+    ASSERT_TRUE(codes && codes->is_coded() && codes->format().rounds_input);
+    EXPECT_EQ(static_cast<float*>(codes->floats().data())[9], -1.5F);
+  }
   source.put<float>("w.weight_scale", DType::kF32, {7}, 0.5F);
   EXPECT_THAT(fault_of(source, stored), HasSubstr("wrong shape (folder, tensor w.weight_scale)"));
 }

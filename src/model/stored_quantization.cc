@@ -1,6 +1,7 @@
 #include "model/stored_quantization.h"
 
 #include <algorithm>
+#include <cctype>
 #include <stdexcept>
 
 #include <boost/json.hpp>
@@ -8,45 +9,40 @@
 
 #include "base/error.h"
 #include "base/file_fields.h"
+#include "model/compressed_tensors.h"
+#include "model/stored_fields.h"
 
 namespace foretoken {
 namespace {
 
 using Kind = StoredQuantization::Kind;
-constexpr IntRange kBits{1, 64};
-constexpr IntRange kGroup{-1, 1 << 20};
-
-[[noreturn]] void refuse(const FileFields& fields, const std::string& what,
-                         const std::string& expected, const std::string& found) {
-  throw Error({what + " of quantized weights is not supported", fields.where(), expected, found});
+std::string small(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
 }
 
-std::int64_t group_of(const FileFields& fields, std::string_view key, std::int64_t fallback) {
-  const std::int64_t group = fields.integer(key, kGroup).value_or(fallback);
-  if (group == -1 || group == 0) return 0;
-  if (group < 0 || group % 32 != 0) fields.refuse(key, "-1 or a multiple of 32");
-  return group;
-}
-
-void take_bits(const FileFields& fields, std::string_view key, StoredQuantization& stored) {
-  stored.bits = static_cast<int>(fields.integer(key, kBits).value_or(4));
-  if (stored.bits != 4 && stored.bits != 8) fields.refuse(key, "4 or 8");
-}
-
-void take_names(const FileFields& fields, std::string_view key, StoredQuantization& stored) {
-  if (const auto names = fields.strings(key))
-    stored.ignore.insert(stored.ignore.end(), names->begin(), names->end());
+// Tools have called the format by two keys, and some write both.
+std::string format_in(const FileFields& fields, std::string_view key, std::string_view other,
+                      const std::string& usual) {
+  const auto one = fields.string(key), two = fields.string(other);
+  if (one && two && small(*one) != small(*two))
+    fields.refuse(key, "what " + std::string(other) + " says, " + *two);
+  return small(one ? *one : two.value_or(usual));
 }
 
 StoredQuantization parse_awq(const FileFields& fields) {
   StoredQuantization stored{.kind = Kind::kAwq};
   take_bits(fields, fields.has("w_bit") ? "w_bit" : "bits", stored);
-  if (stored.bits != 4) refuse(fields, "this width", "4 bits", std::to_string(stored.bits));
-  const std::string version = fields.string("version").value_or("gemm");
-  if (version != "gemm" && version != "GEMM") refuse(fields, "this version", "gemm", version);
-  stored.group = group_of(fields, fields.has("q_group_size") ? "q_group_size" : "group_size", 128);
+  if (stored.bits != 4) refuse_stored(fields, "this width", "4 bits", std::to_string(stored.bits));
+  const std::string version = format_in(fields, "version", "format", "gemm");
+  if (version != "gemm") refuse_stored(fields, "this version", "gemm", version);
+  if (const auto writer = fields.string("backend"); writer && small(*writer) == "llm-awq")
+    refuse_stored(fields, "this writer (backend)", "autoawq", *writer);
+  stored.group =
+      stored_group(fields, fields.has("q_group_size") ? "q_group_size" : "group_size", 128);
   stored.is_symmetric = !fields.boolean("zero_point").value_or(true);
-  if (stored.is_symmetric) refuse(fields, "this kind", "zero_point true", "false");
+  if (stored.is_symmetric) refuse_stored(fields, "this kind", "zero_point true", "false");
   take_names(fields, "modules_to_not_convert", stored);
   return stored;
 }
@@ -54,15 +50,19 @@ StoredQuantization parse_awq(const FileFields& fields) {
 StoredQuantization parse_gptq(const FileFields& fields) {
   StoredQuantization stored{.kind = Kind::kGptq};
   take_bits(fields, "bits", stored);
-  stored.group = group_of(fields, "group_size", 128);
+  stored.group = stored_group(fields, "group_size", 128);
   stored.is_symmetric = false;  // zero points are always stored
   stored.has_g_idx = fields.boolean("desc_act").value_or(false);
-  const std::string format = fields.string("checkpoint_format").value_or("gptq");
+  const std::string format = format_in(fields, "checkpoint_format", "format", "gptq");
   if (format != "gptq" && format != "gptq_v2")
-    refuse(fields, "this format", "gptq or gptq_v2", format);
+    refuse_stored(fields, "this format", "gptq or gptq_v2", format);
   stored.zeros_are_less_one = format == "gptq";
-  if (const auto* dynamic = fields.object("dynamic"); dynamic != nullptr && !dynamic->empty())
-    refuse(fields, "a format for each layer (dynamic)", {}, {});
+  // "-:" leaves layers out, which their tensors show; any other key changes their format.
+  if (const auto* dynamic = fields.object("dynamic"))
+    for (const auto& [layers, changes] : *dynamic)
+      if (!layers.starts_with("-:"))
+        refuse_stored(fields, "a format for some layers (dynamic)", "-: and an expression",
+                      std::string(layers));
   take_names(fields, "modules_to_not_convert", stored);
   return stored;
 }
@@ -70,7 +70,7 @@ StoredQuantization parse_gptq(const FileFields& fields) {
 StoredQuantization parse_fp8(const FileFields& fields) {
   StoredQuantization stored{.kind = Kind::kFp8, .bits = 8};
   const std::string format = fields.string("fmt").value_or("e4m3");
-  if (format != "e4m3") refuse(fields, "this format", "e4m3", format);
+  if (format != "e4m3") refuse_stored(fields, "this format", "e4m3", format);
   if (const auto block = fields.integers("weight_block_size", {1, 1 << 16}); !block.empty()) {
     if (block.size() != 2) fields.refuse("weight_block_size", "rows and columns");
     stored.block_rows = block[0];
@@ -84,101 +84,6 @@ StoredQuantization parse_fp8(const FileFields& fields) {
 // SGLang's own name for int8 weights by row.
 StoredQuantization parse_w8a8(const FileFields& fields) {
   StoredQuantization stored{.kind = Kind::kInt8, .bits = 8, .rounds_input = true};
-  take_names(fields, "ignore", stored);
-  return stored;
-}
-
-// What is done to the input: nothing, or 8 bits by row as it comes.
-void take_input(const FileFields& group, StoredQuantization& stored) {
-  const auto* object = group.object("input_activations");
-  if (object == nullptr) return;
-  const FileFields input(*object, group.where() + ", input_activations");
-  const auto bits = input.integer("num_bits", kBits).value_or(8);
-  const std::string type = input.string("type").value_or("int");
-  if (bits != 8) refuse(input, "input of this width", "8 bits", std::to_string(bits));
-  if (stored.kind == Kind::kFp8) return;  // inputs are kept, see docs/quantization.md
-  if (type != "int") refuse(input, "input of this type", "int", type);
-  if (!input.boolean("dynamic").value_or(false))
-    refuse(input, "input with a scale of its own", "dynamic true", "false");
-  if (!input.boolean("symmetric").value_or(true))
-    refuse(input, "input with zero points", "symmetric true", "false");
-  if (const auto strategy = input.string("strategy").value_or("token"); strategy != "token")
-    refuse(input, "input of this strategy", "token", strategy);
-  if (stored.kind != Kind::kInt8)
-    refuse(input, "input of 8 bits beside packed weights", "none", "8 bits");
-  stored.rounds_input = true;
-}
-
-void take_weights(const FileFields& weights, const std::string& format,
-                  StoredQuantization& stored) {
-  take_bits(weights, "num_bits", stored);
-  const std::string type = weights.string("type").value_or("int"),
-                    strategy = weights.string("strategy").value_or("channel");
-  stored.is_symmetric = weights.boolean("symmetric").value_or(true);
-  if (format == "pack-quantized" && type == "int") {
-    stored.kind = Kind::kPacked;
-    if (strategy == "group")
-      stored.group = group_of(weights, "group_size", 0);
-    else if (strategy != "channel")
-      refuse(weights, "this strategy", "group or channel", strategy);
-    // "weight" and "static" leave the columns where they are.
-    const auto* order = weights.find("actorder");
-    stored.has_g_idx = order != nullptr && order->is_string() && order->get_string() == "group";
-    return;
-  }
-  if (type == "float" && stored.bits == 8 &&
-      (format == "float-quantized" || format == "naive-quantized")) {
-    stored.kind = Kind::kFp8;
-    if (strategy == "block") {
-      const auto block = weights.integers("block_structure", {1, 1 << 16});
-      if (block.size() != 2) weights.refuse("block_structure", "rows and columns");
-      stored.block_rows = block[0];
-      stored.block_columns = block[1];
-    } else if (strategy != "channel" && strategy != "tensor") {
-      refuse(weights, "this strategy", "tensor, channel or block", strategy);
-    }
-    return;
-  }
-  if (type == "int" && stored.bits == 8 &&
-      (format == "int-quantized" || format == "naive-quantized")) {
-    stored.kind = Kind::kInt8;
-    if (!stored.is_symmetric) refuse(weights, "this kind", "symmetric true", "false");
-    if (strategy != "channel" && strategy != "tensor")
-      refuse(weights, "this strategy", "channel or tensor", strategy);
-    return;
-  }
-  refuse(weights, "this format", "pack-quantized, int-quantized or float-quantized",
-         format + " of " + std::to_string(stored.bits) + " bits, " + type);
-}
-
-StoredQuantization parse_compressed(const FileFields& fields) {
-  StoredQuantization stored;
-  const auto* groups = fields.object("config_groups");
-  if (groups == nullptr) fields.refuse_missing("config_groups");
-  if (groups->size() != 1)
-    refuse(fields, "a format for each layer (config_groups)", "one group",
-           std::to_string(groups->size()));
-  const auto& [name, value] = *groups->begin();
-  const std::string where = fields.where() + ", config_groups, " + std::string(name);
-  if (!value.is_object()) fields.refuse("config_groups", "objects");
-  const FileFields group(value.get_object(), where);
-  const auto* weights = group.object("weights");
-  if (weights == nullptr) group.refuse_missing("weights");
-  if (const auto targets = group.strings("targets");
-      targets && *targets != std::vector<std::string>{"Linear"})
-    refuse(group, "a choice of layers (targets)", "[\"Linear\"]",
-           boost::json::serialize(*group.find("targets")));
-  const auto format = group.string("format");
-  take_weights(FileFields(*weights, where + ", weights"),
-               format ? *format : fields.string("format").value_or(""), stored);
-  take_input(group, stored);
-  if (const auto* output = group.find("output_activations"); output != nullptr)
-    refuse(group, "rounded output", {}, {});
-  if (fields.has("kv_cache_scheme")) refuse(fields, "a KV cache", "no kv_cache_scheme", "one");
-  if (const auto* sparsity = fields.object("sparsity_config"))
-    if (const FileFields sparse(*sparsity, fields.where());
-        !sparsity->empty() && sparse.string("format").value_or("dense") != "dense")
-      refuse(fields, "sparsity", "dense", sparse.string("format").value_or(""));
   take_names(fields, "ignore", stored);
   return stored;
 }
@@ -199,7 +104,7 @@ StoredQuantization StoredQuantization::parse(const boost::json::object& object,
   else if (method == "w8a8_int8")
     stored = parse_w8a8(fields);
   else if (method == "compressed-tensors")
-    stored = parse_compressed(fields);
+    stored = parse_compressed_tensors(fields);
   else
     throw Error({"quantized weights of this kind are not supported", fields.where(),
                  "quant_method awq, gptq, compressed-tensors, fp8 or w8a8_int8",

@@ -1,6 +1,8 @@
 #include "model/weight_reader.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/index.h"
@@ -42,6 +44,26 @@ bool is_float(DType dtype) {
 // Buffers that old checkpoints carry and that are computed from the config.
 bool is_derived(const std::string& name) { return name.ends_with("rotary_emb.inv_freq"); }
 
+// What SGLang calls by the same name whether it is stored or made while loading.
+bool is_kind_of(const StoredQuantization& stored, const Quantization& asked) {
+  return asked.name == "w8a8_int8" && stored.kind == StoredQuantization::Kind::kInt8 &&
+         stored.rounds_input;
+}
+
+// Tensors beside a matrix that change nothing: scales of what is not rounded, or rounded by scales
+// of our own, and the shape of what has one.
+bool is_harmless(std::string_view suffix) {
+  constexpr std::array<std::string_view, 7> kHarmless{
+      "input_scale", "activation_scale", "output_scale", "k_scale",
+      "v_scale",     "kv_scale",         "weight_shape"};
+  return std::ranges::find(kHarmless, suffix) != kHarmless.end();
+}
+
+bool is_zero(const Tensor& x) {
+  const auto* const begin = static_cast<const std::byte*>(x.data());
+  return std::all_of(begin, begin + x.bytes(), [](std::byte b) { return b == std::byte{0}; });
+}
+
 // All that decides what becomes of a matrix of one checkpoint.
 std::string matrix_name(const Ops& ops, const std::vector<MatrixPart>& parts, std::int64_t in_width,
                         Bias bias, DType dtype, const WeightFormat& asked) {
@@ -58,6 +80,7 @@ WeightReader::WeightReader(Ops& ops, const WeightSource& source, DType dtype,
                            const std::optional<StoredQuantization>& stored)
     : ops_(ops), source_(source), dtype_(dtype), quantization_(quantization) {
   if (!source.names().empty()) stored_ = stored;  // made-up weights are floats
+  if (stored_ && is_kind_of(*stored_, quantization)) quantization_ = {};
 }
 
 Tensor WeightReader::take(const std::string& name, const Shape& shape) {
@@ -76,6 +99,7 @@ Tensor WeightReader::take(const std::string& name, const Shape& shape) {
 std::unique_ptr<PackedLinear> WeightReader::linear(const std::vector<MatrixPart>& parts,
                                                    std::int64_t in_width, Bias bias,
                                                    MatrixRole role) {
+  for (const MatrixPart& part : parts) matrices_.insert(part.name);
   const WeightFormat asked = role == MatrixRole::kHead ? quantization_.head : quantization_.layers;
   Making making{.format = asked};
   PackedCache* const cache = ops_.packed_layout().empty() ? nullptr : source_.packed();
@@ -173,11 +197,28 @@ Tensor WeightReader::vector(const std::string& name, std::int64_t width) {
   return made;
 }
 
-void WeightReader::skip(const std::string& name) { known_.insert(name); }
+void WeightReader::skip(const std::string& name) {
+  known_.insert(name);
+  matrices_.insert(name.substr(0, name.rfind('.')));
+}
 
 void WeightReader::skip_under(const std::string& prefix) {
   for (const std::string& name : source_.names())
     if (name.starts_with(prefix)) known_.insert(name);
+}
+
+// Biases and zero points of 0 are what several tools write where there are none.
+void WeightReader::refuse_if_part(const std::string& tensor) const {
+  const auto dot = tensor.rfind('.');
+  if (!stored_ || dot == std::string::npos || !matrices_.contains(tensor.substr(0, dot)) ||
+      is_harmless(std::string_view(tensor).substr(dot + 1)))
+    return;
+  const auto found = source_.find(tensor, {});
+  if (found && !is_zero(*found))
+    throw Error({"a tensor of a quantized matrix would be left unread",
+                 source_.where() + ", tensor " + tensor,
+                 {},
+                 {}});
 }
 
 void WeightReader::finish() {
@@ -185,8 +226,10 @@ void WeightReader::finish() {
   std::string unknown;
   int count = 0;
   for (const std::string& name : source_.names()) {
+    const bool is_known = known_.contains(name) || is_derived(name);
+    if (!is_known) refuse_if_part(name);
     source_.release(name);
-    if (known_.contains(name) || is_derived(name)) continue;
+    if (is_known) continue;
     if (++count <= kShown) unknown += (count > 1 ? ", " : "") + name;
   }
   if (count == 0) return;

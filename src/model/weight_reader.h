@@ -50,7 +50,8 @@ class WeightReader {
   void skip(const std::string& name);
   void skip_under(const std::string& prefix);  // all tensors whose names begin so
 
-  // Warns once about tensors that were neither taken nor skipped, and releases them.
+  // Warns once about tensors that were neither taken nor skipped, and releases them. Throws Error
+  // for one that belongs to a matrix of a quantized checkpoint: the matrix was misunderstood.
   void finish();
 
   std::size_t packed_bytes() const { return packed_bytes_; }
@@ -63,6 +64,7 @@ class WeightReader {
   };
 
   Tensor take(const std::string& name, const Shape& shape);
+  void refuse_if_part(const std::string& tensor) const;
   std::unique_ptr<PackedLinear> pack(const std::vector<MatrixPart>& parts, std::int64_t in_width,
                                      Bias bias, Making& making);
 
@@ -72,6 +74,7 @@ class WeightReader {
   Quantization quantization_;
   std::optional<StoredQuantization> stored_;
   std::set<std::string> known_;
+  std::set<std::string> matrices_;  // that were taken or skipped
   std::size_t packed_bytes_ = 0;
 };
 

@@ -78,6 +78,7 @@ std::unique_ptr<DraftModel> load_own_head(Ops& ops, const Decoder& target,
                                           const DraftOptions& options) {
   ModelOptions load = options.load;
   load.show_progress = false;
+  check_stored_method(target.config(), load, options.target_folder);
   const auto weights = open_weights(options.target_folder, load);
   auto head = make_mtp_heads(ops, target, options, target.config(), *weights);
   if (head) return head;
@@ -90,6 +91,7 @@ std::unique_ptr<DraftModel> load_own_head(Ops& ops, const Decoder& target,
 std::unique_ptr<DraftModel> load_head(Ops& ops, const Decoder& target, const DraftOptions& options,
                                       HeadFamily family) {
   HeadConfig config = read_head_config(options.folder, family, target.config());
+  check_stored_method(config.layer, options.load, options.folder);
   config.layer.kv_dtype = options.load.kv_dtype;
   const bool is_eagle3 = family == HeadFamily::kEagle3;
   if (is_eagle3 && options.window)

@@ -98,6 +98,19 @@ TEST_F(MakeDrafter, each_algorithm_reads_what_it_needs_of_the_target) {
   EXPECT_TRUE(load(with("EAGLE", "targets/mimo"), "llama")->taps().last_hidden);
 }
 
+TEST_F(MakeDrafter, a_checkpoint_has_to_be_quantized_as_the_flag_of_draft_models_says) {
+  for (const auto& [algorithm, head] :
+       {std::pair{"STANDALONE", "targets/llama"}, std::pair{"EAGLE", "heads/eagle"},
+        std::pair{"EAGLE3", "heads/eagle3"}}) {
+    DraftOptions options = with(algorithm, head);
+    options.load.part = "draft";
+    options.load.quantization = quantization_named("awq", false, "test");
+    EXPECT_THAT(fault(options),
+                HasSubstr("not quantized as --speculative-draft-model-quantization says"))
+        << algorithm;
+  }
+}
+
 // The last one multiplies with the embedding of a target that only looks it up, so it has a copy.
 TEST_F(MakeDrafter, every_byte_of_a_draft_model_is_counted) {
   for (const auto& [algorithm, head] :

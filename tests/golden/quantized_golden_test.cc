@@ -155,8 +155,8 @@ std::vector<Case> cases() {
   std::vector<Case> all;
   // Products whose input is bf16 here and float32 there.
   for (const char* folder :
-       {"awq", "awq_left_out", "gptq", "gptq_rows", "gptq_desc_act", "gptq_8bit_v2", "w4a16",
-        "w4a16_zero_points", "w4a16_actorder", "w8a16"})
+       {"awq", "awq_left_out", "gptq", "gptq_rows", "gptq_desc_act", "gptq_uneven", "gptq_8bit_v2",
+        "w4a16", "w4a16_zero_points", "w4a16_actorder", "w8a16"})
     all.push_back({folder, "", 1e-3});
   for (const char* name : {"w8a16", "int4"}) all.push_back({"floats", name, 1e-3});
   // Weights that are floats here, too.

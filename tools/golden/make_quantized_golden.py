@@ -51,7 +51,7 @@ def bf16(x):
 def encode(w, bits, group, symmetric, scale_type):
     n, k = w.shape
     group = k if group <= 0 else group
-    blocks = w.reshape(n, k // group, group)
+    blocks = torch.nn.functional.pad(w, (0, -k % group)).reshape(n, -1, group)
     top = 2 ** bits - 1
     if symmetric:
         scales = (blocks.abs().amax(-1) / (2 ** (bits - 1) - 1)).to(scale_type).float()
@@ -61,7 +61,7 @@ def encode(w, bits, group, symmetric, scale_type):
         scales = ((high - low) / top).to(scale_type).float()
         zeros = torch.round(-low / scales).clamp(0, top)
     codes = torch.round(blocks / scales[..., None] + zeros[..., None]).clamp(0, top)
-    return codes.reshape(n, k).to(torch.int64), scales, zeros.to(torch.int64)
+    return codes.reshape(n, -1)[:, :k].to(torch.int64), scales, zeros.to(torch.int64)
 
 
 def decode(codes, scales, zeros, group_of=None):
@@ -93,18 +93,21 @@ def awq(name, w, out):
     return bf16(decode(codes, scales, zeros))
 
 
-def gptq(bits, group, less_one, reorders=False):
+def gptq(bits, group, less_one, reorders=False, has_positive=False):
     def write(name, w, out):
+        if has_positive:  # rows whose zero points are 0
+            w = torch.cat([w[::5].abs(), w[[i for i in range(len(w)) if i % 5]]])
         n, k = w.shape
         group_of = torch.arange(k) // (k if group <= 0 else group)
         order = torch.randperm(k, generator=torch.Generator().manual_seed(k)) if reorders else torch.arange(k)
         codes, scales, zeros = encode(w[:, order], bits, group, False, torch.float16)
-        if less_one:
-            zeros = zeros.clamp(min=1)  # 0 cannot be told in the first format
         inverse = torch.argsort(order)
         codes, group_of = codes[:, inverse], group_of[inverse]
         out[name + ".qweight"] = pack(codes, bits).T.contiguous()
-        out[name + ".qzeros"] = pack((zeros - less_one).T.contiguous(), bits)
+        # The first format takes 1 from each by subtracting whole words: zeros of 0 borrow.
+        ones = sum(1 << (bits * i) for i in range(32 // bits)) if less_one else 0
+        words = pack(zeros.T.contiguous(), bits).to(torch.int64) - ones
+        out[name + ".qzeros"] = torch.where(words < -(2 ** 31), words + 2 ** 32, words).to(torch.int32)
         out[name + ".scales"] = scales.T.contiguous().half()
         out[name + ".g_idx"] = group_of.to(torch.int32)
         return bf16(decode(codes, scales, zeros, group_of))
@@ -260,6 +263,9 @@ CASES = {
     "gptq_rows": (gptq(4, -1, 1), [], {"quant_method": "gptq", "bits": 4, "group_size": -1, "desc_act": False}),
     "gptq_desc_act": (gptq(4, GROUP, 1, True), [], {"quant_method": "gptq", "bits": 4, "group_size": GROUP,
                                                     "desc_act": True}),
+    # Groups of 64 in rows of 96: the last one is narrower.
+    "gptq_uneven": (gptq(4, 64, 1, has_positive=True), [], {"quant_method": "gptq", "bits": 4, "group_size": 64, "format": "gptq",
+                                         "desc_act": False, "dynamic": {"-:.*lm_head": {}}}),
     "gptq_8bit_v2": (gptq(8, GROUP, 0), [], {"quant_method": "gptq", "bits": 8, "group_size": GROUP,
                                              "checkpoint_format": "gptq_v2", "desc_act": False}),
     "w4a16": (packed(4, GROUP, True), LEFT_OUT, compressed("pack-quantized", integers(4, GROUP), LEFT_OUT)),

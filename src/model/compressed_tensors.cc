@@ -1,0 +1,158 @@
+#include "model/compressed_tensors.h"
+
+#include <optional>
+#include <string>
+
+#include <boost/json.hpp>
+
+#include "base/error.h"
+#include "model/stored_fields.h"
+
+namespace foretoken {
+namespace {
+
+using Kind = StoredQuantization::Kind;
+constexpr IntRange kBits{1, 64};
+
+// What is done to the input: nothing, or 8 bits by row as it comes.
+void take_input(const FileFields& group, StoredQuantization& stored) {
+  const auto* object = group.object("input_activations");
+  if (object == nullptr) return;
+  const FileFields input(*object, group.where() + ", input_activations");
+  const auto bits = input.integer("num_bits", kBits).value_or(8);
+  const std::string type = input.string("type").value_or("int");
+  if (bits != 8) refuse_stored(input, "input of this width", "8 bits", std::to_string(bits));
+  if (stored.kind == Kind::kFp8) return;  // inputs are kept, see docs/quantization.md
+  if (type != "int") refuse_stored(input, "input of this type", "int", type);
+  if (!input.boolean("dynamic").value_or(false))
+    refuse_stored(input, "input with a scale of its own", "dynamic true", "false");
+  if (!input.boolean("symmetric").value_or(true))
+    refuse_stored(input, "input with zero points", "symmetric true", "false");
+  if (const auto strategy = input.string("strategy").value_or("token"); strategy != "token")
+    refuse_stored(input, "input of this strategy", "token", strategy);
+  if (stored.kind != Kind::kInt8)
+    refuse_stored(input, "input of 8 bits beside packed weights", "none", "8 bits");
+  stored.rounds_input = true;
+}
+
+// Whether columns belong to groups in another order than their own, as weight_g_idx says.
+bool reorders(const FileFields& weights) {
+  const auto* order = weights.find("actorder");
+  if (order == nullptr) return false;
+  if (order->is_bool()) return order->get_bool();
+  const std::string name = weights.string("actorder").value_or("");
+  if (name == "group" || name == "dynamic") return true;
+  // Their columns stay where they are.
+  if (name == "weight" || name == "static") return false;
+  refuse_stored(weights, "this order (actorder)", "group, dynamic, weight or static", name);
+}
+
+void take_weights(const FileFields& weights, const std::string& format,
+                  StoredQuantization& stored) {
+  take_bits(weights, "num_bits", stored);
+  const std::string type = weights.string("type").value_or("int"),
+                    strategy = weights.string("strategy").value_or("channel");
+  stored.is_symmetric = weights.boolean("symmetric").value_or(true);
+  if (format == "pack-quantized" && type == "int") {
+    stored.kind = Kind::kPacked;
+    if (strategy == "group")
+      stored.group = stored_group(weights, "group_size", 0);
+    else if (strategy != "channel")
+      refuse_stored(weights, "this strategy", "group or channel", strategy);
+    stored.has_g_idx = reorders(weights);
+    return;
+  }
+  if (type == "float" && stored.bits == 8 &&
+      (format == "float-quantized" || format == "naive-quantized")) {
+    stored.kind = Kind::kFp8;
+    if (strategy == "block") {
+      const auto block = weights.integers("block_structure", {1, 1 << 16});
+      if (block.size() != 2) weights.refuse("block_structure", "rows and columns");
+      stored.block_rows = block[0];
+      stored.block_columns = block[1];
+    } else if (strategy != "channel" && strategy != "tensor") {
+      refuse_stored(weights, "this strategy", "tensor, channel or block", strategy);
+    }
+    return;
+  }
+  if (type == "int" && stored.bits == 8 &&
+      (format == "int-quantized" || format == "naive-quantized")) {
+    stored.kind = Kind::kInt8;
+    if (!stored.is_symmetric) refuse_stored(weights, "this kind", "symmetric true", "false");
+    if (strategy != "channel" && strategy != "tensor")
+      refuse_stored(weights, "this strategy", "channel or tensor", strategy);
+    return;
+  }
+  refuse_stored(weights, "this format", "pack-quantized, int-quantized or float-quantized",
+                format + " of " + std::to_string(stored.bits) + " bits, " + type);
+}
+
+StoredQuantization parse_group(const FileFields& group, const std::string& all_format) {
+  StoredQuantization stored;
+  const auto* weights = group.object("weights");
+  if (weights == nullptr) group.refuse_missing("weights");
+  const auto format = group.string("format");
+  take_weights(FileFields(*weights, group.where() + ", weights"), format ? *format : all_format,
+               stored);
+  take_input(group, stored);
+  if (group.has("output_activations")) refuse_stored(group, "rounded output", {}, {});
+  return stored;
+}
+
+// Rotations of weights are in the weights; those of what meets them would have to be computed.
+void check_transforms(const FileFields& fields) {
+  const auto* config = fields.object("transform_config");
+  if (config == nullptr || config->empty()) return;
+  const FileFields transforms(*config, fields.where() + ", transform_config");
+  const auto* groups = transforms.object("config_groups");
+  if (groups == nullptr) transforms.refuse_missing("config_groups");
+  for (const auto& [name, value] : *groups) {
+    if (!value.is_object()) transforms.refuse("config_groups", "objects");
+    const FileFields group(value.get_object(), transforms.where() + ", " + std::string(name));
+    const auto* uses = group.array("apply");
+    if (uses == nullptr) group.refuse_missing("apply");
+    for (const boost::json::value& use : *uses) {
+      if (!use.is_object()) group.refuse("apply", "a list of objects");
+      const FileFields applied(use.get_object(), group.where() + ", apply");
+      const std::string location = applied.string("location").value_or("");
+      if (location != "weight_input" && location != "weight_output")
+        refuse_stored(applied, "a rotation while computing", "weight_input or weight_output",
+                      location);
+    }
+  }
+}
+
+void check_sparsity(const FileFields& fields) {
+  const auto* sparsity = fields.object("sparsity_config");
+  if (sparsity == nullptr || sparsity->empty()) return;
+  const std::string format =
+      FileFields(*sparsity, fields.where()).string("format").value_or("dense");
+  if (format != "dense") refuse_stored(fields, "sparsity", "dense", format);
+}
+
+}  // namespace
+
+// Which layers a group is for (`targets`) and whether keys and values were to be quantized
+// (`kv_cache_scheme`) change nothing: see docs/quantization.md.
+StoredQuantization parse_compressed_tensors(const FileFields& fields) {
+  const auto* groups = fields.object("config_groups");
+  if (groups == nullptr) fields.refuse_missing("config_groups");
+  if (groups->empty()) fields.refuse("config_groups", "at least one group");
+  const std::string format = fields.string("format").value_or("");
+  std::optional<StoredQuantization> stored;
+  for (const auto& [name, value] : *groups) {
+    const std::string where = fields.where() + ", config_groups, " + std::string(name);
+    if (!value.is_object()) fields.refuse("config_groups", "objects");
+    const StoredQuantization found = parse_group(FileFields(value.get_object(), where), format);
+    if (stored && !(*stored == found))
+      refuse_stored(fields, "more than one format (config_groups)", "groups that are alike",
+                    std::to_string(groups->size()) + " groups");
+    stored = found;
+  }
+  check_transforms(fields);
+  check_sparsity(fields);
+  take_names(fields, "ignore", *stored);
+  return *stored;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,87 @@
+// What is kept of checkpoints that are quantized already, and what may lie beside their matrices.
+#include "model/weight_reader.h"
+
+#include <cstring>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/backend.h"
+#include "model/test_files.h"
+#include "model/test_source.h"
+
+namespace foretoken {
+namespace {
+
+using testing::HasSubstr;
+
+// A matrix "w" of 32 rows and 64 columns: codes of 8 bits, one scale for all. A row begins with
+// -128, which nobody who makes codes here would choose.
+class WeightReaderTest : public testing::Test {
+ protected:
+  WeightReaderTest() {
+    source_.put<std::int8_t>("w.weight", DType::kI8, {32, 64}, 3);
+    for (std::int64_t row = 0; row < 32; ++row)
+      source_.set<std::int8_t>("w.weight", row * 64, -128);
+    source_.put<float>("w.weight_scale", DType::kF32, {1}, 0.5F);
+    stored_.kind = StoredQuantization::Kind::kInt8;
+    stored_.bits = 8;
+    stored_.rounds_input = true;
+  }
+
+  // All bytes of the packed matrix.
+  std::string packed(const std::string& quantization) {
+    WeightReader read(*ops_, source_, DType::kBF16, quantization_named(quantization, false, "test"),
+                      stored_);
+    const auto matrix = read.linear({{"w", 32}}, 64, Bias::kNone);
+    std::string bytes;
+    for (const auto image : matrix->images())
+      bytes.append(reinterpret_cast<const char*>(image.data()), image.size());
+    return bytes;
+  }
+  std::string fault_of_finish() {
+    return error_of([&] {
+      WeightReader read(*ops_, source_, DType::kBF16, {}, stored_);
+      read.linear({{"w", 32}}, 64, Bias::kNone);
+      read.skip("head.weight");
+      read.finish();
+    });
+  }
+
+  ThreadPool pool_{1, false};
+  std::unique_ptr<Ops> ops_ = make_backend({.device = "cpu"}, pool_);
+  TensorSource source_;
+  StoredQuantization stored_;
+};
+
+TEST_F(WeightReaderTest, codes_stay_where_nothing_else_or_the_same_is_asked_for) {
+  const std::string as_stored = packed("unquant");
+  EXPECT_EQ(packed("w8a8_int8"), as_stored);
+  stored_.rounds_input = false;
+  EXPECT_NE(packed("w8a8_int8"), as_stored);
+}
+
+TEST_F(WeightReaderTest, a_tensor_beside_a_matrix_that_would_change_it_is_refused) {
+  EXPECT_EQ(fault_of_finish(), "");
+  source_.put<std::int32_t>("w.weight_g_idx", DType::kI32, {64}, 1);
+  EXPECT_THAT(fault_of_finish(), HasSubstr("left unread (folder, tensor w.weight_g_idx)"));
+  source_.drop("w.weight_g_idx");
+  source_.put<float>("w.bias", DType::kF32, {32}, 1.0F);
+  EXPECT_THAT(fault_of_finish(), HasSubstr("tensor w.bias"));
+  source_.drop("w.bias");
+  // A head of its own where the embedding was to serve.
+  source_.put<std::uint32_t>("head.qweight", DType::kI32, {8, 8}, 7);
+  EXPECT_THAT(fault_of_finish(), HasSubstr("tensor head.qweight"));
+}
+
+TEST_F(WeightReaderTest, tensors_that_change_nothing_are_left_alone) {
+  source_.put<float>("w.bias", DType::kF32, {32}, 0.0F);
+  source_.put<std::int8_t>("w.weight_zero_point", DType::kI8, {32, 1}, 0);
+  source_.put<float>("w.input_scale", DType::kF32, {1}, 0.1F);
+  source_.put<float>("w.k_scale", DType::kF32, {1}, 0.1F);
+  source_.put<float>("elsewhere.bias", DType::kF32, {32}, 1.0F);
+  EXPECT_EQ(fault_of_finish(), "");
+}
+
+}  // namespace
+}  // namespace foretoken
