@@ -120,12 +120,14 @@ class CodesReader {
     return scale;
   }
 
-  // The codes of a word lie in out_.codes_ from `to` on, `step` apart, place(i) being where the
-  // bits of code i begin.
+  // The codes of a word, `step` apart, place(i) being where the bits of code i begin.
   template <class Place>
-  void spread(std::uint32_t word, std::int64_t to, std::int64_t step, Place place) {
+  void spread(std::uint32_t word, std::uint8_t* to, std::int64_t step, Place place) const {
     for (std::int64_t i = 0; i < per_word_; ++i, to += step)
-      out_.codes_[at(to)] = static_cast<std::uint8_t>(word >> place(i) & mask_);
+      *to = static_cast<std::uint8_t>(word >> place(i) & mask_);
+  }
+  std::uint8_t* code_at(std::int64_t row, std::int64_t col) {
+    return out_.codes_.data() + row * out_.width_ + col;
   }
   auto low_bits_first() const {
     return [bits = static_cast<unsigned>(stored_.bits)](std::int64_t i) {
@@ -150,30 +152,38 @@ class CodesReader {
     const Tensor zeros = need(".qzeros", {out_.groups_, n / per_word_}, DType::kI32);
     const Tensor scales = need_scales(".scales", {{out_.groups_, n}});
     make_room();
-    // Few rows at a time: their codes stay in a cache while columns come.
-    constexpr std::int64_t kRows = 64;
-    for (std::int64_t first = 0; first < n; first += kRows) {
-      const std::int64_t end = std::min(first + kRows, n);
-      if (is_awq)
-        read_awq(words, first, end);
-      else
-        read_gptq(words, first, end);
-    }
+    if (is_awq)
+      read_awq(words);
+    else
+      read_gptq(words);
     read_groups(zeros, scales, is_awq);
     if (!is_awq) read_order(".g_idx");
     return scales.dtype();
   }
-  void read_awq(const Tensor& words, std::int64_t first, std::int64_t end) {
+  // Words of eight rows, which are far apart: square pieces are turned in a cache.
+  void read_awq(const Tensor& words) {
+    constexpr std::int64_t kSide = 64;
     const std::int64_t n = out_.rows_, k = out_.width_;
-    for (std::int64_t col = 0; col < k; ++col)
-      for (std::int64_t row = first; row < end; row += per_word_)
-        spread(word(words, (col * n + row) / per_word_), row * k + col, k, place_in_awq);
+    std::array<std::uint8_t, kSide * kSide> piece;
+    for (std::int64_t first = 0; first < n; first += kSide)
+      for (std::int64_t col = 0; col < k; col += kSide) {
+        const std::int64_t rows = std::min(kSide, n - first), cols = std::min(kSide, k - col);
+        for (std::int64_t c = 0; c < cols; ++c)
+          for (std::int64_t r = 0; r < rows; r += per_word_)
+            spread(word(words, ((col + c) * n + first + r) / per_word_), &piece[at(r * kSide + c)],
+                   kSide, place_in_awq);
+        for (std::int64_t r = 0; r < rows; ++r)
+          std::copy_n(&piece[at(r * kSide)], cols, code_at(first + r, col));
+      }
   }
-  void read_gptq(const Tensor& words, std::int64_t first, std::int64_t end) {
+  // Few rows at a time: their codes stay in a cache while columns come.
+  void read_gptq(const Tensor& words) {
+    constexpr std::int64_t kRows = 64;
     const std::int64_t n = out_.rows_, k = out_.width_;
-    for (std::int64_t col = 0; col < k; col += per_word_)
-      for (std::int64_t row = first; row < end; ++row)
-        spread(word(words, col / per_word_ * n + row), row * k + col, 1, low_bits_first());
+    for (std::int64_t first = 0; first < n; first += kRows)
+      for (std::int64_t col = 0; col < k; col += per_word_)
+        for (std::int64_t row = first; row < std::min(first + kRows, n); ++row)
+          spread(word(words, col / per_word_ * n + row), code_at(row, col), 1, low_bits_first());
   }
   void read_groups(const Tensor& zeros, const Tensor& scales, bool is_awq) {
     const std::int64_t n = out_.rows_, groups = out_.groups_;
@@ -207,7 +217,7 @@ class CodesReader {
     for (std::int64_t row = 0; row < n; ++row) {
       const std::int64_t from = row * row_words, whole = k / per_word_;
       for (std::int64_t i = 0; i < whole; ++i)
-        spread(word(words, from + i), row * k + i * per_word_, 1, place);
+        spread(word(words, from + i), code_at(row, i * per_word_), 1, place);
       for (std::int64_t col = whole * per_word_; col < k; ++col)
         out_.codes_[at(row * k + col)] =
             static_cast<std::uint8_t>(word(words, from + whole) >> place(col % per_word_) & mask_);

@@ -37,34 +37,34 @@ CodeLayout layout_of(const WeightFormat& format, std::int64_t width) {
   return c;
 }
 
-// Where the code at k of a unit's column lies: its byte and, for codes of 4 bits, which half of it.
-struct Place {
-  std::int64_t byte;
-  bool is_high;
-};
-Place place_in_unit(const CodeLayout& c, int k, int col) {
+// Where the code at k = 0 of the column lies in a step of a unit. Its codes follow as words of four
+// or eight, a line apart.
+std::int64_t place_in_step(const CodeLayout& c, int step, int col) {
   const std::int64_t half_bytes = std::int64_t{c.step} * 2 * c.bits;
-  const std::int64_t start = k / c.step * 2 * half_bytes + col / 16 * half_bytes;
-  const int inside = k % c.step, line_k = 32 / c.bits;
-  const bool is_high = c.bits == 4 && inside % line_k >= 4;
-  return {start + inside / line_k * 64 + col % 16 * 4 + inside % 4, is_high};
+  return (2 * step + col / 16) * half_bytes + col % 16 * 4;
 }
 
-void put_code(const CodeLayout& c, char* unit, int k, int col, std::uint8_t code) {
-  const Place place = place_in_unit(c, k, col);
-  auto& byte = reinterpret_cast<std::uint8_t&>(unit[place.byte]);
-  if (c.bits == 8)
-    byte = code;
-  else
-    byte = static_cast<std::uint8_t>(place.is_high ? (byte & 15U) | unsigned{code} << 4U
-                                                   : (byte & 0xf0U) | code);
+// The codes [c.group] of a column of a unit. Of eight codes in a word the second four are the high
+// halves of bytes.
+void put_codes(const CodeLayout& c, char* unit, int col, const std::uint8_t* codes) {
+  for (int step = 0; step < c.group / c.step; ++step) {
+    char* line = unit + place_in_step(c, step, col);
+    for (int k = 0; k < c.step; k += 32 / c.bits, line += 64, codes += 32 / c.bits) {
+      std::uint32_t word = 0, high = 0;
+      std::memcpy(&word, codes, sizeof word);
+      if (c.bits == 4) std::memcpy(&high, codes + 4, sizeof high);
+      word |= high << 4U;
+      std::memcpy(line, &word, sizeof word);
+    }
+  }
 }
 
 std::uint8_t get_code(const CodeLayout& c, const char* unit, int k, int col) {
-  const Place place = place_in_unit(c, k, col);
-  const auto byte = static_cast<std::uint8_t>(unit[place.byte]);
+  const int line_k = 32 / c.bits, inside = k % c.step;
+  const char* line = unit + place_in_step(c, k / c.step, col) + inside / line_k * 64;
+  const auto byte = static_cast<std::uint8_t>(line[inside % 4]);
   if (c.bits == 8) return byte;
-  return place.is_high ? byte >> 4U : byte & 15U;
+  return inside % line_k >= 4 ? byte >> 4U : byte & 15U;
 }
 
 void put_scale(const CodeLayout& c, char* unit, int col, float scale) {
@@ -123,8 +123,7 @@ void CpuLinear::pack_codes(const LinearParts& parts, ThreadPool& pool) {
       }
       for (int g = 0; g < codes_.groups; ++g) {
         char* unit = place(b) + std::int64_t{g} * codes_.unit_bytes;
-        for (int k = 0; k < codes_.group; ++k)
-          put_code(codes_, unit, k, col, codes[at(std::int64_t{g} * codes_.group + k)]);
+        put_codes(codes_, unit, col, &codes[at(std::int64_t{g} * codes_.group)]);
         put_scale(codes_, unit, col, scales[at(g)]);
         const auto zero = std::int16_t{zeros[at(g)]};
         if (codes_.zeros_at != 0) std::memcpy(unit + codes_.zeros_at + col * 2, &zero, sizeof zero);
