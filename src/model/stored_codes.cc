@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 
 #include "backend/float_view.h"
 #include "base/error.h"
 #include "base/index.h"
+#include "model/code_words.h"
 #include "tensor/float16.h"
 #include "tensor/float8.h"
 
 namespace foretoken {
-
 namespace {
 
 using Kind = StoredQuantization::Kind;
@@ -27,12 +26,6 @@ bool is_float(DType type) {
   return type == DType::kF32 || type == DType::kBF16 || type == DType::kF16;
 }
 
-std::uint32_t word(const Tensor& words, std::int64_t i) {
-  std::uint32_t value;  // the file may be written to meanwhile: read once
-  std::memcpy(&value, static_cast<const char*>(words.data()) + i * 4, sizeof value);
-  return value;
-}
-
 }  // namespace
 
 // Takes the tensors of one matrix, checked.
@@ -40,9 +33,12 @@ class CodesReader {
  public:
   CodesReader(const WeightSource& source, const StoredQuantization& stored, std::string name,
               const std::function<void(const std::string&)>& took, StoredCodes& out)
-      : source_(source), stored_(stored), name_(std::move(name)), took_(took), out_(out) {
-    per_word_ = 32 / stored.bits;
-    mask_ = (1U << static_cast<unsigned>(stored.bits)) - 1U;
+      : source_(source),
+        stored_(stored),
+        name_(std::move(name)),
+        took_(took),
+        out_(out),
+        layout_(WordLayout::low_first(stored.bits)) {
     out_.middle_ = 1 << (stored.bits - 1);
   }
 
@@ -120,87 +116,41 @@ class CodesReader {
     return scale;
   }
 
-  // The codes of a word, `step` apart, place(i) being where the bits of code i begin.
-  template <class Place>
-  void spread(std::uint32_t word, std::uint8_t* to, std::int64_t step, Place place) const {
-    for (std::int64_t i = 0; i < per_word_; ++i, to += step)
-      *to = static_cast<std::uint8_t>(word >> place(i) & mask_);
-  }
-  std::uint8_t* code_at(std::int64_t row, std::int64_t col) {
-    return out_.codes_.data() + row * out_.width_ + col;
-  }
-  auto low_bits_first() const {
-    return [bits = static_cast<unsigned>(stored_.bits)](std::int64_t i) {
-      return static_cast<unsigned>(i) * bits;
-    };
-  }
-  // AWQ's order of the columns in a word.
-  static unsigned place_in_awq(std::int64_t i) {
-    constexpr std::array<unsigned, 8> kPlace{0, 4, 1, 5, 2, 6, 3, 7};
-    return kPlace[at(i)] * 4;
-  }
-
   // AWQ and GPTQ: words of columns, scales and zero points by group.
   DType read_columns(bool is_awq) {
     const std::int64_t n = out_.rows_, k = out_.width_;
-    if (n % per_word_ != 0 || (!is_awq && k % per_word_ != 0))
+    const WordLayout layout = is_awq ? WordLayout::awq() : layout_;
+    const std::int64_t per_word = layout.per_word;
+    if (n % per_word != 0 || (!is_awq && k % per_word != 0))
       throw Error({"the matrix does not fill whole words of codes", at_tensor(".qweight"),
-                   "rows and columns in multiples of " + std::to_string(per_word_),
+                   "rows and columns in multiples of " + std::to_string(per_word),
                    Shape({n, k}).str()});
-    const Tensor words = is_awq ? need(".qweight", {k, n / per_word_}, DType::kI32)
-                                : need(".qweight", {k / per_word_, n}, DType::kI32);
-    const Tensor zeros = need(".qzeros", {out_.groups_, n / per_word_}, DType::kI32);
+    const Tensor words = is_awq ? need(".qweight", {k, n / per_word}, DType::kI32)
+                                : need(".qweight", {k / per_word, n}, DType::kI32);
+    const Tensor zeros = need(".qzeros", {out_.groups_, n / per_word}, DType::kI32);
     const Tensor scales = need_scales(".scales", {{out_.groups_, n}});
     make_room();
     if (is_awq)
-      read_awq(words);
+      unpack_awq(words, n, k, out_.codes_.data());
     else
-      read_gptq(words);
-    read_groups(zeros, scales, is_awq);
+      unpack_gptq(words, stored_.bits, n, k, out_.codes_.data());
+    read_groups(layout, zeros, scales);
     if (!is_awq) read_order(".g_idx");
     return scales.dtype();
   }
-  // Words of eight rows, which are far apart: square pieces are turned in a cache.
-  void read_awq(const Tensor& words) {
-    constexpr std::int64_t kSide = 64;
-    const std::int64_t n = out_.rows_, k = out_.width_;
-    std::array<std::uint8_t, kSide * kSide> piece;
-    for (std::int64_t first = 0; first < n; first += kSide)
-      for (std::int64_t col = 0; col < k; col += kSide) {
-        const std::int64_t rows = std::min(kSide, n - first), cols = std::min(kSide, k - col);
-        for (std::int64_t c = 0; c < cols; ++c)
-          for (std::int64_t r = 0; r < rows; r += per_word_)
-            spread(word(words, ((col + c) * n + first + r) / per_word_), &piece[at(r * kSide + c)],
-                   kSide, place_in_awq);
-        for (std::int64_t r = 0; r < rows; ++r)
-          std::copy_n(&piece[at(r * kSide)], cols, code_at(first + r, col));
-      }
-  }
-  // Few rows at a time: their codes stay in a cache while columns come.
-  void read_gptq(const Tensor& words) {
-    constexpr std::int64_t kRows = 64;
-    const std::int64_t n = out_.rows_, k = out_.width_;
-    for (std::int64_t first = 0; first < n; first += kRows)
-      for (std::int64_t col = 0; col < k; col += per_word_)
-        for (std::int64_t row = first; row < std::min(first + kRows, n); ++row)
-          spread(word(words, col / per_word_ * n + row), code_at(row, col), 1, low_bits_first());
-  }
-  void read_groups(const Tensor& zeros, const Tensor& scales, bool is_awq) {
-    const std::int64_t n = out_.rows_, groups = out_.groups_;
+  void read_groups(const WordLayout& layout, const Tensor& zeros, const Tensor& scales) {
+    const std::int64_t n = out_.rows_, groups = out_.groups_, per_word = layout.per_word;
     // GPTQ's first format takes 1 from every zero point, as a subtraction of whole words: a zero
     // point of 0 borrows from the next one.
     const std::uint32_t less = !stored_.zeros_are_less_one ? 0U
                                : stored_.bits == 4         ? 0x11111111U
                                                            : 0x01010101U;
-    const auto low_first = low_bits_first();
     out_.zeros_.resize(at(n * groups));
     out_.scales_.resize(at(n * groups));
     for (std::int64_t row = 0; row < n; ++row)
       for (std::int64_t g = 0; g < groups; ++g) {
-        const std::uint32_t packed = word(zeros, (g * n + row) / per_word_) + less;
-        const std::int64_t i = row % per_word_;
-        const std::uint32_t zero = packed >> (is_awq ? place_in_awq(i) : low_first(i)) & mask_;
-        out_.zeros_[at(row * groups + g)] = static_cast<std::uint8_t>(zero);
+        const std::uint32_t packed = word_at(zeros, (g * n + row) / per_word) + less;
+        out_.zeros_[at(row * groups + g)] = layout.code(packed, row % per_word);
         out_.scales_[at(row * groups + g)] = scale_at(scales, g * n + row, ".scales");
       }
   }
@@ -208,29 +158,20 @@ class CodesReader {
   // compressed-tensors' words: rows of codes, low bits first.
   DType read_packed() {
     const std::int64_t n = out_.rows_, k = out_.width_, groups = out_.groups_;
-    const std::int64_t row_words = ceil_div(k, per_word_);
-    const Tensor words = need(".weight_packed", {n, row_words}, DType::kI32);
+    const std::int64_t per_word = layout_.per_word;
+    const Tensor words = need(".weight_packed", {n, ceil_div(k, per_word)}, DType::kI32);
     const Tensor scales = need_scales(".weight_scale", {{n, groups}});
     make_room();
     find(".weight_shape", {2});
-    const auto place = low_bits_first();
-    for (std::int64_t row = 0; row < n; ++row) {
-      const std::int64_t from = row * row_words, whole = k / per_word_;
-      for (std::int64_t i = 0; i < whole; ++i)
-        spread(word(words, from + i), code_at(row, i * per_word_), 1, place);
-      for (std::int64_t col = whole * per_word_; col < k; ++col)
-        out_.codes_[at(row * k + col)] =
-            static_cast<std::uint8_t>(word(words, from + whole) >> place(col % per_word_) & mask_);
-    }
+    unpack_compressed(words, stored_.bits, n, k, out_.codes_.data());
     for (std::int64_t i = 0; i < n * groups; ++i)
       out_.scales_.push_back(scale_at(scales, i, ".weight_scale"));
     if (!stored_.is_symmetric) {
-      const Tensor zeros =
-          need(".weight_zero_point", {ceil_div(n, per_word_), groups}, DType::kI32);
+      const Tensor zeros = need(".weight_zero_point", {ceil_div(n, per_word), groups}, DType::kI32);
       for (std::int64_t row = 0; row < n; ++row)
         for (std::int64_t g = 0; g < groups; ++g)
-          out_.zeros_.push_back(static_cast<std::uint8_t>(
-              word(zeros, row / per_word_ * groups + g) >> place(row % per_word_) & mask_));
+          out_.zeros_.push_back(
+              layout_.code(word_at(zeros, row / per_word * groups + g), row % per_word));
     }
     read_order(".weight_g_idx");
     return scales.dtype();
@@ -296,7 +237,7 @@ class CodesReader {
     std::vector<std::int32_t> groups;
     bool is_in_order = true;
     for (std::int64_t i = 0; i < k; ++i) {
-      groups.push_back(static_cast<std::int32_t>(word(order, i)));
+      groups.push_back(static_cast<std::int32_t>(word_at(order, i)));
       is_in_order = is_in_order && groups.back() == i / out_.group_width_;
       if (groups.back() < 0 || groups.back() >= out_.groups_)
         throw Error({"a column belongs to no group", at_tensor(suffix),
@@ -310,8 +251,7 @@ class CodesReader {
   const std::string name_;
   const std::function<void(const std::string&)>& took_;
   StoredCodes& out_;
-  std::int64_t per_word_ = 8;
-  std::uint32_t mask_ = 15;
+  const WordLayout layout_;
 };
 
 std::optional<StoredCodes> StoredCodes::take(const WeightSource& source,
