@@ -13,6 +13,8 @@ constexpr std::string_view kNotYet =
     "not supported yet: drafts by this method (the answers would be the same without these flags)";
 constexpr std::string_view kLossless =
     "no token is accepted that the model itself would not have chosen";
+constexpr std::string_view kAllHeads =
+    "a checkpoint that has heads of several depths drafts with all of them";
 constexpr std::string_view kOneBackend = "there is one backend for target and draft";
 
 constexpr std::string_view kIsolation =
@@ -105,7 +107,7 @@ FlagGroup speculative_flags() {
           refused({"--speculative-dspark-sps-table-path"}, kText, kNotYet),
           refused({"--speculative-dspark-confidence-sts-path"}, kText, kNotYet),
           refused({"--speculative-dspark-align-verify-tokens-to-graph-tier"}, kSwitch, kNotYet),
-          refused({"--enable-multi-layer-eagle"}, kSwitch, kNotYet),
+          idle({"--enable-multi-layer-eagle"}, kSwitch, kAllHeads),
           refused({"--speculative-skip-dp-mlp-sync"}, kSwitch, kNotYet),
           refused({"--speculative-adaptive"}, kSwitch, kNotYet),
           refused({"--speculative-adaptive-config"}, kText, kNotYet),

@@ -491,7 +491,7 @@ TEST(Options, several_algorithms_are_one_model_and_any_texts) {
   EXPECT_NE(usage_error({"--speculative-algorithm", "NGRAM+ngram"}).find("NGRAM is named twice"),
             std::string::npos);
   EXPECT_EQ(usage_error({"--speculative-algorithm", "NGRAM+"}),
-            "Unknown speculative algorithm name: ");
+            "an empty name among several (--speculative-algorithm): found NGRAM+");
 }
 
 TEST(Options, a_head_that_comes_with_the_target_needs_no_folder) {

@@ -57,6 +57,7 @@ ServerConfig complete(const Options& options, const ModelHost& host, const Token
   server.startup_phases = host.phases();
   set_server_arg(server.server_args, "context_length", std::to_string(server.context_length));
   server.drafters = host.drafters();
+  server.drafter_named = drafter_named;
   if (const auto shape = host.tree_shape()) {
     server.draft_method = options.draft.algorithm;
     server.draft_steps = shape->steps;

@@ -53,8 +53,8 @@ struct TokenDelta {
   int verify_steps = 0;     // decode steps so far; the one that ends the prompt is none
   int accepted_drafts = 0;  // drafts accepted so far
   int proposed_drafts = 0;  // drafts offered so far
-  DraftReport drafts;       // so far, known when the sequence leaves its slot
-  std::vector<int> accept_histogram;  // [k] = steps that accepted k drafts; filled with the finish
+  DraftReport drafts;       // so far
+  std::vector<int> accept_histogram;  // [k] = steps so far that accepted k drafts
   std::optional<Finish> finish;       // set once, with the last delta
 };
 

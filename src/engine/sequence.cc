@@ -151,6 +151,7 @@ void Sequence::offered(int count) { delta_.proposed_drafts += count; }
 
 void Sequence::left() {
   delta_.drafts.add(drafts);
+  drafts = {};
   slot = -1;
 }
 
@@ -161,6 +162,14 @@ void Sequence::preempted() {
 }
 
 TokenDelta Sequence::take_delta() {
+  std::vector<int> histogram = accept_histogram_;  // before anything is moved: it may throw
+  TokenDelta out = take_totals();
+  out.accept_histogram = std::move(histogram);
+  return out;
+}
+
+// Needs no memory.
+TokenDelta Sequence::take_totals() {
   TokenDelta out = std::move(delta_);
   delta_ = {};
   delta_.cached_tokens = out.cached_tokens;
@@ -169,11 +178,12 @@ TokenDelta Sequence::take_delta() {
   delta_.accepted_drafts = out.accepted_drafts;
   delta_.proposed_drafts = out.proposed_drafts;
   delta_.drafts = out.drafts;
+  out.drafts.add(drafts);  // of the slot that it still has
   return out;
 }
 
 TokenDelta Sequence::take_last_delta(Finish finish) {
-  TokenDelta out = take_delta();
+  TokenDelta out = take_totals();
   out.accept_histogram = std::move(accept_histogram_);
   out.finish = std::move(finish);
   return out;

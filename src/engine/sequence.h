@@ -103,10 +103,11 @@ class Sequence {
   void preempted();
 
   // What happened since the last call, with all totals.
-  TokenDelta take_delta();
+  TokenDelta take_delta();  // where it throws, nothing was taken
   TokenDelta take_last_delta(Finish finish);
 
  private:
+  TokenDelta take_totals();
   // First prompt position whose logprob is not planned.
   int planned_score() const { return std::max(next_score_, planned + 1); }
   void commit_scores(const StepEntry& entry, WalkSeq& walk);

@@ -136,11 +136,32 @@ TEST(Sequence, counts_drafts_and_their_acceptance) {
   s.offered(3);
   WalkSeq none = walk_of({6});
   s.commit(s.plan_tree(4), none);
-  const TokenDelta delta = s.take_last_delta({});
-  EXPECT_EQ(delta.proposed_drafts, 6);
-  EXPECT_EQ(delta.accepted_drafts, 2);
-  EXPECT_EQ(delta.verify_steps, 2);
-  EXPECT_EQ(delta.accept_histogram, (std::vector<int>{1, 0, 1}));
+  for (const TokenDelta& delta : {s.take_delta(), s.take_delta(), s.take_last_delta({})}) {
+    EXPECT_EQ(delta.proposed_drafts, 6);
+    EXPECT_EQ(delta.accepted_drafts, 2);
+    EXPECT_EQ(delta.verify_steps, 2);
+    EXPECT_EQ(delta.accept_histogram, (std::vector<int>{1, 0, 1}));
+  }
+}
+
+// Whoever ends it by a text, which the engine does not see, knows no later delta.
+TEST(Sequence, what_became_of_drafts_is_known_at_any_time_and_counted_once) {
+  Sequence s(request_of({1}, 100), 0);
+  s.slot = 0;
+  s.entered(0);
+  const auto steps = [&] { return s.take_delta().drafts.steps; };
+  s.drafts.steps = 3;  // since it got its slot
+  EXPECT_EQ(steps(), 3);
+  s.drafts.steps = 5;
+  EXPECT_EQ(steps(), 5);
+  s.left();
+  EXPECT_EQ(steps(), 5);
+  s.slot = 1;
+  s.entered(0);
+  s.drafts.steps = 2;
+  EXPECT_EQ(steps(), 7);
+  s.left();
+  EXPECT_EQ(s.take_last_delta({}).drafts.steps, 7);
 }
 
 TEST(Sequence, a_request_for_no_tokens_has_no_root_and_ends_with_its_chain) {

@@ -18,7 +18,7 @@ std::uint32_t read_drafters(Fields& wish, const ServerConfig& config) {
   if (!names) return ~0U;
   std::uint32_t drafters = 0;
   for (const std::string& name : *names) {
-    const auto found = std::ranges::find(config.drafters, name);
+    const auto found = std::ranges::find(config.drafters, config.drafter_named(name));
     if (found == config.drafters.end()) {
       wish.refuse_field("drafters",
                         fmt::format("this server has {} (found '{}')",

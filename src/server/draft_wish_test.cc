@@ -24,6 +24,9 @@ class DraftWishTest : public ServerTest {
  protected:
   DraftWishTest() {
     config.drafters = {"EAGLE3", "SUFFIX"};
+    config.drafter_named = [](const std::string& name) {
+      return name == "suffix" ? "SUFFIX" : name;
+    };
     config.draft_nodes = 8;
     engine.with_drafts = true;
   }
@@ -63,6 +66,7 @@ TEST_F(DraftWishTest, wishes_reach_the_engine) {
   EXPECT_FALSE(wished(R"({"enabled":false,"max_nodes":5})").allows_drafts());
   EXPECT_EQ(wished(R"({"max_nodes":5})").max_nodes, 5);
   EXPECT_EQ(wished(R"({"drafters":["SUFFIX"]})").drafters, 2U);
+  EXPECT_EQ(wished(R"({"drafters":["suffix"]})").drafters, 2U);
   EXPECT_EQ(wished(R"({"drafters":"EAGLE3"})").drafters, 1U);
   EXPECT_EQ(wished(R"({"drafters":["EAGLE3","SUFFIX"]})").drafters, 3U);
   EXPECT_FALSE(wished(R"({"drafters":[]})").allows_drafts());

@@ -75,15 +75,10 @@ struct Server::State {
         watch(config, context.metrics,
               [this](std::string_view path) { return router.route_of(path); }),
         http(http_server),
-        router(
-            {config.api_key, config.admin_api_key},
-            [this](std::size_t body_bytes, std::function<void()> work) {
-              using Size = WorkQueue::Size;
-              heavy.post(body_bytes < kLongBody ? Size::kShort : Size::kLong, std::move(work));
-            },
-            [this](std::size_t, std::function<void()> wait) {
-              boost::asio::post(waiting, std::move(wait));
-            }) {
+        router({config.api_key, config.admin_api_key},
+               [this](HandlerKind kind, std::size_t body_bytes, std::function<void()> work) {
+                 run(kind, body_bytes, std::move(work));
+               }) {
     add_routes();
     http.on_drain(
         [this] {
@@ -101,19 +96,29 @@ struct Server::State {
     router.add(std::move(traits));
   }
   void add_routes();
+  void run(HandlerKind kind, std::size_t body_bytes, std::function<void()> work);
 
   ServerContext context;
   HttpWatch watch;
   HttpServer& http;
   Router router;
   WorkQueue heavy{kHeavyThreads};
-  boost::asio::thread_pool waiting{1};
+  boost::asio::thread_pool waiting{1}, loading{1};
 };
+
+void Server::State::run(HandlerKind kind, std::size_t body_bytes, std::function<void()> work) {
+  using Size = WorkQueue::Size;
+  if (kind == HandlerKind::kComputing)
+    heavy.post(body_bytes < kLongBody ? Size::kShort : Size::kLong, std::move(work));
+  else
+    boost::asio::post(kind == HandlerKind::kWaiting ? waiting : loading, std::move(work));
+}
 
 void Server::State::add_routes() {
   Route light, admin, work, flush;
   light.is_light = true;
-  admin.needs_admin = flush.needs_admin = flush.waits = true;
+  admin.needs_admin = flush.needs_admin = true;
+  flush.kind = HandlerKind::kWaiting;
   work.is_work = true;
   Route open = light, below = light;
   open.is_open = true;
@@ -147,7 +152,8 @@ void Server::State::add_routes() {
   add({"GET"}, "/check_integrity", handle_check_integrity, admin);
   add({"POST"}, "/abort_request", handle_abort_request, admin);
   Route corpus = admin;
-  corpus.is_work = true;  // it is tokenized and sorted
+  corpus.is_work = true;
+  corpus.kind = HandlerKind::kLoading;  // it is tokenized and sorted
   add({"POST"}, "/add_external_corpus", handle_add_corpus, corpus);
   add({"POST"}, "/remove_external_corpus", handle_remove_corpus, admin);
   add({"GET"}, "/list_external_corpora", handle_list_corpora, admin);
@@ -162,6 +168,7 @@ Server::Server(HttpServer& http, const ServerConfig& config, EnginePort& engine,
 Server::~Server() {
   state_->heavy.close();
   state_->waiting.join();
+  state_->loading.join();
 }
 
 void Server::open() {

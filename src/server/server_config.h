@@ -2,6 +2,7 @@
 // ServerConfig: everything the HTTP side needs to know, resolved once from the flags. Plain data.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,6 +53,10 @@ struct ServerConfig {
   int draft_nodes = 0;                // of a draft tree, root included
   bool serves_predictions = true;     // drafts come from the prediction of a request, too
   std::vector<std::string> drafters;  // as reports and wishes number them
+  // The name there of what a request calls a drafter.
+  std::function<std::string(const std::string&)> drafter_named = [](const std::string& name) {
+    return name;
+  };
   bool serves_grammars = true;
   bool binds_arguments = true;  // of calls to the schemas of all tools, not only of strict ones
   JsonLayout json_layout;       // of answers that are JSON, unless a request wishes otherwise

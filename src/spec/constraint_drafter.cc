@@ -40,17 +40,19 @@ void ConstraintDrafter::observe(const CommittedRows& rows) {
 void ConstraintDrafter::propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
                                 DraftTrees& trees) {
   int left = most_drafts_;
-  for (std::size_t i = 0; i < slots.size(); ++i) {
+  for (std::size_t n = 0; n < slots.size(); ++n) {
+    const std::size_t i = (turn_ + n) % slots.size();
     const auto& foreseen = foreseen_[at(slots[i])];
     const int most = std::min({limits[i].nodes - 1, limits[i].depth, nodes_ - 1, left,
                                static_cast<int>(foreseen.size())});
     drafts_.clear();
-    for (int n = 0; n < most; ++n)
+    for (int depth = 0; depth < most; ++depth)
       drafts_.push_back(
-          {.token = foreseen[at(n)], .parent = n - 1, .context = kContext, .share = 1});
+          {.token = foreseen[at(depth)], .parent = depth - 1, .context = kContext, .share = 1});
     offers_.offer(slots[i], drafts_, *pace_, trees);
     left -= trees.size(slots[i]) - 1;
   }
+  if (left <= 0) ++turn_;
 }
 
 }  // namespace foretoken

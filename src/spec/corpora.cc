@@ -5,6 +5,17 @@
 #include <fmt/format.h>
 
 namespace foretoken {
+namespace {
+
+// Their ends would take memory that nobody counts.
+void drop_empty_documents(std::vector<Token>& tokens) {
+  const auto both_end = [](Token a, Token b) { return a == kDocumentEnd && b == kDocumentEnd; };
+  tokens.erase(std::ranges::unique(tokens, both_end).begin(), tokens.end());
+  if (!tokens.empty() && tokens.front() == kDocumentEnd) tokens.erase(tokens.begin());
+  tokens.shrink_to_fit();
+}
+
+}  // namespace
 
 // The name and the tokens of a corpus that is being sorted; given back where that fails.
 class Corpora::Place {
@@ -32,17 +43,18 @@ class Corpora::Place {
 };
 
 std::size_t Corpora::bytes(std::int64_t most_tokens) {
-  return static_cast<std::size_t>(most_tokens) * (sizeof(Token) + sizeof(std::int32_t));
+  constexpr std::size_t kWithEnd = 2;  // a token and the end of its document
+  return static_cast<std::size_t>(most_tokens) * (kWithEnd * sizeof(Token) + sizeof(std::int32_t));
 }
 
 Result<std::int64_t> Corpora::add(const std::string& name, std::vector<Token> tokens) {
+  drop_empty_documents(tokens);
   const auto count =
       static_cast<std::int64_t>(tokens.size()) - std::ranges::count(tokens, kDocumentEnd);
   if (count == 0) return Refusal{fmt::format("External corpus '{}' has no tokens.", name)};
   {
     const std::lock_guard lock(mutex_);
-    if (entries_.contains(name))
-      return Refusal{fmt::format("External corpus '{}' already exists. Remove it first.", name)};
+    if (auto refusal = refusal_locked(name)) return *std::move(refusal);
     if (count > room_locked())
       return Refusal{
           fmt::format("External corpus '{}' has {} tokens, which is more than the {} that are left "
@@ -53,6 +65,16 @@ Result<std::int64_t> Corpora::add(const std::string& name, std::vector<Token> to
   Place place(*this, name);
   place.fill(std::make_shared<const Corpus>(std::move(tokens)));
   return count;
+}
+
+std::optional<Refusal> Corpora::refusal_of(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  return refusal_locked(name);
+}
+
+std::optional<Refusal> Corpora::refusal_locked(const std::string& name) const {
+  if (!entries_.contains(name)) return std::nullopt;
+  return Refusal{fmt::format("External corpus '{}' already exists. Remove it first.", name)};
 }
 
 std::optional<Refusal> Corpora::remove(const std::string& name) {

@@ -31,6 +31,8 @@ class Corpora {
   // Returns the number of its tokens, or why it cannot be: the name is taken, it is empty, or too
   // large for what is left. tokens: as Corpus takes them.
   Result<std::int64_t> add(const std::string& name, std::vector<Token> tokens);
+  // Why it would be refused already for its name; nullopt: not for that.
+  std::optional<Refusal> refusal_of(const std::string& name) const;
   // nullopt: done.
   std::optional<Refusal> remove(const std::string& name);
 
@@ -46,6 +48,7 @@ class Corpora {
   };
   class Place;
   std::int64_t room_locked() const;
+  std::optional<Refusal> refusal_locked(const std::string& name) const;
   void publish_locked();
 
   const std::int64_t most_tokens_;

@@ -25,6 +25,14 @@ TEST(Corpora, come_and_go_by_name) {
   EXPECT_EQ(seen->size(), 2U) << "who looks keeps what there was";
 }
 
+TEST(Corpora, empty_documents_take_no_memory) {
+  Corpora corpora(100);
+  EXPECT_EQ(*corpora.add("a", {kDocumentEnd, kDocumentEnd, 1, kDocumentEnd, kDocumentEnd, 2}), 2);
+  const Corpus& corpus = *corpora.all()->front();
+  EXPECT_EQ(corpus.at_place(0), 1);
+  EXPECT_EQ(corpus.at_place(2), 2);
+}
+
 TEST(Corpora, refuse_what_cannot_be_by_name) {
   Corpora corpora(3);
   ASSERT_TRUE(corpora.add("a", {1, 2}));

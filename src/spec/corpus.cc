@@ -12,6 +12,7 @@ namespace foretoken {
 Corpus::Corpus(std::vector<Token> tokens) : tokens_(std::move(tokens)) {
   CHECK(tokens_.size() < at(std::numeric_limits<std::int32_t>::max()));
   if (!tokens_.empty() && tokens_.back() != kDocumentEnd) tokens_.push_back(kDocumentEnd);
+  order_.reserve(tokens_.size() - at(std::ranges::count(tokens_, kDocumentEnd)));
   for (std::size_t i = 0; i < tokens_.size(); ++i)
     if (tokens_[i] != kDocumentEnd) order_.push_back(static_cast<std::int32_t>(i));
   num_tokens_ = static_cast<std::int64_t>(order_.size());

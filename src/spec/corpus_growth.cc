@@ -11,11 +11,9 @@ constexpr std::size_t kMostPlaces = 32;
 
 }  // namespace
 
-void CorpusGrowth::grow(const Corpus& corpus, std::span<const Token> end, int most, int depth,
+void CorpusGrowth::grow(const Corpus& corpus, const Corpus::Match& match, int most, int depth,
                         DraftList& drafts) {
-  if (most <= 0) return;
-  const Corpus::Match match = corpus.find(end, shape_.min_window, shape_.max_window);
-  if (match.places.empty()) return;
+  if (most <= 0 || match.places.empty()) return;
   const std::size_t looked_at = std::min(match.places.size(), kMostPlaces);
   nodes_.assign(1, {.token = kDocumentEnd, .parent = -1, .depth = 0});
   for (std::size_t i = 0; i < looked_at; ++i)

@@ -18,8 +18,12 @@ class CorpusGrowth {
  public:
   explicit CorpusGrowth(const NgramShape& shape) : shape_(shape) {}
 
-  // Adds at most `most` drafts for a text that ends like this, none more than `depth` tokens ahead.
-  void grow(const Corpus& corpus, std::span<const Token> end, int most, int depth,
+  // Where a text ends like this.
+  Corpus::Match find(const Corpus& corpus, std::span<const Token> end) const {
+    return corpus.find(end, shape_.min_window, shape_.max_window);
+  }
+  // Adds at most `most` drafts of what followed there, none more than `depth` tokens ahead.
+  void grow(const Corpus& corpus, const Corpus::Match& match, int most, int depth,
             DraftList& drafts);
 
  private:

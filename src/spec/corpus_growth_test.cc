@@ -30,10 +30,15 @@ const Corpus& corpus() {
   return made;
 }
 
+void grow(CorpusGrowth& growth, const Corpus& corpus, std::span<const Token> end, int most,
+          int depth, DraftList& drafts) {
+  growth.grow(corpus, growth.find(corpus, end), most, depth, drafts);
+}
+
 TEST(CorpusGrowth, takes_the_most_frequent_first) {
   CorpusGrowth growth(shape(NgramShape::Order::kMostFrequent));
   DraftList drafts;
-  growth.grow(corpus(), kText, 3, 2, drafts);
+  grow(growth, corpus(), kText, 3, 2, drafts);
   EXPECT_THAT(tokens_of(drafts), ElementsAre(3, 4, 5));
   EXPECT_EQ(drafts.drafts()[0].context, 2);
   EXPECT_FLOAT_EQ(drafts.drafts()[0].share, 0.75F);
@@ -45,7 +50,7 @@ TEST(CorpusGrowth, takes_the_most_frequent_first) {
 TEST(CorpusGrowth, or_the_newest_first) {
   CorpusGrowth growth(shape(NgramShape::Order::kNewest));
   DraftList drafts;
-  growth.grow(corpus(), kText, 4, 2, drafts);
+  grow(growth, corpus(), kText, 4, 2, drafts);
   EXPECT_THAT(tokens_of(drafts), ElementsAre(6, 7, 3, 5));
 }
 
@@ -53,7 +58,7 @@ TEST(CorpusGrowth, joins_what_is_there_already) {
   CorpusGrowth growth(shape(NgramShape::Order::kMostFrequent));
   DraftList drafts;
   drafts.add({.token = 3, .parent = -1, .context = 1, .share = 1});
-  growth.grow(corpus(), kText, 2, 2, drafts);
+  grow(growth, corpus(), kText, 2, 2, drafts);
   EXPECT_THAT(tokens_of(drafts), ElementsAre(3, 4));
   EXPECT_EQ(drafts.drafts()[1].parent, 0);
 }
@@ -61,13 +66,13 @@ TEST(CorpusGrowth, joins_what_is_there_already) {
 TEST(CorpusGrowth, goes_no_deeper_than_asked_and_finds_nothing_where_nothing_is) {
   CorpusGrowth growth(shape(NgramShape::Order::kMostFrequent));
   DraftList drafts;
-  growth.grow(corpus(), kText, 9, 1, drafts);
+  grow(growth, corpus(), kText, 9, 1, drafts);
   EXPECT_THAT(tokens_of(drafts), ElementsAre(3, 6));
   drafts.clear();
-  growth.grow(corpus(), kText, 0, 5, drafts);
+  grow(growth, corpus(), kText, 0, 5, drafts);
   const std::vector<Token> strange{77};
-  growth.grow(corpus(), strange, 5, 5, drafts);
-  growth.grow(Corpus({}), kText, 5, 5, drafts);
+  grow(growth, corpus(), strange, 5, 5, drafts);
+  grow(growth, Corpus({}), kText, 5, 5, drafts);
   EXPECT_THAT(tokens_of(drafts), IsEmpty());
 }
 
@@ -76,7 +81,7 @@ TEST(CorpusGrowth, looks_at_few_of_many_places_from_all_over) {
   for (Token i = 0; i < 1000; ++i) tokens.insert(tokens.end(), {1, 2, 10 + i / 500});
   CorpusGrowth growth(shape(NgramShape::Order::kMostFrequent));
   DraftList drafts;
-  growth.grow(Corpus(tokens), kText, 2, 1, drafts);
+  grow(growth, Corpus(tokens), kText, 2, 1, drafts);
   EXPECT_THAT(tokens_of(drafts), testing::UnorderedElementsAre(10, 11));
   EXPECT_FLOAT_EQ(drafts.drafts()[0].share, 0.5F);
 }

@@ -31,13 +31,16 @@ std::vector<std::string> split(const std::string& name) {
   return parts;
 }
 
-std::string one_algorithm_named(const std::string& name) {
-  std::string upper = name;
-  std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) {
+std::string upper_case(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
     return static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
   });
+  return name;
+}
+
+std::string one_algorithm_named(const std::string& name) {
+  const std::string upper = drafter_named(name);
   const auto is_upper = [&](const char* known) { return upper == known; };
-  if (upper == "NEXTN") return "EAGLE";
   if (std::any_of(kSupported.begin(), kSupported.end(), is_upper)) return upper;
   if (std::any_of(kKnown.begin(), kKnown.end(), is_upper))
     throw Error({.what = "not supported yet: drafts by " + upper,
@@ -153,10 +156,20 @@ TreeShape shape_among_others(const std::string& name, const DraftOptions& option
 
 }  // namespace
 
+std::string drafter_named(const std::string& name) {
+  const std::string upper = upper_case(name);
+  return upper == "NEXTN" ? "EAGLE" : upper;
+}
+
 std::string algorithm_named(const std::string& name) {
+  if (upper_case(name) == "NONE") return {};
   std::vector<std::string> parts;
   std::string model;
   for (const std::string& part : split(name)) {
+    if (part.empty())
+      throw Error({.what = "an empty name among several",
+                   .where = "--speculative-algorithm",
+                   .found = name});
     const std::string canonical = one_algorithm_named(part);
     if (std::ranges::count(parts, canonical) > 0)
       throw Error({.what = canonical + " is named twice",

@@ -42,10 +42,13 @@ inline constexpr int kConstraintNodes = 17, kConstraintDrafts = 256;
 // What they are drafted with there.
 SuffixOptions prediction_options(const DraftOptions& options);
 
-// The canonical name of an algorithm, or of several joined by '+', empty for none: NEXTN is EAGLE
-// with a head that comes with the target. Throws Error for names unknown or unsupported, and where
-// more than one would run a model.
+// The canonical name of an algorithm, or of several joined by '+', empty for none ("none"): NEXTN
+// is EAGLE with a head that comes with the target. Throws Error for names unknown or unsupported,
+// and where more than one would run a model.
 std::string algorithm_named(const std::string& name);
+
+// The canonical name of one of them, or what may not be one as it came.
+std::string drafter_named(const std::string& name);
 
 // Its parts, in order.
 std::vector<std::string> algorithms_of(const DraftOptions& options);

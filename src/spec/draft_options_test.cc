@@ -1,6 +1,7 @@
 #include "spec/draft_options.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -30,8 +31,15 @@ std::string shape(const std::string& algorithm, const Wish& wish = {},
 TEST(DraftOptions, names_are_known_in_any_case) {
   EXPECT_EQ(algorithm_named("standalone"), "STANDALONE");
   EXPECT_EQ(algorithm_named(""), "");
+  EXPECT_EQ(algorithm_named("None"), "");
   EXPECT_EQ(algorithm_named("nextn"), "EAGLE");
   EXPECT_EQ(algorithm_named("Eagle3"), "EAGLE3");
+  EXPECT_EQ(drafter_named("nextn"), "EAGLE");
+  EXPECT_EQ(drafter_named("grammar"), "GRAMMAR");
+  for (const char* name : {"NGRAM+", "+NGRAM", "NGRAM++SUFFIX"})
+    EXPECT_THAT([&] { algorithm_named(name); },
+                testing::ThrowsMessage<Error>(testing::HasSubstr("an empty name")))
+        << name;
   try {
     algorithm_named("MAGIC");
     FAIL();

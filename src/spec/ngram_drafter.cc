@@ -35,7 +35,7 @@ DraftNeeds NgramDrafter::needs() const {
 }
 
 void NgramDrafter::open(SeqSlot slot, const DraftRequest& request) {
-  const std::span<const Token> tokens = request.tokens;
+  const auto tokens = request.wish.allows_drafts() ? request.tokens : std::span<const Token>();
   std::uint64_t scope = request.scope;
   pace_->open(slot);
   offers_.open(slot);
@@ -104,9 +104,14 @@ void NgramDrafter::keep_last(Sequence& sequence, Token token) {
 
 // ---- reading
 
-// The ends of all texts before the beginning of any.
+// The ends of all texts before the beginning of any, first those that are soon read: long ones hold
+// up their like only.
 void NgramDrafter::read_texts(int tokens) {
   if (unread_.empty()) return;
+  std::ranges::sort(unread_, {}, [&](SeqSlot slot) {
+    const Sequence& sequence = sequences_[at(slot)];
+    return sequence.text.size() - sequence.end_at;
+  });
   for (const SeqSlot slot : unread_) {
     Sequence& sequence = sequences_[at(slot)];
     for (; tokens > 0 && !sequence.knows_its_end(); --tokens)
@@ -144,22 +149,34 @@ void NgramDrafter::propose(std::span<const SeqSlot> slots, std::span<const TreeL
     const int most = std::min(limits[i].nodes, nodes_) - 1;
     if (most <= 0) continue;
     drafts_.clear();
-    const int of_corpora = corpora && !corpora->empty() ? std::min(corpus_drafts_, most) : 0;
+    const int of_corpora = corpora ? find_corpora(sequence, *corpora, most) : 0;
     if (sequence.knows_its_end())
       growth_.grow(trie_, sequence.end, most - of_corpora, limits[i].depth, drafts_);
-    if (of_corpora > 0) find_drafts(sequence, *corpora, of_corpora, limits[i].depth);
+    if (of_corpora > 0) find_drafts(of_corpora, limits[i].depth);
     offers_.offer(slots[i], drafts_.drafts(), *pace_, trees);
   }
   pace_->end_growth();
 }
 
-// Each corpus has an equal share, the first ones the rest of the division.
-void NgramDrafter::find_drafts(const Sequence& sequence, const Corpora::List& corpora, int most,
-                               int depth) {
-  const auto count = static_cast<int>(corpora.size());
+// The corpora that know how the text goes on, longer contexts first; returns how many drafts they
+// may have together.
+int NgramDrafter::find_corpora(const Sequence& sequence, const Corpora::List& corpora, int most) {
+  matches_.clear();
+  for (const auto& corpus : corpora) {
+    const Corpus::Match match = corpus_growth_.find(*corpus, sequence.last);
+    if (!match.places.empty()) matches_.push_back({corpus.get(), match});
+  }
+  std::ranges::stable_sort(matches_, std::ranges::greater{},
+                           [](const CorpusMatch& found) { return found.match.context; });
+  return matches_.empty() ? 0 : std::min(corpus_drafts_, most);
+}
+
+// Each has an equal share, the first ones the rest of the division.
+void NgramDrafter::find_drafts(int most, int depth) {
+  const auto count = static_cast<int>(matches_.size());
   for (int i = 0; i < count; ++i)
-    corpus_growth_.grow(*corpora[at(i)], sequence.last, most / count + (i < most % count ? 1 : 0),
-                        depth, drafts_);
+    corpus_growth_.grow(*matches_[at(i)].corpus, matches_[at(i)].match,
+                        most / count + (i < most % count ? 1 : 0), depth, drafts_);
 }
 
 }  // namespace foretoken

@@ -55,10 +55,16 @@ class NgramDrafter final : public Drafter {
     void drop_text();
   };
 
+  struct CorpusMatch {
+    const Corpus* corpus;
+    Corpus::Match match;
+  };
+
   void commit(Sequence& sequence, std::span<const SampledToken> emitted);
   void read_texts(int tokens);
   void keep_last(Sequence& sequence, Token token);
-  void find_drafts(const Sequence& sequence, const Corpora::List& corpora, int most, int depth);
+  int find_corpora(const Sequence& sequence, const Corpora::List& corpora, int most);
+  void find_drafts(int most, int depth);
 
   const DraftIsolation isolation_;
   const int nodes_;
@@ -67,6 +73,7 @@ class NgramDrafter final : public Drafter {
   const std::shared_ptr<const Corpora> corpora_;  // null: none
   const int corpus_drafts_;
   CorpusGrowth corpus_growth_;
+  std::vector<CorpusMatch> matches_;
   DraftList drafts_;
   TextOffers offers_;
   std::shared_ptr<DraftPace> pace_;

@@ -109,6 +109,21 @@ TEST(NgramDrafter, reading_a_long_prompt_is_spread_over_steps_and_begins_at_its_
   EXPECT_EQ(steps.drafter.trie().check_integrity(), "");
 }
 
+TEST(NgramDrafter, a_short_text_does_not_wait_for_long_ones) {
+  Steps steps;
+  steps.drafter.open(1, {.tokens = counting(100, 5000)});
+  steps.open(std::vector<Token>{1, 2, 3, 4, 5, 6, 7, 8, 9, 1});
+  steps.commit({}, 2);
+  EXPECT_THAT(steps.propose({.nodes = 3}), ElementsAre(3, 4));
+}
+
+TEST(NgramDrafter, the_prompt_of_a_request_without_drafts_is_not_read) {
+  Steps steps;
+  steps.drafter.open(0, {.tokens = counting(0, 5000), .wish = {.max_nodes = 1}});
+  steps.idle();
+  EXPECT_EQ(steps.drafter.trie().size(), 0);
+}
+
 TEST(NgramDrafter, a_sequence_that_ends_unread_is_read_no_further) {
   Steps steps;
   steps.open(counting(0, 5000));
@@ -212,6 +227,24 @@ TEST(NgramDrafter, several_corpora_share_alike) {
   steps.open(counting(0, 20));
   steps.commit({}, 77);
   EXPECT_THAT(steps.propose(), ElementsAre(40, 41, 50));
+}
+
+TEST(NgramDrafter, corpora_that_know_nothing_have_no_share) {
+  Steps steps(with_corpora({{1}, {2}, {3}, {77, 40, 41, 42}}, 3));
+  steps.open(counting(0, 20));
+  steps.commit({}, 77);
+  EXPECT_THAT(steps.propose(), ElementsAre(40, 41, 42));
+  Steps alone(with_corpora({{30, 31}}, 3));
+  alone.open(std::vector<Token>{1, 2, 3, 4, 5, 6, 7, 8, 9, 1});
+  alone.commit({}, 2);
+  EXPECT_THAT(alone.propose(), ElementsAre(3, 4, 5, 6, 7, 8, 9));
+}
+
+TEST(NgramDrafter, corpora_that_know_more_come_first) {
+  Steps steps(with_corpora({{77, 40, 41}, {19, 77, 50, 51}}, 1));
+  steps.open(counting(0, 20));
+  steps.commit({}, 77);
+  EXPECT_THAT(steps.propose(), ElementsAre(50));
 }
 
 TEST(NgramDrafter, corpora_know_the_end_of_the_text_however_long_it_grows) {

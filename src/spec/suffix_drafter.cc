@@ -62,7 +62,8 @@ void SuffixDrafter::open(SeqSlot slot, const DraftRequest& request) {
   sequence.answer.clear();
   sequence.offers_prediction = false;
   sequence.predictions = {};
-  if (!options_.only_predictions || !request.prediction.empty()) {
+  const bool is_read = !options_.only_predictions || !request.prediction.empty();
+  if (is_read && request.wish.allows_drafts()) {
     try {
       start_texts(sequence, request);
     } catch (...) {
@@ -152,9 +153,10 @@ void SuffixDrafter::commit(SeqSlot slot, std::span<const SampledToken> sampled) 
     sequence.predictions.add({.proposed = outcome.offered, .accepted = outcome.accepted});
   }
   sequence.offers_prediction = false;
-  if (sequence.own.root == 0) return;
   for (const SampledToken& each : sampled) {
     const Token token = each.token;
+    if (options_.max_answers > 0) sequence.answer.push_back(token);
+    if (sequence.own.root == 0) continue;
     if (!sequence.own.is_read()) {
       sequence.own.tokens.push_back(token);
     } else if (!trees_.append(sequence.own.text, token)) {
@@ -164,7 +166,6 @@ void SuffixDrafter::commit(SeqSlot slot, std::span<const SampledToken> sampled) 
     }
     if (sequence.prediction.root != 0) trees_.advance(sequence.in_prediction, token);
     read_answers_of(sequence, token);
-    if (options_.max_answers > 0) sequence.answer.push_back(token);
   }
 }
 
@@ -177,9 +178,17 @@ void SuffixDrafter::read_answers_of(Sequence& sequence, Token token) {
 
 // ---- reading and clearing away
 
+// What is cleared away takes no more than half of the time from texts that wait to be read. Of
+// these those come first that are soon read, so that long ones hold up their like only.
 void SuffixDrafter::work(int tokens) {
-  clear_away(tokens);
-  tokens = answers_.work(tokens);
+  int clearing = unread_.empty() ? tokens : tokens / 2;
+  tokens -= clearing;
+  clear_away(clearing);
+  tokens = answers_.work(tokens + std::max(clearing, 0));
+  std::ranges::sort(unread_, {}, [&](SeqSlot slot) {
+    const Sequence& sequence = sequences_[at(slot)];
+    return sequence.own.left() + sequence.prediction.left();
+  });
   std::erase_if(unread_, [&](SeqSlot slot) {
     Sequence& sequence = sequences_[at(slot)];
     const bool knows_prediction = read(sequence.prediction, tokens);
@@ -215,7 +224,8 @@ bool SuffixDrafter::read(Reading& reading, int& tokens) {
 void SuffixDrafter::propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
                             DraftTrees& trees) {
   int left = options_.most_drafts;
-  for (std::size_t i = 0; i < slots.size(); ++i) {
+  for (std::size_t n = 0; n < slots.size(); ++n) {
+    const std::size_t i = (turn_ + n) % slots.size();
     Sequence& sequence = sequences_[at(slots[i])];
     const int most = std::min({limits[i].nodes - 1, limits[i].depth, nodes_ - 1, left});
     if (most <= 0 || sequence.own.root == 0) continue;
@@ -230,6 +240,7 @@ void SuffixDrafter::propose(std::span<const SeqSlot> slots, std::span<const Tree
     offers_.offer(slots[i], drafts, *pace_, trees);
     left -= trees.size(slots[i]) - 1;
   }
+  if (left <= 0) ++turn_;
   pace_->end_growth();
 }
 

@@ -51,7 +51,8 @@ class SuffixDrafter final : public Drafter {
     std::vector<Token> tokens;  // still to be read from `at` on
     std::size_t read = 0;
 
-    bool is_read() const { return read == tokens.size(); }
+    std::size_t left() const { return tokens.size() - read; }
+    bool is_read() const { return left() == 0; }
   };
   struct Sequence {
     bool is_open = false;
@@ -87,7 +88,7 @@ class SuffixDrafter final : public Drafter {
   std::vector<Sequence> sequences_;  // by slot
   std::vector<SeqSlot> unread_;      // those with something still to be read
   std::vector<Felled> felled_;
-  std::uint64_t opened_ = 0;
+  std::size_t turn_ = 0;  // who comes first where drafts do not suffice for all
 };
 
 }  // namespace foretoken

@@ -153,7 +153,46 @@ TEST(SuffixDrafter, a_step_has_no_more_drafts_than_it_may) {
   const std::array<SeqSlot, 2> slots{0, 1};
   const std::array<TreeLimits, 2> limits;
   drafter.propose(slots, limits, trees);
-  EXPECT_EQ(trees.size(0) + trees.size(1), 2 + 10);
+  EXPECT_EQ(trees.size(0), 1 + 8) << "as far as texts are compared";
+  EXPECT_EQ(trees.size(1), 1 + 2);
+  for (const SeqSlot slot : slots) trees.plant(slot, 119);
+  drafter.propose(slots, limits, trees);
+  EXPECT_EQ(trees.size(0), 1 + 2) << "others have their turn";
+  EXPECT_EQ(trees.size(1), 1 + 8);
+}
+
+TEST(SuffixDrafter, a_short_text_waits_neither_for_long_ones_nor_for_what_is_cleared_away) {
+  SuffixOptions options = small();
+  options.capacity = 100'000;
+  Steps steps(options);
+  const std::vector<Token> mine{1, 2, 3, 4, 5, 6, 7, 8, 9, 1};
+  for (const bool is_cleared_away : {false, true}) {
+    steps.drafter.open(1, {.tokens = counting(100, 10'000), .prompt_tokens = 9'900});
+    if (is_cleared_away) {
+      for (int i = 0; i < 10; ++i) steps.idle();
+      steps.drafter.close(1);
+    }
+    steps.open(mine);
+    steps.commit(0, 2);
+    EXPECT_THAT(steps.propose(), ElementsAre(3, 4)) << is_cleared_away;
+    steps.drafter.close(0);
+    if (!is_cleared_away) steps.drafter.close(1);
+    for (int i = 0; i < 10; ++i) steps.idle();
+  }
+}
+
+TEST(SuffixDrafter, of_a_request_without_drafts_only_the_answer_is_read) {
+  Steps steps;
+  const std::vector<Token> prompt = counting(100, 120);
+  steps.drafter.open(0, {.tokens = prompt, .prompt_tokens = 20, .wish = {.max_nodes = 1}});
+  steps.trees.plant(0, 119);
+  for (const Token token : counting(0, 20)) steps.commit(0, token);
+  EXPECT_EQ(steps.drafter.trees().tokens(), 0);
+  steps.drafter.close(0);
+  steps.idle();
+  steps.open(std::vector<Token>{4});
+  steps.commit(0, 5);
+  EXPECT_EQ(steps.propose().front(), 6);
 }
 
 std::vector<Token> drafts_after_another_answer(DraftIsolation isolation, std::uint64_t mine,

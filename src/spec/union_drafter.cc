@@ -16,6 +16,10 @@ constexpr double kMemory = 0.95;   // of yields, per tree
 constexpr double kUsualTrees = 4;  // of all sequences, that count for one of which little is known
 constexpr double kLeastPromise = 1;  // drafts, below which a model is not spared however poor it is
 
+bool may_draft(const DraftWish& wish, std::size_t part) {
+  return wish.allows_drafts() && (wish.drafters >> part & 1) != 0;
+}
+
 }  // namespace
 
 void UnionDrafter::Yield::add(int drafts) {
@@ -80,15 +84,19 @@ void UnionDrafter::open(SeqSlot slot, const DraftRequest& request) {
   sequence.planted.clear();
   std::size_t opened = 0;
   try {
-    for (; opened < parts_.size(); ++opened) parts_[opened].drafter->open(slot, request);
+    for (; opened < parts_.size(); ++opened) {
+      DraftRequest of_part = request;
+      if (!may_draft(request.wish, opened)) of_part.wish.max_nodes = 1;
+      parts_[opened].drafter->open(slot, of_part);
+    }
   } catch (...) {
     while (opened > 0) parts_[--opened].drafter->close(slot);
     throw;
   }
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     parts_[i].yield_of[at(slot)] = {};
-    const bool may_draft = request.wish.allows_drafts() && (request.wish.drafters >> i & 1) != 0;
-    parts_[i].pace->assign(slot, may_draft ? PartPace::Duty::kDrafts : PartPace::Duty::kNever);
+    const bool drafts = may_draft(request.wish, i);
+    parts_[i].pace->assign(slot, drafts ? PartPace::Duty::kDrafts : PartPace::Duty::kNever);
   }
 }
 

@@ -79,10 +79,7 @@ void run_guarded(const RouteHandler& handler, const std::shared_ptr<Exchange>& e
 
 }  // namespace
 
-Router::Router(AccessKeys keys, Run run_heavy, Run run_waiting)
-    : keys_(std::move(keys)),
-      run_heavy_(std::move(run_heavy)),
-      run_waiting_(std::move(run_waiting)) {}
+Router::Router(AccessKeys keys, Run run) : keys_(std::move(keys)), run_(std::move(run)) {}
 
 void Router::add(Route route) { routes_.push_back(std::move(route)); }
 
@@ -147,10 +144,9 @@ void Router::handle(std::shared_ptr<Exchange> exchange) const {
   const Route* route = find(exchange->request().method, exchange->request().path, allowed);
   if (route == nullptr) return exchange->reply(refusal(exchange->request(), 404, "Not Found"));
   if (route->is_light) return run_guarded(route->handler, exchange);
-  const Run& run = route->waits ? run_waiting_ : run_heavy_;
   const std::size_t body_bytes = exchange->request().body.size();
-  run(body_bytes,
-      [route, exchange = std::move(exchange)] { run_guarded(route->handler, exchange); });
+  run_(route->kind, body_bytes,
+       [route, exchange = std::move(exchange)] { run_guarded(route->handler, exchange); });
 }
 
 }  // namespace foretoken

@@ -19,17 +19,21 @@ namespace foretoken {
 
 using RouteHandler = std::function<void(std::shared_ptr<Exchange>)>;
 
+// What a handler does for most of its time: reads a body and computes a little, waits for the
+// engine, or computes for seconds. None must hold up those of another kind.
+enum class HandlerKind { kComputing, kWaiting, kLoading };
+
 struct Route {
   std::vector<std::string> methods;  // "GET" answers HEAD as well
   std::string path;                  // of which a request may add slashes at the end
   RouteHandler handler;
   bool matches_below = false;  // also every path that starts with `path` (which ends in '/')
   bool is_light = false;       // runs on the I/O thread: no parsing of bodies, no waiting
-  bool waits = false;          // for the engine: must not hold up those who compute
-  bool needs_admin = false;    // asks for the admin key where one is set
-  bool is_open = false;        // asks for no key at all
-  bool takes_json = true;      // refuses bodies of another media type
-  bool is_work = false;        // refused once the server drains
+  HandlerKind kind = HandlerKind::kComputing;
+  bool needs_admin = false;  // asks for the admin key where one is set
+  bool is_open = false;      // asks for no key at all
+  bool takes_json = true;    // refuses bodies of another media type
+  bool is_work = false;      // refused once the server drains
 };
 
 struct AccessKeys {
@@ -39,10 +43,9 @@ struct AccessKeys {
 
 class Router {
  public:
-  // Both run a function elsewhere: one that computes, told how many bytes of body it has to read,
-  // and one that mostly waits.
-  using Run = std::function<void(std::size_t body_bytes, std::function<void()>)>;
-  Router(AccessKeys keys, Run run_heavy, Run run_waiting);
+  // Runs a function elsewhere that has so many bytes of body to read.
+  using Run = std::function<void(HandlerKind kind, std::size_t body_bytes, std::function<void()>)>;
+  Router(AccessKeys keys, Run run);
 
   void add(Route route);
   // What the head alone decides: an answer, or nullopt when a handler shall see the whole request.
@@ -58,7 +61,7 @@ class Router {
   bool is_authorised(const HttpRequest& request, const Route& route) const;
 
   AccessKeys keys_;
-  Run run_heavy_, run_waiting_;
+  Run run_;
   std::vector<Route> routes_;
   std::atomic<bool> draining_{false};
 };

@@ -473,6 +473,18 @@ TEST_F(ChatTest, a_prediction_goes_to_the_engine_and_its_drafts_into_usage) {
     EXPECT_EQ(tokenizer().decode(request.prediction, SpecialText::kKeep), "Hello, moon!");
 }
 
+// The engine does not see where a stop string ends an answer.
+TEST_F(ChatTest, drafts_from_a_prediction_are_counted_up_to_a_stop_string) {
+  engine.with_drafts = true;
+  start();
+  const auto body =
+      json_of(chat(R"("stop":"llo","prediction":{"type":"content","content":"Hello"})").body);
+  EXPECT_EQ(body.at("choices").at(0).at("message").at("content"), "He");
+  const auto& details = body.at("usage").at("completion_tokens_details");
+  EXPECT_GT(details.at("accepted_prediction_tokens").as_int64(), 0);
+  EXPECT_EQ(details.at("rejected_prediction_tokens"), 2);
+}
+
 TEST_F(ChatTest, without_a_prediction_usage_says_nothing_of_one) {
   engine.with_drafts = true;
   start();

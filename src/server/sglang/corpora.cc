@@ -36,6 +36,7 @@ Result<std::vector<Token>> read_corpus(ServerContext& context, Fields& body) {
         if (token < 0 || token >= context.config.vocab)
           return Refusal{fmt::format("body.token_chunks: id {} is not in the vocabulary [0, {}).",
                                      token, context.config.vocab)};
+      if (tokens->empty()) continue;
       all.insert(all.end(), tokens->begin(), tokens->end());
       all.push_back(kDocumentEnd);
     }
@@ -43,8 +44,10 @@ Result<std::vector<Token>> read_corpus(ServerContext& context, Fields& body) {
   }
   if (context.tokenizer == nullptr)
     return Refusal{"This server has no tokenizer (--skip-tokenizer-init): give token_chunks."};
-  if (path) return read_corpus_file(*path, *context.tokenizer, context.config.vocab, room);
-  CorpusText text(*context.tokenizer, context.config.vocab, room);
+  if (path)
+    return read_corpus_file(*path, *context.tokenizer, context.config.vocab, room,
+                            &context.draining);
+  CorpusText text(*context.tokenizer, context.config.vocab, room, &context.draining);
   for (std::size_t i = 0; i < documents->size(); ++i) {
     const auto& document = (*documents)[i];
     const std::string where = fmt::format("body.documents.{}", i);
@@ -76,6 +79,8 @@ void handle_add_corpus(ServerContext& context, const ExchangePtr& exchange) {
   Fields body(*object, "body", fault);
   std::string name = body.string("corpus_id").value_or("");
   if (name.empty()) name = new_request_id();
+  if (const auto refusal = context.config.corpora->refusal_of(name))
+    return reply(exchange, refusal->message, "");
   auto tokens = read_corpus(context, body);
   if (fault) return reply(exchange, fault->message, "");
   if (!tokens) return reply(exchange, tokens.refusal().message, "");

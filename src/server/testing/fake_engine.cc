@@ -134,7 +134,7 @@ bool FakeEngine::step(Running& running) {
       end(FinishReason::kLength);
   }
   delta.verify_steps = static_cast<int>(running.done + 1) / 2;
-  if (with_drafts && delta.finish && !request.prediction.empty())
+  if (with_drafts && !request.prediction.empty())
     delta.drafts.predictions = {.proposed = 1002, .accepted = 1000};
   if (with_drafts) {
     delta.proposed_drafts = 3 * delta.verify_steps;
