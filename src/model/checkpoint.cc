@@ -24,6 +24,9 @@ std::unique_ptr<WeightSource> open_checkpoint(const std::string& folder,
     expected += (expected.empty() ? "" : ", ") + std::string(format->file_name) + " or " +
                 format->index_name;
   }
+  for (const CheckpointFormat* format : formats)
+    if (auto files = find_other_files(folder, *format))
+      return std::make_unique<MappedCheckpoint>(folder, *std::move(files), *format, show_progress);
   throw Error({"no weights in the model folder", folder, expected, "none"});
 }
 

@@ -18,9 +18,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What trainers leave beside the weights under the same extensions; the list is SGLang's.
-constexpr std::array<std::string_view, 5> kNoWeights{"training_args.bin", "optimizer.bin",
-                                                     "optimizer.pt", "scheduler.pt", "scaler.pt"};
+// What trainers leave beside the weights under the same extensions; SGLang's list, and adapters.
+constexpr std::array<std::string_view, 7> kNoWeights{"training_args.bin",
+                                                     "optimizer.bin",
+                                                     "optimizer.pt",
+                                                     "scheduler.pt",
+                                                     "scaler.pt",
+                                                     "adapter_model.bin",
+                                                     "adapter_model.safetensors"};
 
 CheckpointFiles read_index(const std::string& path, const std::string& text) {
   const boost::json::object index = read_json_object(text, path);
@@ -96,11 +101,19 @@ const CheckpointFormat& torch_format() {
 
 std::optional<CheckpointFiles> find_checkpoint_files(const std::string& folder,
                                                      const CheckpointFormat& format) {
-  const std::string index_path = folder + "/" + format.index_name;
-  if (const auto text = read_file(index_path)) return read_index(index_path, *text);
   std::error_code ignored;
-  if (fs::exists(folder + "/" + format.file_name, ignored))
-    return CheckpointFiles{{format.file_name}, {}};
+  const bool has_file = fs::exists(folder + "/" + format.file_name, ignored);
+  const std::string index_path = folder + "/" + format.index_name;
+  if (const auto text = read_file(index_path)) {
+    CheckpointFiles indexed = read_index(index_path, *text);
+    if (!has_file || std::ranges::count(indexed.names, format.file_name) > 0) return indexed;
+  }
+  if (has_file) return CheckpointFiles{{format.file_name}, {}};
+  return std::nullopt;
+}
+
+std::optional<CheckpointFiles> find_other_files(const std::string& folder,
+                                                const CheckpointFormat& format) {
   for (const char* extension : format.extensions) {
     auto names = files_with(folder, extension);
     if (names.empty()) continue;

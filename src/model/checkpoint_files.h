@@ -32,9 +32,14 @@ struct CheckpointFiles {
   std::map<std::string, std::string> file_of;  // tensor to file; empty without an index
 };
 
-// Nullopt when the folder has no file of that format. Throws Error on a broken index and where file
-// names ("model-00001-of-00003.safetensors") say that some are missing.
+// The checkpoint under its usual names: one file, or several with an index; nullopt when there is
+// none. One file has priority over an index that is not about it, which is what an earlier, larger
+// one has left. Throws Error on a broken index.
 std::optional<CheckpointFiles> find_checkpoint_files(const std::string& folder,
                                                      const CheckpointFormat& format);
+// Files of other names; nullopt when the folder has none. Throws Error where the names
+// ("model-00001-of-00003.safetensors") say that some are missing.
+std::optional<CheckpointFiles> find_other_files(const std::string& folder,
+                                                const CheckpointFormat& format);
 
 }  // namespace foretoken

@@ -1,12 +1,14 @@
 #include "model/decoder.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "batch/batch_tail.h"
 #include "model/decoder_layer.h"
 #include "model/rope.h"
@@ -55,6 +57,35 @@ void skip_draft_heads(WeightReader& read, const WeightSource& source, int layers
   }
 }
 
+constexpr const char* kTokens = "model.embed_tokens";
+constexpr const char* kHead = "lm_head";
+
+std::optional<Tensor> matrix_named(const WeightSource& source, const std::string& name,
+                                   const Shape& shape) {
+  if (std::ranges::count(source.names(), name + ".weight") == 0) return std::nullopt;
+  return source.find(name + ".weight", shape);
+}
+
+// The matrix that is looked up and multiplied with: its name, or nothing where there are two. Some
+// writers keep it under the name of the head alone; a head that was trained on is another matrix
+// whatever the config says, as transformers sees it.
+std::optional<std::string> tied_matrix(const ModelConfig& config, const WeightSource& source) {
+  if (!config.tied_embeddings) return std::nullopt;
+  const Shape shape{config.vocab, config.hidden};
+  const auto tokens = matrix_named(source, kTokens, shape);
+  const auto head = matrix_named(source, kHead, shape);
+  if (!tokens && head) return kHead;
+  const bool are_two = tokens && head && tokens->dtype() == head->dtype() &&
+                       tokens->bytes() == head->bytes() &&
+                       std::memcmp(tokens->data(), head->data(), head->bytes()) != 0;
+  if (!are_two) return kTokens;
+  log_warning(
+      "lm_head.weight is another matrix than the embedding, though config.json ties them: "
+      "both are used ({})",
+      source.where());
+  return std::nullopt;
+}
+
 }  // namespace
 
 Decoder::Decoder(Ops& ops, const ModelConfig& config, const WeightSource& source, DType dtype,
@@ -62,8 +93,8 @@ Decoder::Decoder(Ops& ops, const ModelConfig& config, const WeightSource& source
     : config_(config), dtype_(dtype), weights_(std::make_unique<Weights>()) {
   WeightReader read(ops, source, dtype, quantization, config.stored_quantization);
   const std::int64_t hidden = config.hidden;
-  weights_->embedding.emplace(read, "model.embed_tokens", config.vocab, hidden,
-                              config.tied_embeddings);
+  const auto tied = tied_matrix(config, source);
+  weights_->embedding.emplace(read, tied.value_or(kTokens), config.vocab, hidden, tied.has_value());
   for (int i = 0; i < config.layers; ++i) {
     const std::string name = "model.layers." + std::to_string(i) + ".";
     Tensor input_norm = read.vector(name + "input_layernorm.weight", hidden);
@@ -71,12 +102,10 @@ Decoder::Decoder(Ops& ops, const ModelConfig& config, const WeightSource& source
         {input_norm, DecoderLayer(read, config, name, hidden, config.window(i))});
   }
   weights_->final_norm = read.vector("model.norm.weight", hidden);
-  if (config.tied_embeddings) {
-    read.skip("lm_head.weight");  // some writers store the shared matrix twice
-  } else {
-    weights_->head =
-        read.linear({{"lm_head", config.vocab}}, hidden, Bias::kNone, MatrixRole::kHead);
-  }
+  if (tied)
+    read.skip(std::string(kHead) + ".weight");  // some writers store the shared matrix twice
+  else
+    weights_->head = read.linear({{kHead, config.vocab}}, hidden, Bias::kNone, MatrixRole::kHead);
   skip_draft_heads(read, source, config.layers);
   read.finish();
   weights_->rope = make_rope_table(ops, config);

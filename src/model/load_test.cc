@@ -125,6 +125,29 @@ TEST_F(Load, a_stored_head_of_a_tied_model_is_not_unknown) {
               Not(HasSubstr("not used")));
 }
 
+// The matrix of the tokens has both names or one; under both it may be another.
+TEST_F(Load, a_tied_model_is_one_matrix_unless_the_checkpoint_has_two) {
+  const ModelOptions tied{.config_overrides = R"({"tie_word_embeddings":true})"};
+  const std::string head = "lm_head.weight", embedding = "model.embed_tokens.weight";
+  const auto without = [](const std::string& name) {
+    auto tensors = model_tensors();
+    std::erase_if(tensors, [&](const TestTensor& t) { return t.name == name; });
+    return tensors;
+  };
+  write(without(head));
+  const auto one = load(tied)->weight_bytes();
+  write(without(embedding));
+  EXPECT_EQ(load(tied)->weight_bytes(), one);
+  write(model_tensors());
+  EXPECT_EQ(load(tied)->weight_bytes(), one) << "they are alike";
+  auto tensors = without(head);
+  tensors.push_back(test_tensor(head, {50, 32}));
+  tensors.back().bytes.back() ^= 1;
+  write(tensors);
+  EXPECT_GT(load(tied)->weight_bytes(), one);
+  EXPECT_THAT(log_of(tied), HasSubstr("another matrix than the embedding"));
+}
+
 TEST_F(Load, every_shard_is_reported_done) {
   testing::internal::CaptureStderr();
   load_model(*ops_, folder_.path(), {});

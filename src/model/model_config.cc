@@ -89,6 +89,11 @@ void refuse_foreign_features(const FileFields& fields) {
                  {},
                  "\"" + std::string(feature.key) + "\": " + boost::json::serialize(*value)});
   }
+  if (!fields.boolean("is_causal").value_or(true))
+    throw Error({"the model looks ahead, which is not supported",
+                 fields.where(),
+                 {},
+                 "\"is_causal\": false"});
   const std::string activation = fields.string("hidden_act").value_or("silu");
   if (activation != "silu" && activation != "swish") fields.refuse("hidden_act", "silu");
 }

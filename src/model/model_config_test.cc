@@ -159,6 +159,8 @@ TEST(ModelConfig, impossible_sizes_are_refused) {
   EXPECT_THAT(fault_of(R"({"vocab_size":1e300})"), HasSubstr("vocab_size"));
   EXPECT_THAT(fault_of(R"({"rms_norm_eps":-1.0})"), HasSubstr("rms_norm_eps"));
   EXPECT_THAT(fault_of(R"({"torch_dtype":"int8"})"), HasSubstr("torch_dtype"));
+  EXPECT_EQ(fault_of(R"({"is_causal":true})"), "");
+  EXPECT_THAT(fault_of(R"({"is_causal":false})"), HasSubstr("looks ahead"));
   EXPECT_THAT(fault_of(R"({"eos_token_id":"</s>"})"), HasSubstr("eos_token_id"));
   EXPECT_THAT(error_of([] { ModelConfig::parse("{", "config.json"); }),
               HasSubstr("not valid JSON (config.json)"));
@@ -179,6 +181,16 @@ TEST(RopeConfig, both_styles_say_the_same) {
     EXPECT_EQ(config.rope.factor, 8.0);
     EXPECT_EQ(config.rope.original_max_position, 8192);
   }
+  const ModelConfig both =
+      parse("LlamaForCausalLM",
+            R"({"rope_parameters":{"rope_type":"default","rope_theta":7e5},"rope_theta":3.0,
+          "rope_scaling":{"rope_type":"linear","factor":2}})");
+  EXPECT_EQ(both.rope.kind, RopeScaling::Kind::kLinear) << "what was added has priority";
+  EXPECT_EQ(both.rope_theta, 7e5);
+  EXPECT_EQ(parse("LlamaForCausalLM",
+                  R"({"rope_parameters":{"rope_type":"linear","factor":2},"rope_scaling":{}})")
+                .rope.kind,
+            RopeScaling::Kind::kLinear);
   EXPECT_EQ(parse("LlamaForCausalLM", R"({"rope_scaling":{"type":"linear","factor":2}})").rope.kind,
             RopeScaling::Kind::kLinear);
 }

@@ -64,11 +64,15 @@ std::vector<double> parse_factors(const FileFields& rope, std::string_view key, 
 
 }  // namespace
 
+// Of both keys rope_scaling has priority, as in transformers: a file that says all in
+// rope_parameters is given another scaling by it.
 void parse_rope(const FileFields& fields, ModelConfig& config) {
-  const bool is_new_style = fields.find("rope_parameters") != nullptr;
-  const char* key = is_new_style ? "rope_parameters" : "rope_scaling";
   static const boost::json::object kNothing;
-  const boost::json::object* object = fields.object(key);
+  const boost::json::object* const scaled = fields.object("rope_scaling");
+  const boost::json::object* const usual = fields.object("rope_parameters");
+  const bool is_scaled = usual == nullptr || (scaled != nullptr && !scaled->empty());
+  const char* key = is_scaled ? "rope_scaling" : "rope_parameters";
+  const boost::json::object* object = is_scaled ? scaled : usual;
   const FileFields rope(object != nullptr ? *object : kNothing,
                         fields.where() + ", " + std::string(key));
   for (const char* layer_type : {"full_attention", "sliding_attention"})
@@ -79,7 +83,8 @@ void parse_rope(const FileFields& fields, ModelConfig& config) {
   if (rope.number("partial_rotary_factor").value_or(1.0) != 1.0)
     rope.refuse("partial_rotary_factor", "1 (the whole head is rotated)");
 
-  const auto theta = rope.number("rope_theta");
+  auto theta = rope.number("rope_theta");
+  if (!theta && usual != nullptr) theta = FileFields(*usual, fields.where()).number("rope_theta");
   config.rope_theta = theta ? *theta : fields.number("rope_theta").value_or(10000.0);
   if (!(config.rope_theta > 1.0)) (theta ? rope : fields).refuse("rope_theta", "a number above 1");
 

@@ -52,6 +52,17 @@ TEST(Safetensors, shards_are_found_through_the_index) {
   EXPECT_EQ(source->find("b", {3})->dim(0), 3);
 }
 
+// What a checkpoint that was saved anew in one file leaves of the one before.
+TEST(Safetensors, one_file_has_priority_over_an_index_that_does_not_name_it) {
+  const TempFolder folder;
+  folder.write("model.safetensors", safetensors_bytes({test_tensor("a", {2})}));
+  folder.write(kIndex, index_of(R"("b":"gone.safetensors")"));
+  EXPECT_THAT(open_checkpoint(folder.path(), "safetensors", false)->names(), ElementsAre("a"));
+  folder.write("more.safetensors", safetensors_bytes({test_tensor("b", {3})}));
+  folder.write(kIndex, index_of(R"("a":"model.safetensors","b":"more.safetensors")"));
+  EXPECT_THAT(open_checkpoint(folder.path(), "auto", false)->names(), ElementsAre("a", "b"));
+}
+
 TEST(Safetensors, a_missing_shard_is_named) {
   const TempFolder folder;
   folder.write("x.safetensors", safetensors_bytes({test_tensor("a", {2})}));

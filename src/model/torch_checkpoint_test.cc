@@ -31,6 +31,9 @@ TEST_F(TorchCheckpoint, is_found_where_there_are_no_safetensors) {
   copy("checkpoint.bin", "pytorch_model.bin");
   copy("command.bin", "training_args.bin");  // not for the model, not to be read
   EXPECT_EQ(open()->names().size(), 12U);
+  folder_.write("adapter_model.safetensors", "not a model");
+  folder_.write("other.safetensors", safetensors_bytes({test_tensor("b", {2})}));
+  EXPECT_EQ(open()->names().size(), 12U) << "the usual name";
   folder_.write("model.safetensors", safetensors_bytes({test_tensor("a", {2})}));
   EXPECT_THAT(open()->names(), ElementsAre("a"));
   EXPECT_EQ(open("pt")->names().size(), 12U);
