@@ -29,7 +29,8 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::string_view kMagic = "foretoken packed";
-constexpr std::uint64_t kVersion = 1;
+// Another one wherever the same checkpoint is read otherwise than before.
+constexpr std::uint64_t kVersion = 2;
 constexpr std::uint64_t kAlign = 4096;                               // of images in the file
 constexpr std::uint64_t kMostDirectory = std::uint64_t{256} << 20U;  // bytes
 

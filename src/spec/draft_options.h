@@ -47,7 +47,7 @@ SuffixOptions prediction_options(const DraftOptions& options);
 // and where more than one would run a model.
 std::string algorithm_named(const std::string& name);
 
-// The canonical name of one of them, or what may not be one as it came.
+// The canonical name of one of them, in whatever case it came; what is none in capitals.
 std::string drafter_named(const std::string& name);
 
 // Its parts, in order.
