@@ -103,7 +103,11 @@ std::optional<ChatTemplate> ChatTemplate::load(const fs::path& folder,
   }
   const fs::path jinja = folder / "chat_template.jinja";
   if (auto text = read_file(jinja)) {
-    return ChatTemplate(Sources{std::move(text), std::nullopt}, jinja.string(), config);
+    // A list of templates is saved as files: the default one, and a folder of the others.
+    const fs::path tools_path = folder / "additional_chat_templates" / "tool_use.jinja";
+    auto tool_use = read_file(tools_path);
+    const std::string where = jinja.string() + (tool_use ? ", " + tools_path.string() : "");
+    return ChatTemplate(Sources{std::move(text), std::move(tool_use)}, where, config);
   }
   const json::value* value = config.json.if_contains("chat_template");
   if (value != nullptr && !value->is_null()) {

@@ -32,10 +32,11 @@ class ChatTemplate {
   // compile.
   ChatTemplate(std::string_view source, const TokenizerConfig& config);
 
-  // The template of a model folder: chat_template.jinja, else tokenizer_config.json's chat_template
-  // (a text, or a list with "default" and "tool_use"), else chat_template.json; nullopt if there is
-  // none. `choice` (--chat-template) overrides it: a file with Jinja text, or the text itself.
-  // Throws Error.
+  // The template of a model folder: chat_template.jinja (for requests with tools
+  // additional_chat_templates/tool_use.jinja, where it exists), else tokenizer_config.json's
+  // chat_template (a text, or a list with "default" and "tool_use"), else chat_template.json;
+  // nullopt if there is none. `choice` (--chat-template) overrides it: a file with Jinja text, or
+  // the text itself. Throws Error.
   static std::optional<ChatTemplate> load(const std::filesystem::path& folder,
                                           const TokenizerConfig& config,
                                           std::string_view choice = {});

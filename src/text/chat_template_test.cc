@@ -170,6 +170,28 @@ TEST(ChatTemplate, named_templates_are_chosen_by_tools) {
   EXPECT_EQ(*chat->render(R"({"messages": [{}], "tools": []})"), "with tools");
 }
 
+TEST(ChatTemplate, a_template_for_tools_may_have_a_file_of_its_own) {
+  TempFolder folder;
+  const auto load = [&] {
+    return ChatTemplate::load(folder.path(), read_tokenizer_config(folder.path()));
+  };
+  folder.write("chat_template.jinja", "plain");
+  const std::string with_tools = R"({"messages": [{}], "tools": []})";
+  EXPECT_EQ(*load()->render(with_tools), "plain");
+  std::filesystem::create_directory(folder.path() / "additional_chat_templates");
+  folder.write("additional_chat_templates/rag.jinja", "{{ unread");
+  folder.write("additional_chat_templates/tool_use.jinja", "with tools");
+  EXPECT_EQ(*load()->render(with_tools), "with tools");
+  EXPECT_EQ(*load()->render(R"({"messages": [{}]})"), "plain");
+  folder.write("additional_chat_templates/tool_use.jinja", "{{ unclosed");
+  try {
+    load();
+    FAIL() << "a broken template for tools was taken";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("tool_use.jinja"), std::string::npos);
+  }
+}
+
 TEST(ChatTemplate, wrong_templates_are_refused_at_load) {
   EXPECT_THROW(static_cast<void>(render("{% if %}")), Error);
   EXPECT_THROW(static_cast<void>(render("{{ unclosed")), Error);
