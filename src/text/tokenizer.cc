@@ -31,6 +31,9 @@ bool builds_own_frame(const std::string& tokenizer_class) {
          tokenizer_class == "GemmaTokenizer";
 }
 
+bool adds_bos(const TokenizerConfig& config) { return config.add_bos_token.value_or(true); }
+bool adds_eos(const TokenizerConfig& config) { return config.add_eos_token.value_or(false); }
+
 json::value frame_json(const TokenizerConfig& config, const std::string& where) {
   const auto token = [&](std::string_view role, bool is_wanted) -> json::value {
     if (!is_wanted) return nullptr;
@@ -41,12 +44,68 @@ json::value frame_json(const TokenizerConfig& config, const std::string& where) 
     }
     return json::value(*text);
   };
-  return {{"bos", token("bos_token", config.add_bos_token.value_or(true))},
-          {"eos", token("eos_token", config.add_eos_token.value_or(false))}};
+  return {{"bos", token("bos_token", adds_bos(config))},
+          {"eos", token("eos_token", adds_eos(config))}};
 }
 
-// What transformers changes in a tokenizer after loading it. `is_built`: made by tokenizer_json.h.
-json::object adjustments(const TokenizerConfig& config, bool is_built, const std::string& where) {
+struct FreeFile {
+  void operator()(FtTokenizerFile* file) const { ft_tokenizer_file_free(file); }
+};
+
+// A tokenizer.json, read or built, before anything of the config is applied.
+struct Source {
+  std::unique_ptr<FtTokenizerFile, FreeFile> file;
+  std::string where;
+  bool is_built = false;  // by tokenizer_json.h, for want of a tokenizer.json
+
+  Source(std::string_view json, std::string origin, bool built)
+      : where(std::move(origin)), is_built(built) {
+    FtBuffer error{};
+    file.reset(ft_tokenizer_file_new(span_of(json), &error));
+    if (!file) throw Error({"cannot load the tokenizer", where, {}, take(error)});
+  }
+};
+
+bool contains(const std::vector<AddedToken>& tokens, const std::string& content) {
+  const auto same = [&](const AddedToken& other) { return other.content == content; };
+  return std::any_of(tokens.begin(), tokens.end(), same);
+}
+
+// Takes back what a config was assumed to say where tokenizer.json shows otherwise. A token beyond
+// the vocabulary would have an id that the model has no row for.
+void fit_to_file(const FtTokenizerFile* file, TokenizerConfig& config) {
+  const bool is_other_class = config.is_class_inferred &&
+                              config.tokenizer_class == "LlamaTokenizer" &&
+                              ft_tokenizer_file_is_byte_level(file);  // Llama 3, Mistral Nemo
+  if (is_other_class) config.tokenizer_class.clear();
+  std::erase_if(config.specials, [&](const SpecialToken& special) {
+    const std::string& content = special.token.content;
+    const auto is_known = [&] {
+      return ft_tokenizer_file_has_token(file, span_of(content)) ||
+             contains(config.added, content) || contains(config.additional, content);
+    };
+    return special.is_default && (is_other_class || !is_known());
+  });
+}
+
+// Whether "bos text eos" takes the place of the post-processor. That of a tokenizer.json stays
+// unless the config speaks of bos or eos, and where a token that it wants has no name.
+bool wants_frame(const TokenizerConfig& config, const Source& source) {
+  const bool has_own_frame = builds_own_frame(config.tokenizer_class);
+  if (source.is_built) {
+    const bool needs_frame = config.tokenizer_class == "PreTrainedTokenizer" &&
+                             config.special("bos_token") && adds_bos(config);
+    return has_own_frame || needs_frame;
+  }
+  if (!has_own_frame || config.has_backend) return false;
+  const bool is_asked = config.add_bos_token || config.add_eos_token;
+  if (!is_asked && ft_tokenizer_file_has_post_processor(source.file.get())) return false;
+  return (!adds_bos(config) || config.special("bos_token")) &&
+         (!adds_eos(config) || config.special("eos_token"));
+}
+
+// What transformers changes in a tokenizer after loading it.
+json::object adjustments(const TokenizerConfig& config, const Source& source) {
   json::array added;
   json::array specials;
   const auto add = [&](AddedToken token, bool is_special) {
@@ -59,38 +118,28 @@ json::object adjustments(const TokenizerConfig& config, bool is_built, const std
     };
     return std::any_of(config.specials.begin(), config.specials.end(), same);
   };
-  const auto is_added = [&](const AddedToken& token) {
-    const auto same = [&](const AddedToken& other) { return other.content == token.content; };
-    return std::any_of(config.added.begin(), config.added.end(), same);
-  };
   for (const AddedToken& token : config.added) add(token, is_role(token));
   for (const SpecialToken& special : config.specials) {
     if (special.is_plain) {
       specials.push_back(json::value(special.token.content));
-    } else if (!is_added(special.token)) {
+    } else if (!contains(config.added, special.token.content)) {
       add(special.token, true);
     }
   }
   for (const AddedToken& token : config.additional) specials.push_back(json::value(token.content));
 
-  const bool has_own_frame = builds_own_frame(config.tokenizer_class);
-  const bool needs_frame = is_built && config.tokenizer_class == "PreTrainedTokenizer" &&
-                           config.special("bos_token") && config.add_bos_token.value_or(true);
   // Llama's first space is made when its tokenizer is built, not afterwards.
+  const bool sets_space =
+      config.add_prefix_space && !config.has_backend && !builds_own_frame(config.tokenizer_class);
   const json::value prefix_space =
-      has_own_frame ? json::value() : json::value(config.add_prefix_space.value_or(false));
-  return {{"added_tokens", std::move(added)},
-          {"special_tokens", std::move(specials)},
-          {"split_special_tokens", config.split_special_tokens},
-          {"add_prefix_space", prefix_space},
-          {"template", has_own_frame || needs_frame ? frame_json(config, where) : json::value()}};
+      sets_space ? json::value(*config.add_prefix_space) : json::value();
+  return {
+      {"added_tokens", std::move(added)},
+      {"special_tokens", std::move(specials)},
+      {"split_special_tokens", config.split_special_tokens},
+      {"add_prefix_space", prefix_space},
+      {"template", wants_frame(config, source) ? frame_json(config, source.where) : json::value()}};
 }
-
-struct Source {
-  std::string json;
-  std::string where;
-  bool is_built = false;
-};
 
 bool is_sentencepiece(std::string_view bytes) {
   // The first field of the protobuf, a piece; a tiktoken file of the same name is base64 text.
@@ -103,10 +152,10 @@ Source find_source(const fs::path& path, const fs::path& folder, const Tokenizer
   const auto spm = read_file(spm_path);
   const bool has_spm = spm && is_sentencepiece(*spm);
   // transformers rebuilds Llama's tokenizer when the config names the treatment of the first space.
-  const bool rebuilds =
-      has_spm && config.tokenizer_class == "LlamaTokenizer" && config.add_prefix_space;
+  const bool rebuilds = has_spm && config.tokenizer_class == "LlamaTokenizer" &&
+                        config.add_prefix_space && !config.has_backend;
   auto text = read_file(json_path);
-  if (text && !rebuilds) return {std::move(*text), json_path.string()};
+  if (text && !rebuilds) return {*text, json_path.string(), false};
   if (has_spm) {
     const auto model = parse_sentencepiece_model(*spm, spm_path.string());
     return {tokenizer_json_from_sentencepiece(model, config, spm_path.string()), spm_path.string(),
@@ -132,10 +181,11 @@ Tokenizer::Tokenizer(const fs::path& path) {
     throw Error({"no tokenizer", path.string(), "a folder or a tokenizer.json", "nothing"});
   const fs::path folder = fs::is_directory(path) ? path : path.parent_path();
   config_ = read_tokenizer_config(folder);
-  const Source source = find_source(path, folder, config_);
-  const std::string changes = json::serialize(adjustments(config_, source.is_built, source.where));
+  Source source = find_source(path, folder, config_);
+  if (!source.is_built) fit_to_file(source.file.get(), config_);
+  const std::string changes = json::serialize(adjustments(config_, source));
   FtBuffer error{};
-  tokenizer_.reset(ft_tokenizer_new(span_of(source.json), span_of(changes), &error));
+  tokenizer_.reset(ft_tokenizer_new(source.file.release(), span_of(changes), &error));
   if (!tokenizer_) throw Error({"cannot load the tokenizer", source.where, {}, take(error)});
   read_pieces();
   const auto id_of = [&](std::string_view role) {

@@ -123,16 +123,17 @@ void read_added_tokens_json(const std::filesystem::path& folder, TokenizerConfig
   for (auto& [id, token] : by_id) config.added.push_back(std::move(token));
 }
 
-std::string class_of(const json::object& tokenizer_config, const std::filesystem::path& folder) {
+void read_class(const std::filesystem::path& folder, TokenizerConfig& config) {
   const auto text = [](const json::object& object, std::string_view key) -> std::string {
     const json::value* value = object.if_contains(key);
     return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
   };
-  std::string name = text(tokenizer_config, "tokenizer_class");
+  std::string name = text(config.json, "tokenizer_class");
   if (name.empty()) {
     const json::object model = read_json_file(folder / "config.json").value_or(json::object{});
     name = text(model, "tokenizer_class");
     const std::string type = text(model, "model_type");
+    config.is_class_inferred = name.empty();
     if (!name.empty()) {
     } else if (type == "llama" || type == "mistral") {
       name = "LlamaTokenizer";
@@ -143,17 +144,18 @@ std::string class_of(const json::object& tokenizer_config, const std::filesystem
     }
   }
   if (name.ends_with("Fast")) name.resize(name.size() - 4);
-  return name;
+  config.tokenizer_class = name;
 }
 
 void set_default_specials(TokenizerConfig& config) {
   for (const DefaultToken& fallback : kDefaults) {
     if (fallback.tokenizer_class != config.tokenizer_class) continue;
     if (config.json.contains(fallback.role) || config.special(fallback.role)) continue;
-    set_role(config,
-             {.role = std::string(fallback.role),
-              .token = {
-                  .content = std::string(fallback.content), .normalized = false, .special = true}});
+    set_role(
+        config,
+        {.role = std::string(fallback.role),
+         .token = {.content = std::string(fallback.content), .normalized = false, .special = true},
+         .is_default = true});
   }
 }
 
@@ -173,12 +175,13 @@ TokenizerConfig read_tokenizer_config(const std::filesystem::path& folder) {
   config.json = read_json_file(path).value_or(json::object{});
   const json::object& object = config.json;
   const FileFields fields(object, where);
-  config.tokenizer_class = class_of(object, folder);
+  read_class(folder, config);
   config.add_bos_token = fields.boolean("add_bos_token");
   config.add_eos_token = fields.boolean("add_eos_token");
   config.add_prefix_space = fields.boolean("add_prefix_space");
   config.legacy = fields.boolean("legacy").value_or(true);
   config.split_special_tokens = fields.boolean("split_special_tokens").value_or(false);
+  config.has_backend = object.contains("backend");
   read_specials(object, where, config);
   if (const json::value* decoder = object.if_contains("added_tokens_decoder")) {
     read_added_decoder(*decoder, where, config);

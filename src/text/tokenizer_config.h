@@ -25,15 +25,17 @@ struct AddedToken {
 };
 
 // One of bos_token, eos_token, ...; `is_plain`: given as a string, without the flags of an added
-// token.
+// token. `is_default`: the class assumes it, no file names it.
 struct SpecialToken {
   std::string role;  // "bos_token"
   AddedToken token;
   bool is_plain = true;
+  bool is_default = false;
 };
 
 struct TokenizerConfig {
   std::string tokenizer_class;  // without the suffix Fast; by model_type if the config names none
+  bool is_class_inferred = false;      // by model_type
   std::vector<SpecialToken> specials;  // in transformers' order of roles
   std::vector<AddedToken> additional;  // additional_special_tokens
   std::vector<AddedToken> added;       // added_tokens_decoder by id, or added_tokens.json
@@ -42,6 +44,8 @@ struct TokenizerConfig {
   std::optional<bool> add_prefix_space;
   bool legacy = true;  // Llama: how the first space is made
   bool split_special_tokens = false;
+  // Written by transformers 5, which puts framing and first space into tokenizer.json alone.
+  bool has_backend = false;
   boost::json::object json;  // all of tokenizer_config.json
 
   // The text of a special token, nullopt if there is none.

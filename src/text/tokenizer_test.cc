@@ -184,6 +184,118 @@ TEST(Tokenizer, the_config_decides_which_special_tokens_llama_adds) {
   EXPECT_EQ(tokens.back(), 2);
 }
 
+// `json` with another pre-tokenizer, post-processor or decoder than ByteLevel.
+std::string with_step(std::string json, std::string_view name, std::string_view step) {
+  const std::string key = "\"" + std::string(name) + "\":";
+  const std::size_t from = json.find(key) + key.size();
+  return json.replace(from, json.find('}', from) + 1 - from, step);
+}
+
+// The tiny byte-level tokenizer with <|eos|> written behind the text.
+std::string framing_json() {
+  return with_step(tiny_byte_level_json(), "post_processor", R"({"type":"TemplateProcessing",
+      "single":[{"Sequence":{"id":"A","type_id":0}},{"SpecialToken":{"id":"<|eos|>","type_id":0}}],
+      "pair":[{"Sequence":{"id":"A","type_id":0}},{"Sequence":{"id":"B","type_id":1}}],
+      "special_tokens":{"<|eos|>":{"id":"<|eos|>","ids":[264],"tokens":["<|eos|>"]}}})");
+}
+
+TEST(Tokenizer, a_post_processor_is_replaced_only_where_the_config_asks_for_another) {
+  TempFolder folder;
+  folder.write("tokenizer.json", framing_json());
+  const auto framed = [&](std::string_view more) {
+    folder.write("tokenizer_config.json",
+                 R"({"tokenizer_class": "LlamaTokenizer", "bos_token": "<|bos|>",
+                     "eos_token": "<|eos|>")" +
+                     std::string(more) + "}");
+    return encode(Tokenizer(folder.path()), "hello", AddSpecial::kYes);
+  };
+  const std::vector<Token> as_the_file_says = {259, 264};
+  EXPECT_EQ(framed(""), as_the_file_says);
+  EXPECT_EQ(framed(R"(, "add_bos_token": null)"), as_the_file_says);
+  EXPECT_EQ(framed(R"(, "add_bos_token": true)"), (std::vector<Token>{263, 259}));
+  EXPECT_EQ(framed(R"(, "add_eos_token": false)"), (std::vector<Token>{263, 259}));
+  EXPECT_EQ(framed(R"(, "add_bos_token": false)"), (std::vector<Token>{259}));
+  EXPECT_EQ(framed(R"(, "add_bos_token": true, "backend": "tokenizers")"), as_the_file_says);
+  folder.write("tokenizer.json", with_step(tiny_byte_level_json(), "post_processor", "null"));
+  EXPECT_EQ(framed(""), (std::vector<Token>{263, 259})) << "the class's frame where there is none";
+  EXPECT_EQ(framed(R"(, "backend": "tokenizers")"), (std::vector<Token>{259}));
+}
+
+TEST(Tokenizer, a_first_space_is_made_as_the_file_says_unless_the_config_says_otherwise) {
+  const std::string with_space =
+      changed_json(R"("add_prefix_space":false)", R"("add_prefix_space":true)");
+  const auto tokens = [](std::string_view json, std::string_view config) {
+    TempFolder folder;
+    folder.write("tokenizer.json", json);
+    folder.write("tokenizer_config.json", config);
+    return encode(Tokenizer(folder.path()), "w");
+  };
+  const std::vector<Token> spaced = {260};
+  EXPECT_EQ(tokens(with_space, "{}"), spaced);
+  EXPECT_EQ(tokens(with_space, R"({"add_prefix_space": null})"), spaced);
+  EXPECT_NE(tokens(with_space, R"({"add_prefix_space": false})"), spaced);
+  EXPECT_EQ(tokens(with_space, R"({"add_prefix_space": false, "backend": "tokenizers"})"), spaced);
+  EXPECT_EQ(tokens(tiny_byte_level_json(), R"({"add_prefix_space": true})"), spaced);
+  EXPECT_NE(tokens(tiny_byte_level_json(), "{}"), spaced);
+}
+
+TEST(Tokenizer, byte_level_files_are_not_taken_for_llama_2) {
+  TempFolder folder;
+  folder.write("config.json", R"({"model_type": "llama"})");
+  const auto expect_as_it_is = [&](std::string_view json) {
+    folder.write("tokenizer.json", json);
+    const Tokenizer tokenizer(folder.path());
+    EXPECT_EQ(tokenizer.config().tokenizer_class, "");
+    EXPECT_EQ(tokenizer.config().specials.size(), 0U);
+    EXPECT_EQ(tokenizer.vocab_size(), 265);
+    EXPECT_EQ(encode(tokenizer, "<unk>").size(), 5U);
+    EXPECT_EQ(encode(tokenizer, "hello", AddSpecial::kYes), (std::vector<Token>{259, 264}));
+  };
+  expect_as_it_is(framing_json());
+  folder.write("tokenizer_config.json", R"({"model_max_length": 8192})");
+  expect_as_it_is(framing_json());
+  // Either step tells, in a sequence as well: Llama 3 splits the text before the bytes.
+  const std::string bytes =
+      R"({"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":true})";
+  const std::string decoders = R"({"type":"Sequence","decoders":[)" + bytes + "]}";
+  const std::string splits = R"({"type":"Sequence","pretokenizers":[)" + bytes + "]}";
+  const std::string in_front = with_step(framing_json(), "pre_tokenizer", splits);
+  expect_as_it_is(with_step(in_front, "decoder", "null"));
+  expect_as_it_is(with_step(in_front, "decoder", decoders));
+}
+
+TEST(Tokenizer, default_special_tokens_are_those_of_the_vocabulary) {
+  TempFolder folder;
+  folder.write("tokenizer.json", framing_json());
+  const auto load = [&](std::string_view config) {
+    folder.write("tokenizer_config.json", config);
+    return Tokenizer(folder.path());
+  };
+  const Tokenizer llama = load(R"({"tokenizer_class": "LlamaTokenizer", "eos_token": "<|eos|>"})");
+  EXPECT_EQ(llama.vocab_size(), 265);
+  EXPECT_EQ(llama.bos(), std::nullopt);
+  EXPECT_EQ(llama.eos(), 264);
+  const Tokenizer listed = load(R"({"tokenizer_class": "LlamaTokenizer", "add_bos_token": true,
+      "added_tokens_decoder": {"265": {"content": "<s>", "special": true}}})");
+  EXPECT_EQ(listed.bos(), 265);
+  EXPECT_EQ(encode(listed, "hello", AddSpecial::kYes), (std::vector<Token>{265, 259}));
+}
+
+TEST(Tokenizer, without_a_named_bos_a_file_keeps_its_frame) {
+  TempFolder folder;
+  const auto framed = [&](std::string_view json, std::string_view more) {
+    folder.write("tokenizer.json", json);
+    folder.write(
+        "tokenizer_config.json",
+        R"({"tokenizer_class": "LlamaTokenizer", "bos_token": null)" + std::string(more) + "}");
+    return encode(Tokenizer(folder.path()), "hello", AddSpecial::kYes);
+  };
+  EXPECT_EQ(framed(framing_json(), ""), (std::vector<Token>{259, 264}));
+  EXPECT_EQ(framed(framing_json(), R"(, "add_bos_token": true)"), (std::vector<Token>{259, 264}));
+  const std::string bare = with_step(tiny_byte_level_json(), "post_processor", "null");
+  EXPECT_EQ(framed(bare, ""), (std::vector<Token>{259}));
+}
+
 TEST(Tokenizer, vocab_and_merges_follow_the_tokenizer_class) {
   TempFolder folder;
   folder.write("vocab.json", R"({"1": 0, "2": 1, "12": 2, "123": 3, "3": 4})");
@@ -223,11 +335,16 @@ TEST(Tokenizer, missing_and_broken_files_are_named) {
                R"({"tokenizer_class": "LlamaTokenizer", "bos_token": "<nowhere>"})");
   EXPECT_EQ(failure(folder.path()), "no error")
       << "special tokens outside the vocabulary are added";
+  folder.write("tokenizer_config.json", "[1]");
+  EXPECT_NE(failure(folder.path()).find("expected an object"), std::string::npos);
+}
+
+TEST(Tokenizer, a_frame_of_tokens_without_names_cannot_be_built) {
+  TempFolder folder;
+  folder.write("tokenizer.model", tiny_sentencepiece_model());
   folder.write("tokenizer_config.json",
                R"({"tokenizer_class": "LlamaTokenizer", "bos_token": null})");
   EXPECT_NE(failure(folder.path()).find("expected bos_token"), std::string::npos);
-  folder.write("tokenizer_config.json", "[1]");
-  EXPECT_NE(failure(folder.path()).find("expected an object"), std::string::npos);
 }
 
 TEST(Tokenizer, damaged_files_never_do_worse_than_an_error) {

@@ -22,12 +22,20 @@ struct FtBuffer {
 
 void ft_buffer_free(FtBuffer buffer);
 
+// The contents of a tokenizer.json, as they are.
+struct FtTokenizerFile;
+FtTokenizerFile* ft_tokenizer_file_new(FtSpan json, FtBuffer* error);
+void ft_tokenizer_file_free(FtTokenizerFile* file);
+bool ft_tokenizer_file_is_byte_level(const FtTokenizerFile* file);  // as GPT-2, Llama 3, Qwen 2
+bool ft_tokenizer_file_has_post_processor(const FtTokenizerFile* file);
+bool ft_tokenizer_file_has_token(const FtTokenizerFile* file, FtSpan token);
+
 struct FtTokenizer;
 
-// json: the contents of tokenizer.json. adjustments: JSON object
+// file: belongs to the library from now on, on failure too. adjustments: JSON object
 //   {"added_tokens": [AddedToken...], "special_tokens": [text...], "split_special_tokens": bool,
 //    "add_prefix_space": bool | null, "template": {"bos": text | null, "eos": text | null} | null}
-FtTokenizer* ft_tokenizer_new(FtSpan json, FtSpan adjustments, FtBuffer* error);
+FtTokenizer* ft_tokenizer_new(FtTokenizerFile* file, FtSpan adjustments, FtBuffer* error);
 void ft_tokenizer_free(FtTokenizer* tokenizer);
 
 // ids: uint32 in native byte order, not necessarily aligned.

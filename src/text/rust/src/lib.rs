@@ -22,7 +22,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Once;
 
 use chat::Chat;
-use tokenizer::TextTokenizer;
+use tokenizer::{TextTokenizer, TokenizerFile};
 
 #[global_allocator]
 static ALLOCATOR: memory::CountingAllocator = memory::CountingAllocator;
@@ -93,14 +93,54 @@ pub unsafe extern "C" fn ft_buffer_free(buffer: FtBuffer) {
 }
 
 /// # Safety
-/// Spans must be readable, `error` writable.
+/// `json` must be readable, `error` writable.
+#[no_mangle]
+pub unsafe extern "C" fn ft_tokenizer_file_new(json: FtSpan, error: *mut FtBuffer) -> *mut TokenizerFile {
+    guard(error, || TokenizerFile::new(json.bytes()))
+        .map_or(std::ptr::null_mut(), |file| Box::into_raw(Box::new(file)))
+}
+
+/// # Safety
+/// `file` must come from `ft_tokenizer_file_new` and be neither freed nor given to `ft_tokenizer_new`.
+#[no_mangle]
+pub unsafe extern "C" fn ft_tokenizer_file_free(file: *mut TokenizerFile) {
+    if !file.is_null() {
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(Box::from_raw(file))));
+    }
+}
+
+/// # Safety
+/// `file` must be valid.
+#[no_mangle]
+pub unsafe extern "C" fn ft_tokenizer_file_is_byte_level(file: *const TokenizerFile) -> bool {
+    (*file).is_byte_level()
+}
+
+/// # Safety
+/// `file` must be valid.
+#[no_mangle]
+pub unsafe extern "C" fn ft_tokenizer_file_has_post_processor(file: *const TokenizerFile) -> bool {
+    (*file).has_post_processor()
+}
+
+/// # Safety
+/// `file` must be valid, `token` readable.
+#[no_mangle]
+pub unsafe extern "C" fn ft_tokenizer_file_has_token(file: *const TokenizerFile, token: FtSpan) -> bool {
+    token.text().is_ok_and(|token| (*file).has_token(token))
+}
+
+/// # Safety
+/// `file` must come from `ft_tokenizer_file_new` and is gone afterwards; `adjustments` must be readable, `error`
+/// writable.
 #[no_mangle]
 pub unsafe extern "C" fn ft_tokenizer_new(
-    json: FtSpan,
+    file: *mut TokenizerFile,
     adjustments: FtSpan,
     error: *mut FtBuffer,
 ) -> *mut TextTokenizer {
-    guard(error, || TextTokenizer::new(json.bytes(), adjustments.text()?))
+    let file = Box::from_raw(file);
+    guard(error, || TextTokenizer::new(*file, adjustments.text()?))
         .map_or(std::ptr::null_mut(), |tokenizer| Box::into_raw(Box::new(tokenizer)))
 }
 

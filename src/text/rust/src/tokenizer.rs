@@ -18,7 +18,7 @@ pub struct Adjustments {
     /// Added as special tokens unless tokenizer.json knows them.
     special_tokens: Vec<String>,
     split_special_tokens: bool,
-    /// Of a top-level ByteLevel or Metaspace pre-tokenizer.
+    /// Of a top-level ByteLevel pre-tokenizer; absent: keep.
     add_prefix_space: Option<bool>,
     /// Replaces the post-processor by "bos A eos" (classes that build their own); absent: keep.
     template: Option<Frame>,
@@ -31,6 +31,36 @@ struct Frame {
     eos: Option<String>,
 }
 
+/// A tokenizer.json as it is, before anything is changed.
+pub struct TokenizerFile(Tokenizer);
+
+impl TokenizerFile {
+    pub fn new(json: &[u8]) -> Result<TokenizerFile, String> {
+        Tokenizer::from_bytes(json).map(TokenizerFile).map_err(|error| error.to_string())
+    }
+
+    /// Whether bytes become tokens through GPT-2's alphabet.
+    pub fn is_byte_level(&self) -> bool {
+        let before = self.0.get_pre_tokenizer().and_then(|step| serde_json::to_value(step).ok());
+        let after = self.0.get_decoder().and_then(|step| serde_json::to_value(step).ok());
+        [before, after].iter().flatten().any(has_byte_level)
+    }
+
+    pub fn has_post_processor(&self) -> bool {
+        self.0.get_post_processor().is_some()
+    }
+
+    pub fn has_token(&self, token: &str) -> bool {
+        self.0.token_to_id(token).is_some()
+    }
+}
+
+/// Looks into sequences, too.
+fn has_byte_level(step: &Json) -> bool {
+    let parts = [&step["pretokenizers"], &step["decoders"]].into_iter().filter_map(Json::as_array);
+    step["type"] == "ByteLevel" || parts.flatten().any(has_byte_level)
+}
+
 pub struct TextTokenizer {
     tokenizer: Tokenizer,
     pieces: Pieces,
@@ -38,8 +68,8 @@ pub struct TextTokenizer {
 }
 
 impl TextTokenizer {
-    pub fn new(json: &[u8], adjustments: &str) -> Result<TextTokenizer, String> {
-        let mut tokenizer = Tokenizer::from_bytes(json).map_err(|error| error.to_string())?;
+    pub fn new(file: TokenizerFile, adjustments: &str) -> Result<TextTokenizer, String> {
+        let TokenizerFile(mut tokenizer) = file;
         let adjustments: Adjustments = serde_json::from_str(adjustments).map_err(|error| error.to_string())?;
         tokenizer.with_padding(None);
         tokenizer.with_truncation(None).map_err(|error| error.to_string())?;
