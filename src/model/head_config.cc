@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/file_fields.h"
+#include "base/index.h"
 #include "base/json_text.h"
 
 namespace foretoken {
@@ -70,7 +71,7 @@ void read_eagle3(const FileFields& fields, const ModelConfig& target, HeadConfig
   head.layers_name = "layers.";
   head.embedding_norm = "layers.0.input_layernorm";
   head.feature_norm = "layers.0.hidden_norm";
-  head.later_norm = "hidden_norm";
+  head.later_norms.assign(at(head.layer.layers - 1), "hidden_norm");
   head.final_norm = "norm";
   head.norm_before_residual = eagle_flag(fields, "norm_before_residual");
   head.recurs_before_norm = !eagle_flag(fields, "norm_output");
@@ -79,18 +80,8 @@ void read_eagle3(const FileFields& fields, const ModelConfig& target, HeadConfig
 
   head.has_embedding = head.layer.hidden != target.hidden;
   head.draft_vocab = fields.integer("draft_vocab_size", {.low = 1}).value_or(0);
-  if (head.layer.tied_embeddings) {
-    if (head.draft_vocab != 0 && head.draft_vocab != target.vocab)
-      fields.refuse("draft_vocab_size",
-                    fmt::format("the vocabulary of {}, which \"tie_word_embeddings\" asks for",
-                                target.vocab));
-    head.draft_vocab = 0;
-    head.head_is_embedding = true;
-  } else if (head.draft_vocab > 0) {
-    head.head_name = "lm_head";
-  } else if (head.has_embedding) {
-    fields.refuse_missing("draft_vocab_size");
-  }
+  head.head_is_embedding = head.layer.tied_embeddings;
+  if (head.draft_vocab > 0 && !head.head_is_embedding) head.head_name = "lm_head";
   if (head.draft_vocab > target.vocab)
     fields.refuse("draft_vocab_size", fmt::format("at most {}", target.vocab));
 }

@@ -16,6 +16,9 @@ namespace foretoken {
 
 enum class HeadFamily { kEagle, kEagle3 };
 
+// The norm in front of a decoder's layer, within the layer.
+inline constexpr const char* kUsualNorm = "input_layernorm";
+
 struct HeadConfig {
   ModelConfig layer;  // sizes, rotary settings and number of its layers; vocab is the target's
   FeatureTaps taps;
@@ -46,16 +49,23 @@ struct HeadConfig {
   std::string taps_norm;       // over all taps side by side, in front of that matrix
   std::string tap_norms_name;  // one norm per tap, in front of that matrix; a number follows
   std::string embedding_norm, feature_norm;
-  // Of the first layer, which EAGLE lacks. later_norm: of the others, inside the layer.
-  std::string input_norm, later_norm = "input_layernorm";
+  std::string input_norm;  // of the first layer, which EAGLE lacks
+  // Of the others, by layer, within it; those behind the last of these have the usual one.
+  std::vector<std::string> later_norms;
   std::string final_norm, head_name;
 
   std::string layer_prefix(int i) const {
     return layers_name + std::to_string(first_layer + i) + ".";
   }
+  std::string norm_before(int i) const {
+    if (i == 0) return input_norm;
+    const auto later = static_cast<std::size_t>(i - 1);
+    return layer_prefix(i) + (later < later_norms.size() ? later_norms[later] : kUsualNorm);
+  }
 };
 
-// A head in a checkpoint folder of its own. target: the model it was made for.
+// A head in a checkpoint folder of its own, as its config says; fit_to_tensors() (head_tensors.h)
+// adds what its tensors say. target: the model it was made for.
 HeadConfig read_head_config(const std::string& folder, HeadFamily family,
                             const ModelConfig& target);
 

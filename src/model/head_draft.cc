@@ -68,8 +68,7 @@ void HeadDraft::read_weights(const WeightSource& source) {
   for (int i = 0; i < c.layers; ++i) {
     const std::string prefix = config_.layer_prefix(i);
     const bool reads_both = i == 0 && config_.join == HeadConfig::Join::kLayer;
-    w.input_norms.push_back(
-        norm(i == 0 ? config_.input_norm : prefix + config_.later_norm, hidden));
+    w.input_norms.push_back(norm(config_.norm_before(i), hidden));
     w.layers.emplace_back(read, c, prefix, reads_both ? 2 * hidden : hidden, c.window(i));
   }
   read_head(read, source);

@@ -12,6 +12,7 @@
 #include "model/forward_memory.h"
 #include "model/head_chain.h"
 #include "model/head_draft.h"
+#include "model/head_tensors.h"
 #include "model/head_weights.h"
 #include "model/runner.h"
 #include "model/token_map.h"
@@ -94,9 +95,6 @@ std::unique_ptr<DraftModel> load_head(Ops& ops, const Decoder& target, const Dra
   check_stored_method(config.layer, options.load, options.folder);
   config.layer.kv_dtype = options.load.kv_dtype;
   const bool is_eagle3 = family == HeadFamily::kEagle3;
-  if (is_eagle3 && options.window)
-    config.layer.layer_window.assign(static_cast<std::size_t>(config.layer.layers),
-                                     *options.window);
   auto weights = open_weights(options.folder, options.load);
   const auto names = weights->names();
   if (!is_eagle3 && !names.empty())
@@ -107,6 +105,9 @@ std::unique_ptr<DraftModel> load_head(Ops& ops, const Decoder& target, const Dra
     throw Error({.what = "the draft model is a language model, not a draft head",
                  .where = options.folder,
                  .expected = "a head with fc.weight, or --speculative-algorithm STANDALONE"});
+  fit_to_tensors(config, *weights);
+  if (is_eagle3 && options.window)
+    config.layer.layer_window.assign(at(config.layer.layers), *options.window);
   auto head = std::make_unique<HeadDraft>(
       ops, config, *weights, target, is_eagle3 ? std::vector<Token>{} : hot_tokens(target, options),
       options.load.quantization);

@@ -32,7 +32,7 @@ HeadConfig eagle3(const ModelConfig& target) {
   head.tap_join_name = "fc";
   head.embedding_norm = "layers.0.input_layernorm";
   head.feature_norm = "layers.0.hidden_norm";
-  head.later_norm = "hidden_norm";
+  head.later_norms = {"hidden_norm"};
   head.final_norm = "norm";
   head.recurs_before_norm = true;
   head.draft_vocab = target.vocab / 2;
