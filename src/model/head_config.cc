@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <boost/json/serialize.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -24,18 +26,35 @@ bool contains(const std::string& text, const char* part) {
 // What enters layers 2, L / 2 and L - 3, which is what leaves the ones before them.
 std::vector<int> usual_taps(int layers) { return {2, layers / 2, layers - 3}; }
 
-std::vector<int> read_taps(const FileFields& fields, const ModelConfig& target) {
+// Inside eagle_config (SGLang) numbers are of layers that are left, at the top (vLLM, speculators)
+// of layers that are entered.
+std::vector<int> read_taps(const FileFields& fields, const char* key, bool are_left,
+                           const ModelConfig& target) {
   std::vector<int> taps;
-  for (const std::int64_t layer :
-       fields.integers("eagle_aux_hidden_state_layer_ids", {.low = -1, .high = 1 << 20}))
-    taps.push_back(static_cast<int>(layer) + 1);  // the config names what leaves a layer
+  for (const std::int64_t layer : fields.integers(key, {.low = are_left ? -1 : 0, .high = 1 << 20}))
+    taps.push_back(static_cast<int>(layer) + (are_left ? 1 : 0));
   if (taps.empty()) taps = usual_taps(target.layers);
   if (taps.front() < 0 || taps.back() > target.layers || !std::is_sorted(taps.begin(), taps.end()))
-    throw Error({.what = "the draft head reads layers that the target does not have",
-                 .where = fields.where(),
-                 .expected = fmt::format("ascending outputs of layers 0 to {}", target.layers - 1),
-                 .found = fmt::format("what enters layers {}", fmt::join(taps, ", "))});
+    throw Error(
+        {.what = "the draft head reads layers that the target does not have",
+         .where = fields.where(),
+         .expected = are_left
+                         ? fmt::format("ascending outputs of layers 0 to {}", target.layers - 1)
+                         : fmt::format("ascending inputs of layers 0 to {}, the last of "
+                                       "which is the output of all",
+                                       target.layers),
+         .found = fmt::format("what enters layers {}", fmt::join(taps, ", "))});
   return taps;
+}
+
+std::vector<int> find_taps(const FileFields& fields, const ModelConfig& target) {
+  constexpr const char *kTaps = "eagle_aux_hidden_state_layer_ids",
+                       *kShortName = "aux_hidden_state_layer_ids";
+  if (const auto* object = fields.object("eagle_config")) {
+    const FileFields inner(*object, fields.where() + ", eagle_config");
+    if (inner.find(kTaps) != nullptr) return read_taps(inner, kTaps, true, target);
+  }
+  return read_taps(fields, fields.find(kTaps) != nullptr ? kTaps : kShortName, false, target);
 }
 
 // A flag of the head, which some writers put into "eagle_config".
@@ -47,15 +66,11 @@ bool eagle_flag(const FileFields& fields, const char* key, bool fallback = false
 }
 
 void read_features(const FileFields& fields, const ModelConfig& target, HeadConfig& head) {
-  const auto* inner = fields.object("eagle_config");
   if (!eagle_flag(fields, "use_aux_hidden_state", true)) {
     head.taps.last_hidden = true;
     return;
   }
-  head.taps.layer_inputs =
-      inner == nullptr || inner->if_contains("eagle_aux_hidden_state_layer_ids") == nullptr
-          ? read_taps(fields, target)
-          : read_taps(FileFields(*inner, fields.where() + ", eagle_config"), target);
+  head.taps.layer_inputs = find_taps(fields, target);
   const auto count = fields.integer("num_aux_hidden_states");
   if (count && *count != static_cast<std::int64_t>(head.taps.layer_inputs.size()))
     fields.refuse("num_aux_hidden_states", std::to_string(head.taps.layer_inputs.size()));
@@ -97,16 +112,39 @@ void read_eagle(const FileFields& fields, HeadConfig& head) {
 
 // ---- checks
 
-// The architecture of the decoder that the head's layers belong to.
-std::string layer_architecture(const std::string& architecture) {
-  for (const char* name : {"Qwen2", "Qwen3", "Mistral", "MiMo"})
+// Some writers put the keys of the head's layers into an object of their own. What stands beside it
+// is of the whole head and counts, but for model_type, which there only names the writer's format.
+boost::json::object flat_keys(const boost::json::object& json) {
+  for (const char* name : {"transformer_layer_config", "model"}) {
+    const auto* const inner = json.if_contains(name);
+    if (inner == nullptr || !inner->is_object()) continue;
+    boost::json::object keys = inner->get_object();
+    for (const auto& [key, value] : json) {
+      const bool counts = !value.is_null() && key != "model_type";
+      if (key != name && (counts || !keys.contains(key))) keys[key] = value;
+    }
+    return keys;
+  }
+  return json;
+}
+
+// The architecture of the decoder that the head's layers belong to. Where the head's name does not
+// say, the type of its layers does.
+std::string layer_architecture(const std::string& architecture, const std::string& model_type) {
+  constexpr std::array<std::pair<const char*, const char*>, 4> kDecoders{
+      {{"Qwen2", "qwen2"}, {"Qwen3", "qwen3"}, {"Mistral", "mistral"}, {"MiMo", "mimo"}}};
+  for (const auto& [name, type] : kDecoders)
     if (contains(architecture, name)) return std::string(name) + "ForCausalLM";
+  for (const auto& [name, type] : kDecoders)
+    if (!contains(architecture, "Llama") && model_type == type)
+      return std::string(name) + "ForCausalLM";
   return "LlamaForCausalLM";
 }
 
 void check_family(const FileFields& fields, const std::string& architecture, HeadFamily family) {
   const bool is_eagle3 = contains(architecture, "Eagle3") || contains(architecture, "EAGLE3") ||
-                         fields.find("draft_vocab_size") != nullptr;
+                         fields.find("draft_vocab_size") != nullptr ||
+                         fields.string("speculators_model_type") == "eagle3";
   if (is_eagle3 == (family == HeadFamily::kEagle3)) return;
   throw Error(
       {.what = is_eagle3 ? "the draft model is an EAGLE-3 head"
@@ -194,7 +232,7 @@ HeadConfig read_head_config(const std::string& folder, HeadFamily family,
   const std::string path = folder + "/config.json";
   const auto text = read_file(path);
   if (!text) throw Error({"the draft model's folder has no config.json", folder, {}, {}});
-  const auto json = read_json_object(*text, path);
+  const auto json = flat_keys(read_json_object(*text, path));
   const FileFields fields(json, path);
   const auto names = fields.strings("architectures");
   if (!names || names->empty()) fields.refuse_missing("architectures");
@@ -202,8 +240,9 @@ HeadConfig read_head_config(const std::string& folder, HeadFamily family,
 
   HeadConfig head;
   head.layer = ModelConfig::parse(
-      *text, path,
-      fmt::format(R"({{"architectures":["{}"]}})", layer_architecture(names->front())));
+      boost::json::serialize(json), path,
+      fmt::format(R"({{"architectures":["{}"]}})",
+                  layer_architecture(names->front(), fields.string("model_type").value_or(""))));
   head.layer.context_length = target.context_length;
   head.target_hidden = target.hidden;
   if (family == HeadFamily::kEagle3)

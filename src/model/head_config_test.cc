@@ -107,6 +107,70 @@ TEST(HeadConfig, eagle_config_names_what_leaves_layers) {
   EXPECT_THAT(eagle3_fault(R"(,"num_aux_hidden_states":4)"), HasSubstr("num_aux_hidden_states"));
 }
 
+TEST(HeadConfig, numbers_of_layers_at_the_top_name_what_enters_them) {
+  for (const char* key : {"eagle_aux_hidden_state_layer_ids", "aux_hidden_state_layer_ids"}) {
+    const auto with = [&](const char* layers) { return ",\"" + std::string(key) + "\":" + layers; };
+    EXPECT_THAT(eagle3(with("[0,5,12]")).taps.layer_inputs, ElementsAre(0, 5, 12));
+    EXPECT_THAT(eagle3(with("null")).taps.layer_inputs, ElementsAre(2, 6, 9));
+    EXPECT_THAT(eagle3_fault(with("[0,13]")), HasSubstr("ascending inputs of layers 0 to 12"));
+    EXPECT_THAT(eagle3_fault(with("[-1,4]")), HasSubstr(key));
+    EXPECT_THAT(
+        eagle3(with("[1,2]") + R"(,"eagle_config":{"eagle_aux_hidden_state_layer_ids":[1,2]})")
+            .taps.layer_inputs,
+        ElementsAre(2, 3));
+  }
+}
+
+TEST(HeadConfig, speculators_keep_the_keys_of_the_layers_in_an_object) {
+  const std::string layer = config_text("LlamaForCausalLM", R"(,"model_type":"qwen3",
+      "head_dim":16,"tie_word_embeddings":true,"norm_before_residual":false)");
+  const auto read_with = [&](const std::string& more) {
+    return read(R"({"architectures":["Eagle3Speculator"],"model_type":"speculator_model",
+        "speculators_model_type":"eagle3","norm_before_residual":true,"target_hidden_size":null,
+        "eagle_aux_hidden_state_layer_ids":null,"tie_word_embeddings":null,
+        "transformer_layer_config":)" +
+                    layer + more + "}",
+                HeadFamily::kEagle3);
+  };
+  const HeadConfig head = read_with(R"(,"draft_vocab_size":100)");
+  EXPECT_EQ(head.draft_vocab, 100);
+  EXPECT_TRUE(head.norm_before_residual);
+  EXPECT_TRUE(head.head_is_embedding);  // null says nothing
+  EXPECT_EQ(head.layer.architecture, "Qwen3ForCausalLM");
+  EXPECT_THAT(head.taps.layer_inputs, ElementsAre(2, 6, 9));
+  EXPECT_EQ(read_with(R"(,"num_hidden_layers":2)").layer.layers, 2);  // what is outside counts
+  // The format alone tells the family.
+  EXPECT_EQ(read(R"({"architectures":["Drafter"],"speculators_model_type":"eagle3",
+                     "transformer_layer_config":)" +
+                     layer + "}",
+                 HeadFamily::kEagle3)
+                .layer.hidden,
+            64);
+}
+
+TEST(HeadConfig, vllm_keeps_a_whole_config_in_an_object) {
+  const HeadConfig head = read(R"({"model_type":"eagle","model":)" +
+                                   config_text("Qwen2ForCausalLMEagle", R"(,"bias":false)") + "}",
+                               HeadFamily::kEagle);
+  EXPECT_FALSE(head.join_bias);
+  EXPECT_EQ(head.layer.architecture, "Qwen2ForCausalLM");
+  EXPECT_EQ(
+      read(config_text("LlamaForCausalLMEagle", R"(,"model":"some/model")"), HeadFamily::kEagle)
+          .layer.hidden,
+      64);
+}
+
+TEST(HeadConfig, the_type_of_the_layers_counts_where_the_name_does_not_say) {
+  const auto architecture = [](const char* name, const char* type) {
+    return read(config_text(name, R"(,"head_dim":16,"model_type":")" + std::string(type) + "\""),
+                HeadFamily::kEagle3)
+        .layer.architecture;
+  };
+  EXPECT_EQ(architecture("Eagle3DraftModel", "qwen2"), "Qwen2ForCausalLM");
+  EXPECT_EQ(architecture("Eagle3DraftModel", "other"), "LlamaForCausalLM");
+  EXPECT_EQ(architecture("LlamaForCausalLMEagle3", "qwen3"), "LlamaForCausalLM");
+}
+
 TEST(HeadConfig, flags_of_eagle3_are_read) {
   const HeadConfig head = eagle3(
       R"(,"norm_before_fc":true,"use_aux_norm":true,"bias":true,"norm_before_residual":true)");
