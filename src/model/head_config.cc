@@ -239,6 +239,7 @@ HeadConfig read_head_config(const std::string& folder, HeadFamily family,
   check_family(fields, names->front(), family);
 
   HeadConfig head;
+  head.is_whole_checkpoint = true;
   head.layer = ModelConfig::parse(
       boost::json::serialize(json), path,
       fmt::format(R"({{"architectures":["{}"]}})",

@@ -37,9 +37,10 @@ struct HeadConfig {
   // Where there is a head for each depth: whether all of them read the target's feature, or only
   // the first does and each other one what the head before it made of the same row.
   bool all_read_target = false;
-  bool has_embedding = false;      // its own, not the target's
-  bool head_is_embedding = false;  // its output matrix is its embedding
-  std::int64_t draft_vocab = 0;    // rows of its own output matrix; 0: it has none
+  bool is_whole_checkpoint = false;  // its checkpoint holds nothing else
+  bool has_embedding = false;        // its own, not the target's
+  bool head_is_embedding = false;    // its output matrix is its embedding
+  std::int64_t draft_vocab = 0;      // rows of its own output matrix; 0: it has none
 
   // Names without ".weight"; empty: there is none.
   std::string layers_name;  // prefix of the layers' tensors, without their number

@@ -72,6 +72,8 @@ void HeadDraft::read_weights(const WeightSource& source) {
     w.layers.emplace_back(read, c, prefix, reads_both ? 2 * hidden : hidden, c.window(i));
   }
   read_head(read, source);
+  skip_unused(read);
+  if (config_.is_whole_checkpoint) read.finish();
   w.rope = make_rope_table(ops_, c);
   if (config_.first_embedding_is_zero) w.zero = ops_.alloc(DType::kF32, {1, hidden});
   w.bytes = read.packed_bytes() + w.rope.cos.bytes() + w.rope.sin.bytes();
@@ -83,6 +85,17 @@ void HeadDraft::read_head(WeightReader& read, const WeightSource& source) {
     weights_->head = read.linear({{config_.head_name, config_.draft_vocab}}, config_.layer.hidden,
                                  Bias::kNone, MatrixRole::kHead);
   if (config_.draft_vocab > 0) read_draft_vocab(source);
+}
+
+// What checkpoints of heads hold besides: maps of the vocabulary, copies of the target's matrices,
+// and the norm that EAGLE's first layer does without.
+void HeadDraft::skip_unused(WeightReader& read) {
+  read.skip("d2t");
+  read.skip("t2d");
+  if (!config_.has_embedding) read.skip_under("embed_tokens.");
+  if (config_.head_name.empty()) read.skip_under("lm_head.");
+  if (config_.norm_before(0).empty())
+    read.skip(config_.layer_prefix(0) + kUsualNorm + std::string(".weight"));
 }
 
 std::unique_ptr<PackedLinear> HeadDraft::pack_output(const Tensor& rows) {

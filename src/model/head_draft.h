@@ -49,6 +49,7 @@ class HeadDraft final : public DraftModel {
   struct Weights;
   void read_weights(const WeightSource& source);
   void read_head(WeightReader& read, const WeightSource& source);
+  void skip_unused(WeightReader& read);
   void read_draft_vocab(const WeightSource& source);
   std::unique_ptr<PackedLinear> pack_output(const Tensor& rows);
   void pack_target_embedding();

@@ -2,11 +2,16 @@
 #include "spec/make_drafter.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +19,8 @@
 #include "backend/delegate_test_kit.h"
 #include "backend/pack_watch_test_kit.h"
 #include "base/error.h"
+#include "base/file.h"
+#include "base/index.h"
 #include "base/threads.h"
 
 namespace foretoken {
@@ -152,6 +159,77 @@ TEST_F(MakeDrafter, packed_weights_of_every_kind_of_draft_model_are_kept) {
     EXPECT_EQ(first.images, plain.images) << head;
     EXPECT_EQ(second.packed, 0) << head;
     EXPECT_EQ(second.images, plain.images) << head;
+  }
+}
+
+// A copy of a golden head with more tensors, of one number each.
+class HeadWith {
+ public:
+  HeadWith(const std::string& head, const std::vector<std::string>& tensors) {
+    char folder[] = "/tmp/foretoken_head_XXXXXX";
+    if (mkdtemp(folder) == nullptr) throw std::runtime_error("mkdtemp");
+    folder_ = folder;
+    std::filesystem::copy(kGolden + head, folder_);
+    const std::string path = folder_ + "/model.safetensors";
+    const std::string bytes = *read_file(path);
+    std::uint64_t length = 0;
+    std::memcpy(&length, bytes.data(), sizeof length);
+    std::string header, data = bytes.substr(sizeof length + length);
+    for (const std::string& name : tensors) {
+      header += fmt::format(R"("{}":{{"dtype":"F32","shape":[1],"data_offsets":[{},{}]}},)", name,
+                            data.size(), data.size() + sizeof(float));
+      data += std::string(sizeof(float), '\0');
+    }
+    header = "{" + header + bytes.substr(sizeof length + 1, length - 1);
+    header.resize(round_up<std::size_t>(header.size(), 8), ' ');
+    length = header.size();
+    std::ofstream(path, std::ios::binary)
+        << std::string(reinterpret_cast<const char*>(&length), sizeof length) << header << data;
+  }
+  ~HeadWith() { std::filesystem::remove_all(folder_); }
+  HeadWith(const HeadWith&) = delete;
+  HeadWith& operator=(const HeadWith&) = delete;
+  const std::string& folder() const { return folder_; }
+
+ private:
+  std::string folder_;
+};
+
+TEST_F(MakeDrafter, what_a_head_stores_in_vain_is_named) {
+  const auto log_of = [&](const std::string& algorithm, const std::string& head,
+                          const std::vector<std::string>& tensors) {
+    const HeadWith with_more(head, tensors);
+    DraftOptions options = with(algorithm, "");
+    options.folder = with_more.folder();
+    testing::internal::CaptureStderr();
+    load(options);
+    return testing::internal::GetCapturedStderr();
+  };
+  const std::string eagle3 =
+      log_of("EAGLE3", "heads/eagle3", {"layers.1.mlp.up_proj.weight", "other_norm.weight"});
+  EXPECT_THAT(eagle3, HasSubstr("2 tensors of the checkpoint are not used by this model: "
+                                "layers.1.mlp.up_proj.weight, other_norm.weight"));
+  const std::string eagle =
+      log_of("EAGLE", "heads/eagle",
+             {"lm_head.weight", "layers.0.input_layernorm.weight", "t2d", "other_norm.weight"});
+  EXPECT_THAT(eagle, HasSubstr("1 tensors of the checkpoint are not used by this model: "
+                               "other_norm.weight"));
+  // A head that lies in a target's checkpoint has others beside it.
+  testing::internal::CaptureStderr();
+  load(with("EAGLE", "targets/mimo"), "llama");
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), Not(HasSubstr("not used")));
+}
+
+TEST_F(MakeDrafter, no_golden_head_stores_anything_in_vain) {
+  for (const auto& [algorithm, head] :
+       {std::pair{"EAGLE", "heads/eagle"}, std::pair{"EAGLE", "heads/eagle_frspec"},
+        std::pair{"EAGLE3", "heads/eagle3"}, std::pair{"EAGLE3", "heads/eagle3_flags"},
+        std::pair{"EAGLE3", "heads/eagle3_last_hidden_tied"},
+        std::pair{"EAGLE3", "heads/eagle3_old_norms"},
+        std::pair{"EAGLE3", "heads/eagle3_wider_than_its_target"}}) {
+    testing::internal::CaptureStderr();
+    load(with(algorithm, head));
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), Not(HasSubstr("not used"))) << head;
   }
 }
 
