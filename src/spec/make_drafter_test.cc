@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <boost/json/serialize.hpp>
 
 #include "backend/backend.h"
 #include "backend/delegate_test_kit.h"
@@ -21,6 +22,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/index.h"
+#include "base/json_text.h"
 #include "base/threads.h"
 
 namespace foretoken {
@@ -218,6 +220,24 @@ TEST_F(MakeDrafter, what_a_head_stores_in_vain_is_named) {
   testing::internal::CaptureStderr();
   load(with("EAGLE", "targets/mimo"), "llama");
   EXPECT_THAT(testing::internal::GetCapturedStderr(), Not(HasSubstr("not used")));
+}
+
+// As after copying the target's config: other layers, no vocabulary of its own, biases.
+TEST_F(MakeDrafter, a_head_is_what_is_stored_whatever_its_config_says) {
+  const HeadWith copied("heads/eagle3", {});
+  const std::string path = copied.folder() + "/config.json";
+  boost::json::object config = *read_json_file(path);
+  config["num_hidden_layers"] = 36;
+  config["attention_bias"] = true;
+  config.erase("draft_vocab_size");
+  std::ofstream(path) << boost::json::serialize(config);
+  DraftOptions options = with("EAGLE3", "");
+  options.folder = copied.folder();
+  options.window = 8;
+  const auto head = load(options);
+  EXPECT_EQ(head->kv_shape().layers, 1);
+  EXPECT_EQ(head->logit_width(), 24);
+  EXPECT_EQ(head->weight_bytes(), ops_->taken);
 }
 
 TEST_F(MakeDrafter, no_golden_head_stores_anything_in_vain) {
