@@ -7,6 +7,8 @@
 
 #include <unistd.h>
 
+#include "base/letters.h"
+
 namespace foretoken {
 namespace {
 
@@ -18,9 +20,8 @@ std::string value_of(const Variables& variables, std::string_view name) {
 }
 
 // As SGLang reads booleans.
-bool is_on(std::string value) {
-  std::ranges::transform(value, value.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+bool is_on(const std::string& written) {
+  const std::string value = lower_case(written);
   return value == "1" || value == "true" || value == "yes" || value == "y";
 }
 

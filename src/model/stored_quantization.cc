@@ -1,7 +1,6 @@
 #include "model/stored_quantization.h"
 
 #include <algorithm>
-#include <cctype>
 #include <stdexcept>
 
 #include <boost/json.hpp>
@@ -9,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file_fields.h"
+#include "base/letters.h"
 #include "model/compressed_tensors.h"
 #include "model/stored_fields.h"
 
@@ -16,19 +16,13 @@ namespace foretoken {
 namespace {
 
 using Kind = StoredQuantization::Kind;
-std::string small(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 // Tools have called the format by two keys, and some write both.
 std::string format_in(const FileFields& fields, std::string_view key, std::string_view other,
                       const std::string& usual) {
   const auto one = fields.string(key), two = fields.string(other);
-  if (one && two && small(*one) != small(*two))
+  if (one && two && lower_case(*one) != lower_case(*two))
     fields.refuse(key, "what " + std::string(other) + " says, " + *two);
-  return small(one ? *one : two.value_or(usual));
+  return lower_case(one ? *one : two.value_or(usual));
 }
 
 StoredQuantization parse_awq(const FileFields& fields) {
@@ -37,7 +31,7 @@ StoredQuantization parse_awq(const FileFields& fields) {
   if (stored.bits != 4) refuse_stored(fields, "this width", "4 bits", std::to_string(stored.bits));
   const std::string version = format_in(fields, "version", "format", "gemm");
   if (version != "gemm") refuse_stored(fields, "this version", "gemm", version);
-  if (const auto writer = fields.string("backend"); writer && small(*writer) == "llm-awq")
+  if (const auto writer = fields.string("backend"); writer && lower_case(*writer) == "llm-awq")
     refuse_stored(fields, "this writer (backend)", "autoawq", *writer);
   stored.group =
       stored_group(fields, fields.has("q_group_size") ? "q_group_size" : "group_size", 128);

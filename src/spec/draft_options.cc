@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/letters.h"
 #include "base/log.h"
 #include "batch/tree.h"
 
@@ -29,13 +30,6 @@ std::vector<std::string> split(const std::string& name) {
     first = end + 1;
   }
   return parts;
-}
-
-std::string upper_case(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
-    return static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
-  });
-  return name;
 }
 
 std::string one_algorithm_named(const std::string& name) {

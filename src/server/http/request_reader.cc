@@ -1,7 +1,6 @@
 #include "server/http/request_reader.h"
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <limits>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include "base/letters.h"
 #include "server/http/http_text.h"
 
 namespace foretoken {
@@ -23,13 +23,6 @@ namespace http = boost::beast::http;
 constexpr std::size_t kFramingPerByte = 16;
 
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 }  // namespace
 
@@ -100,15 +93,17 @@ std::optional<Refusal> RequestReader::understand_head() {
                    431};
   request_.method = std::string(view(message.method_string()));
   for (const auto& field : message)
-    request_.headers.emplace_back(lower(view(field.name_string())), std::string(field.value()));
+    request_.headers.emplace_back(lower_case(std::string(view(field.name_string()))),
+                                  std::string(field.value()));
   is_http11_ = message.version() >= 11;
   keeps_alive_ = message.keep_alive();
   if (!parse_target(view(message.target()), request_))
     return Refusal{"malformed request target", 400};
-  const std::string coding = lower(request_.header("transfer-encoding"));
+  const std::string coding = lower_case(std::string(request_.header("transfer-encoding")));
   if (!coding.empty() && coding != "chunked")
     return Refusal{"transfer codings other than chunked are not supported", 501};
-  if (const std::string expected = lower(request_.header("expect")); !expected.empty()) {
+  if (const std::string expected = lower_case(std::string(request_.header("expect")));
+      !expected.empty()) {
     if (expected != "100-continue")
       return Refusal{"only the expectation 100-continue is supported", 417};
     expects_continue_ = is_http11_;

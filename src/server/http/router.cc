@@ -1,9 +1,9 @@
 #include "server/http/router.h"
 
-#include <algorithm>
-#include <cctype>
 #include <exception>
+#include <utility>
 
+#include "base/letters.h"
 #include "base/log.h"
 #include "server/error_reply.h"
 
@@ -43,8 +43,7 @@ bool has_body(const HttpRequest& head) {
 bool is_json(std::string_view media_type) {
   std::string name(media_type.substr(0, media_type.find(';')));
   name.erase(name.find_last_not_of(" \t") + 1);
-  std::ranges::transform(name, name.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  name = lower_case(std::move(name));
   return name == "application/json" ||
          (name.starts_with("application/") && name.ends_with("+json"));
 }
