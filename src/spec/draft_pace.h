@@ -21,6 +21,8 @@ class DraftPace {
 
   // A sequence enters the slot.
   virtual void open(SeqSlot) {}
+  // No model drafts for the sequence in it.
+  virtual void spare(SeqSlot) {}
   // The facts of a step, before the drafter does anything with them.
   virtual void observe(const CommittedRows&) {}
   // Whether, until the next facts, nothing is drafted for the slot.
@@ -56,8 +58,10 @@ class DraftPace {
   // brings something else.
   virtual DraftPace& texts() { return *this; }
   // Where one of the drafters runs a model, before the facts of a step are told: so many drafts of
-  // a tree would have been there without it, and so many of those were accepted.
-  virtual void credit_texts(int drafts, int accepted) { (void)drafts, (void)accepted; }
+  // the slot's tree would have been there without it, and so many of those were accepted.
+  virtual void credit_texts(SeqSlot slot, int drafts, int accepted) {
+    (void)slot, (void)drafts, (void)accepted;
+  }
 };
 
 }  // namespace foretoken

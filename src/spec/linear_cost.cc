@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace foretoken {
 namespace {
@@ -10,6 +11,8 @@ constexpr int kMemory = 32;       // samples in a mean
 constexpr double kOutlier = 1.3;  // a sample counts as at most so many times the mean
 // What is taken as fixed while all samples are of one size, in rows. Large batches begin careful.
 constexpr double kUsualFixed = 16;
+constexpr double kUsualNoise = 0.15;  // of a sample, as a share of it
+constexpr double kNoChance = 2;       // standard deviations
 
 // 0 to 16 rows each by itself, larger numbers in quarters of octaves.
 std::size_t cell_of(int rows) {
@@ -25,6 +28,8 @@ void LinearCost::add(int rows, double seconds) {
   const std::size_t at = cell_of(rows);
   if (cells_.size() <= at) cells_.resize(at + 1);
   Cell& cell = cells_[at];
+  // A mean that is so far above a sample began with a slow moment, as everything does at first.
+  if (seconds * kOutlier < cell.seconds) cell.samples = 0;
   cell.samples = std::min(cell.samples + 1, kMemory);
   cell.rows += (rows - cell.rows) / cell.samples;
   const double counted = cell.samples == 1 ? seconds : std::min(seconds, kOutlier * cell.seconds);
@@ -36,6 +41,10 @@ double LinearCost::of(int rows) const {
   const std::size_t at = cell_of(rows);
   if (at >= cells_.size() || cells_[at].samples == 0) return line(rows);
   return cells_[at].seconds * line(rows) / line(cells_[at].rows);
+}
+
+double LinearCost::least_per_row() const {
+  return std::max(0.0, per_row_ - kNoChance * per_row_error_);
 }
 
 // Least squares in relative errors. Of one cell alone nothing can be said but by prejudice.
@@ -51,8 +60,9 @@ void LinearCost::fit() {
     xy += weight * cell.rows * cell.seconds;
   }
   const double spread = w * xx - x * x;
-  per_row_ =
-      spread > 1e-6 * w * xx ? std::max(0.0, (w * xy - x * y) / spread) : y / (x + kUsualFixed * w);
+  const bool is_line = spread > 1e-6 * w * xx;
+  per_row_ = is_line ? std::max(0.0, (w * xy - x * y) / spread) : y / (x + kUsualFixed * w);
+  per_row_error_ = is_line ? kUsualNoise * std::sqrt(w / spread) : per_row_;
   fixed_ = std::max(0.0, (y - per_row_ * x) / w);
 }
 

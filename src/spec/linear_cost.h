@@ -12,7 +12,9 @@ class LinearCost {
   void add(int rows, double seconds);
 
   double per_row() const { return per_row_; }  // 0 while unknown
-  double fixed() const { return fixed_; }      // of no rows; 0 while unknown
+  // What it hardly is below: 0 where all samples are of about one size.
+  double least_per_row() const;
+  double fixed() const { return fixed_; }  // of no rows; 0 while unknown
   // Of so many rows: what such work took, or what the line says. 0 while nothing is known.
   double of(int rows) const;
 
@@ -26,6 +28,7 @@ class LinearCost {
 
   std::vector<Cell> cells_;
   double per_row_ = 0, fixed_ = 0;
+  double per_row_error_ = 0;  // one standard deviation
 };
 
 }  // namespace foretoken

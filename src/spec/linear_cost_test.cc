@@ -41,5 +41,25 @@ TEST(LinearCost, a_slow_moment_changes_little) {
   EXPECT_NEAR(cost.per_row(), 0.5, 0.05);
 }
 
+TEST(LinearCost, what_began_with_a_slow_moment_begins_anew) {
+  LinearCost cost;
+  cost.add(8, 1000);
+  cost.add(8, 4);
+  EXPECT_EQ(cost.of(8), 4.0);
+}
+
+TEST(LinearCost, sizes_that_are_far_apart_tell_what_a_row_costs_at_least) {
+  LinearCost one, near, far;
+  for (int i = 0; i < 8; ++i) {
+    for (LinearCost* cost : {&one, &near, &far}) cost->add(16, 12);
+    near.add(17, 12.5);
+    far.add(64, 36);
+  }
+  EXPECT_EQ(one.least_per_row(), 0.0);
+  EXPECT_EQ(near.least_per_row(), 0.0);
+  EXPECT_GT(far.least_per_row(), 0.25);
+  EXPECT_LT(far.least_per_row(), far.per_row());
+}
+
 }  // namespace
 }  // namespace foretoken

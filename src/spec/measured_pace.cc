@@ -28,50 +28,86 @@ MeasuredPace::MeasuredPace(Clock clock) : clock_(std::move(clock)) {}
 void MeasuredPace::open(SeqSlot slot) {
   if (drafted_.size() <= at(slot)) drafted_.resize(at(slot) + 1);
   drafted_[at(slot)] = {};
+  group_.open(slot);
 }
 
-// Steps with prompts in them say nothing about the rows of trees; before one, the engine may have
-// been idle.
 void MeasuredPace::observe(const CommittedRows& rows) {
   const double now = clock_();
   const Decoded decoded = count(rows);
-  const bool has_prompts = decoded.sequences < static_cast<int>(rows.plan.entries.size());
-  if (grown_ > 0 && !has_prompts) step_.add(rows.batch.rows, now - grown_);
-  if (decoded.sequences > 0 && (has_prompts || observed_ > 0) && step_.of(decoded.sequences) > 0) {
-    // A model that was asked has cost something, be it that no draft was worth a row.
-    if (was_asked_)
-      rest_.add_gain(gain(decoded, has_prompts, now - observed_) -
-                     gain_of_texts(decoded, has_prompts));
-    else if (decoded.is_planted)
-      texts_choice_.add_gain(gain(decoded, has_prompts, now - observed_));
-  }
-  const int next = std::max(1, static_cast<int>(rows.plan.entries.size()));
-  texts_choice_.add_step(next);
-  if (rest_.add_step(next)) asked_ = unasked_ = drafted_steps_ = {};
-  sleeps_ = rest_.steps_left() > kWaking;
-  awake_ = sleeps_ ? 0 : awake_ + (awake_ < kWaking ? 1 : 0);
-  rests_ = rest_.rests() || awake_ < kWaking;
-  const bool is_plain = rest_.rests() && rest_.steps_left() == 0;  // to know what that takes
-  texts_rest_ = texts_choice_.rests() || is_plain;
-  const UsualStep& all = drafted_steps_;
-  const double token = all.steps > 0 ? all.seconds / all.tokens : step_.of(next) / next;
-  worth_.set_costs(step_.per_row(), token);
-  observed_ = has_prompts ? 0 : now;
-  growing_ = grown_ = 0;
+  if (grown_ > 0) learn_costs(decoded, rows, now - grown_);
+  // Before a step in which nobody decodes the engine may have been idle.
+  if (decoded.sequences > 0 && observed_ > 0 && target().of(decoded.sequences) > 0)
+    learn_gain(decoded, now - observed_);
+  choose(rows.plan);
+  observed_ = now;
+  grown_ = 0;
+  took_ = of_all_ = {};
   was_asked_ = false;
   credited_drafts_ = credited_accepted_ = 0;
 }
 
+// The target took so long.
+void MeasuredPace::learn_costs(const Decoded& decoded, const CommittedRows& rows, double seconds) {
+  has_prompts_ = decoded.sequences < static_cast<int>(rows.plan.entries.size());
+  batch_rows_ = rows.batch.rows;
+  verifying_ = seconds;
+  if (!has_prompts_)
+    step_.add(batch_rows_, seconds);
+  else if (!was_asked_ && !decoded.is_planted)
+    mixed_.add(batch_rows_, seconds);
+}
+
+// A model that was asked has cost something, be it that no draft was worth a row.
+void MeasuredPace::learn_gain(const Decoded& decoded, double seconds) {
+  if (!was_asked_) {
+    if (decoded.is_planted) texts_choice_.add_gain(gain(decoded, seconds));
+  } else if (!others_rest_) {
+    rest_.add_gain(gain(decoded, seconds) - gain_of_texts(decoded));
+  } else {
+    rest_.add_guess(guess(decoded, times_, target().least_per_row(), of_all_),
+                    guess(decoded, 1, target().per_row(), took_));
+  }
+}
+
+// Who drafts in the next step, and what that costs.
+void MeasuredPace::choose(const StepPlan& plan) {
+  const int next = std::max(1, static_cast<int>(plan.entries.size()));
+  texts_choice_.add_step(next);
+  if (rest_.add_step(next)) asked_ = unasked_ = drafted_steps_ = {};
+  const auto count_awake = [](int steps, bool sleeps) {
+    return sleeps ? 0 : steps + (steps < kWaking ? 1 : 0);
+  };
+  sleeps_ = rest_.steps_left() > kWaking;
+  group_.choose(plan, sleeps_ ? 0 : rest_.few());
+  const bool is_few = group_.size() > 0;
+  times_ = is_few ? std::max(1.0, static_cast<double>(next) / group_.size()) : 1;
+  others_sleep_ = sleeps_ || (is_few && rest_.has_rested());
+  awake_ = count_awake(awake_, sleeps_);
+  others_awake_ = count_awake(others_awake_, others_sleep_);
+  rests_ = rest_.rests() || awake_ < kWaking || (!is_few && others_awake_ < kWaking);
+  others_rest_ = is_few;
+  const bool is_plain = rest_.rests() && rest_.steps_left() == 0;  // to know what that takes
+  texts_rest_ = texts_choice_.rests() || is_plain;
+  const UsualStep& all = drafted_steps_;
+  const double token = all.steps > 0 ? all.seconds / all.tokens : target().of(next) / next;
+  worth_.set_costs(target().per_row(), token);
+}
+
 MeasuredPace::Decoded MeasuredPace::count(const CommittedRows& rows) {
   Decoded decoded;
+  tried_ = {};
   for (std::size_t i = 0; i < rows.walk.seqs.size(); ++i) {
     const StepEntry& entry = rows.plan.entries[i];
     if (!entry.has_tree || !entry.chain.empty() || entry.generated == 0) continue;
     const WalkSeq& seq = rows.walk.seqs[i];
     const int tokens = static_cast<int>(seq.path.size());
-    ++decoded.sequences;
-    decoded.rows += rows.batch.seqs[i].rows;
-    decoded.tokens += tokens;
+    const auto add_to = [&](Decoded& sum) {
+      ++sum.sequences;
+      sum.rows += rows.batch.seqs[i].rows;
+      sum.tokens += tokens;
+    };
+    add_to(decoded);
+    if (group_.has(seq.slot)) add_to(tried_);
     const Drafted drafted = std::exchange(drafted_[at(seq.slot)], {});
     if (!drafted.is_planted) continue;
     decoded.is_planted = true;
@@ -80,34 +116,51 @@ MeasuredPace::Decoded MeasuredPace::count(const CommittedRows& rows) {
   return decoded;
 }
 
-// In plain steps. A step that computes prompts is needed anyway: a token saves its row there, not
-// the step.
-double MeasuredPace::gain(const Decoded& decoded, bool has_prompts, double seconds) {
-  const double plain = step_.of(decoded.sequences);
-  if (has_prompts) {
-    const int accepted = decoded.tokens - decoded.sequences;
-    const int drafts = decoded.rows - decoded.sequences;
-    return ((accepted - drafts) * step_.per_row() - growing_) / plain;
-  }
+// What the step would have taken without drafts. Of one that computes prompts, too, that is not
+// seen: it is what others took that had as many rows, or this one less its drafts' rows, if less.
+double MeasuredPace::undrafted(const Decoded& decoded) const {
+  const double plain = target().of(decoded.sequences);
+  if (!has_prompts_) return plain;
+  const double less = verifying_ - decoded.drafts() * target().per_row();
+  const double like = mixed_.of(batch_rows_ - decoded.drafts());
+  return std::max(plain, like > 0 ? std::min(like, less) : less);
+}
+
+// In plain steps: what tokens save, less what the step took longer than without drafts.
+double MeasuredPace::gain(const Decoded& decoded, double seconds) {
+  const double plain = target().of(decoded.sequences);
   UsualStep& like = was_asked_ ? asked_ : unasked_;
-  if (like.steps > 0) seconds = std::min(seconds, kOutlier * like.seconds);
-  for (UsualStep* usual : {&like, &drafted_steps_}) {
-    usual->steps = std::min(usual->steps + 1, kMemory);
-    usual->seconds += (seconds - usual->seconds) / usual->steps;
-    usual->tokens += (decoded.tokens - usual->tokens) / usual->steps;
+  if (!has_prompts_) {
+    if (like.steps > 0) seconds = std::min(seconds, kOutlier * like.seconds);
+    for (UsualStep* usual : {&like, &drafted_steps_}) {
+      usual->steps = std::min(usual->steps + 1, kMemory);
+      usual->seconds += (seconds - usual->seconds) / usual->steps;
+      usual->tokens += (decoded.tokens - usual->tokens) / usual->steps;
+    }
   }
-  return static_cast<double>(decoded.tokens) / decoded.sequences - seconds / plain;
+  const double tokens = static_cast<double>(decoded.accepted()) / decoded.sequences;
+  return tokens - (seconds - undrafted(decoded)) / plain;
 }
 
 // What they would have gained without the model. How long their rows take is not seen apart from
 // the model's; it is fitted.
-double MeasuredPace::gain_of_texts(const Decoded& decoded, bool has_prompts) const {
-  const double row = step_.per_row() / step_.of(decoded.sequences);
-  const double token = has_prompts ? row : 1.0 / decoded.sequences;
-  return credited_accepted_ * token - credited_drafts_ * row;
+double MeasuredPace::gain_of_texts(const Decoded& decoded) const {
+  const double row = target().per_row() / target().of(decoded.sequences);
+  return credited_accepted_ / static_cast<double>(decoded.sequences) - credited_drafts_ * row;
 }
 
-void MeasuredPace::credit_texts(int drafts, int accepted) {
+// What the group's drafts would have gained so many times, by what a row and the draft model cost.
+double MeasuredPace::guess(const Decoded& decoded, double times, double row_seconds,
+                           const Work& work) const {
+  const double plain = target().of(decoded.sequences);
+  const double accepted = tried_.accepted() - credited_accepted_;
+  const double drafts = tried_.drafts() - credited_drafts_;
+  const double tokens = accepted / decoded.sequences;
+  return times * (tokens - drafts * row_seconds / plain) - (work.reading + work.growing) / plain;
+}
+
+void MeasuredPace::credit_texts(SeqSlot slot, int drafts, int accepted) {
+  if (others_rest_ && !group_.has(slot)) return;
   credited_drafts_ += drafts;
   credited_accepted_ += accepted;
 }
@@ -119,14 +172,20 @@ void MeasuredPace::begin_forward(DraftWork work) {
 
 void MeasuredPace::end_forward(int rows) {
   const double seconds = clock_() - work_begin_;
-  if (work_ == DraftWork::kLevel) level_.add(rows, seconds);
-  if (work_ == DraftWork::kReading) return;
-  growing_ += seconds;
-  was_asked_ = true;
+  LinearCost& cost = forward_[static_cast<std::size_t>(work_)];
+  cost.add(rows, seconds);
+  const auto all_rows = static_cast<int>(rows * times_);
+  const double of_all = times_ > 1 ? seconds * cost.of(all_rows) / cost.of(rows) : seconds;
+  const bool is_reading = work_ == DraftWork::kReading;
+  (is_reading ? took_.reading : took_.growing) += seconds;
+  (is_reading ? of_all_.reading : of_all_.growing) += of_all;
+  if (!is_reading) was_asked_ = true;
 }
 
+// Of few, a level is what it would be of all.
 bool MeasuredPace::is_level_worth(int rows, double promised) const {
-  return worth_.is_level_worth(promised, level_.of(rows));
+  const LinearCost& level = forward_[static_cast<std::size_t>(DraftWork::kLevel)];
+  return worth_.is_level_worth(promised * times_, level.of(static_cast<int>(rows * times_)));
 }
 
 void MeasuredPace::plant(SeqSlot slot, double promised, int level_rows) {

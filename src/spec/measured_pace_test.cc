@@ -21,6 +21,9 @@ class Machine {
   // Nothing is fixed any more: every row takes a second.
   void compute_by_rows() { fixed_ = 0, per_row_ = 1; }
 
+  // The draft model takes so long for the prompt of a step.
+  void read_prompts_in(double seconds) { reading_ = seconds; }
+
   // Of each tree so many drafts are found without the model, and all of them accepted.
   void find_in_texts(int drafts) { texts_ = drafts; }
 
@@ -36,9 +39,14 @@ class Machine {
     accepted = std::min(std::max(accepted, found_), nodes_ - 1);
     walk_.seqs[0].path.assign(static_cast<std::size_t>(1 + accepted), 0);
     walk_.seqs[0].emitted.resize(walk_.seqs[0].path.size());
-    pace_.credit_texts(found_, found_);
+    pace_.credit_texts(0, found_, found_);
     pace_.observe({.plan = plan_, .table = table_, .batch = batch_, .walk = walk_, .features = {}});
     nodes_ = 1;
+    if (has_prompt && !pace_.sleeps(0)) {
+      pace_.begin_forward(DraftWork::kReading);
+      seconds_ += reading_;
+      pace_.end_forward(3);
+    }
     found_ = pace_.texts().rests(0) ? 0 : texts_;
     if (!pace_.rests(0)) {
       for (int i = 0; i < forwards_; ++i) {
@@ -60,7 +68,7 @@ class Machine {
   int in_texts() const { return in_texts_; }  // steps for which there were drafts without it
 
  private:
-  double fixed_ = 1, per_row_;
+  double fixed_ = 1, per_row_, reading_ = 0;
   const double per_forward_;
   const int forwards_;
   const float score_;
@@ -127,18 +135,32 @@ TEST(MeasuredPace, each_level_is_a_cost) {
   EXPECT_LT(full_trees(machine, 2, 1000), 30);
 }
 
-TEST(MeasuredPace, a_step_that_prompts_need_anyway_is_not_saved) {
-  Machine alone(0.05, 0.5), beside_prompts(0.05, 0.5);
-  full_trees(alone, 2, 200);
-  full_trees(beside_prompts, 2, 20);
-  for (int i = 0; i < 200; ++i) beside_prompts.step(2, true);
+int full_trees_beside_prompts(Machine& machine, int accepted, int steps) {
   int full = 0;
-  for (int i = 0; i < 1000; ++i) {
-    beside_prompts.step(2, true);
-    full += beside_prompts.nodes() == 8;
+  for (int i = 0; i < steps; ++i) {
+    machine.step(accepted, true);
+    full += machine.nodes() == 8;
   }
-  EXPECT_GE(full_trees(alone, 2, 1000), 980);
-  EXPECT_LT(full, 100);
+  return full;
+}
+
+// Every token that comes sooner saves a part of a step to come, whatever the prompts beside it.
+TEST(MeasuredPace, drafts_pay_beside_prompts_where_they_pay_alone) {
+  Machine pays(0.05, 0.5), does_not(0.05, 2.5);
+  for (Machine* machine : {&pays, &does_not}) {
+    full_trees(*machine, 2, 20);
+    full_trees_beside_prompts(*machine, 2, 200);
+  }
+  EXPECT_GE(full_trees_beside_prompts(pays, 2, 1000), 980);
+  EXPECT_LT(full_trees_beside_prompts(does_not, 2, 1000), 30);
+}
+
+// What the draft model reads of prompts it need not read where it sleeps.
+TEST(MeasuredPace, reading_prompts_is_a_cost_of_drafting) {
+  Machine machine(0.05, 0.5);
+  machine.read_prompts_in(2);
+  full_trees_beside_prompts(machine, 2, 200);
+  EXPECT_LT(full_trees_beside_prompts(machine, 2, 1000), 30);
 }
 
 TEST(MeasuredPace, a_model_rests_that_brings_no_more_than_texts_do) {

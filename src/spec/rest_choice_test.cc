@@ -79,6 +79,69 @@ TEST(RestChoice, a_larger_load_rests_at_first_where_a_smaller_one_does) {
   EXPECT_GT(drafted(choice, 0.5, 60, 1), 50);
 }
 
+// The same where all would gain as much as is guessed from few, of which an eighth is lost or won.
+struct Tries {
+  int few = 0, all = 0;
+};
+Tries tried(RestChoice& choice, double guess, double gain, int steps, int sequences) {
+  Tries count;
+  for (int i = 0; i < steps; ++i) {
+    choice.add_step(sequences);
+    if (choice.rests()) continue;
+    ++(choice.few() > 0 ? count.few : count.all);
+    if (choice.few() > 0)
+      choice.add_guess(guess, guess / 8);
+    else
+      choice.add_gain(gain);
+  }
+  return count;
+}
+
+TEST(RestChoice, many_are_not_tried_where_few_show_a_loss) {
+  RestChoice choice(true);
+  const Tries count = tried(choice, -0.5, -0.5, 63, 64);
+  EXPECT_EQ(count.all, 0);
+  EXPECT_LE(count.few, 4);
+  EXPECT_TRUE(choice.has_rested());
+  EXPECT_EQ(choice.few(), 8) << "of the next trial";
+}
+
+TEST(RestChoice, whether_it_pays_is_decided_by_trying_all) {
+  RestChoice pays(true), does_not(true);
+  EXPECT_GE(tried(pays, 0.5, 0.5, 128, 64).all, 110);
+  const Tries count = tried(does_not, 0.5, -0.5, 63, 64);
+  EXPECT_LE(count.few, 4);
+  EXPECT_EQ(count.all, 8);
+}
+
+TEST(RestChoice, a_guess_that_says_nothing_lets_all_be_tried) {
+  RestChoice choice(true);
+  int few = 0;
+  for (; few < 32; ++few) {
+    choice.add_step(32);
+    if (choice.rests()) continue;
+    if (choice.few() == 0) break;
+    choice.add_guess(few % 2 == 0 ? 0.4 : -0.4, -0.05);
+  }
+  EXPECT_GE(few, 4);
+  EXPECT_LE(few, 16);
+}
+
+TEST(RestChoice, few_sequences_are_tried_at_once) {
+  RestChoice choice(true);
+  choice.add_step(15);
+  EXPECT_EQ(choice.few(), 0);
+  choice.add_guess(-1, -1);
+  EXPECT_GE(drafted(choice, 0.5, 64, 15), 58);
+}
+
+TEST(RestChoice, what_begins_to_pay_for_many_is_found_from_few) {
+  RestChoice choice(true);
+  tried(choice, -0.5, -0.5, 2000, 64);
+  tried(choice, 0.5, 0.5, 300, 64);
+  EXPECT_GE(tried(choice, 0.5, 0.5, 128, 64).all, 127);
+}
+
 TEST(CurrentMean, is_the_mean_and_knows_how_well) {
   CurrentMean mean;
   for (int i = 0; i < 400; ++i) mean.add(i % 2 == 0 ? 1 : 3);

@@ -96,6 +96,7 @@ void UnionDrafter::open(SeqSlot slot, const DraftRequest& request) {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     parts_[i].yield_of[at(slot)] = {};
     const bool drafts = may_draft(request.wish, i);
+    if (parts_[i].needs.runs_model && !drafts) pace_->spare(slot);
     parts_[i].pace->assign(slot, drafts ? PartPace::Duty::kDrafts : PartPace::Duty::kNever);
   }
 }
@@ -158,12 +159,13 @@ void UnionDrafter::learn(const WalkSeq& found, int drafts) {
     part.yield_of[at(found.slot)].add(tally.accepted);
     sequence.report.by_drafter[i].add(tally);
   }
-  if (runs_model_) credit_texts(sequence.planted, found);
+  if (runs_model_) credit_texts(found);
   ++sequence.report.drafted;
   sequence.planted.clear();
 }
 
-void UnionDrafter::credit_texts(std::span<const Scores> planted, const WalkSeq& found) {
+void UnionDrafter::credit_texts(const WalkSeq& found) {
+  const std::span<const Scores> planted = sequences_[at(found.slot)].planted;
   const auto is_of_texts = [&](const Scores& scores) {
     for (std::size_t i = 0; i < parts_.size(); ++i)
       if (scores[i] > 0 && !parts_[i].needs.runs_model) return true;
@@ -172,7 +174,8 @@ void UnionDrafter::credit_texts(std::span<const Scores> planted, const WalkSeq& 
   int accepted = 0;
   for (const std::int32_t node : found.path)
     if (node > 0 && is_of_texts(planted[at(node - 1)])) ++accepted;
-  pace_->credit_texts(static_cast<int>(std::ranges::count_if(planted, is_of_texts)), accepted);
+  const auto drafts = static_cast<int>(std::ranges::count_if(planted, is_of_texts));
+  pace_->credit_texts(found.slot, drafts, accepted);
 }
 
 // ---- trees

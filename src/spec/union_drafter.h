@@ -73,7 +73,7 @@ class UnionDrafter final : public Drafter {
   };
 
   void learn(const WalkSeq& found, int drafts);
-  void credit_texts(std::span<const Scores> planted, const WalkSeq& found);
+  void credit_texts(const WalkSeq& found);
   void choose_slots(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits);
   void ask(std::size_t part, const DraftTrees& trees);
   void spare(std::size_t model);

@@ -177,7 +177,7 @@ class Ledger final : public DraftPace {
     drafts_ = accepted_ = 0;
   }
   DraftPace& texts() override { return tired; }
-  void credit_texts(int drafts, int accepted) override {
+  void credit_texts(SeqSlot, int drafts, int accepted) override {
     drafts_ += drafts;
     accepted_ += accepted;
   }
