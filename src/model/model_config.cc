@@ -23,6 +23,7 @@ namespace {
 // The numbers are Hugging Face's defaults for absent keys.
 struct Family {
   std::string_view architecture;
+  std::string_view model_type;
   int default_kv_heads;  // 0: as many as heads
   int default_head_dim;  // 0: hidden / heads
   std::int64_t default_max_position;
@@ -33,11 +34,11 @@ struct Family {
 };
 
 constexpr std::array<Family, 5> kFamilies{{
-    {"LlamaForCausalLM", 0, 0, 2048, false, true, false, Family::Window::kNone},
-    {"MistralForCausalLM", 8, 0, 131072, false, true, false, Family::Window::kAllLayers},
-    {"Qwen2ForCausalLM", 32, 0, 32768, true, false, false, Family::Window::kUpperLayers},
-    {"Qwen3ForCausalLM", 32, 128, 32768, false, true, true, Family::Window::kUpperLayers},
-    {"MiMoForCausalLM", 32, 0, 32768, true, false, false, Family::Window::kUpperLayers},
+    {"LlamaForCausalLM", "llama", 0, 0, 2048, false, true, false, Family::Window::kNone},
+    {"MistralForCausalLM", "mistral", 8, 0, 131072, false, true, false, Family::Window::kAllLayers},
+    {"Qwen2ForCausalLM", "qwen2", 32, 0, 32768, true, false, false, Family::Window::kUpperLayers},
+    {"Qwen3ForCausalLM", "qwen3", 32, 128, 32768, false, true, true, Family::Window::kUpperLayers},
+    {"MiMoForCausalLM", "mimo", 32, 0, 32768, true, false, false, Family::Window::kUpperLayers},
 }};
 
 // Keys of features that change the computation and that the decoder does not have. `inert` is the
@@ -100,7 +101,13 @@ void refuse_foreign_features(const FileFields& fields) {
 
 const Family& find_family(const FileFields& fields) {
   const auto names = fields.strings("architectures");
-  if (!names || names->empty()) fields.refuse_missing("architectures");
+  // Configs written for a base class name none; then the type of the model tells.
+  if (!names || names->empty()) {
+    const std::string type = fields.string("model_type").value_or("");
+    for (const Family& family : kFamilies)
+      if (type == family.model_type) return family;
+    fields.refuse_missing("architectures");
+  }
   std::string supported;
   for (const Family& family : kFamilies) {
     if (names->front() == family.architecture) return family;
@@ -169,10 +176,11 @@ void check_layer_types(const FileFields& fields) {
       fields.refuse("layer_types", "full_attention or sliding_attention");
 }
 
+// None where the config leaves it to the tensors.
 std::optional<DType> parse_dtype(const FileFields& fields) {
   for (const char* key : {"dtype", "torch_dtype"}) {
     const auto name = fields.string(key);
-    if (!name) continue;
+    if (!name || *name == "auto") continue;
     const auto dtype = float_dtype_named(*name);
     if (!dtype) fields.refuse(key, "bfloat16, float16 or float32");
     return dtype;

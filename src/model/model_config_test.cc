@@ -94,7 +94,15 @@ TEST(ModelConfig, flags_tokens_and_dtypes_are_read) {
   EXPECT_EQ(config.rms_eps, 1e-5F);
   EXPECT_EQ(config.max_position, 4096);
   EXPECT_EQ(config.rope_theta, 500000.0);
-  EXPECT_EQ(parse("LlamaForCausalLM", R"({"dtype":"bfloat16"})").stored_dtype, DType::kBF16);
+  const auto stored = [](const std::string& name) {
+    return parse("LlamaForCausalLM", R"({"dtype":")" + name + R"("})").stored_dtype;
+  };
+  EXPECT_EQ(stored("bfloat16"), DType::kBF16);
+  EXPECT_EQ(stored("bf16"), DType::kBF16);
+  EXPECT_EQ(stored("torch.float16"), DType::kF16);
+  EXPECT_EQ(stored("fp16"), DType::kF16);
+  EXPECT_EQ(stored("fp32"), DType::kF32);
+  EXPECT_EQ(stored("auto"), std::nullopt);
   EXPECT_THAT(parse("LlamaForCausalLM", R"({"eos_token_id":2})").eos, ElementsAre(2));
 }
 
@@ -115,6 +123,21 @@ TEST(ModelConfig, an_unknown_architecture_is_refused_with_the_supported_ones) {
                         "LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, "
                         "MiMoForCausalLM, found GPT2LMHeadModel"));
   EXPECT_THAT(fault_of(R"({"architectures":[]})"), HasSubstr("missing key \"architectures\""));
+}
+
+TEST(ModelConfig, without_an_architecture_the_type_of_the_model_tells_it) {
+  const auto architecture = [](const std::string& type) {
+    return parse("", R"({"architectures":null,"model_type":")" + type + R"("})").architecture;
+  };
+  EXPECT_EQ(architecture("llama"), "LlamaForCausalLM");
+  EXPECT_EQ(architecture("mistral"), "MistralForCausalLM");
+  EXPECT_EQ(architecture("qwen2"), "Qwen2ForCausalLM");
+  EXPECT_EQ(architecture("qwen3"), "Qwen3ForCausalLM");
+  EXPECT_EQ(architecture("mimo"), "MiMoForCausalLM");
+  EXPECT_THAT(fault_of(R"({"architectures":[],"model_type":"gpt2"})"),
+              HasSubstr("missing key \"architectures\""));
+  EXPECT_EQ(parse("Qwen2ForCausalLM", R"({"model_type":"llama"})").architecture,
+            "Qwen2ForCausalLM");
 }
 
 TEST(ModelConfig, features_of_other_decoders_are_refused_by_name) {
