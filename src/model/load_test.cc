@@ -120,6 +120,19 @@ TEST_F(Load, unknown_tensors_are_warned_about_once_and_derived_buffers_are_not) 
                                   "model: model.layers.1.extra.weight"));
 }
 
+TEST_F(Load, tensors_of_types_that_nobody_knows_matter_only_where_they_are_needed) {
+  auto tensors = model_tensors();
+  tensors.push_back({"model.layers.1.extra", "F8_E8M0", {3}, "abc"});
+  write(tensors);
+  EXPECT_THAT(log_of(), HasSubstr("not used by this model: model.layers.1.extra"));
+  tensors.front().dtype = "U32";
+  write(tensors);
+  EXPECT_THAT(error_of([&] { load(); }),
+              HasSubstr("tensor is of a type that is not supported (" + folder_.path() +
+                        "/model.safetensors, tensor model.embed_tokens.weight)"));
+  EXPECT_THAT(error_of([&] { load(); }), HasSubstr("found U32"));
+}
+
 TEST_F(Load, a_stored_head_of_a_tied_model_is_not_unknown) {
   EXPECT_THAT(log_of({.config_overrides = R"({"tie_word_embeddings":true})"}),
               Not(HasSubstr("not used")));

@@ -87,6 +87,10 @@ std::optional<Tensor> MappedCheckpoint::find(const std::string& name, const Shap
   const Entry& entry = found->second;
   const StoredTensor& stored = entry.stored;
   const MappedFile& file = *shards_[entry.shard].file;
+  if (!stored.foreign_type.empty())
+    throw Error({"tensor is of a type that is not supported", file.path() + ", tensor " + name,
+                 "floats of 64, 32, 16 or 8 bits, integers, bytes or booleans",
+                 stored.foreign_type});
   // Kernels only read weights; views have no const.
   auto* data = const_cast<std::byte*>(file.bytes().data()) + stored.offset;
   file.will_need(stored.offset, stored.bytes);

@@ -84,12 +84,16 @@ std::optional<std::string> duplicate_key(std::string_view text) {
   return std::nullopt;
 }
 
-DType parse_dtype(const FileFields& fields) {
+// A type that is not among ours is a fault only where the tensor is needed.
+void parse_dtype(const FileFields& fields, StoredTensor& tensor) {
   const auto name = fields.string("dtype");
-  if (!name) fields.refuse_missing("dtype");
-  for (const auto& [known, dtype] : kDTypes)
-    if (*name == known) return dtype;
-  fields.refuse("dtype", "F64, F32, F16, BF16, I64, I32, I16, I8, U8, F8_E4M3, F8_E5M2 or BOOL");
+  if (!name || name->empty()) fields.refuse_missing("dtype");
+  const auto* const known =
+      std::ranges::find(kDTypes, *name, &std::pair<std::string_view, DType>::first);
+  if (known != kDTypes.end())
+    tensor.dtype = known->second;
+  else
+    tensor.foreign_type = *name;
 }
 
 Shape parse_shape(const FileFields& fields) {
@@ -120,14 +124,15 @@ StoredTensor parse_tensor(std::string_view name, const boost::json::value& value
   const FileFields fields(value.get_object(), here);
   StoredTensor tensor;
   tensor.name = name;
-  tensor.dtype = parse_dtype(fields);
+  parse_dtype(fields, tensor);
   tensor.shape = parse_shape(fields);
   const auto range = fields.integers("data_offsets", {0, std::int64_t{1} << 62});
   if (range.size() != 2 || range[0] > range[1])
     fields.refuse("data_offsets", "[begin, end] with begin <= end");
   const auto begin = static_cast<std::uint64_t>(range[0]),
              end = static_cast<std::uint64_t>(range[1]);
-  const auto needed = needed_bytes(tensor.dtype, tensor.shape);
+  const auto needed = tensor.foreign_type.empty() ? needed_bytes(tensor.dtype, tensor.shape)
+                                                  : std::optional(end - begin);
   if (!needed || *needed != end - begin)
     throw Error({"byte range does not match dtype and shape", here,
                  (needed ? std::to_string(*needed) + " bytes for " : "a possible size for ") +

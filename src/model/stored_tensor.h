@@ -19,6 +19,8 @@ struct StoredTensor {
   std::size_t bytes = 0;   // from there to the end of the last element
   // In elements, one per dimension; empty where the elements lie densely in the order of the shape.
   std::vector<std::int64_t> strides = {};
+  // The file's name of a type that nothing here reads; then dtype says nothing. Empty: dtype does.
+  std::string foreign_type = {};
 };
 
 }  // namespace foretoken
