@@ -306,6 +306,25 @@ AcceptanceSimulation acceptance_simulation(const FlagValues& values,
   return simulation;
 }
 
+// Flags of drafters from texts that do nothing, or less than they say.
+void warn_of_text_drafts(const FlagValues& values, Options& options) {
+  for (const std::string algorithm : {"NGRAM", "SUFFIX"}) {
+    const std::string beginning =
+        algorithm == "NGRAM" ? "--speculative-ngram-" : "--speculative-suffix-";
+    if (!drafts_by(options.draft, algorithm) && has_flags_like(values, beginning))
+      options.warnings.push_back(fmt::format(
+          "{}* flags have no effect without --speculative-algorithm {}.", beginning, algorithm));
+  }
+  constexpr const char* kWindow = "--speculative-ngram-max-match-window-size";
+  const NgramOptions& ngram = options.draft.ngram;
+  if (drafts_by(options.draft, "NGRAM") && values.given(kWindow) &&
+      ngram.shape.max_window >= ngram.max_depth)
+    options.warnings.push_back(
+        fmt::format("{} {} is more than --speculative-ngram-max-trie-depth {} leaves room for: at "
+                    "most {} tokens are looked up, so that one follows what matches.",
+                    kWindow, ngram.shape.max_window, ngram.max_depth, ngram.max_depth - 1));
+}
+
 bool has_flag(const FlagTable& table, std::string_view name) {
   for (const auto& group : table)
     for (const auto& flag : group.flags)
@@ -369,13 +388,7 @@ Options resolve_options(const FlagValues& values, const Environment& environment
         "Max running requests is reset to 48 for speculative decoding. You can override this by "
         "explicitly setting --max-running-requests.");
   }
-  for (const std::string algorithm : {"NGRAM", "SUFFIX"}) {
-    const std::string beginning =
-        algorithm == "NGRAM" ? "--speculative-ngram-" : "--speculative-suffix-";
-    if (!drafts_by(options.draft, algorithm) && has_flags_like(values, beginning))
-      options.warnings.push_back(fmt::format(
-          "{}* flags have no effect without --speculative-algorithm {}.", beginning, algorithm));
-  }
+  warn_of_text_drafts(values, options);
   options.engine.greedy = environment.ngram_verifies_greedily && drafts_by(options.draft, "NGRAM");
   options.simulation = acceptance_simulation(values, environment);
   options.server = server_config(values, options.load);

@@ -452,6 +452,21 @@ TEST(Options, forced_greedy_verification_belongs_to_ngram) {
   }
 }
 
+TEST(Options, a_window_that_the_trie_cannot_hold_is_named) {
+  const auto warnings = [](std::vector<std::string> flags) {
+    flags.insert(flags.end(), {"--speculative-algorithm", "NGRAM"});
+    return resolve(flags).warnings;
+  };
+  const auto cut = warnings({"--speculative-ngram-max-match-window-size", "40"});
+  ASSERT_EQ(cut.size(), 1U);
+  EXPECT_NE(cut[0].find("--speculative-ngram-max-match-window-size 40 is more than "
+                        "--speculative-ngram-max-trie-depth 18 leaves room for: at most 17"),
+            std::string::npos)
+      << cut[0];
+  EXPECT_TRUE(warnings({"--speculative-ngram-max-match-window-size", "17"}).empty());
+  EXPECT_TRUE(warnings({"--speculative-ngram-max-trie-depth", "8"}).empty());
+}
+
 TEST(Options, ngram_flags_without_ngram_are_named) {
   const auto options = resolve({"--speculative-ngram-capacity", "5000"});
   ASSERT_EQ(options.warnings.size(), 1U);
