@@ -47,7 +47,8 @@ std::size_t Corpora::bytes(std::int64_t most_tokens) {
   return static_cast<std::size_t>(most_tokens) * (kWithEnd * sizeof(Token) + sizeof(std::int32_t));
 }
 
-Result<std::int64_t> Corpora::add(const std::string& name, std::vector<Token> tokens) {
+Result<std::int64_t> Corpora::add(const std::string& name, std::vector<Token> tokens,
+                                  const std::atomic<bool>* is_over) {
   drop_empty_documents(tokens);
   const auto count =
       static_cast<std::int64_t>(tokens.size()) - std::ranges::count(tokens, kDocumentEnd);
@@ -63,7 +64,10 @@ Result<std::int64_t> Corpora::add(const std::string& name, std::vector<Token> to
     entries_[name].tokens = count;
   }
   Place place(*this, name);
-  place.fill(std::make_shared<const Corpus>(std::move(tokens)));
+  auto corpus = std::make_shared<const Corpus>(std::move(tokens), is_over);
+  if (corpus->num_tokens() == 0)
+    return Refusal{fmt::format("External corpus '{}': the server is shutting down.", name), 503};
+  place.fill(std::move(corpus));
   return count;
 }
 

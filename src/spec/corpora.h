@@ -4,6 +4,7 @@
 // it. Not a drafter and not a reader of files: token ids come in. Thread-safe; adding sorts in the
 // thread that adds, outside the lock.
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -28,9 +29,11 @@ class Corpora {
   // Host memory that so many tokens may come to take, with one corpus being sorted.
   static std::size_t bytes(std::int64_t most_tokens);
 
-  // Returns the number of its tokens, or why it cannot be: the name is taken, it is empty, or too
-  // large for what is left. tokens: as Corpus takes them.
-  Result<std::int64_t> add(const std::string& name, std::vector<Token> tokens);
+  // Returns the number of its tokens, or why it cannot be: the name is taken, it is empty, too
+  // large for what is left, or is_over (may be null) became true, which ends the sorting. tokens:
+  // as Corpus takes them.
+  Result<std::int64_t> add(const std::string& name, std::vector<Token> tokens,
+                           const std::atomic<bool>* is_over = nullptr);
   // Why it would be refused already for its name; nullopt: not for that.
   std::optional<Refusal> refusal_of(const std::string& name) const;
   // nullopt: done.

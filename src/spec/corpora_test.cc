@@ -48,6 +48,16 @@ TEST(Corpora, refuse_what_cannot_be_by_name) {
   EXPECT_TRUE(corpora.add("b", {1}));
 }
 
+TEST(Corpora, what_nobody_waits_for_is_given_up) {
+  Corpora corpora(100);
+  std::atomic<bool> is_over = true;
+  EXPECT_EQ(corpora.add("a", {1, 2}, &is_over).refusal().message,
+            "External corpus 'a': the server is shutting down.");
+  EXPECT_EQ(corpora.room(), 100);
+  is_over = false;
+  EXPECT_TRUE(corpora.add("a", {1, 2}, &is_over));
+}
+
 TEST(Corpora, many_threads_may_add_and_look) {
   Corpora corpora(1000);
   std::vector<std::thread> threads;

@@ -5,26 +5,22 @@
 // longest match falls out of it. Not a trie: it never changes, holds 8 bytes a token, and many
 // threads may read it.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "base/types.h"
+#include "spec/corpus_order.h"
 
 namespace foretoken {
 
-// Token ids are never negative; this one stands between documents, so that no run crosses.
-inline constexpr Token kDocumentEnd = -1;
-
 class Corpus {
  public:
-  // Ends of texts are compared over so many tokens at most.
-  static constexpr int kMostContext = 32;
-
   // tokens: documents, each followed by kDocumentEnd; fewer than 2^31. Sorts them: seconds for
-  // millions.
-  explicit Corpus(std::vector<Token> tokens);
+  // millions, unless is_over (may be null) becomes true, with which the corpus is empty.
+  explicit Corpus(std::vector<Token> tokens, const std::atomic<bool>* is_over = nullptr);
 
   // Places that are preceded by the same tokens: `context` of them.
   struct Match {
@@ -41,9 +37,6 @@ class Corpus {
   std::int64_t num_tokens() const { return num_tokens_; }
 
  private:
-  bool comes_before(std::int32_t a, std::int32_t b) const;
-  Token before(std::int32_t place, int distance) const;
-
   std::vector<Token> tokens_;
   std::vector<std::int32_t> order_;  // of places that something stands at
   std::int64_t num_tokens_ = 0;

@@ -81,5 +81,37 @@ TEST(Corpus, agrees_with_a_plain_search) {
   }
 }
 
+// Many places, of which some agree in all that is compared: as one sort by all of it.
+TEST(Corpus, places_are_in_order_of_what_precedes_them) {
+  std::mt19937 random(5);
+  for (const unsigned kinds : {1U, 2U, 300U}) {
+    std::vector<Token> tokens(20'000, 0);
+    for (Token& token : tokens)
+      token = random() % 500 == 0 ? kDocumentEnd : static_cast<Token>(random() % kinds);
+    std::vector<std::int32_t> places;
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+      if (tokens[i] != kDocumentEnd) places.push_back(static_cast<std::int32_t>(i));
+    std::vector<std::int32_t> sorted = places;
+    std::ranges::sort(sorted, [&](std::int32_t a, std::int32_t b) {
+      for (int distance = 1; distance <= kMostCorpusContext; ++distance) {
+        const Token x = token_before(tokens, a, distance), y = token_before(tokens, b, distance);
+        if (x != y) return x < y;
+        if (x == kDocumentEnd) break;
+      }
+      return a < b;
+    });
+    ASSERT_TRUE(sort_places(tokens, places, nullptr));
+    EXPECT_EQ(places, sorted) << kinds;
+  }
+}
+
+TEST(Corpus, sorting_may_be_given_up) {
+  const std::atomic<bool> is_over = true;
+  const Corpus corpus({1, 2, 3}, &is_over);
+  EXPECT_EQ(corpus.num_tokens(), 0);
+  const std::vector<Token> text{1, 2};
+  EXPECT_THAT(corpus.find(text, 1, 8).places, IsEmpty());
+}
+
 }  // namespace
 }  // namespace foretoken

@@ -54,7 +54,7 @@ void NgramDrafter::open(SeqSlot slot, const DraftRequest& request) {
       sequence.end_at == 0 ? 0 : std::min(tokens.size(), sequence.end_at + at(trie_.max_depth()));
   sequence.last.clear();
   if (corpora_) {
-    const auto kept = std::min(tokens.size(), at(Corpus::kMostContext));
+    const auto kept = std::min(tokens.size(), at(kMostCorpusContext));
     sequence.last.assign(tokens.end() - static_cast<std::ptrdiff_t>(kept), tokens.end());
   }
   unread_.push_back(slot);
@@ -96,7 +96,7 @@ void NgramDrafter::commit(Sequence& sequence, std::span<const SampledToken> emit
 }
 
 void NgramDrafter::keep_last(Sequence& sequence, Token token) {
-  constexpr std::ptrdiff_t kKept = Corpus::kMostContext;
+  constexpr std::ptrdiff_t kKept = kMostCorpusContext;
   std::vector<Token>& last = sequence.last;
   if (std::ssize(last) == 4 * kKept) last.erase(last.begin(), last.end() - kKept);
   last.push_back(token);

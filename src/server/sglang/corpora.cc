@@ -84,7 +84,7 @@ void handle_add_corpus(ServerContext& context, const ExchangePtr& exchange) {
   auto tokens = read_corpus(context, body);
   if (fault) return reply(exchange, fault->message, "");
   if (!tokens) return reply(exchange, tokens.refusal().message, "");
-  const auto loaded = context.config.corpora->add(name, *std::move(tokens));
+  const auto loaded = context.config.corpora->add(name, *std::move(tokens), &context.draining);
   if (!loaded) return reply(exchange, loaded.refusal().message, "");
   JsonWriter json;
   json.begin_object();
