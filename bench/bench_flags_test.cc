@@ -55,6 +55,14 @@ TEST(BenchFlags, methods_are_listed_and_may_begin_their_flags_with_dashes) {
   EXPECT_TRUE(options.is_verbose);
 }
 
+TEST(BenchFlags, methods_may_be_given_one_by_one) {
+  const std::vector<std::string> args = {"--model",  "folder", "--method", "a=--x 1",
+                                         "--method", "b=--y",  "c=--z",    "--method=d=--w"};
+  EXPECT_THAT(read_accept_options(args).methods, ElementsAre("a=--x 1", "b=--y", "c=--z", "d=--w"));
+  const std::vector<std::string> others = {"--draft-budget", "full", "--draft-budget", "auto"};
+  EXPECT_THAT(read_accept_options(others).budgets, ElementsAre("auto"));
+}
+
 TEST(BenchFlags, couplings_are_compared_above_temperature_0) {
   EXPECT_THAT(read_accept_options({}).couplings, ElementsAre());
   const std::vector<std::string> warm = {"--temperature", "0.7"};

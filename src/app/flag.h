@@ -27,6 +27,7 @@ struct Flag {
   std::vector<std::string_view> choices = {};          // permitted values; empty: any
   std::vector<std::string_view> refused_choices = {};  // values of SGLang's that are not supported
   std::string_view refused_reason = {};                // why
+  bool is_gathered = false;  // a list that may be given in parts; else the last of them counts
 
   std::string_view name() const { return names.front(); }
 };

@@ -121,7 +121,9 @@ std::vector<std::string> FlagValues::list(std::string_view name) const {
 }
 
 void FlagValues::set(const Flag& flag, std::vector<std::string> values) {
-  values_.insert_or_assign(std::string(flag.name()), std::move(values));
+  auto& kept = values_[std::string(flag.name())];
+  if (!flag.is_gathered) kept.clear();
+  kept.insert(kept.end(), values.begin(), values.end());
 }
 
 FlagValues parse_flags(std::span<const std::string> args, const FlagTable& table) {
