@@ -141,17 +141,19 @@ std::string layer_architecture(const std::string& architecture, const std::strin
   return "LlamaForCausalLM";
 }
 
+// A head without a name is what it is asked for as, unless its keys say more.
 void check_family(const FileFields& fields, const std::string& architecture, HeadFamily family) {
   const bool is_eagle3 = contains(architecture, "Eagle3") || contains(architecture, "EAGLE3") ||
                          fields.find("draft_vocab_size") != nullptr ||
                          fields.string("speculators_model_type") == "eagle3";
-  if (is_eagle3 == (family == HeadFamily::kEagle3)) return;
+  if (is_eagle3 == (family == HeadFamily::kEagle3) || (architecture.empty() && !is_eagle3)) return;
   throw Error(
       {.what = is_eagle3 ? "the draft model is an EAGLE-3 head"
                          : "the draft model is not an EAGLE-3 head",
        .where = fields.where(),
        .expected = is_eagle3 ? "--speculative-algorithm EAGLE3" : "--speculative-algorithm EAGLE",
-       .found = architecture + (is_eagle3 ? " under EAGLE" : " under EAGLE3")});
+       .found = (architecture.empty() ? "a head without a name" : architecture) +
+                (is_eagle3 ? " under EAGLE" : " under EAGLE3")});
 }
 
 void check_target(const FileFields& fields, const HeadConfig& head, const ModelConfig& target) {
@@ -170,13 +172,28 @@ void check_target(const FileFields& fields, const HeadConfig& head, const ModelC
   if (head.taps.last_hidden) check("hidden_size", target.hidden, head.layer.hidden);
 }
 
+// Takes what says how matrices are kept out of a config where it cannot be read, and tells why.
+std::optional<Error> drop_unread_quantization(boost::json::object& json, const std::string& where) {
+  std::optional<Error> fault;
+  for (const char* key : {"quantization_config", "compression_config"}) {
+    const auto* const stored = json.if_contains(key);
+    if (stored == nullptr || !stored->is_object()) continue;
+    try {
+      StoredQuantization::parse(stored->get_object(), where);
+    } catch (const Error& error) {
+      fault = error;
+      json.erase(key);
+    }
+  }
+  return fault;
+}
+
 // ---- MTP
 
-// NextN numbers its layers after the target's last.
-HeadConfig nextn_head(const ModelConfig& config, int depth) {
+HeadConfig nextn_layer(int number) {
   HeadConfig head;
   head.layers_name = "model.layers.";
-  head.first_layer = config.layers + depth;
+  head.first_layer = number;
   const std::string layer = head.layer_prefix(0);
   head.join_name = layer + "eh_proj";
   head.embedding_norm = layer + "enorm";
@@ -184,6 +201,14 @@ HeadConfig nextn_head(const ModelConfig& config, int depth) {
   head.final_norm = layer + "shared_head.norm";
   return head;
 }
+
+// NextN numbers its layers after the target's last ...
+HeadConfig nextn_head(const ModelConfig& config, int depth) {
+  return nextn_layer(config.layers + depth);
+}
+
+// ... and from 0 where they are exported without it.
+HeadConfig lone_nextn_head(const ModelConfig&, int depth) { return nextn_layer(depth); }
 
 HeadConfig mimo_head(const ModelConfig&, int depth) {
   HeadConfig head;
@@ -232,18 +257,19 @@ HeadConfig read_head_config(const std::string& folder, HeadFamily family,
   const std::string path = folder + "/config.json";
   const auto text = read_file(path);
   if (!text) throw Error({"the draft model's folder has no config.json", folder, {}, {}});
-  const auto json = flat_keys(read_json_object(*text, path));
+  auto json = flat_keys(read_json_object(*text, path));
+  HeadConfig head;
+  head.quantization_fault = drop_unread_quantization(json, path);
   const FileFields fields(json, path);
   const auto names = fields.strings("architectures");
-  if (!names || names->empty()) fields.refuse_missing("architectures");
-  check_family(fields, names->front(), family);
+  const std::string architecture = names && !names->empty() ? names->front() : "";
+  check_family(fields, architecture, family);
 
-  HeadConfig head;
   head.is_whole_checkpoint = true;
   head.layer = ModelConfig::parse(
       boost::json::serialize(json), path,
       fmt::format(R"({{"architectures":["{}"]}})",
-                  layer_architecture(names->front(), fields.string("model_type").value_or(""))));
+                  layer_architecture(architecture, fields.string("model_type").value_or(""))));
   head.layer.context_length = target.context_length;
   head.target_hidden = target.hidden;
   if (family == HeadFamily::kEagle3)
@@ -257,7 +283,7 @@ HeadConfig read_head_config(const std::string& folder, HeadFamily family,
 std::vector<HeadConfig> find_mtp_heads(const std::vector<std::string>& names,
                                        const ModelConfig& config) {
   constexpr int kMostHeads = kPageTokens - 1;
-  constexpr std::array kMakes{mimo_head, nextn_head, qwen_mtp_head};
+  constexpr std::array kMakes{mimo_head, nextn_head, qwen_mtp_head, lone_nextn_head};
   const auto has = [&](const std::string& name) {
     return std::ranges::count(names, name + ".weight") > 0;
   };

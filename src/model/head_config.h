@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "model/decoder.h"
 #include "model/model_config.h"
 
@@ -23,6 +24,8 @@ struct HeadConfig {
   ModelConfig layer;  // sizes, rotary settings and number of its layers; vocab is the target's
   FeatureTaps taps;
   std::int64_t target_hidden = 0;  // width of a tap
+  // Why `quantization_config` cannot be read: a fault only where there are codes.
+  std::optional<Error> quantization_fault;
 
   // What joins embedding e and feature h: one matrix to the width of the stream, or the first
   // layer's own q, k and v matrices of twice the width (EAGLE-3).

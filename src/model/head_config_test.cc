@@ -316,6 +316,34 @@ TEST(HeadConfig, heads_of_another_kind_are_refused_by_name) {
                         "under EAGLE3"));
 }
 
+TEST(HeadConfig, a_head_without_a_name_is_what_it_is_asked_for_as) {
+  const auto nameless = [](const std::string& more, HeadFamily family) {
+    return read(config_text("", R"(,"architectures":null)" + more), family);
+  };
+  EXPECT_EQ(nameless("", HeadFamily::kEagle).join_name, "fc");
+  EXPECT_EQ(nameless("", HeadFamily::kEagle3).tap_join_name, "fc");
+  EXPECT_EQ(nameless(R"(,"model_type":"qwen3")", HeadFamily::kEagle).layer.architecture,
+            "Qwen3ForCausalLM");
+  EXPECT_THAT(error_of([&] { nameless(R"(,"draft_vocab_size":9)", HeadFamily::kEagle); }),
+              HasSubstr("found a head without a name under EAGLE"));
+}
+
+// Configs copied from a target that is quantized by means unknown here.
+TEST(HeadTensors, what_a_config_says_of_codes_matters_only_where_there_are_some) {
+  const HeadConfig head =
+      eagle3(R"(,"quantization_config":{"quant_method":"bitsandbytes","load_in_4bit":true})");
+  EXPECT_FALSE(head.layer.stored_quantization);
+  TensorSource source;
+  source.put("fc.weight", DType::kBF16, {4}, std::uint16_t{0});
+  source.put("d2t", DType::kI64, {4}, std::int64_t{0});
+  source.put("t2d", DType::kBool, {4}, true);
+  check_quantization(head, source);
+  check_quantization(head, TensorSource());
+  source.put("layers.0.mlp.up_proj.weight", DType::kU8, {4}, std::uint8_t{0});
+  EXPECT_THAT(error_of([&] { check_quantization(head, source); }), HasSubstr("bitsandbytes"));
+  EXPECT_EQ(error_of([&] { check_quantization(eagle3(), source); }), "");
+}
+
 TEST(HeadConfig, heads_of_another_target_are_refused) {
   const auto fault = [](const std::string& more) {
     return error_of([&] { read(config_text("LlamaForCausalLMEagle", more), HeadFamily::kEagle); });
@@ -339,6 +367,10 @@ TEST(HeadConfig, mtp_heads_are_known_by_their_tensors) {
   const auto qwen = find_mtp_heads({"mtp.fc.weight"}, target());
   ASSERT_EQ(qwen.size(), 1U);
   EXPECT_EQ(qwen[0].input_norm, "mtp.layers.0.input_layernorm");
+  const auto lone = find_mtp_heads({"model.layers.0.eh_proj.weight"}, target());
+  ASSERT_EQ(lone.size(), 1U);
+  EXPECT_EQ(lone[0].final_norm, "model.layers.0.shared_head.norm");
+  EXPECT_EQ(lone[0].input_norm, "model.layers.0.input_layernorm");
   EXPECT_TRUE(find_mtp_heads({"model.layers.11.eh_proj.weight"}, target()).empty());
 }
 

@@ -136,4 +136,13 @@ void fit_to_tensors(HeadConfig& head, const WeightSource& weights) {
   if (head.head_is_embedding) head.draft_vocab = 0;
 }
 
+void check_quantization(const HeadConfig& head, const WeightSource& weights) {
+  if (!head.quantization_fault) return;
+  for (const std::string& name : weights.names()) {
+    if (name.ends_with("d2t") || name.ends_with("t2d")) continue;
+    const auto tensor = weights.find(name, {});
+    if (tensor && !dtype_is_float(tensor->dtype())) throw Error(*head.quantization_fault);
+  }
+}
+
 }  // namespace foretoken

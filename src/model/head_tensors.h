@@ -12,4 +12,8 @@ namespace foretoken {
 // the head has no output matrix, or one that does not fit the target's vocabulary.
 void fit_to_tensors(HeadConfig& head, const WeightSource& weights);
 
+// A config copied from a quantized target says how the target's matrices are kept. Throws what
+// could not be read of it where the head has tensors that are no floats, vocabulary maps apart.
+void check_quantization(const HeadConfig& head, const WeightSource& weights);
+
 }  // namespace foretoken

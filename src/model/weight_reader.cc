@@ -36,11 +36,6 @@ float rounded_to(DType dtype, float value) {
   return value;
 }
 
-bool is_float(DType dtype) {
-  return dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kF16 ||
-         dtype == DType::kF64;
-}
-
 // Buffers that old checkpoints carry and that are computed from the config.
 bool is_derived(const std::string& name) { return name.ends_with("rotary_emb.inv_freq"); }
 
@@ -89,7 +84,7 @@ Tensor WeightReader::take(const std::string& name, const Shape& shape) {
   if (!tensor) throw Error({"missing weight", where, {}, {}});
   if (!(tensor->shape() == shape))
     throw Error({"weight has the wrong shape", where, shape.str(), tensor->shape().str()});
-  if (!is_float(tensor->dtype()))
+  if (!dtype_is_float(tensor->dtype()))
     throw Error({"weight has the wrong dtype", where, "float32, bfloat16 or float16",
                  std::string(dtype_name(tensor->dtype()))});
   known_.insert(name);

@@ -96,6 +96,7 @@ std::unique_ptr<DraftModel> load_head(Ops& ops, const Decoder& target, const Dra
   config.layer.kv_dtype = options.load.kv_dtype;
   const bool is_eagle3 = family == HeadFamily::kEagle3;
   auto weights = open_weights(options.folder, options.load);
+  check_quantization(config, *weights);
   const auto names = weights->names();
   if (!is_eagle3 && !names.empty())
     if (auto head = make_mtp_heads(ops, target, options, config.layer, *weights)) return head;

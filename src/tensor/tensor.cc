@@ -27,6 +27,11 @@ std::size_t dtype_bytes(DType dtype) {
   return 0;
 }
 
+bool dtype_is_float(DType dtype) {
+  return dtype == DType::kF64 || dtype == DType::kF32 || dtype == DType::kBF16 ||
+         dtype == DType::kF16;
+}
+
 std::string_view dtype_name(DType dtype) {
   switch (dtype) {
     case DType::kF32:

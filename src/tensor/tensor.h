@@ -33,6 +33,7 @@ enum class DType : std::uint8_t {
 
 std::size_t dtype_bytes(DType dtype);
 std::string_view dtype_name(DType dtype);  // "float32", "bfloat16", ...
+bool dtype_is_float(DType dtype);          // of 16 bits or more; those of 8 are codes
 
 class Shape {
  public:
