@@ -46,6 +46,7 @@ ServerConfig complete(const Options& options, const ModelHost& host, const Token
   server.vocab = model.vocab;
   server.corpora = host.corpora();
   server.context_length = host.config().context_length;
+  server.max_running_requests = host.config().max_running_requests;
   server.eos = stop_tokens_of(options.load.model_folder, model.eos,
                               tokenizer != nullptr ? tokenizer->eos() : std::nullopt);
   if (options.sampling_defaults_of_model)

@@ -149,6 +149,7 @@ void Server::State::add_routes() {
   add({"POST"}, "/separate_reasoning", handle_separate_reasoning);
   add({"POST"}, "/parse_function_call", handle_parse_function_call);
   add({"GET", "POST"}, "/flush_cache", handle_flush_cache, flush);
+  add({"POST", "PUT"}, "/set_internal_state", handle_set_internal_state, admin);
   add({"GET"}, "/check_integrity", handle_check_integrity, admin);
   add({"POST"}, "/abort_request", handle_abort_request, admin);
   Route corpus = admin;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -43,6 +44,30 @@ class RunningIds {
   std::unordered_set<std::string> ids_;
 };
 
+// What was accepted, and since when it is averaged.
+class AcceptanceMean {
+ public:
+  struct Counts {
+    std::uint64_t accepted = 0, steps = 0;
+  };
+  void forget(Counts so_far) {
+    const std::lock_guard lock(mutex_);
+    forgotten_ = so_far;
+  }
+  // Tokens per step; nullopt: there were no steps.
+  std::optional<double> tokens_per_step(Counts so_far) const {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t steps = so_far.steps - forgotten_.steps;
+    if (steps == 0) return std::nullopt;
+    return 1.0 +
+           static_cast<double>(so_far.accepted - forgotten_.accepted) / static_cast<double>(steps);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Counts forgotten_;
+};
+
 struct ServerContext {
   ServerContext(const ServerConfig& server_config, EnginePort& engine_port,
                 const Tokenizer* text_tokenizer, const ChatTemplate* text_template)
@@ -76,6 +101,7 @@ struct ServerContext {
   std::shared_ptr<CutMemory> cuts;         // beside them
   Metrics metrics;
   UnknownFields unknown_fields;
+  AcceptanceMean acceptance;  // of internal_states
   // What requests of /v1/responses may go on from.
   std::unique_ptr<ResponseStore> responses = std::make_unique<ResponseStore>();
   // Shared, because a generation that the engine still wakes may outlive the server by a moment.

@@ -44,7 +44,6 @@ constexpr Unsupported kUnsupported[] = {
     {"/invocations", kChat},
     {"/vertex_generate", "use /generate"},
     {"/generate_from_file", "use /generate"},
-    {"/set_internal_state", "settings are fixed at the start"},
     {"/configure_logging", "settings are fixed at the start, see --log-requests"},
     {"/set_trace_level", "settings are fixed at the start"},
     {"/start_profile", kProfiler},

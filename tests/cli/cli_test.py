@@ -236,7 +236,8 @@ class CliTest(unittest.TestCase):
 
     def test_flags_reach_the_server(self):
         flags = ["--served-model-name", "nick", "--max-total-tokens", "100", "--context-length=64",
-                 "--mem-fraction", "0.3", "--decode-log-interval", "2", "--packed-cache", "/tmp"]
+                 "--mem-fraction", "0.3", "--decode-log-interval", "2", "--packed-cache", "/tmp",
+                 "--max-running-requests", "7"]
         with self.server(*flags) as (url, process):
             models = json.load(urllib.request.urlopen(url + "/v1/models"))
             self.assertEqual(models["data"][0]["id"], "nick")
@@ -245,6 +246,7 @@ class CliTest(unittest.TestCase):
             self.assertEqual(info["mem_fraction_static"], 0.3)
             self.assertEqual(info["packed_cache"], "/tmp")
             self.assertEqual(info["max_total_num_tokens"], 100)
+            self.assertEqual(info["internal_states"][0]["effective_max_running_requests_per_dp"], 7)
             self.generate(url)
             process.send_signal(signal.SIGTERM)
             self.assertEqual(process.wait(30), 0)

@@ -42,7 +42,9 @@ void write_optional(JsonWriter& json, std::string_view name, const std::string& 
     json.field(name, text);
 }
 
-void write_internal_state(JsonWriter& json, const ServerConfig& config, const EngineStats& stats) {
+void write_internal_state(JsonWriter& json, const ServerContext& context,
+                          const EngineStats& stats) {
+  const ServerConfig& config = context.config;
   json.begin_object();
   for (const auto& [name, value] : config.server_args) json.key(name).raw(value);
   json.field("last_gen_throughput", stats.gen_throughput);
@@ -54,10 +56,8 @@ void write_internal_state(JsonWriter& json, const ServerConfig& config, const En
   json.field("token_capacity", stats.total_tokens).field("graph", 0);
   json.end_object();
   json.field("effective_max_running_requests_per_dp", config.max_running_requests);
-  if (config.draft_nodes > 0 && stats.verify_steps > 0)
-    json.field("avg_spec_accept_length",
-               static_cast<double>(stats.accepted_drafts + stats.verify_steps) /
-                   static_cast<double>(stats.verify_steps));
+  const auto mean = context.acceptance.tokens_per_step({stats.accepted_drafts, stats.verify_steps});
+  if (config.draft_nodes > 0 && mean) json.field("avg_spec_accept_length", *mean);
   json.end_object();
 }
 
@@ -128,7 +128,7 @@ void handle_server_info(ServerContext& context, const ExchangePtr& exchange) {
   for (const auto& [phase, seconds] : config.startup_phases) json.field(phase, seconds);
   json.end_object();
   json.key("internal_states").begin_array();
-  write_internal_state(json, config, stats);
+  write_internal_state(json, context, stats);
   json.end_array();
   json.field("version", kVersion).field_null("kv_events").end_object();
   exchange->reply({.body = json.take()});

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "server/server_context.h"
 #include "server/testing/server_fixture.h"
 
 namespace foretoken {
@@ -47,6 +48,7 @@ TEST_F(AdminTest, information_is_flat) {
   config.weight_bytes = std::size_t{3} << 30;
   config.draft_weight_bytes = std::size_t{1} << 30;
   config.kv_bytes = std::size_t{2} << 30;
+  config.max_running_requests = 7;
   start();
   for (const char* path : {"/get_model_info", "/model_info"}) {
     const auto info = json_of(get(port, path).body);
@@ -60,6 +62,7 @@ TEST_F(AdminTest, information_is_flat) {
     EXPECT_EQ(info.at("max_total_num_tokens"), 4096);
     EXPECT_EQ(info.at("startup_time").at("load_weight"), 1.5);
     EXPECT_EQ(info.at("startup_time").at("e2e"), 2.5);
+    EXPECT_EQ(info.at("internal_states").at(0).at("effective_max_running_requests_per_dp"), 7);
     const auto& memory = info.at("internal_states").at(0).at("memory_usage");
     EXPECT_EQ(memory.at("token_capacity"), 4096);
     EXPECT_EQ(memory.at("weight"), 3);
@@ -69,6 +72,31 @@ TEST_F(AdminTest, information_is_flat) {
   }
   EXPECT_EQ(json_of(get(port, "/get_load").body).at(0).at("num_reqs"), 0);
   EXPECT_EQ(json_of(get(port, "/v1/loads").body).at("loads").as_array().size(), 1U);
+}
+
+TEST_F(AdminTest, the_mean_of_accepted_tokens_can_begin_anew) {
+  AcceptanceMean mean;
+  EXPECT_FALSE(mean.tokens_per_step({0, 0}));
+  EXPECT_EQ(mean.tokens_per_step({6, 4}), 2.5);
+  mean.forget({6, 4});
+  EXPECT_FALSE(mean.tokens_per_step({6, 4}));
+  EXPECT_EQ(mean.tokens_per_step({8, 6}), 2.0);
+
+  start();
+  const auto set = [&](const std::string& settings) {
+    return post(port, "/set_internal_state", R"({"server_args":)" + settings + "}");
+  };
+  const auto done = set(R"({"speculative_accept_threshold_single":0.9,
+                            "speculative_accept_threshold_acc":1})");
+  EXPECT_EQ(done.status, 200);
+  EXPECT_EQ(done.body, "[true]");
+  EXPECT_EQ(set("{}").status, 200);
+  const auto fault = set(R"({"max_running_requests":3})");
+  EXPECT_EQ(fault.status, 400);
+  EXPECT_EQ(json_of(fault.body).at("error").at("message"),
+            "body.server_args.max_running_requests: settings are fixed at the start");
+  EXPECT_EQ(set(R"({"speculative_accept_threshold_acc":"x"})").status, 400);
+  EXPECT_EQ(post(port, "/set_internal_state", "{}").status, 400);
 }
 
 TEST_F(AdminTest, the_cache_is_flushed_only_when_idle) {

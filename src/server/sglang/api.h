@@ -21,6 +21,7 @@ void handle_weight_version(ServerContext& context, const ExchangePtr& exchange);
 void handle_server_info(ServerContext& context, const ExchangePtr& exchange);
 void handle_get_load(ServerContext& context, const ExchangePtr& exchange);
 void handle_loads(ServerContext& context, const ExchangePtr& exchange);
+void handle_set_internal_state(ServerContext& context, const ExchangePtr& exchange);
 void handle_flush_cache(ServerContext& context, const ExchangePtr& exchange);
 void handle_check_integrity(ServerContext& context, const ExchangePtr& exchange);
 void handle_abort_request(ServerContext& context, const ExchangePtr& exchange);
