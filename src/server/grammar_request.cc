@@ -99,26 +99,34 @@ class Reader {
     inner.require("type");
     const std::string type = inner.string("type").value_or("");
     if (type == "json_object") {
+      if (inner.has("schema")) return add_schema(inner);
       add(Kind::kJsonSchema, std::string(kAnyObject), "response_format");
     } else if (type == "json_schema") {
+      if (!inner.has("json_schema") && inner.has("schema")) return add_schema(inner);
       inner.require("json_schema");
       const json::object* wrapped = inner.object("json_schema");
       if (wrapped == nullptr) return;
       Fields named(*wrapped, inner.path() + ".json_schema", fields_.fault());
       named.string("name");
       named.boolean("strict");
-      const json::value* schema = named.find("schema");
-      if (schema == nullptr) return named.require("schema");
-      if (!schema->is_object() && !schema->is_bool())
-        return named.refuse_field(
-            "schema", fmt::format("Input should be a dictionary (found {})", json_kind(*schema)));
-      add(Kind::kJsonSchema, json::serialize(*schema), "response_format");
+      add_schema(named);
     } else if (type == "structural_tag") {
       add(Kind::kStructuralTag, json::serialize(*format), "response_format");
     } else if (type != "text") {
       inner.refuse_field(
           "type", "Input should be 'text', 'json_object', 'json_schema' or 'structural_tag'");
     }
+  }
+
+  // The `schema` of a response_format: within json_schema, or beside the type, where llama.cpp and
+  // others have it.
+  void add_schema(Fields& holder) {
+    const json::value* schema = holder.find("schema");
+    if (schema == nullptr) return holder.require("schema");
+    if (!schema->is_object() && !schema->is_bool())
+      return holder.refuse_field(
+          "schema", fmt::format("Input should be a dictionary (found {})", json_kind(*schema)));
+    add(Kind::kJsonSchema, json::serialize(*schema), "response_format");
   }
 
   void read_structured_outputs() {

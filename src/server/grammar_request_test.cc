@@ -88,6 +88,8 @@ TEST_F(GrammarRequestTest, fields_of_all_families_bind_the_output) {
   for (const char* fields :
        {R"("json_schema":"{\"const\":\"q\"}")", R"("guided_json":{"const":"q"})",
         R"("structured_outputs":{"json":{"const":"q"}})",
+        R"("response_format":{"type":"json_object","schema":{"const":"q"}})",
+        R"("response_format":{"type":"json_schema","schema":{"const":"q"}})",
         R"("response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,)"
         R"("schema":{"const":"q"}}})"})
     EXPECT_EQ(chat(fields), "\"q\"") << fields;

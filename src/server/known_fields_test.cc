@@ -46,7 +46,6 @@ TEST(KnownFields, what_would_change_the_answer_is_refused_by_name) {
                             R"("return_hidden_states":true)",
                             R"("bad_words":["x"])",
                             R"("allowed_token_ids":[1])",
-                            R"("include_stop_str_in_output":true)",
                             R"("mirostat":2)",
                             R"("typical_p":0.9)",
                             R"("dry_multiplier":0.8)",
@@ -92,6 +91,8 @@ TEST(KnownFields, what_cannot_change_the_answer_is_accepted_and_known) {
 TEST(KnownFields, fields_of_other_routes_are_refused_with_the_way_to_go) {
   EXPECT_EQ(refusal_of(R"({"temperature":0})", BodyKind::kGenerate),
             "temperature is not supported: it belongs into sampling_params");
+  EXPECT_EQ(refusal_of(R"({"include_stop_str_in_output":true})", BodyKind::kGenerate),
+            "include_stop_str_in_output is not supported: use no_stop_trim");
   EXPECT_EQ(refusal_of(R"({"max_new_tokens":5})", BodyKind::kChat),
             "max_new_tokens is not supported: use max_completion_tokens");
   EXPECT_EQ(refusal_of(R"({"extra_body":{"top_k":1}})", BodyKind::kCompletion),

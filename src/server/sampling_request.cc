@@ -209,6 +209,7 @@ SamplingFields read_native_sampling(Fields& fields, const ServerConfig& config) 
 
 SamplingFields read_openai_sampling(Fields& fields, const ServerConfig& config) {
   SamplingFields out = read_common(fields, config);
+  if (fields.boolean("include_stop_str_in_output").value_or(false)) out.no_stop_trim = true;
   out.min_new_tokens = fields.integer("min_tokens");
   out.seed = fields.seed("seed");
   check_new_tokens(fields, out, "min_tokens", "max_tokens");
