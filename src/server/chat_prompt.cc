@@ -97,6 +97,41 @@ ToolChoice read_tool_choice(Fields& fields) {
   return {.demands_call = true, .named = function.string("name").value_or("")};
 }
 
+bool is_developer(const json::value& message) {
+  const json::value* role = message.get_object().if_contains("role");
+  return role != nullptr && *role == "developer";
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const auto begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
+}
+
+// Whether the text of every developer's message is in the prompt.
+bool shows_developers(const std::string& prompt, const json::array& messages) {
+  return std::ranges::all_of(messages, [&](const json::value& message) {
+    if (!is_developer(message)) return true;
+    std::optional<Refusal> no_fault;
+    const std::string text = text_of_content(Fields(message.get_object(), "message", no_fault));
+    return prompt.find(trimmed(text)) != std::string::npos;
+  });
+}
+
+// OpenAI's clients call "developer" what was "system" before. A template that refuses the role, or
+// passes its messages over, is shown them by the old name.
+Result<std::string> render_roles(const ChatTemplate& chat_template, json::object& request) {
+  auto text = chat_template.render(json::serialize(request), MessageForm::kOpenAi);
+  json::array& messages = request.at("messages").get_array();
+  if (std::ranges::none_of(messages, is_developer) || (text && shows_developers(*text, messages)))
+    return text;
+  for (json::value& message : messages)
+    if (is_developer(message)) message.get_object()["role"] = "system";
+  auto renamed = chat_template.render(json::serialize(request), MessageForm::kOpenAi);
+  return renamed ? std::move(renamed) : std::move(text);
+}
+
 bool ends_with_assistant(const json::object& body) {
   const json::value& last = body.at("messages").get_array().back();
   const json::value* role = last.get_object().if_contains("role");
@@ -167,11 +202,11 @@ Result<ChatPrompt> render_chat(const ServerContext& context, Fields& fields) {
   const json::object& body = fields.all();
   const bool shows_tools =
       choice.shows_tools && fields.has("tools") && !body.at("tools").get_array().empty();
-  if (shows_tools && !context.chat_template->reads_tools())
+  // A call that is demanded is bound to the tools, whether the model knows of them or not.
+  if (shows_tools && !choice.demands_call && !context.chat_template->reads_tools())
     return Refusal{
         "tools are not supported: this model's chat template shows them nowhere, so the model "
-        "would "
-        "not know of them"};
+        "would not know of them (tool_choice required, or one by name, binds the answer to them)"};
   const bool continues = wants_continuation.value_or(false) && ends_with_assistant(body);
   if (continues && wants_opening.value_or(false))
     return Refusal{"Cannot set both `continue_final_message` and `add_generation_prompt` to True."};
@@ -186,7 +221,7 @@ Result<ChatPrompt> render_chat(const ServerContext& context, Fields& fields) {
   if (kwargs != nullptr)
     for (const auto& [key, value] : *kwargs) variables[key] = value;
   request["chat_template_kwargs"] = std::move(variables);
-  auto text = context.chat_template->render(json::serialize(request), MessageForm::kOpenAi);
+  auto text = render_roles(*context.chat_template, request);
   if (!text) return text.refusal();
   ChatPrompt prompt;
   prompt.text = *std::move(text);

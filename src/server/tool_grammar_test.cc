@@ -51,6 +51,20 @@ TEST_F(ToolGrammarTest, a_demanded_call_is_one_of_the_tools_with_its_schema) {
     EXPECT_FALSE(may_be(text)) << text;
 }
 
+TEST_F(ToolGrammarTest, a_call_may_be_demanded_where_the_template_shows_no_tools) {
+  text_options.shows_tools = false;
+  answer_with(R"([{"name": "g", "parameters": {}}])");
+  start();
+  for (const char* choice : {R"("required")", R"({"type":"function","function":{"name":"g"}})"}) {
+    const auto reply = chat(R"("tool_choice":)" + std::string(choice));
+    ASSERT_EQ(reply.status, 200) << reply.body;
+    EXPECT_EQ(json_of(reply.body).at("choices").at(0).at("finish_reason"), "tool_calls");
+    EXPECT_TRUE(may_be(R"([{"name":"g","parameters":{}}])"));
+    EXPECT_FALSE(may_be("Hi"));
+  }
+  EXPECT_EQ(chat(R"("tool_choice":"auto")").status, 400);
+}
+
 TEST_F(ToolGrammarTest, a_named_tool_is_called_once) {
   answer_with(R"([{"name": "g", "parameters": {}}])");
   start();

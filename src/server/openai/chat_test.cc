@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "server/chat_prompt.h"
 #include "server/testing/server_fixture.h"
 
 namespace foretoken {
@@ -170,8 +171,10 @@ TEST_F(ChatTest, a_found_stop_string_cancels_the_sequence) {
 
 TEST_F(ChatTest, a_stop_string_is_kept_when_asked) {
   start();
-  const auto body = json_of(chat(R"("stop":"wor","no_stop_trim":true)").body);
-  EXPECT_EQ(body.at("choices").at(0).at("message").at("content"), "Hello, wor");
+  for (const char* field : {"no_stop_trim", "include_stop_str_in_output"}) {
+    const auto body = json_of(chat(R"("stop":"wor",")" + std::string(field) + R"(":true)").body);
+    EXPECT_EQ(body.at("choices").at(0).at("message").at("content"), "Hello, wor") << field;
+  }
 }
 
 TEST_F(ChatTest, an_unfinished_stop_string_is_shown_at_the_end) {
@@ -387,6 +390,30 @@ TEST_F(ChatTest, tools_that_the_template_would_hide_are_refused) {
             std::string::npos);
   EXPECT_EQ(chat(tools + R"(,"tool_choice":"none")").status, 200);
   EXPECT_EQ(chat(R"("tools":[])").status, 200);
+}
+
+// A template that knows the role, or writes any role as it is, is left alone.
+TEST_F(ChatTest, developers_are_the_system_where_the_template_has_no_word_for_them) {
+  const auto prompt_of = [&](const std::string& source, const std::string& messages) {
+    const ChatTemplate form(source, tokenizer().config());
+    const ServerContext context(config, engine, &tokenizer(), &form);
+    const auto body = json_of(R"({"messages":[)" + messages + "]}").as_object();
+    std::optional<Refusal> fault;
+    Fields fields(body, "body", fault);
+    const auto prompt = render_chat(context, fields);
+    return prompt ? prompt->text : prompt.refusal().message;
+  };
+  const std::string loop = "{% for m in messages %}", end = "{% endfor %}",
+                    show = "[{{ m.role }}:{{ m.content|trim }}]";
+  const std::string chat = R"({"role":"developer","content":" d "},{"role":"user","content":"u"})";
+  EXPECT_EQ(prompt_of(loop + show + end, chat), "[developer:d][user:u]");
+  EXPECT_EQ(
+      prompt_of(loop + "{% if m.role in ['system', 'user'] %}" + show + "{% endif %}" + end, chat),
+      "[system:d][user:u]");
+  const std::string refuses =
+      loop + "{% if m.role == 'developer' %}{{ raise_exception('who?') }}{% endif %}" + show + end;
+  EXPECT_EQ(prompt_of(refuses, chat), "[system:d][user:u]");
+  EXPECT_EQ(prompt_of("{{ raise_exception('never') }}", chat), "chat template: never");
 }
 
 TEST_F(ChatTest, a_chat_has_the_begin_token_of_its_template_only) {
