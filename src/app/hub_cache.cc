@@ -43,7 +43,7 @@ fs::path snapshot_of(const fs::path& repository, const std::string& revision) {
 }  // namespace
 
 std::string find_checkpoint(const std::string& path_or_id, const std::string& revision,
-                            const std::string& hub_cache) {
+                            const std::string& hub_cache, const std::string& flag) {
   std::error_code ignored;
   if (fs::is_directory(path_or_id, ignored)) return path_or_id;
   if (fs::exists(path_or_id, ignored))
@@ -51,12 +51,13 @@ std::string find_checkpoint(const std::string& path_or_id, const std::string& re
                  .where = path_or_id,
                  .expected = "a folder with config.json and weights",
                  .found = "a file"});
-  if (!is_hub_id(path_or_id)) throw Error("there is no checkpoint folder " + path_or_id);
+  if (!is_hub_id(path_or_id))
+    throw Error({.what = "there is no checkpoint folder " + path_or_id, .where = flag});
 
   const fs::path repository = fs::path(hub_cache) / folder_of(path_or_id);
   if (!fs::is_directory(repository, ignored))
     throw Error({.what = path_or_id + " is neither a folder nor in the local Hugging Face cache",
-                 .where = "--model-path",
+                 .where = flag,
                  .expected = "a checkpoint folder or " + repository.string(),
                  .found = "neither (nothing is downloaded)"});
   const std::string wanted = revision.empty() ? "main" : revision;

@@ -6,9 +6,9 @@
 
 namespace foretoken {
 
-// The folder of a checkpoint. Throws Error saying where it was looked for.
+// The folder of a checkpoint that a flag names. Throws Error saying where it was looked for.
 std::string find_checkpoint(const std::string& path_or_id, const std::string& revision,
-                            const std::string& hub_cache);
+                            const std::string& hub_cache, const std::string& flag = "--model-path");
 
 // The file that --speculative-token-map names: a path, or "owner/name/file" of the cache's revision
 // main. Throws Error.

@@ -43,8 +43,9 @@ TEST(HubCache, what_is_missing_is_named) {
   EXPECT_NE(error_of("owner/other", "", cache.path()).find("nothing is downloaded"),
             std::string::npos);
   EXPECT_EQ(error_of("/no/such/folder", "", cache.path()),
-            "there is no checkpoint folder /no/such/folder");
-  EXPECT_EQ(error_of("../x", "", cache.path()), "there is no checkpoint folder ../x");
+            "there is no checkpoint folder /no/such/folder (--model-path)");
+  EXPECT_EQ(error_of("../x", "", cache.path()),
+            "there is no checkpoint folder ../x (--model-path)");
   const auto file = cache.write("file.bin", "x");
   EXPECT_NE(error_of(file, "", cache.path()).find("found a file"), std::string::npos);
 }

@@ -256,7 +256,7 @@ DraftOptions draft_options(const FlagValues& values, const LoadOptions& target,
   }
   if (!path.empty())
     draft.folder = find_checkpoint(path, values.text("--speculative-draft-model-revision"),
-                                   environment.hub_cache);
+                                   environment.hub_cache, "--speculative-draft-model-path");
   if (const std::string map = values.text("--speculative-token-map"); !map.empty())
     draft.token_map = find_token_map(map, environment.hub_cache);
   const std::string format = values.text("--speculative-draft-load-format");
@@ -344,9 +344,10 @@ LoadOptions resolve_text_options(const FlagValues& values, const Environment& en
   load.tokenizer_path = load.model_folder;
   if (const std::string path = values.text("--tokenizer-path"); !path.empty()) {
     std::error_code ignored;
-    load.tokenizer_path = fs::is_regular_file(path, ignored)
-                              ? path
-                              : find_checkpoint(path, {}, environment.hub_cache);
+    load.tokenizer_path =
+        fs::is_regular_file(path, ignored)
+            ? path
+            : find_checkpoint(path, {}, environment.hub_cache, "--tokenizer-path");
   }
   load.chat_template = values.text("--chat-template");
   return load;

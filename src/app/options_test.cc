@@ -393,6 +393,23 @@ TEST(Options, drafts_lower_the_default_of_running_requests) {
                   .warnings.empty());
 }
 
+TEST(Options, a_checkpoint_that_is_not_there_is_named_with_its_flag) {
+  const auto fault = [](const std::vector<std::string>& args) -> std::string {
+    try {
+      resolve(args);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  const std::string flag = "--speculative-draft-model-path";
+  for (const char* path : {"/nope", "nobody/nothing"})
+    EXPECT_NE(fault({"--speculative-algorithm", "EAGLE", flag, path}).find("(" + flag + ")"),
+              std::string::npos);
+  EXPECT_NE(fault({"--tokenizer-path", "nobody/nothing"}).find("(--tokenizer-path)"),
+            std::string::npos);
+}
+
 TEST(Options, drafts_are_refused_by_name) {
   EXPECT_EQ(usage_error({"--speculative-algorithm", "MAGIC"}),
             "Unknown speculative algorithm name: MAGIC");
