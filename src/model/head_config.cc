@@ -143,6 +143,11 @@ std::string layer_architecture(const std::string& architecture, const std::strin
 
 // A head without a name is what it is asked for as, unless its keys say more.
 void check_family(const FileFields& fields, const std::string& architecture, HeadFamily family) {
+  if (contains(architecture, "DFlash") || fields.has("dflash_config"))
+    throw Error({.what = "not supported yet: draft heads of DFLASH",
+                 .where = fields.where(),
+                 .expected = "a head of EAGLE, EAGLE-3 or NextN",
+                 .found = architecture});
   const bool is_eagle3 = contains(architecture, "Eagle3") || contains(architecture, "EAGLE3") ||
                          fields.find("draft_vocab_size") != nullptr ||
                          fields.string("speculators_model_type") == "eagle3";

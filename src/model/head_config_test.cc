@@ -311,6 +311,8 @@ TEST(HeadConfig, heads_of_another_kind_are_refused_by_name) {
   EXPECT_THAT(
       fault(config_text("LlamaForCausalLM", R"(,"draft_vocab_size":9)"), HeadFamily::kEagle),
       HasSubstr("EAGLE-3 head"));
+  EXPECT_THAT(fault(config_text("DFlashDraftModel"), HeadFamily::kEagle),
+              HasSubstr("not supported yet: draft heads of DFLASH"));
   EXPECT_THAT(fault(config_text("LlamaForCausalLMEagle"), HeadFamily::kEagle3),
               HasSubstr("expected --speculative-algorithm EAGLE, found LlamaForCausalLMEagle "
                         "under EAGLE3"));

@@ -219,7 +219,7 @@ ModelConfig ModelConfig::parse(const std::string& json, const std::string& where
       static_cast<int>(fields.integer("num_nextn_predict_layers", {0, 1 << 14}).value_or(0));
   config.stored_dtype = parse_dtype(fields);
   for (const char* key : {"quantization_config", "compression_config"})
-    if (const auto* stored = fields.object(key))
+    if (const auto* stored = fields.object(key); stored != nullptr && !stored->empty())
       config.stored_quantization = StoredQuantization::parse(*stored, where);
   const IntRange tokens{0, std::numeric_limits<Token>::max()};
   for (const std::int64_t id : fields.integers("eos_token_id", tokens))

@@ -165,6 +165,7 @@ TEST(ModelConfig, features_of_other_decoders_are_refused_by_name) {
 }
 
 TEST(ModelConfig, features_that_are_switched_off_are_accepted) {
+  EXPECT_EQ(fault_of(R"({"quantization_config":{}})"), "");
   EXPECT_EQ(fault_of(R"({"quantization_config":null,"num_experts":0,"num_local_experts":1,
                          "partial_rotary_factor":1.0,"attn_logit_softcapping":null,
                          "attention_sinks":false,"logits_scaling":1,"pretraining_tp":1})"),
