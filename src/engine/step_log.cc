@@ -46,9 +46,11 @@ double StepLog::decode(const EngineStats& totals, const EngineLoad& load) {
   const double accepted = since(&EngineStats::accepted_drafts);
   const double proposed = since(&EngineStats::proposed_drafts);
   std::string acceptance;
-  if (proposed > 0 && rounds > 0)
-    acceptance = fmt::format(", accept len: {:.2f}, accept rate: {:.2f}",
-                             (accepted + rounds) / rounds, accepted / proposed);
+  // Once there have been drafts, lines without any say so, too: who reads them looks for it.
+  if (totals.proposed_drafts > 0 && rounds > 0)
+    acceptance =
+        fmt::format(", accept len: {:.2f}, accept rate: {:.2f}", (accepted + rounds) / rounds,
+                    proposed > 0 ? accepted / proposed : 0.0);
   log_info(
       "Decode batch, #running-req: {}, #token: {}, token usage: {:.2f}{}, "
       "gen throughput (token/s): {:.2f}, #queue-req: {}",

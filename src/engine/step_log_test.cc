@@ -39,7 +39,7 @@ TEST(StepLog, prints_decode_lines_as_sglang_does) {
   EXPECT_NE(line.find(", #queue-req: 0\n"), std::string::npos) << line;
 }
 
-TEST(StepLog, tells_acceptance_since_the_last_line_when_something_was_proposed) {
+TEST(StepLog, tells_acceptance_since_the_last_line_once_something_was_proposed) {
   StepLog log(40);
   EngineStats totals;
   totals.verify_steps = 10;
@@ -51,10 +51,14 @@ TEST(StepLog, tells_acceptance_since_the_last_line_when_something_was_proposed) 
   totals.proposed_drafts = 60;
   totals.accepted_drafts = 18;
   log.decode(totals, {});
+  totals.verify_steps = 30;  // drafting rests
+  log.decode(totals, {});
   const std::string lines = testing::internal::GetCapturedStderr();
   EXPECT_NE(lines.find("token usage: 0.00, accept len: 2.50, accept rate: 0.50, gen"),
             std::string::npos);
   EXPECT_NE(lines.find("token usage: 0.00, accept len: 1.30, accept rate: 0.10, gen"),
+            std::string::npos);
+  EXPECT_NE(lines.find("token usage: 0.00, accept len: 1.00, accept rate: 0.00, gen"),
             std::string::npos);
 }
 
