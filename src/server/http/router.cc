@@ -56,6 +56,11 @@ bool has_acceptable_type(const HttpRequest& head) {
   return type.empty() ? head.header("origin").empty() : is_json(type);
 }
 
+bool is_encoded(const HttpRequest& head) {
+  const std::string encoding = lower_case(std::string(head.header("content-encoding")));
+  return has_body(head) && !encoding.empty() && encoding != "identity";
+}
+
 // Slashes at the end of a path mean nothing, except below a route.
 bool covers(const Route& route, std::string_view path) {
   if (route.matches_below && path.size() > route.path.size() && path.starts_with(route.path))
@@ -135,6 +140,10 @@ std::optional<HttpReply> Router::admit(const HttpRequest& head) const {
     return refusal(head, 415,
                    "Unsupported Media Type: the body must be sent with the header "
                    "'Content-Type: application/json'");
+  if (is_encoded(head))
+    return refusal(head, 415,
+                   "Unsupported Media Type: bodies are not decoded, send this one without a "
+                   "'Content-Encoding'");
   return std::nullopt;
 }
 

@@ -223,10 +223,13 @@ TEST_F(AdminTest, bodies_are_json_or_refused_by_their_media_type) {
     EXPECT_EQ(status("/generate", fmt::format("Content-Type: {}\r\n", type)), 415) << type;
   // Without a type: only a page of another origin would be posting blindly.
   EXPECT_EQ(status("/generate", ""), 200);
+  const std::string json = "Content-Type: application/json\r\n";
+  EXPECT_EQ(status("/generate", json + "Content-Encoding: gzip\r\n"), 415);
+  EXPECT_EQ(status("/generate", json + "Content-Encoding: Identity\r\n"), 200);
   EXPECT_EQ(status("/generate", "Origin: http://evil\r\n"), 415);
   // Without a body there is nothing to misread.
   EXPECT_EQ(status("/flush_cache", "Content-Type: text/plain\r\n", ""), 200);
-  EXPECT_EQ(engine.received().size(), 5U);
+  EXPECT_EQ(engine.received().size(), 6U);
 }
 
 TEST_F(AdminTest, while_the_model_is_loaded_everything_is_answered_with_503) {
