@@ -198,6 +198,7 @@ SamplingFields read_native_sampling(Fields& fields, const ServerConfig& config) 
       fields.refuse(fmt::format("{} has no field '{}'", fields.path(), std::string_view(key)));
   SamplingFields out = read_common(fields, config);
   out.max_new_tokens = fields.integer("max_new_tokens");
+  out.fills_context = fields.has_null("max_new_tokens");
   out.min_new_tokens = fields.integer("min_new_tokens");
   out.seed = fields.seed("sampling_seed");
   out.stream_interval = fields.integer("stream_interval");

@@ -33,6 +33,7 @@ struct SamplingFields {
   bool skip_special_tokens = true;
   bool no_stop_trim = false;
   std::optional<std::int64_t> stream_interval;
+  bool fills_context = false;  // max_new_tokens is null: no number, and no default either
 };
 
 // `sampling_params` of /generate. Fields that do not exist are refused.

@@ -3,7 +3,7 @@
 //   {"text": ...}                         -> {"prompt": the text, "tokens": [...]}, special tokens
 //   added
 //   {"messages": [...], "tools": ..., ...} -> {"prompt": rendered, "tokens": [...]}, rendered as
-//                                            the server does (MessageForm::kOpenAi)
+//                                            the server does (MessageForm::kOpenAi), roles as given
 //   anything else                         -> {"error": "..."}
 // Output order is input order; blank lines are skipped. A bad line does not stop the rest.
 

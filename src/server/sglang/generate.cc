@@ -195,7 +195,7 @@ std::optional<Refusal> plan_prompt(ServerContext& context, Fields& fields, Promp
   if (prompt.id.empty()) prompt.id = new_request_id();
   prompt.tokens = std::move(prompts.tokens[i]);
   prompt.sampling = *std::move(params);
-  prompt.default_max_new_tokens = kDefaultMaxNewTokens;
+  if (!prompt.sampling.fills_context) prompt.default_max_new_tokens = kDefaultMaxNewTokens;
   const bool logprobs = own_fields.boolean("return_logprob").value_or(false);
   const int top = read_top_logprobs(own_fields, "top_logprobs_num", context.config.vocab);
   const auto start = own_fields.integer("logprob_start_len").value_or(-1);

@@ -60,6 +60,12 @@ TEST_F(GenerateTest, a_text_gets_text_ids_and_meta_info) {
   EXPECT_EQ(engine.received().at(0).max_new_tokens, 128);
 }
 
+TEST_F(GenerateTest, a_length_of_null_is_the_whole_context) {
+  start();
+  EXPECT_EQ(generate(R"("text":"Hi","sampling_params":{"max_new_tokens":null})").status, 200);
+  EXPECT_EQ(engine.received().at(0).max_new_tokens, 510);
+}
+
 TEST_F(GenerateTest, the_default_length_shrinks_to_the_context_but_an_asked_one_is_refused) {
   start();
   const std::string prompt = R"("text":")" + std::string(500, 'a') + "\"";
