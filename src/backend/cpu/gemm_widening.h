@@ -81,6 +81,12 @@ struct UnitWeights<CenteredInt4> {
   }
 };
 
+// Sums of a half as its kind of codes leaves them in a register, to columns in order.
+template <class Codes>
+FT_INLINE V16 columns_in_order(V16 sums) {
+  return sums;
+}
+
 // Rows of one group, as many as registers hold sums for, and of two chains at once, beside the
 // weights. Each number of rows is a function of its own, of which a sanitizer makes minutes' work:
 // with FT_FEW_ROWS defined two go every way through them, and not all is one function.
@@ -232,6 +238,11 @@ __attribute__((noinline)) void run_coded_rows(const CodedPanel& panel) {
       Order::template add_block<Input, Codes>(block, x, panel, acc);
     }
     for (; ahead < unit + panel.prefetch_bytes + codes.unit_bytes; ahead += 64) prefetch_l1(ahead);
+  }
+  FT_UNROLL
+  for (int r = 0; r < R; ++r) {
+    FT_UNROLL
+    for (int v = 0; v < 2; ++v) acc[r][v] = columns_in_order<Codes>(acc[r][v]);
   }
   store_accumulators(panel, acc);
 }

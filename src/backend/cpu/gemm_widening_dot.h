@@ -3,6 +3,8 @@
 // CodedPairOrder at twice the rate, and rounded to bf16 by one instruction for two of them.
 // For translation units of kernels with AVX512_BF16 only (v16.h).
 
+#include <type_traits>
+
 #include "backend/cpu/gemm_widening.h"
 
 namespace foretoken {
@@ -22,39 +24,74 @@ FT_INLINE __m512bh rounded_pair(V16 even, V16 odd) {
 
 // Codes of 4 bits that have no zero points and scales of bf16: two of an output are looked up at
 // once, as a pair of bf16 less 8, and VDPBF16PS by (scale, 0) or (0, scale) gives either's weight
-// before rounding.
+// before rounding. Lanes take turns of even and odd k, so that a rounding leaves pairs side by side
+// and nothing has to be moved after it; that makes registers of eight columns, of which two are
+// rounded to one, and so sums whose columns are out of order.
 struct PairedInt4 {
   static constexpr int kBits = 4;
-  // Codes K and K + 2 of a line.
-  template <int K>
-  FT_INLINE static __m512bh pair_of(I16 line) {
-    // Bit 4 of an index is of the next code.
+};
+
+// Where columns lie in sums: each group of four gives two to the lower half of a register, two to
+// the higher one.
+template <>
+FT_INLINE V16 columns_in_order<PairedInt4>(V16 sums) {
+  const __m512i place = _mm512_setr_epi32(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
+  return {_mm512_permutexvar_ps(place, sums.v)};
+}
+
+// A line as two registers of eight columns. Each lane has even or odd k of one, in each half of it
+// a byte of two codes, beside which anything may be.
+struct PairedLine {
+  __m512i lanes[2];
+
+  FT_INLINE explicit PairedLine(I16 line) {
+    const __m512i odd = _mm512_srli_epi16(line.v, 8);
+    lanes[0] = _mm512_unpacklo_epi32(line.v, odd);
+    lanes[1] = _mm512_unpackhi_epi32(line.v, odd);
+  }
+  // Two codes of each lane, of k that are 2 apart.
+  template <int Quad>
+  FT_INLINE __m512bh codes(int columns) const {
+    // Bit 4 of an index is of another code.
     alignas(64) static constexpr std::uint16_t kTwice[32] = {
         0xc100, 0xc0e0, 0xc0c0, 0xc0a0, 0xc080, 0xc040, 0xc000, 0xbf80, 0x0000, 0x3f80, 0x4000,
         0x4040, 0x4080, 0x40a0, 0x40c0, 0x40e0, 0xc100, 0xc0e0, 0xc0c0, 0xc0a0, 0xc080, 0xc040,
         0xc000, 0xbf80, 0x0000, 0x3f80, 0x4000, 0x4040, 0x4080, 0x40a0, 0x40c0, 0x40e0};
-    return (__m512bh)_mm512_permutexvar_epi16(_mm512_srli_epi16(line.v, Int4Codes::shift_of(K)),
+    return (__m512bh)_mm512_permutexvar_epi16(_mm512_srli_epi16(lanes[columns], Quad * 4),
                                               _mm512_load_si512(kTwice));
   }
 };
+
 template <>
 struct UnitWeights<PairedInt4> {
-  __m512bh scale[2][2];  // of the lower and of the higher code of a pair
+  // Of eight columns of a half, for the lower and for the higher code of a pair.
+  __m512bh scale[2][2][2];
 
   FT_INLINE UnitWeights(const char* unit, const CodeLayout& codes) {
+    // The high halves of lanes.
+    alignas(64) static constexpr std::uint16_t kColumns[2][32] = {
+        {0, 0, 0, 0, 0, 1, 0, 1, 0, 4,  0, 4,  0, 5,  0, 5,
+         0, 8, 0, 8, 0, 9, 0, 9, 0, 12, 0, 12, 0, 13, 0, 13},
+        {0, 2,  0, 2,  0, 3,  0, 3,  0, 6,  0, 6,  0, 7,  0, 7,
+         0, 10, 0, 10, 0, 11, 0, 11, 0, 14, 0, 14, 0, 15, 0, 15}};
     FT_UNROLL
     for (int v = 0; v < 2; ++v) {
-      const __m512i bits =
-          _mm512_castps_si512(load_scales(unit + codes.scales_at, CodeScale::kBF16, v).v);
-      scale[v][0] = (__m512bh)_mm512_srli_epi32(bits, 16);
-      scale[v][1] = (__m512bh)bits;
+      const auto* half = reinterpret_cast<const __m256i*>(unit + codes.scales_at) + v;
+      const __m512i all = _mm512_castsi256_si512(_mm256_loadu_si256(half));
+      FT_UNROLL
+      for (int columns = 0; columns < 2; ++columns) {
+        const __m512i high =
+            _mm512_maskz_permutexvar_epi16(0xaaaaaaaaU, _mm512_load_si512(kColumns[columns]), all);
+        scale[v][columns][0] = (__m512bh)_mm512_srli_epi32(high, 16);
+        scale[v][columns][1] = (__m512bh)high;
+      }
     }
   }
-  template <int K>
-  FT_INLINE V16 unrounded(I16 line, int v) const {
-    constexpr int kLower = K & ~2;  // of the pair that K is in
-    const __m512bh pair = PairedInt4::pair_of<kLower>(line);
-    return {_mm512_dpbf16_ps(_mm512_setzero_ps(), pair, scale[v][kLower == K ? 0 : 1])};
+  // The weights of two neighbouring k of a quad, rounded; pair: of the codes looked up.
+  FT_INLINE __m512bh rounded(__m512bh first, __m512bh second, int v, int pair) const {
+    const __m512 none = _mm512_setzero_ps();
+    return _mm512_cvtne2ps_pbh(_mm512_dpbf16_ps(none, second, scale[v][1][pair]),
+                               _mm512_dpbf16_ps(none, first, scale[v][0][pair]));
   }
 };
 
@@ -66,16 +103,43 @@ struct CodedPairDot {
                                   V16 (&acc)[R][2]) {
     each_line<Input, Codes, true>(
         block, x, [&](const I16(&line)[2], const char* a) __attribute__((always_inline)) {
-          add_pair<Codes, 0>(line, block, a, panel, acc);
-          add_pair<Codes, 2>(line, block, a, panel, acc);
-          if constexpr (Codes::kBits == 4) {
-            add_pair<Codes, 4>(line, block, a, panel, acc);
-            add_pair<Codes, 6>(line, block, a, panel, acc);
-          }
+          add_line<Codes>(line, block, a, panel, acc);
         });
   }
 
  private:
+  template <class Codes, int R>
+  FT_CODED_INLINE static void add_line(const I16 (&line)[2], const CodedBlock<Codes>& block,
+                                       const char* x, const Panel& panel, V16 (&acc)[R][2]) {
+    if constexpr (std::is_same_v<Codes, PairedInt4>) {
+      const PairedLine both[2] = {PairedLine(line[0]), PairedLine(line[1])};
+      add_quad<0>(both, block, x, panel, acc);
+      add_quad<1>(both, block, x, panel, acc);
+    } else {
+      add_pair<Codes, 0>(line, block, x, panel, acc);
+      add_pair<Codes, 2>(line, block, x, panel, acc);
+      if constexpr (Codes::kBits == 4) {
+        add_pair<Codes, 4>(line, block, x, panel, acc);
+        add_pair<Codes, 6>(line, block, x, panel, acc);
+      }
+    }
+  }
+  // acc += the products with the codes of four neighbouring k.
+  template <int Quad, int R>
+  FT_CODED_INLINE static void add_quad(const PairedLine (&line)[2],
+                                       const CodedBlock<PairedInt4>& block, const char* x,
+                                       const Panel& panel, V16 (&acc)[R][2]) {
+    __m512bh b[2][2];
+    FT_UNROLL
+    for (int v = 0; v < 2; ++v) {
+      const __m512bh first = line[v].template codes<Quad>(0);
+      const __m512bh second = line[v].template codes<Quad>(1);
+      b[0][v] = block.weights.rounded(first, second, v, 0);
+      b[1][v] = block.weights.rounded(first, second, v, 1);
+    }
+    add_products(b[0], x + Quad * 8, panel, acc);
+    add_products(b[1], x + Quad * 8 + 4, panel, acc);
+  }
   // acc += the products with codes K and K + 1 of a line, whose input is at x.
   template <class Codes, int K, int R>
   FT_CODED_INLINE static void add_pair(const I16 (&line)[2], const CodedBlock<Codes>& block,
@@ -85,10 +149,16 @@ struct CodedPairDot {
     for (int v = 0; v < 2; ++v)
       b[v] = rounded_pair(block.weights.template unrounded<K>(line[v], v),
                           block.weights.template unrounded<K + 1>(line[v], v));
+    add_products(b, x + K * 2, panel, acc);
+  }
+  // acc += the products with a pair of k, whose input is at x.
+  template <int R>
+  FT_CODED_INLINE static void add_products(const __m512bh (&b)[2], const char* x,
+                                           const Panel& panel, V16 (&acc)[R][2]) {
     FT_UNROLL
     for (int r = 0; r < R; ++r) {
       int pair;
-      __builtin_memcpy(&pair, x + r * panel.x_row_bytes + K * 2, sizeof pair);
+      __builtin_memcpy(&pair, x + r * panel.x_row_bytes, sizeof pair);
       const auto a = (__m512bh)_mm512_set1_epi32(pair);
       FT_UNROLL
       for (int v = 0; v < 2; ++v) acc[r][v].v = _mm512_dpbf16_ps(acc[r][v].v, a, b[v]);
