@@ -34,13 +34,13 @@ void MeasuredPace::open(SeqSlot slot) {
 void MeasuredPace::observe(const CommittedRows& rows) {
   const double now = clock_();
   const Decoded decoded = count(rows);
-  if (grown_ > 0) learn_costs(decoded, rows, now - grown_);
   // Before a step in which nobody decodes the engine may have been idle.
-  if (decoded.sequences > 0 && observed_ > 0 && target().of(decoded.sequences) > 0)
-    learn_gain(decoded, now - observed_);
+  if (decoded.sequences > 0 && observed_ > 0) {
+    learn_costs(decoded, rows, now - grown_);
+    if (target().of(decoded.sequences) > 0) learn_gain(decoded, now - observed_);
+  }
   choose(rows.plan);
-  observed_ = now;
-  grown_ = 0;
+  observed_ = grown_ = now;
   took_ = of_all_ = {};
   was_asked_ = false;
   credited_drafts_ = credited_accepted_ = 0;

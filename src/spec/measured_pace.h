@@ -107,7 +107,7 @@ class MeasuredPace : public DraftPace {
   int batch_rows_ = 0;        // its
   double verifying_ = 0;      // what the target took for it, seconds
   double observed_ = 0;       // when the step before was complete; 0: there was none
-  double grown_ = 0;          // when trees were complete; 0: none were
+  double grown_ = 0;          // when its trees were complete
   DraftWork work_ = DraftWork::kReading;
   double work_begin_ = 0;
   Work took_, of_all_;      // what it took; what it would have taken had it drafted for all
