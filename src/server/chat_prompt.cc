@@ -10,6 +10,7 @@
 #include <boost/json/value.hpp>
 
 #include "server/json_lists.h"
+#include "text/dialogue/marks.h"
 
 namespace foretoken {
 namespace {
@@ -100,13 +101,6 @@ ToolChoice read_tool_choice(Fields& fields) {
 bool is_developer(const json::value& message) {
   const json::value* role = message.get_object().if_contains("role");
   return role != nullptr && *role == "developer";
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const auto begin = text.find_first_not_of(kSpace);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
 }
 
 // Whether the text of every developer's message is in the prompt.
