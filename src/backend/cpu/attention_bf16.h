@@ -228,9 +228,34 @@ class Bf16Attention : protected ItemQueries {
     join_block(state, m, l);
   }
 
-  void join_block(float* state, const float* m, const float* l) {
-    for (int i = 0; i < item_.count; ++i) {
-      merge<true>(running(state, i), &m[i], &l[i], block_o(i), dim_);
+  // (m, l, block_o + 0) of a block join the states of all queries, as in merge(); in o + 0 no zero
+  // is negative.
+  void join_block(float* states, const float* m, const float* l) const {
+    for (int i = 0; i < item_.count; i += 16) {
+      const int count = left(i, 16);
+      float m_before[16], l_before[16], top[16], sum[16], before[16], after[16];
+      for (int j = 0; j < count; ++j) {
+        m_before[j] = *running(states, i + j).m;
+        l_before[j] = *running(states, i + j).l;
+      }
+      const Joined both(load_n(m_before, count), load_n(l_before, count), load_n(m + i, count),
+                        load_n(l + i, count));
+      store(top, both.m), store(sum, both.l), store(before, both.before), store(after, both.after);
+      for (int j = 0; j < count; ++j) {
+        if (l[i + j] == 0.0F) continue;
+        const bool is_first = l_before[j] == 0.0F;
+        const Running to = running(states, i + j);
+        *to.m = is_first ? m[i + j] : top[j];
+        *to.l = is_first ? l[i + j] : sum[j];
+        join(to.o, block_o(i + j), is_first, before[j], after[j]);
+      }
+    }
+  }
+  FT_INLINE void join(float* to, const float* o, bool is_first, float before, float after) const {
+    const V16 a = set1(before), b = set1(after);
+    for (int d = 0; d < dim_; d += 16) {
+      const V16 more = add(load(o + d), zero());
+      store(to + d, is_first ? more : fma(load(to + d), a, mul(more, b)));
     }
   }
 
@@ -324,14 +349,9 @@ class Bf16Attention : protected ItemQueries {
     }
   }
 
-  bool sees_all(int i, int start, int at) const {
-    return low(i, start) <= start + at && high(i, start) >= start + at + 32;
-  }
-  bool all_see(int start, int at, const Seen& seen) const {
+  static bool all_see(int start, int at, const Seen& seen) {
     if (seen.has_nodes && seen.shared_end < start + at + 32) return false;
-    for (int i = 0; i < item_.count; ++i)
-      if (!sees_all(i, start, at)) return false;
-    return true;
+    return seen.all_begin <= start + at && seen.all_end >= start + at + 32;
   }
 
   void add_to_all(int first_pair, int end_pair, const char* const* rows, const char* const* ahead) {

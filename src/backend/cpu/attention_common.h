@@ -30,26 +30,35 @@ struct Running {
   float* o;  // [dim rounded up to 16]
 };
 
+// What sixteen states before and as many after them have in common, and the shares that both keep
+// in it. The greater maximum keeps its weights: e^0 is 1.
+struct Joined {
+  V16 m, l, before, after;
+
+  FT_INLINE Joined(V16 m_before, V16 l_before, V16 m_after, V16 l_after)
+      : m(max(m_before, m_after)) {
+    const V16 other = exp(sub(min(m_before, m_after), m));
+    const M16 grows = less(m_before, m_after);
+    before = select(grows, other, set1(1.0F));
+    after = select(grows, set1(1.0F), other);
+    l = fma(l_before, before, mul(l_after, after));
+  }
+};
+
 // (m, l, o) of more positions joins those of the positions before them. l of 0: none were seen.
-// kPlusZero: o + 0 joins, in which no zero is negative.
-template <bool kPlusZero = false>
 FT_INLINE void merge(Running to, const float* m, const float* l, const float* o, int dim) {
-  const auto more = [o](int d) { return kPlusZero ? add(load(o + d), zero()) : load(o + d); };
   if (*l == 0.0F) return;
   if (*to.l == 0.0F) {
     *to.m = *m;
     *to.l = *l;
-    for (int d = 0; d < dim; d += 16) store(to.o + d, more(d));
+    for (int d = 0; d < dim; d += 16) store(to.o + d, load(o + d));
     return;
   }
-  // The greater maximum keeps its weights: e^0 is 1.
-  const V16 before = set1(*to.m), after = set1(*m), top = max(before, after);
-  const V16 other = exp(sub(min(before, after), top));
-  const M16 grows = less(before, after);
-  const V16 a = select(grows, other, set1(1.0F)), b = select(grows, set1(1.0F), other);
-  store_n(to.m, top, 1);
-  store_n(to.l, fma(set1(*to.l), a, mul(set1(*l), b)), 1);
-  for (int d = 0; d < dim; d += 16) store(to.o + d, fma(load(to.o + d), a, mul(more(d), b)));
+  const Joined both(set1(*to.m), set1(*to.l), set1(*m), set1(*l));
+  store_n(to.m, both.m, 1);
+  store_n(to.l, both.l, 1);
+  for (int d = 0; d < dim; d += 16)
+    store(to.o + d, fma(load(to.o + d), both.before, mul(load(o + d), both.after)));
 }
 
 FT_INLINE void finish(Running from, int dim, float* out) {
@@ -61,7 +70,13 @@ FT_INLINE void finish(Running from, int dim, float* out) {
 // The queries of an item. Scratch for softmax states is the kernel's.
 class ItemQueries {
  protected:
-  explicit ItemQueries(const AttnItem& item) : item_(item), dim_(round_up(item.head_dim, 16)) {}
+  explicit ItemQueries(const AttnItem& item) : item_(item), dim_(round_up(item.head_dim, 16)) {
+    const AttnRow* row = item.rows + item.first / item.group;
+    for (int i = 0, head = item.first % item.group; i < item.count; ++i) {
+      row_[i] = row;
+      if (++head == item.group) head = 0, ++row;
+    }
+  }
 
   // Calls add_block(start, state) for all blocks of the item, and leaves what they add to the
   // states of its spans in the result or where the item wants them. span, total: [count, dim_ + 2].
@@ -87,7 +102,7 @@ class ItemQueries {
       finish(running(total, i), item_.head_dim, item_.out + offset_of(i));
   }
 
-  const AttnRow& row_of(int i) const { return item_.rows[(item_.first + i) / item_.group]; }
+  const AttnRow& row_of(int i) const { return *row_[i]; }
   int head_of(int i) const { return (item_.first + i) % item_.group; }
   std::int64_t offset_of(int i) const {
     return (item_.first + i) / item_.group * item_.row_stride + head_of(i) * item_.head_dim;
@@ -123,13 +138,22 @@ class ItemQueries {
   // The positions of a block that some query sees, and those before the tree among them.
   struct Seen {
     int begin, end;
-    int shared_end;  // positions from here on are nodes
+    int all_begin, all_end;  // that all queries see; none where the end is not above
+    int shared_end;          // positions from here on are nodes
     bool has_nodes;
   };
   Seen seen_of(int start) const {
-    Seen seen{.begin = start + kAttnBlock, .end = start, .shared_end = 0, .has_nodes = false};
+    Seen seen{.begin = start + kAttnBlock,
+              .end = start,
+              .all_begin = start,
+              .all_end = start + kAttnBlock,
+              .shared_end = 0,
+              .has_nodes = false};
     for (int i = 0; i < item_.count; ++i) {
+      if (i > 0 && row_[i] == row_[i - 1]) continue;
       const int l = low(i, start), h = high(i, start);
+      seen.all_begin = l > seen.all_begin ? l : seen.all_begin;
+      seen.all_end = h < seen.all_end ? h : seen.all_end;
       if (l >= h) continue;
       seen.end = h > seen.end ? h : seen.end;
       seen.begin = l < seen.begin ? l : seen.begin;
@@ -170,7 +194,7 @@ class ItemQueries {
   FT_INLINE void soften(int i, int start, float* s, Score score, Put put, float* m,
                         float* l) const {
     const int lo = low(i, start) - start, hi = high(i, start) - start;
-    *l = 0.0F;
+    *m = *l = 0.0F;
     if (lo >= hi) return;
     const V16 nothing = set1(-__builtin_inff());
     const int first = lo / 16, end = ceil_div(hi, 16);
@@ -199,6 +223,9 @@ class ItemQueries {
 
   const AttnItem& item_;
   int dim_;  // head_dim rounded up to 16
+
+ private:
+  const AttnRow* row_[kAttnMaxQueries];  // by query
 };
 
 inline void merge_span_partials(float* partial, std::int64_t stride, int spans, int head_dim,

@@ -120,7 +120,8 @@ class Attention : ItemQueries {
 
   // Positions [start, start + kAttnBlock) join the state of every query that sees some of them.
   void add_block(int start, float* state) {
-    const auto [begin, end, shared_end, tree_block] = seen_of(start);
+    const Seen seen = seen_of(start);
+    const int begin = seen.begin, end = seen.end, shared_end = seen.shared_end;
     if (begin >= end) return;
     const int first_page = begin / kAttnSlots;
     if (shared_end > begin) {
@@ -137,19 +138,19 @@ class Attention : ItemQueries {
         store(value_scales + (p * kAttnSlots - start), load(scales(item_.v_scale, p)));
     float m[kAttnMaxQueries], l[kAttnMaxQueries];
     for (int i = 0; i < item_.count; ++i) {
-      if (tree_block) order_tree_scores(i, start, tree_scores_, scores(i));
+      if (seen.has_nodes) order_tree_scores(i, start, tree_scores_, scores(i));
       float* s = scores(i);
       soften(
           i, start, s, [](V16 a) { return a; }, [s](int at, V16 e) { store(s + at, e); }, &m[i],
           &l[i]);
       if constexpr (Kv::kIsCode) {
-        if (tree_block) order_tree_scales(i, start, value_scales);
+        if (seen.has_nodes) order_tree_scales(i, start, value_scales);
         weigh(i, start, value_scales);
       }
     }
     for (int i = 0; i < item_.count;) {
       int count = left(i, kValueQueries);
-      if (tree_block) {
+      if (seen.has_nodes) {
         const int same_row = item_.group - head_of(i);
         count = same_row < count ? same_row : count;
         order_tree_values(i, start, values);

@@ -50,6 +50,12 @@ FT_INLINE V16 load_bf16(const std::uint16_t* p) {
   const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
   return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16))};
 }
+#ifdef __AVX512BF16__
+FT_INLINE __m256i bf16_of(V16 a) { return (__m256i)_mm512_cvtneps_pbh(a.v); }
+FT_INLINE V16 round_bf16(V16 a) {
+  return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bf16_of(a)), 16))};
+}
+#else
 FT_INLINE __m512i bf16_bits(V16 a) {
   const __m512i bits = _mm512_castps_si512(a.v);
   const __m512i high = _mm512_srli_epi32(bits, 16);
@@ -62,11 +68,13 @@ FT_INLINE __m512i bf16_bits(V16 a) {
   r = _mm512_mask_and_epi32(r, denormal, high, _mm512_set1_epi32(0x8000));
   return _mm512_mask_or_epi32(r, nan, high, _mm512_set1_epi32(0x40));
 }
-FT_INLINE void store_bf16(std::uint16_t* p, V16 a) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(bf16_bits(a)));
-}
+FT_INLINE __m256i bf16_of(V16 a) { return _mm512_cvtepi32_epi16(bf16_bits(a)); }
 FT_INLINE V16 round_bf16(V16 a) {
   return {_mm512_castsi512_ps(_mm512_slli_epi32(bf16_bits(a), 16))};
+}
+#endif
+FT_INLINE void store_bf16(std::uint16_t* p, V16 a) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), bf16_of(a));
 }
 FT_INLINE V16 round_plain_bf16(V16 a) {
   const __m512i bits = _mm512_castps_si512(a.v);
