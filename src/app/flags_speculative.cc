@@ -64,8 +64,8 @@ FlagGroup speculative_flags() {
            .choices = {"auto", "full"}},
           {.names = {"--draft-coupling"},
            .text = "above temperature 0, a draft model draws with the sampler's own noise: auto: "
-                   "as far as that has told what is drawn; always; never",
-           .default_value = "never",
+                   "where and as far as that has told what is drawn; always; never",
+           .default_value = "auto",
            .choices = {"auto", "always", "never"}},
           {.names = {"--simulate-acc-len"},
            .kind = kNumber,

@@ -230,7 +230,7 @@ DraftOptions draft_options(const FlagValues& values, const LoadOptions& target,
   }
   draft.steps = bounded(values, "--speculative-num-steps", 1);
   draft.topk = bounded(values, "--speculative-eagle-topk", 1);
-  draft.nodes = bounded(values, "--speculative-num-draft-tokens", 2);
+  draft.nodes = bounded(values, "--speculative-num-draft-tokens", 1);
   draft.budget =
       values.text("--draft-budget") == "full" ? TreeBudget::kFull : TreeBudget::kMeasured;
   const std::string coupling = values.text("--draft-coupling");

@@ -362,8 +362,9 @@ int tune(std::span<const std::string> args) {
   for (const auto& note : options.notes) log_info("{}", note);
   if (options.simulation.length > 0)
     throw UsageError("foretoken tune measures what is accepted: leave out --simulate-acc-len");
-  if (options.draft.coupling != Coupling::kNever)
+  if (values.given("--draft-coupling") && options.draft.coupling != Coupling::kNever)
     throw UsageError("foretoken tune: drafts that are drawn (--draft-coupling) are not recorded");
+  options.draft.coupling = Coupling::kNever;
   listen_for_stop();
   return Tuning(values, std::move(options), std::move(tune)).run();
 }

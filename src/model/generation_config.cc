@@ -1,14 +1,20 @@
 #include "model/generation_config.h"
 
 #include <algorithm>
-
-#include "base/file.h"
-#include "base/file_fields.h"
-#include "base/json_text.h"
-
 #include <limits>
 
+#include "base/file.h"
+#include "base/json_text.h"
+
 namespace foretoken {
+
+std::vector<Token> eos_tokens(const FileFields& fields) {
+  std::vector<Token> eos;
+  for (const std::int64_t id :
+       fields.integers("eos_token_id", {-1, std::numeric_limits<Token>::max()}))
+    if (id >= 0) eos.push_back(static_cast<Token>(id));
+  return eos;
+}
 
 GenerationConfig GenerationConfig::parse(const std::string& json, const std::string& where) {
   const boost::json::object object = read_json_object(json, where);
@@ -19,9 +25,7 @@ GenerationConfig GenerationConfig::parse(const std::string& json, const std::str
   config.top_p = fields.number("top_p");
   config.min_p = fields.number("min_p");
   config.repetition_penalty = fields.number("repetition_penalty");
-  for (const std::int64_t id :
-       fields.integers("eos_token_id", {0, std::numeric_limits<Token>::max()}))
-    config.eos.push_back(static_cast<Token>(id));
+  config.eos = eos_tokens(fields);
   return config;
 }
 

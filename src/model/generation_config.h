@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/file_fields.h"
+#include "base/file_fields.h"
 #include "base/types.h"
 
 namespace foretoken {
@@ -19,6 +21,9 @@ struct GenerationConfig {
 
   static GenerationConfig parse(const std::string& json, const std::string& where);
 };
+
+// eos_token_id, one or several; -1, which some write where there is none, is none.
+std::vector<Token> eos_tokens(const FileFields& fields);
 
 // Of a checkpoint folder; all absent when the file is. Throws Error for a broken file.
 GenerationConfig read_generation_config(const std::string& folder);

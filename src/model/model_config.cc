@@ -14,6 +14,7 @@
 #include "base/json_text.h"
 #include "model/context_length.h"
 #include "model/dtype_names.h"
+#include "model/generation_config.h"
 #include "model/rope_config.h"
 
 namespace foretoken {
@@ -222,8 +223,7 @@ ModelConfig ModelConfig::parse(const std::string& json, const std::string& where
     if (const auto* stored = fields.object(key); stored != nullptr && !stored->empty())
       config.stored_quantization = StoredQuantization::parse(*stored, where);
   const IntRange tokens{0, std::numeric_limits<Token>::max()};
-  for (const std::int64_t id : fields.integers("eos_token_id", tokens))
-    config.eos.push_back(static_cast<Token>(id));
+  config.eos = eos_tokens(fields);
   if (const auto bos = fields.integers("bos_token_id", tokens); !bos.empty())
     config.bos = static_cast<Token>(bos.front());
   config.context_length = default_context_length(config);

@@ -62,15 +62,19 @@ void CandidateFinder::observe(const CommittedRows& rows) {
 void CandidateFinder::clear() {
   rows_ = 0;
   draws_.clear();
+  coupled_rows_ = 0;
   ancestors_.clear();
 }
 
 void CandidateFinder::add_row(SeqSlot slot, std::span<const Token> path) {
   const int row = rows_++;
   Slot& s = slots_[at(slot)];
-  const bool is_coupled = couples_ && !is_greedy(*s.params) && odds_.noise_share(slot) > 0;
+  const bool may_couple = couples_ && !is_greedy(*s.params);
+  const bool is_coupled = may_couple && odds_.follows_noise(slot);
+  const bool is_judged = may_couple && path.empty() && odds_.wants_outcome(slot);
   ++(is_coupled ? s.rows.coupled : s.rows.greedy);
-  if (!couples_ || is_greedy(*s.params)) return;
+  if (!is_coupled && !is_judged) return;
+  coupled_rows_ += is_coupled ? 1 : 0;
   const std::size_t first = ancestors_.size();
   if (s.params->has_penalties()) {
     ancestors_.insert(ancestors_.end(), s.recent.begin(), s.recent.end());
@@ -78,14 +82,15 @@ void CandidateFinder::add_row(SeqSlot slot, std::span<const Token> path) {
   }
   const int depth = static_cast<int>(path.size());
   draws_.push_back({.row = {.row = row,
-                            .noise_share = odds_.noise_share(slot),
-                            .is_judged = path.empty(),
+                            .noise_share = is_coupled ? odds_.noise_share(slot) : 0.0F,
+                            .is_judged = is_judged,
                             .context = {.params = s.params,
                                         .counts = s.counts,
                                         .ancestors = {},
                                         .position = s.position + depth,
                                         .generated = s.generated + depth}},
                     .slot = slot,
+                    .is_coupled = is_coupled,
                     .first_ancestor = first,
                     .end_ancestor = ancestors_.size()});
 }
@@ -107,7 +112,7 @@ void CandidateFinder::find(Tensor hidden) {
 // length; of one token alone top_tokens does not say it.
 void CandidateFinder::find_most_probable(Tensor logits, std::size_t first) {
   const std::size_t rows = at(logits.dim(0)), width = std::max<std::size_t>(width_, 2);
-  if (draws_.size() == at(rows_)) return;
+  if (coupled_rows_ == rows_) return;
   ops_.top_tokens(logits, static_cast<int>(width), top_);
   ops_.read_back();
   for (std::size_t row = 0; row < rows; ++row)
@@ -136,13 +141,14 @@ void CandidateFinder::draw(Tensor logits, std::size_t first) {
 
 void CandidateFinder::take_drawn(const Draw& draw, std::size_t number) {
   const auto found = std::span(drawn_.found).subspan(number * drawn_width_, drawn_width_);
-  const auto chances = std::span(chance_).subspan(at(draw.row.row) * width_, width_);
-  for (std::size_t i = 0; i < width_; ++i) token_[at(draw.row.row) * width_ + i] = found[i].token;
   const float temperature = draw.row.context.params->temperature;
-  odds_.to_chances(draw.slot, temperature, found, chances);
   if (draw.row.is_judged)
-    odds_.expect(draw.slot, temperature,
+    odds_.expect(draw.slot, temperature, found,
                  std::span(drawn_.judged).subspan(number * kJudged, kJudged));
+  if (!draw.is_coupled) return;
+  for (std::size_t i = 0; i < width_; ++i) token_[at(draw.row.row) * width_ + i] = found[i].token;
+  odds_.to_chances(draw.slot, temperature, found,
+                   std::span(chance_).subspan(at(draw.row.row) * width_, width_));
 }
 
 }  // namespace foretoken

@@ -56,6 +56,7 @@ class CandidateFinder {
   struct Draw {
     DrawRow row;
     SeqSlot slot;
+    bool is_coupled;  // else only to be judged
     std::size_t first_ancestor, end_ancestor;  // in ancestors_
   };
   void find_most_probable(Tensor logits, std::size_t first);
@@ -75,6 +76,7 @@ class CandidateFinder {
 
   int rows_ = 0;
   std::vector<Draw> draws_;  // of rows that are drawn, ascending
+  int coupled_rows_ = 0;     // of them
   std::vector<Token> ancestors_;
   std::size_t next_draw_ = 0;
   std::vector<Token> token_;

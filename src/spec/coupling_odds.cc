@@ -9,100 +9,146 @@ namespace foretoken {
 namespace {
 
 constexpr float kMemory = 0.98F;     // of a sequence, per token
-constexpr float kPrior = 24.0F;      // tokens that a new sequence is taken to be like the others
-constexpr float kNews = 1.0F / 256;  // share of a token in the mean of all
+constexpr int kUsual = 256;          // tokens that tell what is usual
+constexpr float kPrior = 24;         // tokens that a new sequence is taken to be as usual
+constexpr int kFewOutcomes = 32;     // fewer do not tell what is usual
+constexpr int kJudgeInterval = 4;    // roots of which one is judged where the noise is not followed
 constexpr float kLeast = 0.005F;     // no promise is held for less probable
-constexpr std::size_t kFirstError = 4;
+constexpr float kWorth = 0.1F;       // of log-likelihood a token: less does not pay for the draws
 
-}  // namespace
+constexpr std::size_t kNumSharpness = CouplingOdds::kSharpness.size();
+constexpr std::size_t kFirstPair = kNumSharpness + 2;  // where nothing is known
 
-CouplingOdds::Scores CouplingOdds::first_scores() {
-  Scores scores{};
-  scores[kFirstError] = 0.01F;
-  return scores;
-}
+float share_of(std::size_t pair) { return CouplingOdds::kShares[pair / kNumSharpness]; }
+float sharpness_of(std::size_t pair) { return CouplingOdds::kSharpness[pair % kNumSharpness]; }
 
-void CouplingOdds::open(SeqSlot slot) {
-  if (slots_.size() <= at(slot)) slots_.resize(at(slot) + 1);
-  slots_[at(slot)] = {};
-}
-
-std::size_t CouplingOdds::best_error(SeqSlot slot) const {
-  const Scores& own = slots_[at(slot)].score;
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < kErrors.size(); ++i)
-    if (own[i] + kPrior * usual_[i] > own[best] + kPrior * usual_[best]) best = i;
-  return best;
-}
-
-// Errors make logits vary, which the target's have more of than the draft model's.
-float CouplingOdds::slope(std::size_t error) const {
-  if (coupling_ == Coupling::kAlways || error == 0) return 1;
-  return std::sqrt(1 + kErrors[error] * kErrors[error]);
-}
-
-float CouplingOdds::noise_share(SeqSlot slot) const { return 1 / slope(best_error(slot)); }
-
-// e^((slope * log_prob + noise) / error), and the sum of all, those not found included. What was
-// not found is weighed where much of it can be drawn, which is where errors are large.
-float CouplingOdds::weigh(std::size_t error, float temperature, std::span<const Drawable> found,
-                          std::span<float> out) const {
-  const float sharpness = temperature / kErrors[error], steepness = slope(error);
-  const auto exponent = [&](const Drawable& c) {
-    return sharpness * (steepness * c.log_prob + c.noise);
-  };
-  float best = -1e30F, rest = 1;
-  for (const Drawable& c : found) {
-    if (c.token < 0) continue;
-    best = std::max(best, exponent(c));
-    rest -= std::exp(c.log_prob);
-  }
-  float sum = sharpness < 1 ? std::max(0.0F, rest) * (1 + sharpness) * std::exp(-best) : 0.0F;
+// e^(sharpness * (log_prob + share * noise)), the greatest being 1, and their sum.
+float weigh(float share, float sharpness, std::span<const Drawable> found, std::span<float> out) {
+  const auto value = [share](const Drawable& c) { return c.log_prob + share * c.noise; };
+  float best = -1e30F, sum = 0;
+  for (const Drawable& c : found)
+    if (c.token >= 0) best = std::max(best, value(c));
   for (std::size_t i = 0; i < found.size(); ++i) {
-    const float weight = found[i].token < 0 ? 0.0F : std::exp(exponent(found[i]) - best);
+    const float weight =
+        found[i].token < 0 ? 0.0F : std::exp(sharpness * (value(found[i]) - best));
     if (i < out.size()) out[i] = weight;
     sum += weight;
   }
   return sum;
 }
 
-void CouplingOdds::to_chances(SeqSlot slot, float temperature, std::span<const Drawable> found,
-                              std::span<float> out) const {
-  const float sum = weigh(best_error(slot), temperature, found, out);
-  for (float& chance : out) chance = sum > 0 ? chance / sum : 0.0F;
+// Of the draft model's probability.
+float rest_of(std::span<const Drawable> found) {
+  float rest = 1;
+  for (const Drawable& c : found)
+    if (c.token >= 0) rest -= std::exp(c.log_prob);
+  return std::clamp(rest, 0.0F, 1.0F);
 }
 
-void CouplingOdds::expect(SeqSlot slot, float temperature, std::span<const Drawable> judged) {
+}  // namespace
+
+void CouplingOdds::Record::add(const Record& news, float keep, float share) {
+  tokens = tokens * keep + news.tokens * share;
+  for (std::size_t pair = 0; pair < kPairs; ++pair)
+    score[pair] = score[pair] * keep + news.score[pair] * share;
+  missed = missed * keep + news.missed * share;
+  rest = rest * keep + news.rest * share;
+}
+
+// The sequence's record and, the less is known of it, what is usual.
+CouplingOdds::Record CouplingOdds::total(const Slot& slot) const {
+  const float prior = std::min(static_cast<float>(outcomes_), kPrior);
+  Record total = usual_;
+  total.add(slot.own, prior * kPrior / (kPrior + slot.own.tokens), 1);
+  return total;
+}
+
+void CouplingOdds::choose(Slot& slot) const {
+  const Record record = total(slot);
+  const auto best_of = [&](std::size_t first, std::size_t end) {
+    const auto scores = std::span(record.score).subspan(first, end - first);
+    return first + at(std::ranges::max_element(scores) - scores.begin());
+  };
+  const std::size_t all = best_of(0, kPairs), none = best_of(kPairs - kNumSharpness, kPairs);
+  const bool always = coupling_ == Coupling::kAlways, few = outcomes_ < kFewOutcomes;
+  slot.best = always ? best_of(0, kNumSharpness) : outcomes_ == 0 ? kFirstPair : all;
+  slot.follows =
+      always || few || record.score[all] - record.score[none] > kWorth * record.tokens;
+  slot.often = (1 + record.missed) / (1 + record.rest);
+}
+
+void CouplingOdds::open(SeqSlot slot) {
+  if (slots_.size() <= at(slot)) slots_.resize(at(slot) + 1);
+  Slot& s = slots_[at(slot)];
+  s.own = {};
+  s.unjudged = 0;
+  s.num_judged = 0;
+  choose(s);
+}
+
+float CouplingOdds::noise_share(SeqSlot slot) const { return share_of(slots_[at(slot)].best); }
+
+bool CouplingOdds::wants_outcome(SeqSlot slot) {
+  Slot& s = slots_[at(slot)];
+  if (!s.follows && ++s.unjudged < kJudgeInterval) return false;
+  s.unjudged = 0;
+  return true;
+}
+
+void CouplingOdds::to_chances(SeqSlot slot, float temperature, std::span<const Drawable> found,
+                              std::span<float> out) const {
+  const Slot& s = slots_[at(slot)];
+  const float sum = weigh(share_of(s.best), temperature * sharpness_of(s.best), found, out);
+  const float hit = std::max(0.0F, 1 - s.often * rest_of(found));
+  for (float& chance : out) chance = sum > 0 ? hit * chance / sum : 0.0F;
+}
+
+void CouplingOdds::expect(SeqSlot slot, float temperature, std::span<const Drawable> found,
+                          std::span<const Drawable> judged) {
   Slot& s = slots_[at(slot)];
   s.temperature = temperature;
-  s.judged.fill({});
-  std::size_t count = 0;
+  s.rest = rest_of(found);
+  s.found.clear();
+  for (const Drawable& candidate : found) s.found.push_back(candidate.token);
+  s.num_judged = 0;
   for (const Drawable& candidate : judged) {
-    const auto seen = std::span(s.judged).first(count);
-    if (candidate.token < 0 || count == kJudged ||
+    const auto seen = std::span(s.judged).first(s.num_judged);
+    if (candidate.token < 0 || s.num_judged == kJudged ||
         std::ranges::find(seen, candidate.token, &Drawable::token) != seen.end())
       continue;
-    s.judged[count++] = candidate;
+    s.judged[s.num_judged++] = candidate;
   }
+}
+
+// A draw of what is not listed says nothing of the order.
+CouplingOdds::Record CouplingOdds::news_of(const Slot& slot, Token drawn) const {
+  Record news;
+  news.tokens = 1;
+  news.rest = slot.rest;
+  news.missed = std::ranges::find(slot.found, drawn) == slot.found.end() ? 1.0F : 0.0F;
+  const auto judged = std::span(slot.judged).first(slot.num_judged);
+  const auto place = std::ranges::find(judged, drawn, &Drawable::token);
+  if (place == judged.end()) return news;
+  const auto index = static_cast<std::size_t>(place - judged.begin());
+  std::array<float, kJudged> weight{};
+  for (std::size_t pair = 0; pair < kPairs; ++pair) {
+    const float sum =
+        weigh(share_of(pair), slot.temperature * sharpness_of(pair), judged, weight);
+    news.score[pair] = std::log(std::max(kLeast, weight[index] / sum));
+  }
+  return news;
 }
 
 void CouplingOdds::add_outcome(SeqSlot slot, Token drawn) {
   Slot& s = slots_[at(slot)];
-  if (s.judged[0].token < 0) return;
-  for (std::size_t error = 0; error < kErrors.size(); ++error) {
-    std::array<float, kJudged> weight{};
-    const float sum = weigh(error, s.temperature, s.judged, weight);
-    float promised = 0, all = 0;
-    for (std::size_t i = 0; i < kJudged; ++i) {
-      all += weight[i];
-      if (s.judged[i].token == drawn) promised = weight[i];
-    }
-    if (promised == 0) promised = std::max(0.0F, sum - all);  // it is one of the rest
-    const float news = std::log(std::max(kLeast, promised / sum));
-    s.score[error] = s.score[error] * kMemory + news;
-    usual_[error] += kNews * (news - usual_[error]);
-  }
-  s.judged.fill({});
+  if (s.num_judged == 0) return;
+  const Record news = news_of(s, drawn);
+  s.num_judged = 0;
+  outcomes_ = std::min(outcomes_ + 1, kUsual);
+  const float share = 1.0F / static_cast<float>(outcomes_);
+  usual_.add(news, 1 - share, share);
+  s.own.add(news, kMemory, 1);
+  choose(s);
 }
 
 }  // namespace foretoken

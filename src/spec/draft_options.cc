@@ -53,10 +53,10 @@ TreeShape usual_shape(const std::string& algorithm, const std::string& target_ar
 }
 
 void check_nodes(const TreeShape& shape) {
-  if (shape.nodes > kMaxTreeNodes)
+  if (shape.nodes < 2 || shape.nodes > kMaxTreeNodes)
     throw Error({.what = "a tree of this size cannot be verified",
                  .where = "--speculative-num-draft-tokens",
-                 .expected = fmt::format("at most {}", kMaxTreeNodes),
+                 .expected = fmt::format("2 to {}", kMaxTreeNodes),
                  .found = std::to_string(shape.nodes)});
 }
 
@@ -117,6 +117,7 @@ TreeShape model_shape(const std::string& name, const DraftOptions& options,
         2 * std::min(shape.steps, kMaxTreeNodes) * std::min(shape.topk, kMaxTreeNodes);
     shape.nodes = options.nodes.value_or(std::min({usual, most_nodes(shape), kMaxTreeNodes}));
   }
+  if (shape.nodes < 2) check_nodes(shape);
   if (shape.topk > 1 && shape.nodes > most_nodes(shape))
     throw Error({.what = "more draft tokens are to be verified than the draft tree has",
                  .where = "--speculative-num-draft-tokens",
@@ -137,6 +138,7 @@ TreeShape shape_alone(const std::string& name, const DraftOptions& options,
 // Levels and children asked for are those of the model, the nodes those of all.
 TreeShape shape_among_others(const std::string& name, const DraftOptions& options,
                              const std::string& target_architecture) {
+  if (options.nodes) check_nodes({.steps = 0, .topk = 1, .nodes = *options.nodes});
   DraftOptions own = options;
   if (!is_model(name)) {
     own.steps = own.topk = std::nullopt;

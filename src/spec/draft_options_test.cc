@@ -69,13 +69,20 @@ TEST(DraftOptions, what_is_asked_for_stays_and_the_rest_follows) {
 
 TEST(DraftOptions, a_chain_is_verified_whole) {
   EXPECT_EQ(shape("STANDALONE", {.steps = 4, .topk = 1, .nodes = 9}), "4 1 5");
+  EXPECT_EQ(shape("STANDALONE", {.steps = 4, .topk = 1, .nodes = 1}), "4 1 5");
+}
+
+TEST(DraftOptions, a_root_alone_is_no_tree) {
+  for (const char* name : {"NGRAM", "SUFFIX", "EAGLE", "EAGLE+SUFFIX"})
+    EXPECT_NE(shape(name, {.steps = 2, .topk = 2, .nodes = 1}).find("2 to 64"), std::string::npos)
+        << name;
 }
 
 TEST(DraftOptions, trees_of_ngrams_are_as_large_as_asked_or_as_the_window) {
   EXPECT_EQ(shape("NGRAM"), "1 10 12");
   EXPECT_EQ(shape("NGRAM", {.steps = {}, .topk = {}, .nodes = 32}), "3 10 32");
   EXPECT_EQ(shape("NGRAM", {.steps = 5, .topk = 2, .nodes = 16}), "5 10 16");
-  EXPECT_NE(shape("NGRAM", {.steps = {}, .topk = {}, .nodes = 65}).find("at most 64"),
+  EXPECT_NE(shape("NGRAM", {.steps = {}, .topk = {}, .nodes = 65}).find("2 to 64"),
             std::string::npos);
 }
 
@@ -89,7 +96,7 @@ TEST(DraftOptions, chains_of_suffixes_are_as_long_as_asked_or_as_their_trees_are
   EXPECT_EQ(shape("SUFFIX"), "24 1 25");
   EXPECT_EQ(shape("SUFFIX", {.steps = {}, .topk = {}, .nodes = 16}), "15 1 16");
   EXPECT_EQ(shape("SUFFIX", {.steps = 5, .topk = 2, .nodes = 64}), "63 1 64");
-  EXPECT_NE(shape("SUFFIX", {.steps = {}, .topk = {}, .nodes = 65}).find("at most 64"),
+  EXPECT_NE(shape("SUFFIX", {.steps = {}, .topk = {}, .nodes = 65}).find("2 to 64"),
             std::string::npos);
 }
 
