@@ -23,9 +23,10 @@ namespace foretoken {
 namespace {
 
 struct Lane {  // a method that runs
-  std::unique_ptr<Contender> contender;
+  std::shared_ptr<Contender> contender;
   MethodResult* result;
-  std::size_t plain;  // the lane whose texts are right
+  std::size_t plain;   // the lane whose texts are right
+  bool drafts = true;  // false: turned off by each request
 };
 
 // One request at a time, all lanes answer a prompt before any sees the next, so that a machine
@@ -53,7 +54,7 @@ class Race {
     std::vector<std::vector<Answer>> answers(lanes_.size());
     for (const std::size_t n : order()) {
       const auto start = std::chrono::steady_clock::now();
-      answers[n] = answer_together(*lanes_[n].contender, prompts);
+      answers[n] = answer_together(lanes_[n], prompts);
       lanes_[n].result->seconds.back() =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     }
@@ -72,9 +73,16 @@ class Race {
     return lanes;
   }
 
+  AnswerOptions options_for(const Lane& lane) const {
+    AnswerOptions options = options_.answers;
+    options.drafts = lane.drafts;
+    return options;
+  }
+
   // Whenever a request is answered, the next one is sent.
-  std::vector<Answer> answer_together(Contender& contender,
-                                      const std::vector<BenchPrompt>& prompts) {
+  std::vector<Answer> answer_together(const Lane& lane, const std::vector<BenchPrompt>& prompts) {
+    Contender& contender = *lane.contender;
+    const AnswerOptions options = options_for(lane);
     std::vector<Answer> answers(prompts.size());
     std::atomic<std::size_t> next = 0;
     std::vector<std::future<void>> clients;
@@ -82,7 +90,7 @@ class Race {
       clients.push_back(std::async(std::launch::async, [&] {
         for (std::size_t n; (n = next++) < prompts.size();)
           answers[n] =
-              contender.answer(contender.encode({prompts[n].turns.front()}), options_.answers);
+              contender.answer(contender.encode({prompts[n].turns.front()}), options);
       }));
     for (auto& client : clients) client.get();
     return answers;
@@ -101,7 +109,7 @@ class Race {
         Contender& contender = *lanes_[i].contender;
         const bool predicts = options_.predicts && i != lanes_[i].plain;
         answers[i] =
-            contender.answer(contender.encode(messages[lanes_[i].plain]), options_.answers,
+            contender.answer(contender.encode(messages[lanes_[i].plain]), options_for(lanes_[i]),
                              predicts ? answers[lanes_[i].plain].tokens : std::vector<Token>{});
         lanes_[i].result->seconds.back() += answers[i].seconds;
       }
@@ -139,7 +147,7 @@ class Race {
   std::mt19937 random_;
 };
 
-// Opens what can run; says of the others why not. `results` has one element per method.
+// Opens what can run, with a result for each; says of the others why not.
 std::vector<Lane> open_lanes(const std::vector<DraftMethod>& methods, const AcceptOptions& options,
                              int at_once, std::vector<MethodResult>& results) {
   std::vector<std::string> flags{"--max-running-requests", std::to_string(at_once)};
@@ -148,20 +156,25 @@ std::vector<Lane> open_lanes(const std::vector<DraftMethod>& methods, const Acce
     flags.insert(flags.end(), {"--threads", std::to_string(options.threads)});
   std::vector<Lane> lanes;
   std::map<std::string, std::size_t> plain_lanes;  // by target
-  for (std::size_t i = 0; i < methods.size(); ++i) {
-    const DraftMethod& method = methods[i];
-    results[i].name = method.name;
-    results[i].model = method.model;
-    results[i].is_plain = !method.drafts();
-    results[i].is_simulated = std::ranges::count(method.flags, "--simulate-acc-len") > 0;
+  results.reserve(2 * methods.size());             // lanes point to them
+  for (const DraftMethod& method : methods) {
+    MethodResult& result = results.emplace_back(
+        MethodResult{.name = method.name, .model = method.model, .is_plain = !method.drafts()});
+    result.is_simulated = std::ranges::count(method.flags, "--simulate-acc-len") > 0;
     if (const std::string missing = missing_for(method); !missing.empty()) {
-      results[i].skipped = "there is no " + missing;
+      result.skipped = "there is no " + missing;
       continue;
     }
     std::fprintf(stderr, "Loading %s\n", method.name.c_str());
     if (!method.drafts()) plain_lanes[method.model] = lanes.size();
-    lanes.push_back(
-        {std::make_unique<Contender>(method, flags), &results[i], plain_lanes.at(method.model)});
+    const std::size_t plain = plain_lanes.at(method.model);
+    const auto contender = std::make_shared<Contender>(method, flags);
+    lanes.push_back({contender, &result, plain});
+    if (!method.drafts() || !options.compares_itself) continue;
+    MethodResult& off = results.emplace_back(result);
+    off.name += ", off";
+    off.plain_of = method.name;
+    lanes.push_back({contender, &off, plain, false});
   }
   return lanes;
 }
@@ -180,7 +193,7 @@ int accept_command(const AcceptOptions& options) {
   std::vector<std::vector<MethodResult>> results;  // by load
   bool differs = false;
   for (const int at_once : options.at_once) {
-    auto& found = results.emplace_back(methods.size());
+    auto& found = results.emplace_back();
     auto asked = prompts;
     while (!prompts.empty() && asked.size() < static_cast<std::size_t>(at_once))
       asked.push_back(prompts[asked.size() % prompts.size()]);

@@ -123,6 +123,10 @@ FlagTable accept_flags() {
                     "methods run with each",
             .default_note = "never always",
             .choices = {"auto", "always", "never"}},
+           {.names = {"--own-plain"},
+            .kind = kSwitch,
+            .text = "compare each method with its own engine while requests turn drafts off, not "
+                    "with another engine: two of the same flags differ by some percent"},
            threads_flag(),
        }},
       {"Prompts",
@@ -207,6 +211,7 @@ AcceptOptions read_accept_options(std::span<const std::string> args) {
   options.limit = at_least(0, values, "--limit");
   options.repeats = at_least(1, values, "--repeats");
   options.threads = at_least(0, values, "--threads");
+  options.compares_itself = values.on("--own-plain");
   options.predicts = values.on("--predict");
   if (options.predicts && std::ranges::max(options.at_once) > 1)
     throw UsageError({.what = "--predict",

@@ -42,6 +42,7 @@ struct AcceptOptions {
   int limit = 0;                   // 0: all prompts
   int repeats = 1;
   int threads = 0;  // 0: usable cores
+  bool compares_itself = false;  // each method with its own engine while drafts are turned off
   bool predicts = false;
   bool is_verbose = false;
 };

@@ -51,6 +51,7 @@ Answer Contender::answer(const std::vector<Token>& prompt, const AnswerOptions& 
   request.sampling.top_logprobs = -1;
   if (!options.ignores_end) request.sampling.stop_tokens = stop_tokens_;
   request.max_new_tokens = options.max_new_tokens;
+  if (!options.drafts) request.draft_wish.max_nodes = 1;
   request.stream = std::make_shared<TokenStream>();
   const auto stream = request.stream;
   const auto start = std::chrono::steady_clock::now();

@@ -25,6 +25,7 @@ struct AnswerOptions {
   int max_new_tokens = 128;
   bool ignores_end = false;  // goes on beyond the model's end of an answer
   float temperature = 0.0F;  // seeds are the prompts', so that all methods draw alike
+  bool drafts = true;        // false: not for this request, whatever the method
 };
 
 class Contender {
