@@ -89,8 +89,7 @@ class Race {
     for (int i = 0; i < at_once_; ++i)
       clients.push_back(std::async(std::launch::async, [&] {
         for (std::size_t n; (n = next++) < prompts.size();)
-          answers[n] =
-              contender.answer(contender.encode({prompts[n].turns.front()}), options);
+          answers[n] = contender.answer(contender.encode({prompts[n].turns.front()}), options);
       }));
     for (auto& client : clients) client.get();
     return answers;

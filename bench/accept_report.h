@@ -1,7 +1,7 @@
 #pragma once
 // What `foretoken-bench accept` measured, and its table: for each method accept length and rate,
-// tokens per second of the median repeat, and the ratio in the same repeat to plain decoding: of the
-// same engine where that was measured, else of the same model.
+// tokens per second of the median repeat, and the ratio in the same repeat to plain decoding: of
+// the same engine where that was measured, else of the same model.
 
 #include <string>
 #include <vector>
@@ -10,8 +10,8 @@ namespace foretoken {
 
 struct MethodResult {
   std::string name = {};
-  std::string model = {};    // folder of the target: ratios are to plain decoding of the same
-  std::string skipped = {};  // why the method did not run; empty: it did
+  std::string model = {};     // folder of the target: ratios are to plain decoding of the same
+  std::string skipped = {};   // why the method did not run; empty: it did
   std::string plain_of = {};  // the method whose drafts are turned off here: its ratios are to this
   bool is_plain = false;
   bool is_simulated = false;         // its texts are not to be compared

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/file_fields.h"
-#include "base/file_fields.h"
 #include "base/types.h"
 
 namespace foretoken {

@@ -56,7 +56,7 @@ class CandidateFinder {
   struct Draw {
     DrawRow row;
     SeqSlot slot;
-    bool is_coupled;  // else only to be judged
+    bool is_coupled;                           // else only to be judged
     std::size_t first_ancestor, end_ancestor;  // in ancestors_
   };
   void find_most_probable(Tensor logits, std::size_t first);

@@ -200,6 +200,26 @@ TEST_F(CandidateFinderTest, what_comes_true_more_often_is_followed) {
   EXPECT_EQ(sampled_ones, 100);
 }
 
+TEST_F(CandidateFinderTest, where_the_noise_tells_nothing_all_is_as_without_coupling) {
+  const auto measured = finder(3, Coupling::kMeasured), never = finder(3, Coupling::kNever);
+  const auto row = model_.target_row(6);
+  const Token best = static_cast<Token>(std::max_element(row.begin(), row.end()) - row.begin());
+  for (int length = 5; length < 200; ++length) {
+    for (CandidateFinder* each : {measured.get(), never.get()}) {
+      observe(*each, {best}, length);
+      each->clear();
+      each->add_row(0, {});
+      each->add_row(0, std::vector<Token>{3});
+      each->find(hidden({6, 2}));
+    }
+    if (length < 100) continue;
+    EXPECT_TRUE(std::ranges::equal(measured->tokens(), never->tokens()));
+    EXPECT_TRUE(std::ranges::equal(measured->chances(), never->chances()));
+  }
+  EXPECT_GT(measured->row_counts(0).coupled, 0);
+  EXPECT_GE(measured->row_counts(0).greedy, 200);
+}
+
 TEST_F(CandidateFinderTest, counts_rows_by_how_candidates_were_chosen) {
   for (const Coupling coupling : {Coupling::kNever, Coupling::kAlways}) {
     const auto finder = this->finder(2, coupling);

@@ -8,13 +8,13 @@
 namespace foretoken {
 namespace {
 
-constexpr float kMemory = 0.98F;     // of a sequence, per token
-constexpr int kUsual = 256;          // tokens that tell what is usual
-constexpr float kPrior = 24;         // tokens that a new sequence is taken to be as usual
-constexpr int kFewOutcomes = 32;     // fewer do not tell what is usual
-constexpr int kJudgeInterval = 4;    // roots of which one is judged where the noise is not followed
-constexpr float kLeast = 0.005F;     // no promise is held for less probable
-constexpr float kWorth = 0.1F;       // of log-likelihood a token: less does not pay for the draws
+constexpr float kMemory = 0.98F;   // of a sequence, per token
+constexpr int kUsual = 256;        // tokens that tell what is usual
+constexpr float kPrior = 24;       // tokens that a new sequence is taken to be as usual
+constexpr int kFewOutcomes = 32;   // fewer do not tell what is usual
+constexpr int kJudgeInterval = 4;  // roots of which one is judged where the noise is not followed
+constexpr float kLeast = 0.005F;   // no promise is held for less probable
+constexpr float kWorth = 0.1F;     // of log-likelihood a token: less does not pay for the draws
 
 constexpr std::size_t kNumSharpness = CouplingOdds::kSharpness.size();
 constexpr std::size_t kFirstPair = kNumSharpness + 2;  // where nothing is known
@@ -29,20 +29,19 @@ float weigh(float share, float sharpness, std::span<const Drawable> found, std::
   for (const Drawable& c : found)
     if (c.token >= 0) best = std::max(best, value(c));
   for (std::size_t i = 0; i < found.size(); ++i) {
-    const float weight =
-        found[i].token < 0 ? 0.0F : std::exp(sharpness * (value(found[i]) - best));
+    const float weight = found[i].token < 0 ? 0.0F : std::exp(sharpness * (value(found[i]) - best));
     if (i < out.size()) out[i] = weight;
     sum += weight;
   }
   return sum;
 }
 
-// Of the draft model's probability.
+// Of the draft model's probability; of NaN nothing.
 float rest_of(std::span<const Drawable> found) {
   float rest = 1;
   for (const Drawable& c : found)
     if (c.token >= 0) rest -= std::exp(c.log_prob);
-  return std::clamp(rest, 0.0F, 1.0F);
+  return std::min(1.0F, std::max(0.0F, rest));
 }
 
 }  // namespace
@@ -72,8 +71,7 @@ void CouplingOdds::choose(Slot& slot) const {
   const std::size_t all = best_of(0, kPairs), none = best_of(kPairs - kNumSharpness, kPairs);
   const bool always = coupling_ == Coupling::kAlways, few = outcomes_ < kFewOutcomes;
   slot.best = always ? best_of(0, kNumSharpness) : outcomes_ == 0 ? kFirstPair : all;
-  slot.follows =
-      always || few || record.score[all] - record.score[none] > kWorth * record.tokens;
+  slot.follows = always || few || record.score[all] - record.score[none] > kWorth * record.tokens;
   slot.often = (1 + record.missed) / (1 + record.rest);
 }
 
@@ -132,8 +130,7 @@ CouplingOdds::Record CouplingOdds::news_of(const Slot& slot, Token drawn) const 
   const auto index = static_cast<std::size_t>(place - judged.begin());
   std::array<float, kJudged> weight{};
   for (std::size_t pair = 0; pair < kPairs; ++pair) {
-    const float sum =
-        weigh(share_of(pair), slot.temperature * sharpness_of(pair), judged, weight);
+    const float sum = weigh(share_of(pair), slot.temperature * sharpness_of(pair), judged, weight);
     news.score[pair] = std::log(std::max(kLeast, weight[index] / sum));
   }
   return news;

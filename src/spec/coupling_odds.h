@@ -49,15 +49,15 @@ class CouplingOdds {
   struct Record {
     float tokens = 0;
     std::array<float, kPairs> score{};  // log-likelihoods
-    float missed = 0;  // draws of what was not found
-    float rest = 0;    // how many there should have been by the draft model
+    float missed = 0;                   // draws of what was not found
+    float rest = 0;                     // how many there should have been by the draft model
     void add(const Record& news, float keep, float share);
   };
   struct Slot {
     Record own;
     std::size_t best = 0;  // pair
     bool follows = false;
-    float often = 1;  // draws of what is not found, for the draft model's probability of them
+    float often = 1;   // draws of what is not found, for the draft model's probability of them
     int unjudged = 0;  // roots since the last one that was judged
     // What is judged next.
     float temperature = 1;

@@ -81,13 +81,13 @@ TEST(CouplingOdds, the_smaller_the_errors_the_more_of_the_noise_counts) {
 struct Hits {
   double seen = 0, promised = 0;
 };
-Hits hits_of(const CouplingOdds& odds, World world) {
+Hits hits_of(const CouplingOdds& odds, World world, float temperature) {
   constexpr int kSteps = 3000;
   Hits hits;
   for (int step = 1000; step < 1000 + kSteps; ++step) {
     const auto found = world.draw(step);
     std::array<float, kTokens> chance{};
-    odds.to_chances(0, 1.0F, found, chance);
+    odds.to_chances(0, temperature, found, chance);
     std::size_t best = 0;
     for (std::size_t i = 1; i < chance.size(); ++i)
       if (chance[i] > chance[best]) best = i;
@@ -98,13 +98,15 @@ Hits hits_of(const CouplingOdds& odds, World world) {
 }
 
 TEST(CouplingOdds, chances_are_how_often_candidates_come_true) {
-  for (const float error : {0.3F, 0.8F, 2.0F}) {
-    CouplingOdds odds(Coupling::kMeasured);
-    odds.open(0);
-    learn(odds, 0, World(error, 1.0F), 1.0F, 1000);
-    const Hits hits = hits_of(odds, World(error, 1.0F));
-    EXPECT_NEAR(hits.promised, hits.seen, 0.06) << error;
-  }
+  for (const float temperature : {1.0F, 2.0F})
+    for (const float error : {0.3F, 0.8F, 2.0F}) {
+      CouplingOdds odds(Coupling::kMeasured);
+      odds.open(0);
+      const World world(error, temperature);
+      learn(odds, 0, world, temperature, 1000);
+      const Hits hits = hits_of(odds, world, temperature);
+      EXPECT_NEAR(hits.promised, hits.seen, 0.06) << error << " " << temperature;
+    }
 }
 
 TEST(CouplingOdds, a_share_that_is_learned_is_as_good_as_all_of_the_noise_and_as_none) {
@@ -113,14 +115,14 @@ TEST(CouplingOdds, a_share_that_is_learned_is_as_good_as_all_of_the_noise_and_as
     odds.open(0);
     learn(odds, 0, World(error, 1.0F), 1.0F, 1000);
     World world(error, 1.0F);
-    const double learned = hits_of(odds, world).seen;
+    const double learned = hits_of(odds, world, 1.0F).seen;
     double all = 0, none = 0;
     for (int step = 1000; step < 4000; ++step) {
       const auto found = world.draw(step);
       const auto first = [&](float share) {
-        return std::ranges::max_element(found, {}, [share](const Drawable& c) {
-          return c.log_prob + share * c.noise;
-        })->token;
+        return std::ranges::max_element(
+                   found, {}, [share](const Drawable& c) { return c.log_prob + share * c.noise; })
+            ->token;
       };
       all += first(1.0F) == world.drawn() ? 1.0 / 3000 : 0.0;
       none += first(0.0F) == world.drawn() ? 1.0 / 3000 : 0.0;

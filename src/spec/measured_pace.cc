@@ -73,7 +73,8 @@ void MeasuredPace::learn_gain(const Decoded& decoded, double seconds) {
 void MeasuredPace::choose(const StepPlan& plan) {
   const int next = std::max(1, static_cast<int>(plan.entries.size()));
   texts_choice_.add_step(next);
-  if (rest_.add_step(next)) asked_ = unasked_ = drafted_steps_ = {};
+  // Steps of sequences for which no model drafts bring no trial of one nearer.
+  if (!group_.spares_all(plan) && rest_.add_step(next)) asked_ = unasked_ = drafted_steps_ = {};
   const auto count_awake = [](int steps, bool sleeps) {
     return sleeps ? 0 : steps + (steps < kWaking ? 1 : 0);
   };

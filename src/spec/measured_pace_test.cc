@@ -24,6 +24,12 @@ class Machine {
   // The draft model takes so long for the prompt of a step.
   void read_prompts_in(double seconds) { reading_ = seconds; }
 
+  // Another sequence follows, for which the model may draft or not.
+  void follow(bool drafts) {
+    pace_.open(0);
+    if (!drafts) pace_.spare(0);
+  }
+
   // Of each tree so many drafts are found without the model, and all of them accepted.
   void find_in_texts(int drafts) { texts_ = drafts; }
 
@@ -102,6 +108,19 @@ TEST(MeasuredPace, drafts_that_never_come_true_end) {
   Machine machine(0.1, 0.3);
   full_trees(machine, 0, 200);
   EXPECT_LT(full_trees(machine, 0, 1000), 30);
+}
+
+TEST(MeasuredPace, a_rest_is_no_shorter_for_steps_in_which_drafts_are_turned_off) {
+  Machine machine(0.1, 0.3);
+  full_trees(machine, 0, 200);
+  const int before = machine.asked();
+  machine.follow(false);
+  full_trees(machine, 0, 5000);
+  machine.follow(true);
+  full_trees(machine, 0, 20);
+  EXPECT_EQ(machine.asked(), before);
+  full_trees(machine, 0, 5000);
+  EXPECT_GT(machine.asked(), before);
 }
 
 TEST(MeasuredPace, drafts_that_come_true_but_cost_more_than_they_save_end) {

@@ -1,5 +1,6 @@
 #include "spec/trial_group.h"
 
+#include <algorithm>
 #include <ranges>
 
 #include "base/index.h"
@@ -23,6 +24,12 @@ void TrialGroup::spare(SeqSlot slot) {
 
 bool TrialGroup::has(SeqSlot slot) const {
   return slot >= 0 && at(slot) < states_.size() && states_[at(slot)] == State::kIn;
+}
+
+bool TrialGroup::spares_all(const StepPlan& plan) const {
+  return std::ranges::all_of(plan.entries, [this](const StepEntry& entry) {
+    return at(entry.slot) < states_.size() && states_[at(entry.slot)] == State::kSpared;
+  });
 }
 
 void TrialGroup::choose(const StepPlan& plan, int few) {

@@ -16,6 +16,8 @@ class TrialGroup {
   void spare(SeqSlot slot);
 
   bool has(SeqSlot slot) const;
+  // Whether no model drafts for any sequence of the plan.
+  bool spares_all(const StepPlan& plan) const;
   int size() const { return size_; }
   // Makes it so many of those in the plan, as far as there are any; 0: none. Prompts that begin
   // are preferred: a model can read the whole text of those. A group that has begun takes no

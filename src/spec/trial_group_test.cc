@@ -50,6 +50,9 @@ TEST(TrialGroup, nobody_is_in_it_for_whom_no_model_drafts) {
     group.open(slot);
     if (slot != 1) group.spare(slot);
   }
+  EXPECT_FALSE(group.spares_all(plan_of(0, 4, 4)));
+  EXPECT_TRUE(group.spares_all(plan_of(2, 4, 4)));
+  EXPECT_FALSE(group.spares_all(plan_of(2, 4, 6))) << "nothing is known of the others";
   group.choose(plan_of(0, 4, 4), 2);
   EXPECT_EQ(group.size(), 1);
   EXPECT_TRUE(group.has(1));
