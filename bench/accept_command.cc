@@ -106,7 +106,7 @@ class Race {
         if (i == lanes_[i].plain) messages[i].push_back(prompt.turns[turn]);
       for (const std::size_t i : order()) {
         Contender& contender = *lanes_[i].contender;
-        const bool predicts = options_.predicts && i != lanes_[i].plain;
+        const bool predicts = options_.predicts && lanes_[i].drafts && i != lanes_[i].plain;
         answers[i] =
             contender.answer(contender.encode(messages[lanes_[i].plain]), options_for(lanes_[i]),
                              predicts ? answers[lanes_[i].plain].tokens : std::vector<Token>{});
@@ -169,10 +169,11 @@ std::vector<Lane> open_lanes(const std::vector<DraftMethod>& methods, const Acce
     const std::size_t plain = plain_lanes.at(method.model);
     const auto contender = std::make_shared<Contender>(method, flags);
     lanes.push_back({contender, &result, plain});
-    if (!method.drafts() || !options.compares_itself) continue;
+    if (!method.drafts() || !options.own_plain) continue;
     MethodResult& off = results.emplace_back(result);
     off.name += ", off";
-    off.plain_of = method.name;
+    off.is_off = true;
+    result.plain = results.size() - 1;
     lanes.push_back({contender, &off, plain, false});
   }
   return lanes;

@@ -11,10 +11,9 @@ namespace {
 
 // 0: there is no plain decoding of its model.
 double against_plain(const MethodResult& result, const std::vector<MethodResult>& all) {
-  auto plain = std::ranges::find(all, result.name, &MethodResult::plain_of);
-  if (plain == all.end())
-    plain = std::ranges::find_if(
-        all, [&](const MethodResult& r) { return r.is_plain && r.model == result.model; });
+  if (result.plain) return speed_up(result, all[*result.plain]);
+  const auto plain = std::ranges::find_if(
+      all, [&](const MethodResult& r) { return r.is_plain && r.model == result.model; });
   return plain == all.end() ? 0.0 : speed_up(result, *plain);
 }
 
@@ -73,7 +72,7 @@ std::string format_loads(const std::vector<int>& at_once,
   text += '\n';
   for (std::size_t i = 0; i < results.front().size(); ++i) {
     const MethodResult& result = results.front()[i];
-    if (result.is_plain || !result.plain_of.empty() || !result.skipped.empty()) continue;
+    if (result.is_plain || result.is_off || !result.skipped.empty()) continue;
     text += fmt::format("{:<{}}", result.name, width);
     for (const auto& of_load : results)
       text += fmt::format(" {:>6.2f}", against_plain(of_load[i], of_load));

@@ -3,6 +3,7 @@
 // tokens per second of the median repeat, and the ratio in the same repeat to plain decoding: of
 // the same engine where that was measured, else of the same model.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,9 +11,10 @@ namespace foretoken {
 
 struct MethodResult {
   std::string name = {};
-  std::string model = {};     // folder of the target: ratios are to plain decoding of the same
-  std::string skipped = {};   // why the method did not run; empty: it did
-  std::string plain_of = {};  // the method whose drafts are turned off here: its ratios are to this
+  std::string model = {};    // folder of the target: ratios are to plain decoding of the same
+  std::string skipped = {};  // why the method did not run; empty: it did
+  std::optional<std::size_t> plain = {};  // the result of its own engine without drafts, of all
+  bool is_off = false;                    // this is one
   bool is_plain = false;
   bool is_simulated = false;         // its texts are not to be compared
   std::vector<double> seconds = {};  // one per repeat, of all answers

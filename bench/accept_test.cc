@@ -103,8 +103,8 @@ TEST(AcceptReport, loads_stand_side_by_side) {
 
 TEST(AcceptReport, ratios_are_to_the_same_engine_where_it_ran_without_drafts) {
   const MethodResult plain{.name = "plain", .is_plain = true, .seconds = {1, 1}, .tokens = 10};
-  const MethodResult fast{.name = "fast", .seconds = {1, 1}, .tokens = 10};
-  const MethodResult off{.name = "fast, off", .plain_of = "fast", .seconds = {3, 3}, .tokens = 10};
+  const MethodResult fast{.name = "fast", .plain = 2, .seconds = {1, 1}, .tokens = 10};
+  const MethodResult off{.name = "fast, off", .is_off = true, .seconds = {3, 3}, .tokens = 10};
   const std::string text = format_loads({4}, {{plain, fast, off}});
   EXPECT_NE(text.find("   3.00\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("off"), std::string::npos) << text;

@@ -121,7 +121,7 @@ FlagTable accept_flags() {
             .kind = kTextList,
             .text = "above temperature 0, whether drafts are drawn with the sampler's noise; "
                     "methods run with each",
-            .default_note = "never always",
+            .default_note = "never always auto",
             .choices = {"auto", "always", "never"}},
            {.names = {"--own-plain"},
             .kind = kSwitch,
@@ -204,14 +204,14 @@ AcceptOptions read_accept_options(std::span<const std::string> args) {
   if (options.answers.temperature > 0)
     options.couplings = values.given("--draft-coupling")
                             ? values.list("--draft-coupling")
-                            : std::vector<std::string>{"never", "always"};
+                            : std::vector<std::string>{"never", "always", "auto"};
   options.max_turns = at_least(1, values, "--turns");
   options.at_once = sizes(values, "--at-once", {1});
   options.flags = values.text("--flags");
   options.limit = at_least(0, values, "--limit");
   options.repeats = at_least(1, values, "--repeats");
   options.threads = at_least(0, values, "--threads");
-  options.compares_itself = values.on("--own-plain");
+  options.own_plain = values.on("--own-plain");
   options.predicts = values.on("--predict");
   if (options.predicts && std::ranges::max(options.at_once) > 1)
     throw UsageError({.what = "--predict",

@@ -41,8 +41,8 @@ struct AcceptOptions {
   std::vector<int> at_once = {1};  // each with a table of its own
   int limit = 0;                   // 0: all prompts
   int repeats = 1;
-  int threads = 0;               // 0: usable cores
-  bool compares_itself = false;  // each method with its own engine while drafts are turned off
+  int threads = 0;         // 0: usable cores
+  bool own_plain = false;  // each method with its own engine while drafts are turned off
   bool predicts = false;
   bool is_verbose = false;
 };

@@ -67,7 +67,7 @@ TEST(BenchFlags, couplings_are_compared_above_temperature_0) {
   EXPECT_THAT(read_accept_options({}).couplings, ElementsAre());
   const std::vector<std::string> warm = {"--temperature", "0.7"};
   EXPECT_EQ(read_accept_options(warm).answers.temperature, 0.7F);
-  EXPECT_THAT(read_accept_options(warm).couplings, ElementsAre("never", "always"));
+  EXPECT_THAT(read_accept_options(warm).couplings, ElementsAre("never", "always", "auto"));
   const std::vector<std::string> chosen = {"--temperature", "1", "--draft-coupling", "auto"};
   EXPECT_THAT(read_accept_options(chosen).couplings, ElementsAre("auto"));
 }
@@ -84,6 +84,8 @@ TEST(BenchFlags, what_cannot_be_meant_is_named) {
   EXPECT_THAT(usage_error(read_accept_options, {"--predict", "--at-once", "2"}),
               HasSubstr("--at-once 1"));
   EXPECT_THAT(usage_error(read_accept_options, {"--temperature", "-1"}), HasSubstr("0 to 100"));
+  EXPECT_FALSE(read_accept_options({}).own_plain);
+  EXPECT_TRUE(read_accept_options(std::vector<std::string>{"--own-plain"}).own_plain);
   EXPECT_THAT(usage_error(read_accept_options, {"--draft-coupling", "yes"}), HasSubstr("never"));
 }
 

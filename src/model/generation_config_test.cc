@@ -25,7 +25,7 @@ TEST(GenerationConfig, reads_what_is_there) {
 TEST(GenerationConfig, an_absent_file_says_nothing) {
   const TempFolder folder;
   EXPECT_FALSE(read_generation_config(folder.path()).temperature.has_value());
-  folder.write("generation_config.json", R"({"eos_token_id":9})");
+  folder.write("generation_config.json", R"({"eos_token_id":[9,-1]})");
   EXPECT_THAT(read_generation_config(folder.path()).eos, ElementsAre(9));
 }
 

@@ -105,6 +105,7 @@ TEST(ModelConfig, flags_tokens_and_dtypes_are_read) {
   EXPECT_EQ(stored("auto"), std::nullopt);
   EXPECT_THAT(parse("LlamaForCausalLM", R"({"eos_token_id":2})").eos, ElementsAre(2));
   EXPECT_THAT(parse("LlamaForCausalLM", R"({"eos_token_id":-1})").eos, ElementsAre());
+  EXPECT_THAT(parse("LlamaForCausalLM", R"({"eos_token_id":[-1,2]})").eos, ElementsAre(2));
 }
 
 TEST(ModelConfig, overrides_replace_keys) {

@@ -13,6 +13,7 @@ namespace {
 // So many coupled candidates tell how sure the first is.
 constexpr int kLeastDrawn = 4;
 constexpr std::size_t kJudged = DrawnTokens::kJudged;
+static_assert(kJudged <= CouplingOdds::kJudged);
 
 }  // namespace
 

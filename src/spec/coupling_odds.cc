@@ -17,7 +17,8 @@ constexpr float kLeast = 0.005F;   // no promise is held for less probable
 constexpr float kWorth = 0.1F;     // of log-likelihood a token: less does not pay for the draws
 
 constexpr std::size_t kNumSharpness = CouplingOdds::kSharpness.size();
-constexpr std::size_t kFirstPair = kNumSharpness + 2;  // where nothing is known
+// Where nothing is known: share 0.8, and 1 with kAlways.
+constexpr std::size_t kFirstSharpness = 2, kFirstPair = kNumSharpness + kFirstSharpness;
 
 float share_of(std::size_t pair) { return CouplingOdds::kShares[pair / kNumSharpness]; }
 float sharpness_of(std::size_t pair) { return CouplingOdds::kSharpness[pair % kNumSharpness]; }
@@ -70,7 +71,8 @@ void CouplingOdds::choose(Slot& slot) const {
   };
   const std::size_t all = best_of(0, kPairs), none = best_of(kPairs - kNumSharpness, kPairs);
   const bool always = coupling_ == Coupling::kAlways, few = outcomes_ < kFewOutcomes;
-  slot.best = always ? best_of(0, kNumSharpness) : outcomes_ == 0 ? kFirstPair : all;
+  slot.best = always ? best_of(0, kNumSharpness) : all;
+  if (record.score[slot.best] == 0) slot.best = always ? kFirstSharpness : kFirstPair;
   slot.follows = always || few || record.score[all] - record.score[none] > kWorth * record.tokens;
   slot.often = (1 + record.missed) / (1 + record.rest);
 }

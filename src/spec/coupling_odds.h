@@ -41,9 +41,9 @@ class CouplingOdds {
   static constexpr std::array kShares{1.0F, 0.8F, 0.6F, 0.4F, 0.2F, 0.0F};
   // Per unit of log-probability at temperature 1; large: both models all but agree.
   static constexpr std::array kSharpness{0.5F, 0.8F, 1.2F, 2.0F, 5.0F};
+  static constexpr std::size_t kJudged = 8;  // candidates of a root, at most
 
  private:
-  static constexpr std::size_t kJudged = 8;
   static constexpr std::size_t kPairs = kShares.size() * kSharpness.size();
   // What outcomes have shown: sums that decay of a sequence, means of all.
   struct Record {

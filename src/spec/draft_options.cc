@@ -52,12 +52,12 @@ TreeShape usual_shape(const std::string& algorithm, const std::string& target_ar
   return {.steps = 3, .topk = 1, .nodes = 4};
 }
 
-void check_nodes(const TreeShape& shape) {
-  if (shape.nodes < 2 || shape.nodes > kMaxTreeNodes)
+void check_nodes(int nodes) {
+  if (nodes < 2 || nodes > kMaxTreeNodes)
     throw Error({.what = "a tree of this size cannot be verified",
                  .where = "--speculative-num-draft-tokens",
                  .expected = fmt::format("2 to {}", kMaxTreeNodes),
-                 .found = std::to_string(shape.nodes)});
+                 .found = std::to_string(nodes)});
 }
 
 // Trees of n-grams grow as deep as there are nodes; the steps are a number for reports only.
@@ -72,7 +72,7 @@ TreeShape ngram_shape(const DraftOptions& options) {
   if (!options.nodes)
     log_warning("speculative_num_draft_tokens is set to {} for NGRAM, because none was given.",
                 shape.nodes);
-  check_nodes(shape);
+  check_nodes(shape.nodes);
   if (options.ngram.corpus_drafts > shape.nodes - 1)
     throw Error(
         {.what = "corpora cannot have more drafts than a tree has",
@@ -89,7 +89,7 @@ TreeShape suffix_shape(const DraftOptions& options) {
     log_warning("speculative_eagle_topk is set to 1 for SUFFIX, which drafts chains.");
   TreeShape shape{.steps = 0, .topk = 1, .nodes = 0};
   shape.nodes = options.nodes.value_or(std::min(options.suffix.max_depth + 1, kMaxTreeNodes));
-  check_nodes(shape);
+  check_nodes(shape.nodes);
   shape.steps = shape.nodes - 1;
   return shape;
 }
@@ -117,7 +117,7 @@ TreeShape model_shape(const std::string& name, const DraftOptions& options,
         2 * std::min(shape.steps, kMaxTreeNodes) * std::min(shape.topk, kMaxTreeNodes);
     shape.nodes = options.nodes.value_or(std::min({usual, most_nodes(shape), kMaxTreeNodes}));
   }
-  if (shape.nodes < 2) check_nodes(shape);
+  if (shape.topk > 1) check_nodes(shape.nodes);
   if (shape.topk > 1 && shape.nodes > most_nodes(shape))
     throw Error({.what = "more draft tokens are to be verified than the draft tree has",
                  .where = "--speculative-num-draft-tokens",
@@ -138,7 +138,7 @@ TreeShape shape_alone(const std::string& name, const DraftOptions& options,
 // Levels and children asked for are those of the model, the nodes those of all.
 TreeShape shape_among_others(const std::string& name, const DraftOptions& options,
                              const std::string& target_architecture) {
-  if (options.nodes) check_nodes({.steps = 0, .topk = 1, .nodes = *options.nodes});
+  if (options.nodes) check_nodes(*options.nodes);
   DraftOptions own = options;
   if (!is_model(name)) {
     own.steps = own.topk = std::nullopt;

@@ -21,8 +21,9 @@ class DraftPace {
 
   // A sequence enters the slot.
   virtual void open(SeqSlot) {}
-  // No model drafts for the sequence in it.
+  // No model drafts for the sequence in it; and nothing that runs none.
   virtual void spare(SeqSlot) {}
+  virtual void spare_texts(SeqSlot) {}
   // The facts of a step, before the drafter does anything with them.
   virtual void observe(const CommittedRows&) {}
   // Whether, until the next facts, nothing is drafted for the slot.

@@ -26,8 +26,12 @@ double MeasuredPace::steady_seconds() {
 MeasuredPace::MeasuredPace(Clock clock) : clock_(std::move(clock)) {}
 
 void MeasuredPace::open(SeqSlot slot) {
-  if (drafted_.size() <= at(slot)) drafted_.resize(at(slot) + 1);
+  if (drafted_.size() <= at(slot)) {
+    drafted_.resize(at(slot) + 1);
+    has_texts_.resize(at(slot) + 1);
+  }
   drafted_[at(slot)] = {};
+  has_texts_[at(slot)] = 1;
   group_.open(slot);
 }
 
@@ -72,9 +76,9 @@ void MeasuredPace::learn_gain(const Decoded& decoded, double seconds) {
 // Who drafts in the next step, and what that costs.
 void MeasuredPace::choose(const StepPlan& plan) {
   const int next = std::max(1, static_cast<int>(plan.entries.size()));
-  texts_choice_.add_step(next);
-  // Steps of sequences for which no model drafts bring no trial of one nearer.
-  if (!group_.spares_all(plan) && rest_.add_step(next)) asked_ = unasked_ = drafted_steps_ = {};
+  const bool may_ask = !group_.spares_all(plan);
+  texts_choice_.add_step(next, may_have_texts(plan));
+  if (rest_.add_step(next, may_ask)) asked_ = unasked_ = drafted_steps_ = {};
   const auto count_awake = [](int steps, bool sleeps) {
     return sleeps ? 0 : steps + (steps < kWaking ? 1 : 0);
   };
@@ -87,11 +91,17 @@ void MeasuredPace::choose(const StepPlan& plan) {
   others_awake_ = count_awake(others_awake_, others_sleep_);
   rests_ = rest_.rests() || awake_ < kWaking || (!is_few && others_awake_ < kWaking);
   others_rest_ = is_few;
-  const bool is_plain = rest_.rests() && rest_.steps_left() == 0;  // to know what that takes
+  // To know what that takes.
+  const bool is_plain = may_ask && rest_.rests() && rest_.steps_left() == 0;
   texts_rest_ = texts_choice_.rests() || is_plain;
   const UsualStep& all = drafted_steps_;
   const double token = all.steps > 0 ? all.seconds / all.tokens : target().of(next) / next;
   worth_.set_costs(target().per_row(), token);
+}
+
+bool MeasuredPace::may_have_texts(const StepPlan& plan) const {
+  return std::ranges::any_of(
+      plan.entries, [this](const StepEntry& entry) { return has_texts_[at(entry.slot)] != 0; });
 }
 
 MeasuredPace::Decoded MeasuredPace::count(const CommittedRows& rows) {

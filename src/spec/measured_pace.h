@@ -9,6 +9,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/index.h"
 #include "spec/draft_pace.h"
 #include "spec/linear_cost.h"
 #include "spec/node_worth.h"
@@ -25,6 +26,7 @@ class MeasuredPace : public DraftPace {
 
   void open(SeqSlot slot) override;
   void spare(SeqSlot slot) override { group_.spare(slot); }
+  void spare_texts(SeqSlot slot) override { has_texts_[at(slot)] = 0; }
   void observe(const CommittedRows& rows) override;
   bool rests(SeqSlot slot) const override { return rests_ || (others_rest_ && !group_.has(slot)); }
   bool sleeps(SeqSlot slot) const override {
@@ -52,6 +54,8 @@ class MeasuredPace : public DraftPace {
    private:
     const MeasuredPace& pace_;
   };
+  bool may_have_texts(const StepPlan& plan) const;
+
   struct Drafted {  // a tree that is being verified
     bool is_planted = false;
     double promised = 0;
@@ -94,6 +98,7 @@ class MeasuredPace : public DraftPace {
   LinearCost mixed_;                   // by all rows, where there were prompts and no drafts
   std::array<LinearCost, 3> forward_;  // of the draft model, by its work and rows
   std::vector<Drafted> drafted_;       // by slot
+  std::vector<char> has_texts_;        // by slot: there may be drafts without a model
   bool rests_ = false, sleeps_ = false, texts_rest_ = false;
   bool others_rest_ = false, others_sleep_ = false;  // than those in the group
   Texts texts_{*this};

@@ -27,7 +27,8 @@ class Machine {
   // Another sequence follows, for which the model may draft or not.
   void follow(bool drafts) {
     pace_.open(0);
-    if (!drafts) pace_.spare(0);
+    is_off_ = !drafts;
+    if (is_off_) pace_.spare(0);
   }
 
   // Of each tree so many drafts are found without the model, and all of them accepted.
@@ -54,7 +55,7 @@ class Machine {
       pace_.end_forward(3);
     }
     found_ = pace_.texts().rests(0) ? 0 : texts_;
-    if (!pace_.rests(0)) {
+    if (!is_off_ && !pace_.rests(0)) {
       for (int i = 0; i < forwards_; ++i) {
         pace_.begin_forward(DraftWork::kRoots);
         seconds_ += per_forward_;
@@ -78,6 +79,7 @@ class Machine {
   const double per_forward_;
   const int forwards_;
   const float score_;
+  bool is_off_ = false;
   int asked_ = 0, in_texts_ = 0;
   int texts_ = 0, found_ = 0;
   double seconds_ = 1;
@@ -194,6 +196,19 @@ TEST(MeasuredPace, a_model_rests_that_brings_no_more_than_texts_do) {
 
 // Steps of the one kind are no measure for those of the other: a trial of a slow model among many
 // quick steps is not taken for a few slow moments.
+// For whom no model drafts, texts do, also where the model's next step would have been a plain one.
+TEST(MeasuredPace, texts_go_on_where_no_model_may_draft) {
+  for (int begin = 0; begin < 140; ++begin) {
+    Machine machine(0.01, 0.01);
+    machine.find_in_texts(2);
+    full_trees(machine, 4, begin);
+    machine.follow(false);
+    const int before = machine.in_texts();
+    full_trees(machine, 0, 100);
+    EXPECT_GE(machine.in_texts() - before, 95) << begin;
+  }
+}
+
 TEST(MeasuredPace, a_slow_model_rests_beside_texts_that_are_quick) {
   Machine machine(0.01, 3);
   machine.find_in_texts(2);

@@ -53,13 +53,14 @@ void CurrentMean::doubt() { count_ = std::min(count_, kFew); }
 
 double CurrentMean::error() const { return count_ > 0 ? std::sqrt(variance_ / count_) : 0; }
 
-bool RestChoice::add_step(int sequences) {
+bool RestChoice::add_step(int sequences, bool counts) {
   const std::size_t before = now_;
   now_ = static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(std::max(sequences, 1))));
   if (loads_.size() <= now_) loads_.resize(now_ + 1);
   sequences_ = sequences;
   Load& load = loads_[now_];
   if (!load.is_known && load.steps == 0) begin(now_);
+  if (!counts) return now_ != before;
   ++load.steps;
   if (!load.rests || load.steps < load.pause) return now_ != before;
   load.rests = false;

@@ -37,8 +37,8 @@ class RestChoice {
   explicit RestChoice(bool begins_with_few = false) : begins_with_few_(begins_with_few) {}
 
   // A step of the engine passed; the next one has so many sequences. True where that is another
-  // load.
-  bool add_step(int sequences);
+  // load. A step in which nothing could be drafted does not count: it brings no trial nearer.
+  bool add_step(int sequences, bool counts = true);
   bool rests() const;
   // Until what rests is tried again; 0: it does not rest, or but for one step.
   int steps_left() const;

@@ -47,6 +47,19 @@ TEST(RestChoice, trials_lose_a_hundredth_at_most) {
   }
 }
 
+TEST(RestChoice, steps_that_do_not_count_bring_no_trial_nearer_and_tell_the_load) {
+  RestChoice choice;
+  drafted(choice, -0.3, 30);
+  const int left = choice.steps_left();
+  EXPECT_GT(left, 0);
+  for (int i = 0; i < 5000; ++i) EXPECT_FALSE(choice.add_step(1, false));
+  EXPECT_EQ(choice.steps_left(), left);
+  EXPECT_TRUE(choice.add_step(64, false));
+  EXPECT_TRUE(choice.add_step(1, false));
+  choice.add_step(1);
+  EXPECT_EQ(choice.steps_left(), left - 1);
+}
+
 TEST(RestChoice, what_begins_to_pay_is_found_by_a_trial) {
   RestChoice choice;
   drafted(choice, -0.3, 2000);

@@ -22,14 +22,13 @@ void TrialGroup::spare(SeqSlot slot) {
   state(slot) = State::kSpared;
 }
 
-bool TrialGroup::has(SeqSlot slot) const {
-  return slot >= 0 && at(slot) < states_.size() && states_[at(slot)] == State::kIn;
+bool TrialGroup::is(SeqSlot slot, State state) const {
+  return slot >= 0 && at(slot) < states_.size() && states_[at(slot)] == state;
 }
 
 bool TrialGroup::spares_all(const StepPlan& plan) const {
-  return std::ranges::all_of(plan.entries, [this](const StepEntry& entry) {
-    return at(entry.slot) < states_.size() && states_[at(entry.slot)] == State::kSpared;
-  });
+  return std::ranges::all_of(
+      plan.entries, [this](const StepEntry& entry) { return is(entry.slot, State::kSpared); });
 }
 
 void TrialGroup::choose(const StepPlan& plan, int few) {

@@ -15,7 +15,7 @@ class TrialGroup {
   void open(SeqSlot slot);
   void spare(SeqSlot slot);
 
-  bool has(SeqSlot slot) const;
+  bool has(SeqSlot slot) const { return is(slot, State::kIn); }
   // Whether no model drafts for any sequence of the plan.
   bool spares_all(const StepPlan& plan) const;
   int size() const { return size_; }
@@ -27,6 +27,7 @@ class TrialGroup {
  private:
   enum class State : char { kOut, kIn, kSpared };
   State& state(SeqSlot slot);
+  bool is(SeqSlot slot, State state) const;
   void keep_present(const StepPlan& plan);
   void add(const StepPlan& plan, int few, bool only_new);
 

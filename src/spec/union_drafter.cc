@@ -93,12 +93,15 @@ void UnionDrafter::open(SeqSlot slot, const DraftRequest& request) {
     while (opened > 0) parts_[--opened].drafter->close(slot);
     throw;
   }
+  bool has_texts = false;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     parts_[i].yield_of[at(slot)] = {};
-    const bool drafts = may_draft(request.wish, i);
-    if (parts_[i].needs.runs_model && !drafts) pace_->spare(slot);
+    const bool drafts = may_draft(request.wish, i), runs_model = parts_[i].needs.runs_model;
+    has_texts |= drafts && !runs_model;
+    if (runs_model && !drafts) pace_->spare(slot);
     parts_[i].pace->assign(slot, drafts ? PartPace::Duty::kDrafts : PartPace::Duty::kNever);
   }
+  if (!has_texts) pace_->spare_texts(slot);
 }
 
 void UnionDrafter::close(SeqSlot slot) {

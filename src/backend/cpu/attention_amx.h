@@ -134,11 +134,6 @@ class TileAttention : Bf16Attention<TileLines> {
   // no query looks; and asks for the keys of the next block. False where a value that only some of
   // the queries see is not finite: 0 times that would be seen by the others.
   bool copy_values(int start, const Seen& seen) const {
-    int all_from = seen.begin, all_to = seen.end;
-    for (int i = 0; i < item_.count; ++i) {
-      all_from = low(i, start) > all_from ? low(i, start) : all_from;
-      all_to = high(i, start) < all_to ? high(i, start) : all_to;
-    }
     bool finite = true;
     const int first = (seen.begin - start) / kTilePositions * kSumPairs;
     const int end = ceil_div(seen.end - start, kTilePositions) * kSumPairs;
@@ -147,7 +142,7 @@ class TileAttention : Bf16Attention<TileLines> {
       std::uint32_t kept = 0;  // of a pair
       if (position >= seen.begin && position < seen.end) kept |= 0xffffU;
       if (position + 1 >= seen.begin && position + 1 < seen.end) kept |= 0xffff0000U;
-      const bool check = kept != 0 && (position < all_from || position + 1 >= all_to);
+      const bool check = kept != 0 && (position < seen.all_begin || position + 1 >= seen.all_end);
       const char* from = nullptr;
       if (kept != 0)
         from = page(item_.v, position / kAttnSlots) + pair % kPagePairs * value_row_bytes();

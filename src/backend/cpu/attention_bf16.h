@@ -228,8 +228,8 @@ class Bf16Attention : protected ItemQueries {
     join_block(state, m, l);
   }
 
-  // (m, l, block_o + 0) of a block join the states of all queries, as in merge(); in o + 0 no zero
-  // is negative.
+  // (m, l, block_o + 0) of a block join the states of all queries, as in merge(), but sixteen at a
+  // time, whose exponentials cost as much as one; in o + 0 no zero is negative.
   void join_block(float* states, const float* m, const float* l) const {
     for (int i = 0; i < item_.count; i += 16) {
       const int count = left(i, 16);
