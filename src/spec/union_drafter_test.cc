@@ -176,6 +176,9 @@ class Ledger final : public DraftPace {
     told.emplace_back(drafts_, accepted_);
     drafts_ = accepted_ = 0;
   }
+  void open(SeqSlot) override { spared.clear(); }
+  void spare(SeqSlot) override { spared += "model "; }
+  void spare_texts(SeqSlot) override { spared += "texts"; }
   DraftPace& texts() override { return tired; }
   void credit_texts(SeqSlot, int drafts, int accepted) override {
     drafts_ += drafts;
@@ -183,6 +186,7 @@ class Ledger final : public DraftPace {
   }
 
   std::vector<std::pair<int, int>> told;  // by step: drafts, accepted
+  std::string spared;                     // of the last sequence
   Tired tired;
 
  private:
@@ -203,6 +207,20 @@ TEST(UnionDrafter, what_is_there_without_the_model_is_told_before_the_facts) {
   EXPECT_THAT(ledger->told, ElementsAre(Pair(0, 0), Pair(2, 1)));
   EXPECT_TRUE(steps.a->rested) << "heeds the pace of texts";
   EXPECT_FALSE(steps.b->rested);
+}
+
+TEST(UnionDrafter, the_pace_is_told_for_whom_there_can_be_no_drafts) {
+  const auto ledger = std::make_shared<Ledger>();
+  Steps steps(kText, kModel, ledger);
+  const auto spared = [&](std::uint32_t drafters, int max_nodes = 8) {
+    steps.open({.max_nodes = max_nodes, .drafters = drafters});
+    return ledger->spared;
+  };
+  EXPECT_EQ(spared(3), "");
+  EXPECT_EQ(spared(1), "model ");
+  EXPECT_EQ(spared(2), "texts");
+  EXPECT_EQ(spared(0), "model texts");
+  EXPECT_EQ(spared(3, 1), "model texts");
 }
 
 TEST(UnionDrafter, without_a_model_nothing_is_credited) {
