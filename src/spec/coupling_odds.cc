@@ -72,7 +72,8 @@ void CouplingOdds::choose(Slot& slot) const {
   const std::size_t all = best_of(0, kPairs), none = best_of(kPairs - kNumSharpness, kPairs);
   const bool always = coupling_ == Coupling::kAlways, few = outcomes_ < kFewOutcomes;
   slot.best = always ? best_of(0, kNumSharpness) : all;
-  if (record.score[slot.best] == 0) slot.best = always ? kFirstSharpness : kFirstPair;
+  const bool nothing_known = std::ranges::min(record.score) == 0;  // the best may well be 0
+  if (nothing_known) slot.best = always ? kFirstSharpness : kFirstPair;
   slot.follows = always || few || record.score[all] - record.score[none] > kWorth * record.tokens;
   slot.often = (1 + record.missed) / (1 + record.rest);
 }

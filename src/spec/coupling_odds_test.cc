@@ -131,6 +131,16 @@ TEST(CouplingOdds, a_share_that_is_learned_is_as_good_as_all_of_the_noise_and_as
   }
 }
 
+TEST(CouplingOdds, what_was_foreseen_for_certain_is_known) {
+  CouplingOdds odds(Coupling::kMeasured);
+  odds.open(0);
+  EXPECT_LT(odds.noise_share(0), 1.0F);
+  const std::array<Drawable, 2> found{{{3, -0.7F, 0.0F}, {4, -0.7F, 40.0F}}};
+  odds.expect(0, 1.0F, found, found);
+  odds.add_outcome(0, 4);
+  EXPECT_EQ(odds.noise_share(0), 1.0F);
+}
+
 TEST(CouplingOdds, noise_that_tells_too_little_is_not_followed) {
   CouplingOdds odds(Coupling::kMeasured), always(Coupling::kAlways);
   for (CouplingOdds* each : {&odds, &always}) {
