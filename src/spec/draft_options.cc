@@ -112,13 +112,12 @@ TreeShape model_shape(const std::string& name, const DraftOptions& options,
       log_warning(
           "speculative_num_draft_tokens is adjusted to speculative_num_steps + 1 when "
           "speculative_eagle_topk == 1");
-  } else {
-    const int usual =
-        2 * std::min(shape.steps, kMaxTreeNodes) * std::min(shape.topk, kMaxTreeNodes);
-    shape.nodes = options.nodes.value_or(std::min({usual, most_nodes(shape), kMaxTreeNodes}));
+    return shape;
   }
-  if (shape.topk > 1) check_nodes(shape.nodes);
-  if (shape.topk > 1 && shape.nodes > most_nodes(shape))
+  const int usual = 2 * std::min(shape.steps, kMaxTreeNodes) * std::min(shape.topk, kMaxTreeNodes);
+  shape.nodes = options.nodes.value_or(std::min({usual, most_nodes(shape), kMaxTreeNodes}));
+  check_nodes(shape.nodes);
+  if (shape.nodes > most_nodes(shape))
     throw Error({.what = "more draft tokens are to be verified than the draft tree has",
                  .where = "--speculative-num-draft-tokens",
                  .expected = fmt::format("at most {} with --speculative-num-steps {} and "
