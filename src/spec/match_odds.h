@@ -1,8 +1,7 @@
 #pragma once
-// MatchOdds: how often drafts of a kind come true, learned from what became of those that were
-// verified. A kind is how long the text agrees with the text that the draft is taken from, and how
-// often it was this token that followed there. What is left out for poor odds is forgotten slowly,
-// so that it is tried again some day. Speed only. One thread.
+// MatchOdds: how often drafts of a kind come true, learned from what became of them. A
+// kind is how long the text agrees with the text that the draft is taken from, and how often it was
+// this token that followed there. Speed only. One thread.
 
 #include <array>
 #include <cstddef>
@@ -18,16 +17,14 @@ class MatchOdds {
 
   MatchOdds();
   float chance(Kind kind) const { return chance_[kind]; }
-  // A draft whose parent was accepted was accepted, or not.
+  // A draft whose parent came true did so, too, or not.
   void add(Kind kind, bool came_true);
-  void neglect(Kind kind);
 
  private:
   static constexpr std::size_t kContexts = 8, kShares = 6;
   struct Tally {
     float tries = 0, hits = 0;
   };
-  void keep(Kind kind, float memory);
 
   std::array<float, kContexts * kShares> prior_, chance_;
   std::array<Tally, kContexts * kShares> tally_;

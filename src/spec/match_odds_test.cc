@@ -38,15 +38,5 @@ TEST(MatchOdds, what_happens_is_learned_by_kind_and_corrected) {
   EXPECT_LT(odds.chance(kind), 0.05F);
 }
 
-TEST(MatchOdds, what_is_left_out_is_forgotten_in_the_end) {
-  MatchOdds odds;
-  const auto kind = MatchOdds::kind_of(12, 1.0F);
-  const float usual = odds.chance(kind);
-  for (int i = 0; i < 100; ++i) odds.add(kind, false);
-  ASSERT_LT(odds.chance(kind), 0.1F);
-  for (int i = 0; i < 10'000; ++i) odds.neglect(kind);
-  EXPECT_NEAR(odds.chance(kind), usual, 0.01F);
-}
-
 }  // namespace
 }  // namespace foretoken

@@ -2,8 +2,10 @@
 // What drafters that read texts share: a draft as it is found in a text, and TextOffers, which
 // decides what of it is offered and learns from what became of it. A node's score is the chance
 // that drafts of its kind have had of late (MatchOdds), times how drafts fared with this sequence;
-// the DraftPace says which are worth their row. Drafts are known again by the tokens that were
-// sampled, so it does not matter who else has grown the tree. Engine thread only.
+// the DraftPace says which are worth their row. Drafts are judged by the tokens that were sampled,
+// so it does not matter who else has grown the tree, and what was left out is judged as well, as
+// far as the sampled text reaches: a kind that has once been poor is not poor for ever. Engine
+// thread only.
 
 #include <span>
 #include <vector>
@@ -37,27 +39,24 @@ class TextOffers {
   // What was sampled from the root on.
   Outcome learn(SeqSlot slot, std::span<const SampledToken> sampled);
 
-  // Of the nodes of the tree that was grown last, without the root.
-  std::span<const float> scores(SeqSlot slot) const { return sequences_[at(slot)].scores; }
-
  private:
-  struct Offered {
-    Token token;
-    int node;    // of the tree
-    int parent;  // offered before it; -1: the root
-    int depth;   // 1: a child of the root
-    MatchOdds::Kind kind;
-    bool came_true;
+  struct Found {  // a draft that was found
+    Token token = 0;
+    int parent = -1;  // found before it; -1: the last token of the text
+    int depth = 0;    // 1: a child of that one
+    MatchOdds::Kind kind = 0;
+    float chance = 0;  // that it comes true if its parent does
+    float score = 0;
+    int node = 0;  // of the tree; negative: it was left out
+    bool came_true = false;
   };
   struct Sequence {
-    std::vector<Offered> offered;
-    std::vector<float> scores;         // of them
-    float promised = 0, accepted = 0;  // decaying sums over its trees
+    std::vector<Found> found;           // for the step that is being computed
+    float promised = 0, came_true = 0;  // decaying sums of chances and of drafts that were judged
   };
 
   MatchOdds odds_;
   std::vector<Sequence> sequences_;  // by slot
-  std::vector<int> place_;           // by draft: where in `offered` it is, -1: nowhere
 };
 
 }  // namespace foretoken
