@@ -1,7 +1,7 @@
 #pragma once
-// MatchOdds: how often drafts of a kind come true, learned from what became of them. A
-// kind is how long the text agrees with the text that the draft is taken from, and how often it was
-// this token that followed there. Speed only. One thread.
+// MatchOdds: how often drafts of a kind come true, learned from what became of them. A kind is
+// how long the text agrees with the text that the draft is taken from, and how often it was this
+// token that followed there. Speed only. One thread.
 
 #include <array>
 #include <cstddef>

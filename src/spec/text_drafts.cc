@@ -48,10 +48,9 @@ void TextOffers::offer(SeqSlot slot, std::span<const TextDraft> drafts, DraftPac
 TextOffers::Outcome TextOffers::learn(SeqSlot slot, std::span<const SampledToken> sampled) {
   Sequence& sequence = sequences_[at(slot)];
   Outcome outcome;
-  if (!sequence.found.empty()) {
-    sequence.promised *= kMemory;
-    sequence.came_true *= kMemory;
-  }
+  if (sequence.found.empty()) return outcome;
+  sequence.promised *= kMemory;
+  sequence.came_true *= kMemory;
   for (Found& draft : sequence.found) {
     const bool is_offered = draft.node >= 0;
     if (is_offered) ++outcome.offered;

@@ -1,6 +1,9 @@
 // What of the drafts that were found is offered, and what is learned from a sampled text.
 #include "spec/text_drafts.h"
 
+#include <array>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +34,7 @@ class Offers {
     for (const Token token : sampled) tokens.emplace_back().token = token;
     return offers.learn(kSlot, tokens);
   }
-  TextOffers::Outcome step(std::span<const TextDraft> drafts, std::vector<Token> sampled) {
+  TextOffers::Outcome step(std::span<const TextDraft> drafts, const std::vector<Token>& sampled) {
     offer(drafts);
     return learn(sampled);
   }
