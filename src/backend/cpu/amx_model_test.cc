@@ -124,6 +124,7 @@ KernelTable amx_model_kernels() {
                      .run_codes = run_codes_on_bf16<CodedPairOrder>,
                      .code_rows = kFewCodedRows};
   table.ops.attention[0] = tile_attention_item<ModelTiles>;
+  table.ops.attention_queries = kAttnMaxQueries;
   table.codes_row8 = code_tile_gemm<ModelCodeTiles>(kWide);
   return table;
 }

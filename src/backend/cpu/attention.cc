@@ -23,7 +23,8 @@ std::size_t kv_format(DType dtype) {
 }
 
 const AttentionPlan& CpuAttention::plan(const AttentionShape& shape, const Batch& batch) {
-  if (plans_.size() == num_plans_) plans_.push_back(std::make_unique<AttentionItems>());
+  if (plans_.size() == num_plans_)
+    plans_.push_back(std::make_unique<AttentionItems>(kernels_.attention_queries));
   AttentionItems& items = *plans_[num_plans_++];
   items.build(shape, batch, pool_.size());
   return items;
@@ -40,11 +41,11 @@ void CpuAttention::reserve(const AttentionItems& items) {
 // the last layer of both, and of levels, which are much smaller.
 std::size_t CpuAttention::workspace_bytes(const ForwardSize& size) const {
   const std::size_t plans = 5 + at(size.forwards);
-  AttentionItems items;
+  AttentionItems items(kernels_.attention_queries);
   items.shape = size.attention;
   return plans * AttentionItems::most_bytes(size, pool_.size()) +
          items.scratch_floats() * at(pool_.size()) * sizeof(float) +
-         AttentionItems::most_partial_bytes(size, pool_.size()) * 3 / 2;
+         items.most_partial_bytes(size, pool_.size()) * 3 / 2;
 }
 
 std::size_t CpuAttention::workspace_bytes() const {

@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kTileQueries = 8;  // fewer are not worth a tile
 constexpr int kTilePositions = 32;
+constexpr int kGroupQueries = 2 * kTileRows;
 
 template <class Tiles>
 class TileAttention : Bf16Attention<TileLines> {
@@ -21,7 +22,8 @@ class TileAttention : Bf16Attention<TileLines> {
       : Bf16Attention(item),
         tile_q_(reinterpret_cast<std::uint16_t*>(spare_scratch())),
         tile_p_(tile_q_ + rows_ * q_stride_),
-        tile_v_(reinterpret_cast<char*>(tile_p_ + rows_ * kAttnBlock)) {}
+        tile_v_(reinterpret_cast<char*>(tile_p_ + kGroupQueries * kAttnBlock)),
+        tile_scores_(reinterpret_cast<float*>(tile_v_ + kAttnBlock * q_stride_ * 2)) {}
 
   void run() {
     begin();
@@ -37,129 +39,168 @@ class TileAttention : Bf16Attention<TileLines> {
   }
 
  private:
+  // Queries whose scores and weights stay in L1 on their way.
+  struct Group {
+    int first, end;
+    Seen seen;
+
+    bool has_both() const { return end - first > kTileRows; }
+  };
+
   void add_tiles(int start, float* state) {
     const Seen seen = seen_of(start);
     if (seen.begin >= seen.end) return;
-    if (seen.has_nodes) {
+    if (seen.has_nodes || !copy_values(start, seen)) {
       add_block(start, state);
       return;
     }
-    score_tiles(start, seen);
     float m[kAttnMaxQueries], l[kAttnMaxQueries];
-    const V16 scale = set1(item_.scale);
-    for (int i = 0; i < rows_; ++i) {
-      std::uint16_t* p = tile_p_ + i * kAttnBlock;
-      for (int j = 0; j < kAttnBlock; j += 16) store_bf16(p + j, zero());
-      if (i >= item_.count) continue;
-      soften(
-          i, start, scores(i), [scale](V16 a) { return mul(a, scale); },
-          [p](int at, V16 e) { store_bf16(p + at, e); }, &m[i], &l[i]);
+    for (int first = 0; first < item_.count; first += kGroupQueries) {
+      const int end = first + left(first, kGroupQueries);
+      const Group group{first, end, seen_of(start, first, end)};
+      if (group.seen.begin >= group.seen.end) continue;
+      add_scores(group, start);
+      for (int i = first; i < end; i += kTileRows) soften_tile(group, i, start, m + i, l + i);
+      add_values_of(group, start);
+      join_block(state, m, l, first, end);
     }
-    if (copy_values(start, seen)) {
-      add_value_tiles((seen.begin - start) / kTilePositions,
-                      ceil_div(seen.end - start, kTilePositions));
-    } else {
-      for (int i = 0; i < item_.count; ++i)
-        for (int j = 0; j < kAttnBlock; j += 16)
-          store(weights(i) + j, load_bf16(tile_p_ + i * kAttnBlock + j));
-      add_values(start, seen);
-    }
-    join_block(state, m, l);
   }
 
-  void score_tiles(int start, const Seen& seen) {
-    const int end = ceil_div(seen.end, kAttnSlots);
-    for (int tile = 0; tile * kTileRows < rows_; tile += 2) {
-      const bool both = (tile + 1) * kTileRows < rows_;
-      for (int p = seen.begin / kAttnSlots; p < end; p += 2) {
-        float* to = scores(tile * kTileRows) + (p * kAttnSlots - start);
-        const std::uint16_t* q = tile_q_ + tile * kTileRows * q_stride_;
-        const char* first = page(item_.k, p);
-        if (both && p + 1 < end)
-          score_pages<2, 2>(q, first, page(item_.k, p + 1), to);
-        else if (both)
-          score_pages<2, 1>(q, first, first, to);
-        else if (p + 1 < end)
-          score_pages<1, 2>(q, first, page(item_.k, p + 1), to);
-        else
-          score_pages<1, 1>(q, first, first, to);
+  void add_scores(const Group& group, int start) const {
+    const int begin = group.seen.begin / kAttnSlots, end = ceil_div(group.seen.end, kAttnSlots);
+    for (int p = begin / 2 * 2; p < end; p += 2) {
+      // Of a pair one may hold nothing for the group: then there may be no such page.
+      const char* k0 = page(item_.k, p < begin ? begin : p);
+      const char* k1 = page(item_.k, p + 1 < end ? p + 1 : p);
+      const std::uint16_t* q = tile_q_ + group.first * q_stride_;
+      clear_sums();
+      for (int d = 0; d < item_.head_dim; d += 32, q += 32, k0 += kTileBytes, k1 += kTileBytes)
+        add_products(group.has_both(), q, q_stride_ * 2, k0, k1);
+      store_sums(group.has_both(), tile_scores_ + (p * kAttnSlots - start), kAttnBlock);
+    }
+  }
+  // block_o of a group.
+  void add_values_of(const Group& group, int start) const {
+    const int begin = (group.seen.begin - start) / kTilePositions;
+    const int end = ceil_div(group.seen.end - start, kTilePositions);
+    for (int d = 0; d < item_.head_dim; d += 32) {
+      clear_sums();
+      for (int block = begin; block < end; ++block) {
+        const char* v = tile_v_ + (block * (item_.head_dim / 16) + d / 16) * kTileBytes;
+        add_products(group.has_both(), tile_p_ + block * kTilePositions, kAttnBlock * 2, v,
+                     v + kTileBytes);
       }
+      store_sums(group.has_both(), block_o(group.first) + d, dim_);
     }
   }
 
-  // Sums [Q][P] tiles in registers 0 .. 3 = A rows in registers 4, 5 times lines in 6, 7.
-  template <int Q, int P>
+  // Sums [2][2] tiles in registers 0 .. 3 += A rows of 32 in registers 4, 5 times lines in 6, 7;
+  // the second sixteen rows of A if there are both.
   static FT_INLINE void clear_sums() {
     Tiles::template zero<0>();
-    if constexpr (P == 2) Tiles::template zero<1>();
-    if constexpr (Q == 2) Tiles::template zero<2>();
-    if constexpr (Q == 2 && P == 2) Tiles::template zero<3>();
+    Tiles::template zero<1>();
+    Tiles::template zero<2>();
+    Tiles::template zero<3>();
   }
-  template <int Q, int P>
-  static FT_INLINE void add_products(const void* a, std::int64_t next_a, std::int64_t a_row,
-                                     const void* b0, const void* b1) {
-    Tiles::template load<6>(b0, kLineBytes);
+  static FT_INLINE void add_products(bool both, const std::uint16_t* a, std::int64_t a_row,
+                                     const char* b0, const char* b1) {
+    Tiles::template load_once<6>(b0, kLineBytes);
     Tiles::template load<4>(a, a_row);
     Tiles::template dot<0, 4, 6>();
-    if constexpr (P == 2) {
-      Tiles::template load<7>(b1, kLineBytes);
-      Tiles::template dot<1, 4, 7>();
-    }
-    if constexpr (Q == 2) {
-      Tiles::template load<5>(static_cast<const char*>(a) + next_a, a_row);
-      Tiles::template dot<2, 5, 6>();
-      if constexpr (P == 2) Tiles::template dot<3, 5, 7>();
-    }
+    Tiles::template load_once<7>(b1, kLineBytes);
+    Tiles::template dot<1, 4, 7>();
+    if (!both) return;
+    Tiles::template load<5>(reinterpret_cast<const char*>(a) + kTileRows * a_row, a_row);
+    Tiles::template dot<2, 5, 6>();
+    Tiles::template dot<3, 5, 7>();
   }
-  template <int Q, int P>
-  static FT_INLINE void store_sums(float* to, std::int64_t row) {
+  static FT_INLINE void store_sums(bool both, float* to, std::int64_t row) {
     Tiles::template store<0>(to, row * 4);
-    if constexpr (P == 2) Tiles::template store<1>(to + 16, row * 4);
-    if constexpr (Q == 2) Tiles::template store<2>(to + kTileRows * row, row * 4);
-    if constexpr (Q == 2 && P == 2) Tiles::template store<3>(to + kTileRows * row + 16, row * 4);
+    Tiles::template store<1>(to + 16, row * 4);
+    if (!both) return;
+    Tiles::template store<2>(to + kTileRows * row, row * 4);
+    Tiles::template store<3>(to + kTileRows * row + 16, row * 4);
   }
 
-  template <int Q, int P>
-  void score_pages(const std::uint16_t* q, const char* k0, const char* k1, float* to) const {
-    clear_sums<Q, P>();
-    const std::int64_t row = q_stride_ * 2;
-    for (int d = 0; d < item_.head_dim; d += 32) {
-      const std::int64_t tile = d / 32 * kTileBytes;
-      add_products<Q, P>(q + d, kTileRows * row, row, k0 + tile, k1 + tile);
+  // Scores of up to 16 queries from i on to weights, as soften() does it.
+  void soften_tile(const Group& group, int i, int start, float* m, float* l) const {
+    float* s = tile_scores_ + (i - group.first) * kAttnBlock;
+    std::uint16_t* p = tile_p_ + (i - group.first) * kAttnBlock;
+    if (group.seen.all_begin == start && group.seen.all_end == start + kAttnBlock)
+      soften_whole(s, p, m, l);
+    else
+      soften_part(i, start, s, p, m, l);
+  }
+  void soften_part(int first, int start, float* s, std::uint16_t* p, float* m, float* l) const {
+    const V16 scale = set1(item_.scale);
+    for (int i = 0; i < left(first, kTileRows); ++i, s += kAttnBlock, p += kAttnBlock) {
+      for (int at = 0; at < kAttnBlock; at += 16) store_bf16(p + at, zero());
+      soften(
+          first + i, start, s, [scale](V16 a) { return mul(a, scale); },
+          [p](int at, V16 e) { store_bf16(p + at, e); }, m + i, l + i);
     }
-    store_sums<Q, P>(to, kAttnBlock);
+  }
+  // Of 16 queries that see the whole block.
+  void soften_whole(float* s, std::uint16_t* p, float* m, float* l) const {
+    const V16 scale = set1(item_.scale);
+    V16 row[kTileRows];
+    for (int i = 0; i < kTileRows; ++i) {
+      V16 top = set1(-__builtin_inff());
+      for (int j = 0; j < kAttnBlock; j += 16) {
+        const V16 a = mul(load(s + i * kAttnBlock + j), scale);
+        store(s + i * kAttnBlock + j, a);
+        top = max(top, a);
+      }
+      row[i] = top;
+    }
+    store(m, reduce_rows_max(row));
+    for (int i = 0; i < kTileRows; ++i, s += kAttnBlock, p += kAttnBlock) {
+      const V16 maximum = set1(m[i]);
+      V16 sum = zero();
+      V16 e[kAttnBlock / 16];
+      each<1, kAttnBlock / 16>([&](int, int g) { e[g] = sub(load(s + g * 16), maximum); });
+      exp2_not_above_zero(e);
+      each<1, kAttnBlock / 16>([&](int, int g) {
+        store_bf16(p + g * 16, e[g]);
+        sum = add(sum, e[g]);
+      });
+      row[i] = sum;
+    }
+    store(l, reduce_rows_sum(row));
   }
 
   // Values of the block in tiles [kAttnBlock / 32][dim / 16] of sixteen pairs of positions, 0 where
-  // no query looks; and asks for the keys of the next block. False where a value that only some of
-  // the queries see is not finite: 0 times that would be seen by the others.
+  // no query looks. False where a value that only some of the queries see is not finite: 0 times
+  // that would be seen by the others.
   bool copy_values(int start, const Seen& seen) const {
     bool finite = true;
     const int first = (seen.begin - start) / kTilePositions * kSumPairs;
     const int end = ceil_div(seen.end - start, kTilePositions) * kSumPairs;
     for (int pair = first; pair < end; ++pair) {
       const int position = start + pair * 2;
+      char* to = tile_v_ + pair / kSumPairs * (item_.head_dim / 16) * kTileBytes +
+                 pair % kSumPairs * kLineBytes;
       std::uint32_t kept = 0;  // of a pair
       if (position >= seen.begin && position < seen.end) kept |= 0xffffU;
       if (position + 1 >= seen.begin && position + 1 < seen.end) kept |= 0xffff0000U;
-      const bool check = kept != 0 && (position < seen.all_begin || position + 1 >= seen.all_end);
       const char* from = nullptr;
       if (kept != 0)
         from = page(item_.v, position / kAttnSlots) + pair % kPagePairs * value_row_bytes();
-      copy_pair(from, kept,
-                tile_v_ + pair / kSumPairs * (item_.head_dim / 16) * kTileBytes +
-                    pair % kSumPairs * kLineBytes);
+      if (kept == ~0U)
+        copy_pair(from, to);
+      else
+        copy_part(from, kept, to);
+      const bool check = kept != 0 && (position < seen.all_begin || position + 1 >= seen.all_end);
       if (check && finite) finite = is_finite(from, kept);
-      if (kept != 0 && position / kAttnSlots + kAttnBlock / kAttnSlots < pages_) {
-        const char* ahead = page(item_.k, position / kAttnSlots + kAttnBlock / kAttnSlots) +
-                            pair % kPagePairs * value_row_bytes();
-        for (int line = 0; line < value_row_bytes(); line += kLineBytes) prefetch_l1(ahead + line);
-      }
     }
     return finite;
   }
   // A row of a page to a row of each tile.
-  void copy_pair(const char* from, std::uint32_t kept, char* to) const {
+  void copy_pair(const char* from, char* to) const {
+    for (int d = 0; d < item_.head_dim; d += 16, from += kLineBytes, to += kTileBytes)
+      store(reinterpret_cast<float*>(to), load(reinterpret_cast<const float*>(from)));
+  }
+  void copy_part(const char* from, std::uint32_t kept, char* to) const {
     for (int d = 0; d < item_.head_dim; d += 16, to += kTileBytes) {
       std::uint32_t line[16] = {};
       if (kept != 0) __builtin_memcpy(line, from + d * 4, sizeof line);
@@ -167,6 +208,7 @@ class TileAttention : Bf16Attention<TileLines> {
       __builtin_memcpy(to, line, sizeof line);
     }
   }
+
   bool is_finite(const char* from, std::uint32_t kept) const {
     std::uint32_t worst = 0;
     for (int d = 0; d < item_.head_dim; ++d) {
@@ -179,34 +221,10 @@ class TileAttention : Bf16Attention<TileLines> {
     return worst == 0;
   }
 
-  // block_o of all queries over blocks [first, end) of 32 positions.
-  void add_value_tiles(int first, int end) {
-    for (int tile = 0; tile * kTileRows < rows_; tile += 2) {
-      const bool both = (tile + 1) * kTileRows < rows_;
-      for (int d = 0; d < item_.head_dim; d += 32) {
-        const std::uint16_t* p = tile_p_ + tile * kTileRows * kAttnBlock;
-        float* to = block_o(tile * kTileRows) + d;
-        if (both)
-          sum_values<2>(p, first, end, d, to);
-        else
-          sum_values<1>(p, first, end, d, to);
-      }
-    }
-  }
-  template <int Q>
-  void sum_values(const std::uint16_t* p, int first, int end, int d, float* to) const {
-    clear_sums<Q, 2>();
-    constexpr std::int64_t kRow = kAttnBlock * 2;
-    for (int block = first; block < end; ++block) {
-      const char* v = tile_v_ + (block * (item_.head_dim / 16) + d / 16) * kTileBytes;
-      add_products<Q, 2>(p + block * kTilePositions, kTileRows * kRow, kRow, v, v + kTileBytes);
-    }
-    store_sums<Q, 2>(to, dim_);
-  }
-
   std::uint16_t* tile_q_;  // [rows_, q_stride_]
-  std::uint16_t* tile_p_;  // [rows_, kAttnBlock]
-  char* tile_v_;
+  std::uint16_t* tile_p_;  // [kGroupQueries, kAttnBlock]
+  char* tile_v_;           // [kAttnBlock / 32][dim / 16] tiles
+  float* tile_scores_;     // [kGroupQueries, kAttnBlock]
 };
 
 template <class Tiles>

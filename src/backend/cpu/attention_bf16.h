@@ -225,14 +225,14 @@ class Bf16Attention : protected ItemQueries {
           [p](int at, V16 e) { Order::put_weights(p + at, e); }, &m[i], &l[i]);
     }
     add_values(start, seen);
-    join_block(state, m, l);
+    join_block(state, m, l, 0, item_.count);
   }
 
-  // (m, l, block_o + 0) of a block join the states of all queries, as in merge(), but sixteen at a
+  // (m, l, block_o + 0) of a block join the states of some queries, as in merge(), but sixteen at a
   // time, whose exponentials cost as much as one; in o + 0 no zero is negative.
-  void join_block(float* states, const float* m, const float* l) const {
-    for (int i = 0; i < item_.count; i += 16) {
-      const int count = left(i, 16);
+  void join_block(float* states, const float* m, const float* l, int first, int end) const {
+    for (int i = first; i < end; i += 16) {
+      const int count = end - i < 16 ? end - i : 16;
       float m_before[16], l_before[16], top[16], sum[16], before[16], after[16];
       for (int j = 0; j < count; ++j) {
         m_before[j] = *running(states, i + j).m;

@@ -31,13 +31,13 @@ struct Running {
 };
 
 // What sixteen states before and as many after them have in common, and the shares that both keep
-// in it. The greater maximum keeps its weights: e^0 is 1.
+// in it. The greater maximum keeps its weights: 2^0 is 1.
 struct Joined {
   V16 m, l, before, after;
 
   FT_INLINE Joined(V16 m_before, V16 l_before, V16 m_after, V16 l_after)
       : m(max(m_before, m_after)) {
-    const V16 other = exp(sub(min(m_before, m_after), m));
+    const V16 other = exp2_not_above_zero(sub(min(m_before, m_after), m));
     const M16 grows = less(m_before, m_after);
     before = select(grows, other, set1(1.0F));
     after = select(grows, set1(1.0F), other);
@@ -142,15 +142,16 @@ class ItemQueries {
     int shared_end;          // positions from here on are nodes
     bool has_nodes;
   };
-  Seen seen_of(int start) const {
+  Seen seen_of(int start) const { return seen_of(start, 0, item_.count); }
+  Seen seen_of(int start, int first, int end) const {  // of some queries
     Seen seen{.begin = start + kAttnBlock,
               .end = start,
               .all_begin = start,
               .all_end = start + kAttnBlock,
               .shared_end = 0,
               .has_nodes = false};
-    for (int i = 0; i < item_.count; ++i) {
-      if (i > 0 && row_[i] == row_[i - 1]) continue;
+    for (int i = first; i < end; ++i) {
+      if (i > first && row_[i] == row_[i - 1]) continue;
       const int l = low(i, start), h = high(i, start);
       seen.all_begin = l > seen.all_begin ? l : seen.all_begin;
       seen.all_end = h < seen.all_end ? h : seen.all_end;
@@ -188,7 +189,7 @@ class ItemQueries {
   }
 
   // s: the sums of a block's products, by position. score(sums) are the scores, put(at, e) takes
-  // e^(score - m) of positions at .. at + 15, 0 where the query does not look; of groups of sixteen
+  // 2^(score - m) of positions at .. at + 15, 0 where the query does not look; of groups of sixteen
   // that hold positions that it sees. m the block's maximum, l the sum.
   template <typename Score, typename Put>
   FT_INLINE void soften(int i, int start, float* s, Score score, Put put, float* m,
@@ -214,7 +215,7 @@ class ItemQueries {
     const V16 maximum = set1(*m);
     V16 sum = zero();
     for (int g = first; g < end; ++g) {
-      const V16 e = exp_not_above_zero(sub(load(s + g * 16), maximum));
+      const V16 e = exp2_not_above_zero(sub(load(s + g * 16), maximum));
       put(g * 16, e);
       sum = add(sum, e);
     }

@@ -30,10 +30,12 @@ std::size_t AttentionItems::scratch_floats() const {
   const std::size_t dim = padded(shape.head_dim), whole = at(round_up(shape.head_dim, 32));
   const std::size_t query = kAttnBlock + kTreeScores + dim * 3 + 4 + whole;
   const std::size_t gathered = dim * kAttnSlots;
-  // Queries, weights and values of a block in tiles of bf16.
+  // For tiles: queries, weights of two groups and values of a block in bf16, scores of two groups.
+  constexpr std::size_t kGroups = 2 * 32;
   const std::size_t tiles =
-      (kAttnMaxQueries * (whole + kAttnBlock) + kAttnBlock * whole) / 2 + kAttnSlots;
-  return round_up(query * kAttnMaxQueries + gathered + tiles, 16);
+      (at(most_queries) * whole + kGroups * kAttnBlock + kAttnBlock * whole) / 2 +
+      kGroups * kAttnBlock + kAttnSlots;
+  return round_up(query * at(most_queries) + gathered + tiles, 16);
 }
 
 // Vectors grow to twice what is needed. Groups are of eight queries at least or all of a
@@ -46,9 +48,9 @@ std::size_t AttentionItems::most_bytes(const ForwardSize& size, int workers) {
               (whole + parts * spans) * (sizeof(Item) + sizeof(Merge)));
 }
 
-std::size_t AttentionItems::most_partial_bytes(const ForwardSize& size, int workers) {
+std::size_t AttentionItems::most_partial_bytes(const ForwardSize& size, int workers) const {
   const std::size_t divided = std::min(at(size.rows) * at(size.attention.heads),
-                                       at(kItemsPerWorker * workers) * kAttnMaxQueries);
+                                       at(kItemsPerWorker * workers * most_queries));
   const std::size_t spans = at(size.context / kAttnSpan + 2);
   return divided * spans * (padded(size.attention.head_dim) + 2) * sizeof(float);
 }
@@ -93,7 +95,7 @@ AttentionItems::Cut AttentionItems::choose_cut(int workers) const {
     }
     return std::max(1, count * shape.kv_heads);
   };
-  int queries = kAttnMaxQueries;
+  int queries = most_queries;
   while (queries > kFewestQueries && count_items(queries, true) < wanted) queries /= 2;
   return {queries, ceil_div(wanted, count_items(queries, false))};
 }
@@ -119,7 +121,7 @@ void AttentionItems::list_items(const BatchSeq& seq, int kv_head, Cut cut) {
                         .page_stride = std::int64_t{shape.kv_heads} * shape.head_dim * kPageTokens,
                         .head_dim = shape.head_dim,
                         .group = group,
-                        .scale = shape.scale,
+                        .scale = shape.scale * kLog2E,
                         .window = shape.window,
                         .rows = seq_rows,
                         .first = first,

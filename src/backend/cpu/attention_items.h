@@ -31,14 +31,18 @@ struct AttentionItems final : AttentionPlan {
   std::vector<Item> items;
   std::vector<Merge> merges;
   std::size_t partial_floats = 0;
-  std::int64_t work = 0;  // multiply-adds
+  std::int64_t work = 0;               // multiply-adds
+  int most_queries = kAttnMaxQueries;  // of an item
+
+  AttentionItems() = default;
+  explicit AttentionItems(int queries) : most_queries(queries) {}
 
   // Vectors keep their memory.
   void build(const AttentionShape& new_shape, const Batch& new_batch, int workers);
 
   // Upper bounds in bytes of a plan, and of the memory for partial results, of any batch of a size.
   static std::size_t most_bytes(const ForwardSize& size, int workers);
-  static std::size_t most_partial_bytes(const ForwardSize& size, int workers);
+  std::size_t most_partial_bytes(const ForwardSize& size, int workers) const;
   std::size_t bytes() const {
     return rows.capacity() * sizeof(AttnRow) + items.capacity() * sizeof(Item) +
            merges.capacity() * sizeof(Merge);

@@ -1,4 +1,4 @@
-// The definition of attention over KV of bf16. Its exp and its tree of sums are those of the
+// The definition of attention over KV of bf16. Its power of 2 and its tree of sums are those of the
 // kernels, which v16_test.cc holds to account; everything else is plain numbers.
 #define FT_V16_SCALAR
 #include "backend/cpu/attention_model.h"
@@ -14,7 +14,7 @@ constexpr int kMostDims = 256;
 float wide(std::uint16_t bits) {
   return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
 }
-float exp1(float x) { return exp(set1(x)).v[0]; }
+float exp2(float x) { return exp2_not_above_zero(set1(x)).v[0]; }
 float rounded(float x) { return round_bf16(set1(x)).v[0]; }
 
 // Products of some terms in order; what is not there is 0.
@@ -56,7 +56,7 @@ void join(State& to, const State& more, int dim) {
     return;
   }
   const float top = to.m > more.m ? to.m : more.m;
-  const float a = exp1(to.m - top), b = exp1(more.m - top);
+  const float a = exp2(to.m - top), b = exp2(more.m - top);
   to.m = top;
   to.l = __builtin_fmaf(to.l, a, more.l * b);
   for (int d = 0; d < dim; ++d) to.o[d] = __builtin_fmaf(to.o[d], a, more.o[d] * b);
@@ -72,7 +72,7 @@ float score(const ModelQuery& query, int position) {
     }
     sum.add_block(a, b);
   }
-  return sum.value() * query.scale;
+  return sum.value() * (query.scale * kLog2E);
 }
 
 State of_block(const ModelQuery& query, int start) {
@@ -91,7 +91,7 @@ State of_block(const ModelQuery& query, int start) {
   V16 lanes = zero();
   for (int j = 0; j < kAttnBlock; ++j) {
     if (!seen[j]) continue;
-    p[j] = exp1(p[j] - state.m);
+    p[j] = exp2(p[j] - state.m);
     lanes.v[j % 16] = lanes.v[j % 16] + p[j];
     p[j] = rounded(p[j]);
   }

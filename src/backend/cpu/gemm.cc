@@ -108,7 +108,10 @@ KernelTable select_kernels(Isa isa) {
   };
   if (isa >= Isa::kAvx512Bf16)
     adopt_attention(table.ops.attention_pair, avx512_bf16_attention, "VDPBF16PS");
-  if (isa >= Isa::kAmx) adopt_attention(table.ops.attention[0], amx_attention, "TDPBF16PS");
+  if (isa >= Isa::kAmx) {
+    adopt_attention(table.ops.attention[0], amx_attention, "TDPBF16PS");
+    table.ops.attention_queries = kAttnMaxQueries;
+  }
   if (isa >= Isa::kAmx) {
     if (reproduces_codes(amx_codes_gemm(), table.codes, 8))
       table.codes_row8 = amx_codes_gemm();

@@ -15,8 +15,13 @@
 //     tensor/float16.h    round_bf16(v): through bf16 and back
 //   round_plain_bf16(v): the same of lanes that are 0 or normal; of NaN it makes anything
 //   even_bf16(p), odd_bf16(p): elements 0, 2, .. 30 and 1, 3, .. 31 of p[32]
+//   round_down(a): to the integer below
 //   add_exponent(a, t): a * 2^n for t = n + kRoundMagic, n and the result in range
+//   shrink(a, n): a * 2^n for 1 <= a < 2 and an integer n from -127 to 0, 0 where n is -127, NaN
+//   for
+//     NaN
 //   reduce_sum(a), reduce_max(a): lane i with i + 8, then + 4, + 2, + 1
+//   reduce_rows_sum(a), reduce_rows_max(a): of a[16], one to a lane
 
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +30,15 @@
 
 #define FT_INLINE inline __attribute__((always_inline))
 #define FT_UNROLL _Pragma("GCC unroll 16")
+
+namespace foretoken {
+namespace {
+
+// Adding 1.5 * 2^23 leaves the nearest integer in the low bits of the mantissa.
+constexpr float kRoundMagic = 12582912.0F;
+
+}  // namespace
+}  // namespace foretoken
 
 #if defined(FT_V16_AVX512)
 #include "backend/cpu/v16_avx512.h"
@@ -47,9 +61,6 @@ constexpr int kRegisters = 8;
 #else
 constexpr int kRegisters = 4;
 #endif
-
-// Adding 1.5 * 2^23 leaves the nearest integer in the low bits of the mantissa.
-constexpr float kRoundMagic = 12582912.0F;
 
 // e^a within 2 ulp; 0 below log(2^-126), +inf above log(FLT_MAX), NaN for NaN.
 // a = n log 2 + r; e^r by a polynomial of degree 7 (Cephes expf).
@@ -76,11 +87,30 @@ FT_INLINE V16 exp(V16 a) {
   return select(is_nan(a), a, y);
 }
 
-// The same of a number that is not above 0, or NaN. The result is 0 or normal.
-FT_INLINE V16 exp_not_above_zero(V16 a) {
-  const V16 low = set1(kExpLow);
-  const V16 y = select(less(a, low), zero(), exp_in_range(max(a, low)));
-  return select(is_nan(a), a, y);
+// 2^a of N x 16 numbers that are not above 0, or NaN, within 3 ulp; 0 below -126, so that the
+// result is 0 or normal. 2^(a - floor a) by a polynomial of degree 5 (minimax in relative error, 1
+// at 0). Several are computed step by step, because none of a step waits for another.
+template <int N>
+FT_INLINE void exp2_not_above_zero(V16 (&a)[N]) {
+  V16 low[N], r[N], p[N];
+  const auto each = [](auto step) {
+    FT_UNROLL
+    for (int i = 0; i < N; ++i) step(i);
+  };
+  each([&](int i) { a[i] = max(set1(-127.0F), a[i]); });  // NaN stays
+  each([&](int i) { low[i] = round_down(a[i]); });
+  each([&](int i) { r[i] = sub(a[i], low[i]); });
+  each([&](int i) { p[i] = fma(set1(1.867130748e-3F), r[i], set1(9.017028846e-3F)); });
+  each([&](int i) { p[i] = fma(p[i], r[i], set1(5.579989403e-2F)); });
+  each([&](int i) { p[i] = fma(p[i], r[i], set1(2.401644886e-1F)); });
+  each([&](int i) { p[i] = fma(p[i], r[i], set1(6.931512952e-1F)); });
+  each([&](int i) { p[i] = fma(p[i], r[i], set1(1.0F)); });
+  each([&](int i) { a[i] = shrink(p[i], low[i]); });
+}
+FT_INLINE V16 exp2_not_above_zero(V16 a) {
+  V16 one[1] = {a};
+  exp2_not_above_zero(one);
+  return one[0];
 }
 
 // Through bf16 and back, of lanes that are 0 or normal and below 2^112; of -0 it makes +0.

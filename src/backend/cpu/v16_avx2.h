@@ -47,6 +47,10 @@ FT_INLINE V16 round_even(V16 a) {
   return {_mm256_round_ps(a.lo, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
           _mm256_round_ps(a.hi, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
 }
+FT_INLINE V16 round_down(V16 a) {
+  return {_mm256_round_ps(a.lo, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC),
+          _mm256_round_ps(a.hi, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)};
+}
 
 FT_INLINE M16 less(V16 a, V16 b) {
   return {_mm256_cmp_ps(a.lo, b.lo, _CMP_LT_OQ), _mm256_cmp_ps(a.hi, b.hi, _CMP_LT_OQ)};
@@ -147,6 +151,22 @@ FT_INLINE float reduce_max(V16 a) {
   const __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
   const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+}
+
+FT_INLINE V16 shrink(V16 a, V16 n) {
+  const V16 y = add_exponent(a, add(n, set1(kRoundMagic)));
+  return select(is_nan(a), a, select(less(n, set1(-126.0F)), zero(), y));
+}
+
+FT_INLINE V16 reduce_rows_sum(const V16 (&a)[16]) {
+  float sum[16];
+  for (int i = 0; i < 16; ++i) sum[i] = reduce_sum(a[i]);
+  return load(sum);
+}
+FT_INLINE V16 reduce_rows_max(const V16 (&a)[16]) {
+  float most[16];
+  for (int i = 0; i < 16; ++i) most[i] = reduce_max(a[i]);
+  return load(most);
 }
 
 }  // namespace

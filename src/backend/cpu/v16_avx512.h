@@ -34,6 +34,9 @@ FT_INLINE V16 min(V16 a, V16 b) { return {_mm512_min_ps(a.v, b.v)}; }
 FT_INLINE V16 round_even(V16 a) {
   return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
 }
+FT_INLINE V16 round_down(V16 a) {
+  return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)};
+}
 
 FT_INLINE M16 less(V16 a, V16 b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ)}; }
 FT_INLINE M16 less_equal(V16 a, V16 b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_LE_OQ)}; }
@@ -45,6 +48,9 @@ FT_INLINE V16 add_exponent(V16 a, V16 t) {
   const __m512i n = _mm512_slli_epi32(_mm512_castps_si512(t.v), 23);
   return {_mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(a.v), n))};
 }
+
+// What is too small is flushed to 0 (FTZ), and that is what n = -127 leaves.
+FT_INLINE V16 shrink(V16 a, V16 n) { return {_mm512_scalef_ps(a.v, n.v)}; }
 
 FT_INLINE V16 load_bf16(const std::uint16_t* p) {
   const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
@@ -109,6 +115,34 @@ FT_INLINE float reduce_max(V16 a) {
   const __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
   const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+}
+
+// Each step halves what is left of a row and puts two rows into a register.
+template <typename Join>
+FT_INLINE V16 reduce_rows(const V16 (&a)[16], Join join) {
+  __m512 eight[8], four[4], two[2];
+  FT_UNROLL
+  for (int i = 0; i < 8; ++i)
+    eight[i] = join(_mm512_shuffle_f32x4(a[i].v, a[i + 8].v, 0x44),
+                    _mm512_shuffle_f32x4(a[i].v, a[i + 8].v, 0xee));
+  FT_UNROLL
+  for (int i = 0; i < 4; ++i)
+    four[i] = join(_mm512_shuffle_f32x4(eight[i], eight[i + 4], 0x88),
+                   _mm512_shuffle_f32x4(eight[i], eight[i + 4], 0xdd));
+  FT_UNROLL
+  for (int i = 0; i < 2; ++i)
+    two[i] = join(_mm512_shuffle_ps(four[i], four[i + 2], 0x44),
+                  _mm512_shuffle_ps(four[i], four[i + 2], 0xee));
+  const __m512 one =
+      join(_mm512_shuffle_ps(two[0], two[1], 0x88), _mm512_shuffle_ps(two[0], two[1], 0xdd));
+  const __m512i place = _mm512_setr_epi32(0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15);
+  return {_mm512_permutexvar_ps(place, one)};
+}
+FT_INLINE V16 reduce_rows_sum(const V16 (&a)[16]) {
+  return reduce_rows(a, [](__m512 x, __m512 y) { return _mm512_add_ps(x, y); });
+}
+FT_INLINE V16 reduce_rows_max(const V16 (&a)[16]) {
+  return reduce_rows(a, [](__m512 x, __m512 y) { return _mm512_max_ps(x, y); });
 }
 
 }  // namespace

@@ -13,7 +13,10 @@ inline void v16_probe(const V16Inputs& in, const V16Outputs& out) {
   float partial[16];
   for (float& lane : partial) lane = 7.0F;
   store_n(partial, a, in.n);
-  const V16 weights = exp_not_above_zero(min(a, zero()));
+  const V16 weights = exp2_not_above_zero(min(a, zero()));
+  V16 rows[16];
+  for (int i = 0; i < 16; ++i)
+    rows[i] = i % 3 == 0 ? a : i % 3 == 1 ? b : mul(c, set1(static_cast<float>(i)));
   const V16 results[] = {exp(a),
                          fma(a, b, c),
                          add(a, b),
@@ -39,7 +42,10 @@ inline void v16_probe(const V16Inputs& in, const V16Outputs& out) {
                          set1(reduce_sum(c)),
                          set1(reduce_max(a)),
                          weights,
-                         round_plain_bf16(weights)};
+                         round_plain_bf16(weights),
+                         round_down(c),
+                         reduce_rows_sum(rows),
+                         reduce_rows_max(rows)};
   static_assert(sizeof results == kProbeFloats * sizeof(float));
   float* to = out.floats;
   for (const V16& result : results) {

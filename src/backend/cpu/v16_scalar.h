@@ -86,6 +86,13 @@ FT_INLINE V16 round_even(V16 a) {
     return _mm_cvtss_f32(_mm_round_ss(x, x, kMode));
   });
 }
+FT_INLINE V16 round_down(V16 a) {
+  constexpr int kMode = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+  return each_lane([&](int i) {
+    const __m128 x = _mm_set_ss(a.v[i]);
+    return _mm_cvtss_f32(_mm_round_ss(x, x, kMode));
+  });
+}
 
 FT_INLINE M16 less(V16 a, V16 b) {
   return test_lanes([&](int i) { return a.v[i] < b.v[i]; });
@@ -146,6 +153,22 @@ FT_INLINE float reduce_max(V16 a) {
   for (int half = 8; half > 0; half /= 2)
     for (int i = 0; i < half; ++i) a.v[i] = max1(a.v[i], a.v[i + half]);
   return a.v[0];
+}
+
+FT_INLINE V16 shrink(V16 a, V16 n) {
+  const V16 y = add_exponent(a, add(n, set1(kRoundMagic)));
+  return select(is_nan(a), a, select(less(n, set1(-126.0F)), zero(), y));
+}
+
+FT_INLINE V16 reduce_rows_sum(const V16 (&a)[16]) {
+  float sum[16];
+  for (int i = 0; i < 16; ++i) sum[i] = reduce_sum(a[i]);
+  return load(sum);
+}
+FT_INLINE V16 reduce_rows_max(const V16 (&a)[16]) {
+  float most[16];
+  for (int i = 0; i < 16; ++i) most[i] = reduce_max(a[i]);
+  return load(most);
 }
 
 }  // namespace

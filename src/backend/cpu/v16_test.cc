@@ -95,16 +95,13 @@ TEST(V16Scalar, conversions_equal_those_of_the_tensor_folder) {
   }
 }
 
-TEST(V16Scalar, exp_and_rounding_of_weights_are_the_general_ones) {
+TEST(V16Scalar, weights_are_zero_or_normal_and_rounded_as_others) {
   std::mt19937_64 random(10);
   for (int round = 0; round < 20000; ++round) {
     const Inputs in(random);
     const Results found(scalar_v16_probe, in);
     for (std::size_t i = 0; i < 16; ++i) {
-      const float weight = found.floats[24 * 16 + i];
-      if (in.a[i] <= 0) {
-        ASSERT_TRUE(same(weight, found.floats[kProbeExp + i])) << in.a[i];
-      }
+      const float weight = found.floats[kProbeWeights + i];
       ASSERT_TRUE(weight == 0 || std::isnormal(weight)) << in.a[i];
       ASSERT_TRUE(same(found.floats[25 * 16 + i], bf16_to_f32(f32_to_bf16(weight)))) << weight;
     }
@@ -119,6 +116,7 @@ TEST(V16Scalar, sum_is_a_tree_of_halves) {
   for (std::size_t half = 8; half > 0; half /= 2)
     for (std::size_t i = 0; i < half; ++i) v[i] = v[i] + v[i + half];
   EXPECT_TRUE(same(found.floats[22 * 16], v[0]));
+  EXPECT_TRUE(same(found.floats[27 * 16 + 2], 2.0F * v[0])) << "row 2 is 2 * c";
 }
 
 // Units in the last place between a result and the exact value.
@@ -140,6 +138,33 @@ TEST(V16Scalar, exp_is_within_two_units_in_the_last_place_over_its_range) {
         worst = std::max(worst, ulps(found.floats[kProbeExp + i], std::exp(double{in.a[i]})));
   }
   EXPECT_LT(worst, 2.0);
+}
+
+TEST(V16Scalar, exp2_is_within_three_units_in_the_last_place_below_zero) {
+  std::mt19937_64 random(8);
+  Inputs in(random);
+  double worst = 0.0;
+  for (float x = -126.0F; x < 0.0F; x += 0.0173F) {
+    for (std::size_t i = 0; i < 16; ++i)
+      in.a[i] = std::min(x + 0.001F * static_cast<float>(i), 0.0F);
+    const Results found(scalar_v16_probe, in);
+    for (std::size_t i = 0; i < 16; ++i)
+      worst = std::max(worst, ulps(found.floats[kProbeWeights + i], std::exp2(double{in.a[i]})));
+  }
+  EXPECT_LT(worst, 3.0);
+}
+
+TEST(V16Scalar, exp2_at_the_ends) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  std::mt19937_64 random(9);
+  Inputs in(random);
+  in.a = {0.0F,  -0.0F, -1e-30F, -126.0F, -126.1F, -127.0F, -130.0F, -1e30F,
+          -kInf, -1.0F, -2.0F,   -125.0F, -3.0F,   -4.0F,   -5.0F,   -6.0F};
+  const Results found(scalar_v16_probe, in);
+  const std::array<float, 12> expected = {1.0F, 1.0F, 1.0F, 0x1p-126F, 0.0F,  0.0F,
+                                          0.0F, 0.0F, 0.0F, 0.5F,      0.25F, 0x1p-125F};
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_FLOAT_EQ(found.floats[kProbeWeights + i], expected[i]) << in.a[i];
 }
 
 TEST(V16Scalar, exp_at_the_ends) {
