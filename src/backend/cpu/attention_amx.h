@@ -60,7 +60,13 @@ class TileAttention : Bf16Attention<TileLines> {
       const Group group{first, end, seen_of(start, first, end)};
       if (group.seen.begin >= group.seen.end) continue;
       add_scores(group, start);
-      for (int i = first; i < end; i += kTileRows) soften_tile(group, i, start, m + i, l + i);
+      const bool is_whole =
+          group.seen.all_begin == start && group.seen.all_end == start + kAttnBlock;
+      for (int i = first; i < end; i += kTileRows)
+        if (is_whole)
+          soften_tile<true>(group, i, start, m + i, l + i);
+        else
+          soften_tile<false>(group, i, start, m + i, l + i);
       add_values_of(group, start);
       join_block(state, m, l, first, end);
     }
@@ -122,51 +128,57 @@ class TileAttention : Bf16Attention<TileLines> {
     Tiles::template store<3>(to + kTileRows * row + 16, row * 4);
   }
 
-  // Scores of up to 16 queries from i on to weights, as soften() does it.
+  // Scores of 16 queries from i on to weights, as soften() does it; those that there are not see
+  // nothing.
+  template <bool kWhole>
   void soften_tile(const Group& group, int i, int start, float* m, float* l) const {
+    constexpr int kGroups = kAttnBlock / 16;
     float* s = tile_scores_ + (i - group.first) * kAttnBlock;
     std::uint16_t* p = tile_p_ + (i - group.first) * kAttnBlock;
-    if (group.seen.all_begin == start && group.seen.all_end == start + kAttnBlock)
-      soften_whole(s, p, m, l);
-    else
-      soften_part(i, start, s, p, m, l);
-  }
-  void soften_part(int first, int start, float* s, std::uint16_t* p, float* m, float* l) const {
-    const V16 scale = set1(item_.scale);
-    for (int i = 0; i < left(first, kTileRows); ++i, s += kAttnBlock, p += kAttnBlock) {
-      for (int at = 0; at < kAttnBlock; at += 16) store_bf16(p + at, zero());
-      soften(
-          first + i, start, s, [scale](V16 a) { return mul(a, scale); },
-          [p](int at, V16 e) { store_bf16(p + at, e); }, m + i, l + i);
-    }
-  }
-  // Of 16 queries that see the whole block.
-  void soften_whole(float* s, std::uint16_t* p, float* m, float* l) const {
-    const V16 scale = set1(item_.scale);
+    const V16 scale = set1(item_.scale), nothing = set1(-__builtin_inff());
     V16 row[kTileRows];
-    for (int i = 0; i < kTileRows; ++i) {
-      V16 top = set1(-__builtin_inff());
-      for (int j = 0; j < kAttnBlock; j += 16) {
-        const V16 a = mul(load(s + i * kAttnBlock + j), scale);
-        store(s + i * kAttnBlock + j, a);
+    for (int r = 0; r < kTileRows; ++r) {
+      const Lanes seen = kWhole ? Lanes{} : lanes_seen(i + r, start);
+      V16 top = nothing;
+      for (int g = 0; g < kGroups; ++g) {
+        float* const at = s + r * kAttnBlock + g * 16;
+        V16 a = mul(load(at), scale);
+        if constexpr (!kWhole) a = select(lanes(seen.of(g)), a, nothing);
+        store(at, a);
         top = max(top, a);
       }
-      row[i] = top;
+      row[r] = top;
     }
-    store(m, reduce_rows_max(row));
-    for (int i = 0; i < kTileRows; ++i, s += kAttnBlock, p += kAttnBlock) {
-      const V16 maximum = set1(m[i]);
+    V16 most = reduce_rows_max(row);
+    if constexpr (!kWhole) most = select(less_equal(most, nothing), zero(), most);
+    store(m, most);
+    for (int r = 0; r < kTileRows; ++r, s += kAttnBlock, p += kAttnBlock) {
+      const V16 maximum = set1(m[r]);
       V16 sum = zero();
-      V16 e[kAttnBlock / 16];
-      each<1, kAttnBlock / 16>([&](int, int g) { e[g] = sub(load(s + g * 16), maximum); });
+      V16 e[kGroups];
+      each<1, kGroups>([&](int, int g) { e[g] = sub(load(s + g * 16), maximum); });
       exp2_not_above_zero(e);
-      each<1, kAttnBlock / 16>([&](int, int g) {
+      each<1, kGroups>([&](int, int g) {
         store_bf16(p + g * 16, e[g]);
         sum = add(sum, e[g]);
       });
-      row[i] = sum;
+      row[r] = sum;
     }
     store(l, reduce_rows_sum(row));
+  }
+
+  // Positions of a block that a query sees, sixteen at a time.
+  struct Lanes {
+    std::uint64_t half[2];
+    std::uint16_t of(int g) const {
+      return static_cast<std::uint16_t>(half[g / 4] >> (g % 4 * 16));
+    }
+  };
+  Lanes lanes_seen(int i, int start) const {
+    if (i >= item_.count) return {};
+    const int lo = low(i, start) - start, hi = high(i, start) - start;
+    const auto below = [](int n) { return n >= 64 ? ~0ULL : n <= 0 ? 0ULL : (1ULL << n) - 1; };
+    return {below(hi) & ~below(lo), below(hi - 64) & ~below(lo - 64)};
   }
 
   // Values of the block in tiles [kAttnBlock / 32][dim / 16] of sixteen pairs of positions, 0 where
