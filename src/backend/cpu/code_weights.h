@@ -92,36 +92,35 @@ FT_INLINE void widen_step(const char* lines, int step, const UnitScale& s, char*
       widen_line<Codes>(lines, s, out + i / 2 * 64);
 }
 
+// k [first, end) of a block, first a multiple of the step.
 template <class Codes>
-void widen_block(const char* unit, const CodeLayout& codes, char* out) {
+void widen_range(const char* block, const CodeLayout& codes, int first, int end, char* out) {
   constexpr int kTileBytes = 1024;
   const int half_bytes = codes.step * 2 * Codes::kBits;
-  for (int g = 0; g < codes.groups; ++g, unit += codes.unit_bytes) {
-    for (int half = 0; half < 2; ++half) {
-      const UnitScale scale = unit_scale<Codes>(unit, codes, half);
-      const char* lines = unit + half * half_bytes;
-      char* to =
-          out + std::int64_t{g} * codes.group / kBlockK * (2 * kTileBytes) + half * kTileBytes;
-      for (int k = 0; k < codes.group; k += codes.step, lines += 2 * half_bytes) {
-        prefetch_l1(lines + kPrefetchBytes);
-        widen_step<Codes>(lines, codes.step, scale, to);
-        to += codes.step / kBlockK * (2 * kTileBytes);
-      }
-    }
+  for (int k = first; k < end; k += codes.step) {
+    const char* unit = block + std::int64_t{k / codes.group} * codes.unit_bytes;
+    const char* lines = unit + std::int64_t{k % codes.group / codes.step} * 2 * half_bytes;
+    for (int at = 0; at < 2 * half_bytes; at += 64) prefetch_l1(lines + kPrefetchBytes + at);
+    for (int half = 0; half < 2; ++half)
+      widen_step<Codes>(lines + half * half_bytes, codes.step, unit_scale<Codes>(unit, codes, half),
+                        out + half * kTileBytes);
+    out += codes.step / kBlockK * (2 * kTileBytes);
   }
 }
+inline void widen_codes(const char* block, const CodeLayout& codes, int first, int end, char* out) {
+  if (codes.is_float)
+    widen_range<E4M3Codes>(block, codes, first, end, out);
+  else if (codes.bits == 8)
+    widen_range<Int8Codes>(block, codes, first, end, out);
+  else
+    widen_range<Int4Codes>(block, codes, first, end, out);
+}
 
-inline void widen_codes(const WidenCall& call) {
-  for (int block = 0; block < call.blocks; ++block) {
-    const char* from = static_cast<const char*>(call.weights) + block * call.block_bytes;
-    char* to = static_cast<char*>(call.out) + block * call.out_block_bytes;
-    if (call.codes.is_float)
-      widen_block<E4M3Codes>(from, call.codes, to);
-    else if (call.codes.bits == 8)
-      widen_block<Int8Codes>(from, call.codes, to);
-    else
-      widen_block<Int4Codes>(from, call.codes, to);
-  }
+inline void widen_blocks(const WidenCall& call) {
+  for (int block = 0; block < call.blocks; ++block)
+    widen_codes(static_cast<const char*>(call.weights) + block * call.block_bytes, call.codes, 0,
+                call.codes.groups * call.codes.group,
+                static_cast<char*>(call.out) + block * call.out_block_bytes);
 }
 
 }  // namespace

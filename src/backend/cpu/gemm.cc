@@ -139,7 +139,7 @@ const GemmKernels& Gemm::kernels_for(const CpuLinear& w) const {
 }
 
 void Gemm::expect_weights(const CpuLinear& w) {
-  if (!w.format().is_coded() || w.format().rounds_input) return;
+  if (!is_widened(w)) return;
   const std::size_t bytes = widened_bytes(w.packed_k()) * at(pool_.size());
   if (widened_.bytes() < bytes) widened_ = Buffer(bytes);
 }
@@ -152,7 +152,7 @@ void Gemm::run_columns(const CpuLinear& w, std::int64_t col, GemmCall call, int 
   call.codes = w.codes();
   call.bias = w.bias() == nullptr ? nullptr : w.bias() + col;
   const GemmKernels& kernels = kernels_for(w);
-  if (w.format().is_coded() && !w.format().rounds_input) {
+  if (is_widened(w)) {
     call.k = round_up(w.in_width(), kBlockK);
     if (call.rows <= kernels.code_rows && has_exact_shifts(call.codes))
       return kernels.run_codes(call);

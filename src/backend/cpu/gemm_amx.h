@@ -175,6 +175,29 @@ inline GemmOutputs outputs_of(const GemmCall& call, int col) {
           .is_last = false};
 }
 
+// Where the weights of 32 columns lie, from a block of K on: as they are, or codes widened to bf16
+// one step of K at a time, so that what was widened is multiplied from L1.
+struct PackedTiles {
+  static constexpr bool kIsWidened = false;
+  const char* at(const GemmCall& call, int n, std::int64_t block, std::int64_t) const {
+    return static_cast<const char*>(call.weights) + n * call.block_bytes + block * 2 * kTileBytes;
+  }
+};
+class WidenedTiles {
+ public:
+  static constexpr bool kIsWidened = true;
+  const char* at(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks) {
+    widen_codes(static_cast<const char*>(call.weights) + n * call.block_bytes, call.codes,
+                static_cast<int>(block) * kBlockK, static_cast<int>(block + blocks) * kBlockK,
+                tiles_);
+    return tiles_;
+  }
+
+ private:
+  static constexpr int kWhole = kCodeStepK / kBlockK;  // blocks that are widened together
+  alignas(64) char tiles_[(kAmxStep + kWhole - 1) * 2 * kTileBytes];
+};
+
 // Tiles of K after which 32 columns of some rows are interrupted: never while their accumulators
 // fit the registers, late while what is read again are few rows of input.
 inline std::int64_t narrow_step(int row_tiles, std::int64_t blocks) {
@@ -185,70 +208,85 @@ inline std::int64_t narrow_step(int row_tiles, std::int64_t blocks) {
 
 // Sums 32 columns of all rows of the call over K to acc [row tiles][2] tiles. tile_k: of a row of a
 // tile, which has 64 bytes.
-template <class Tiles>
+template <class Tiles, class Weights = PackedTiles>
 void sum_tile_columns(const GemmCall& call, int col, int tile_k, float* acc) {
   const int row_tiles = ceil_div(call.rows, kTileRows);
   const std::int64_t blocks = call.k / tile_k;
-  const std::int64_t step = call.step_k > 0 && row_tiles > 2 ? ceil_div(call.step_k, tile_k)
-                                                             : narrow_step(row_tiles, blocks);
+  const std::int64_t step = Weights::kIsWidened                ? kAmxStep
+                            : call.step_k > 0 && row_tiles > 2 ? ceil_div(call.step_k, tile_k)
+                                                               : narrow_step(row_tiles, blocks);
+  Weights source;
   for (std::int64_t block = 0; block < blocks; block += step) {
-    const char* const weights = static_cast<const char*>(call.weights) +
-                                col / kBlockCols * call.block_bytes + block * 2 * kTileBytes;
+    const std::int64_t some = blocks - block < step ? blocks - block : step;
+    const char* const weights = source.at(call, col / kBlockCols, block, some);
     const int ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kAmxPrefetchBytes;
     run_row_tiles<Tiles, false>({.x = static_cast<const char*>(call.x) + block * kTileBytes,
                                  .x_tile_rows = kTileRows * call.x_stride * (64 / tile_k),
                                  .weights = weights,
-                                 .k_blocks = blocks - block < step ? blocks - block : step,
+                                 .k_blocks = some,
                                  .acc = acc,
                                  .resume = block > 0,
                                  .ahead = weights + ahead,
-                                 .ahead_lines = 2 * kTileBytes / 64},
+                                 .ahead_lines = Weights::kIsWidened ? 0 : 2 * kTileBytes / 64},
                                 row_tiles);
   }
 }
 
 // The same of all columns of the call to call.sums: steps of K outside, so that the input of a step
 // stays in L2 while all columns pass, and 32 columns of weights in L1 while all rows do.
-template <class Tiles>
+template <class Tiles, class Weights = PackedTiles>
 void sum_wide_tiles(const GemmCall& call, int tile_k) {
   Tiles::configure();
   const int row_tiles = ceil_div(call.rows, kTileRows), row_pairs = ceil_div(row_tiles, 2);
   const int col_blocks = ceil_div(call.cols, kBlockCols);
   const std::int64_t blocks = call.k / tile_k;
-  const std::int64_t step = call.step_k > 0 ? ceil_div(call.step_k, tile_k) : kAmxStep;
-  const auto weights = [&](int n, std::int64_t block) {
-    return static_cast<const char*>(call.weights) + n * call.block_bytes + block * 2 * kTileBytes;
-  };
+  const std::int64_t step =
+      call.step_k > 0 && !Weights::kIsWidened ? ceil_div(call.step_k, tile_k) : kAmxStep;
+  Weights source;
   for (std::int64_t block = 0; block < blocks; block += step) {
     const bool is_last_step = block + step >= blocks;
+    const std::int64_t some = is_last_step ? blocks - block : step;
     for (int n = 0; n < col_blocks; ++n) {
-      const bool is_last = n + 1 == col_blocks;
-      // After the last step comes the next item, most likely.
-      const char* const ahead = !is_last        ? weights(n + 1, block)
-                                : !is_last_step ? weights(0, block + step)
-                                                : weights(n + 1, 0);
-      run_row_tiles<Tiles, true>({.x = static_cast<const char*>(call.x) + block * kTileBytes,
-                                  .x_tile_rows = kTileRows * call.x_stride * (64 / tile_k),
-                                  .weights = weights(n, block),
-                                  .k_blocks = is_last_step ? blocks - block : step,
-                                  .acc = call.sums + n * sums_of_block(call.rows),
-                                  .resume = block > 0,
-                                  .ahead = ahead,
-                                  .ahead_lines = ceil_div(2 * kTileBytes / 64, row_pairs)},
-                                 row_tiles);
+      TilePanel panel = {.x = static_cast<const char*>(call.x) + block * kTileBytes,
+                         .x_tile_rows = kTileRows * call.x_stride * (64 / tile_k),
+                         .weights = source.at(call, n, block, some),
+                         .k_blocks = some,
+                         .acc = call.sums + n * sums_of_block(call.rows),
+                         .resume = block > 0,
+                         .ahead = nullptr,
+                         .ahead_lines = 0};
+      if constexpr (!Weights::kIsWidened) {
+        // After the last step comes the next item, most likely.
+        const bool is_last = n + 1 == col_blocks;
+        panel.ahead = source.at(call, is_last && !is_last_step ? 0 : n + 1,
+                                !is_last       ? block
+                                : is_last_step ? 0
+                                               : block + step,
+                                some);
+        panel.ahead_lines = ceil_div(2 * kTileBytes / 64, row_pairs);
+      }
+      run_row_tiles<Tiles, true>(panel, row_tiles);
     }
   }
 }
 
-template <class Tiles>
+template <class Tiles, class Weights = PackedTiles>
 void run_tile_gemm(GemmCall call) {
   Tiles::configure();
   alignas(64) float acc[kAmxMaxRows / kTileRows * 2 * kTileFloats];
   call.sums = acc;
   for (int col = 0; col < call.cols; col += kBlockCols) {
-    sum_tile_columns<Tiles>(call, col, kBlockK, acc);
+    sum_tile_columns<Tiles, Weights>(call, col, kBlockK, acc);
     take_tiles(call, outputs_of(call, col));
   }
+}
+
+template <class Tiles>
+void run_coded_tiles(const GemmCall& call) {
+  if (call.rows <= kFewCodedRows)
+    run_codes_on_tiles<CodedTileOrder>(call);
+  else
+    run_tile_gemm<Tiles, WidenedTiles>(call);
 }
 
 // The GEMM's four accumulators, fed from L1 with numbers like real ones: processors take their
@@ -291,8 +329,10 @@ constexpr GemmKernels tile_gemm(int wide_rows) {
           .sum = [](const GemmCall& call) { sum_wide_tiles<Tiles>(call, kBlockK); },
           .take = take_tiles,
           .wide_rows = wide_rows,
-          .run_codes = run_codes_on_tiles<CodedTileOrder>,
-          .code_rows = kFewCodedRows};
+          .run_codes = [](const GemmCall& call) { run_coded_tiles<Tiles>(call); },
+          .code_rows = kAmxMaxRows,
+          .sum_codes =
+              [](const GemmCall& call) { sum_wide_tiles<Tiles, WidenedTiles>(call, kBlockK); }};
 }
 
 }  // namespace

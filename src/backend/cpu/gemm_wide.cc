@@ -30,13 +30,17 @@ struct Gemm::WideCut {
   int parts;
 };
 
+auto Gemm::sum_of(const CpuLinear& w) const -> void (*)(const GemmCall&) {
+  const GemmKernels& kernels = kernels_for(w);
+  return is_widened(w) ? kernels.sum_codes : kernels.sum;
+}
+
 // Nothing where items would be too few or would cut a tile (of tile_cols columns, 0: there are
 // none), or where the kernel has no such calls.
 std::optional<Gemm::WideCut> Gemm::cut_wide(const CpuLinear& w, int rows, int parts,
                                             int tile_cols) const {
   const GemmKernels& kernels = kernels_for(w);
-  const bool is_widened = w.format().is_coded() && !w.format().rounds_input;
-  if (kernels.sum == nullptr || rows < kernels.wide_rows || is_widened) return std::nullopt;
+  if (sum_of(w) == nullptr || rows < kernels.wide_rows) return std::nullopt;
   if (parts > 1 && !(parts == 2 && w.are_pairs())) return std::nullopt;
   const std::int64_t part_cols = w.out_width() / parts;
   const int row_items = ceil_div(rows, kWideRows);
@@ -65,6 +69,7 @@ void Gemm::sum_wide(const CpuLinear& w, const PackedX& x, int rows, const WideCu
   const std::size_t bytes = at(sum_floats * pool_.size()) * sizeof(float);
   if (sums_.bytes() < bytes) sums_ = Buffer(bytes);
   const int step_k = w.plans().of(rows).step_k;
+  const auto sum = sum_of(w);
   pool_.parallel_for(cut.col_items * cut.row_items, [&](int item, int worker) {
     const std::int64_t col = std::int64_t{item / cut.row_items} * cut.cols;
     const int row = item % cut.row_items * cut.rows;
@@ -72,7 +77,7 @@ void Gemm::sum_wide(const CpuLinear& w, const PackedX& x, int rows, const WideCu
     // Both parts of a pair are blocks in turns, and a call of its own reads one of them.
     const GemmCall call{.weights = w.block(col / w.block_cols()),
                         .block_bytes = cut.parts == 2 ? w.block_bytes() : w.block_stride(),
-                        .k = w.packed_k(),
+                        .k = is_widened(w) ? round_up(w.in_width(), kBlockK) : w.packed_k(),
                         .x = x.data + row * x.stride * kernels.x_bytes,
                         .x_stride = x.stride,
                         .y = nullptr,
@@ -82,7 +87,7 @@ void Gemm::sum_wide(const CpuLinear& w, const PackedX& x, int rows, const WideCu
                         .step_k = step_k,
                         .codes = w.codes(),
                         .sums = static_cast<float*>(sums_.data()) + worker * sum_floats};
-    kernels.sum(call);
+    sum(call);
     use(call, row, col, worker);
   });
 }

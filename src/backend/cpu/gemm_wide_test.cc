@@ -25,8 +25,13 @@ void expect_same(const std::vector<float>& found, const std::vector<float>& expe
   EXPECT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(float)), 0);
 }
 
+struct Kind {
+  std::string name;
+  WeightFormat format;
+};
+
 // The same weights for kernels on tiles and for scalar ones.
-class WideGemm : public testing::TestWithParam<bool> {
+class WideGemm : public testing::TestWithParam<Kind> {
  protected:
   CpuLinear pack(std::int64_t in, const std::vector<std::int64_t>& outs, bool has_bias) {
     std::vector<std::vector<float>> data;
@@ -38,9 +43,9 @@ class WideGemm : public testing::TestWithParam<bool> {
       data.push_back(values(out, 0.5));
       biases.push_back(Tensor(data.back().data(), DType::kF32, {out}));
     }
-    LinearParts parts{.weights = weights, .biases = {}, .dtype = DType::kBF16};
+    LinearParts parts{
+        .weights = weights, .biases = {}, .dtype = DType::kBF16, .format = GetParam().format};
     if (has_bias) parts.biases = biases;
-    if (GetParam()) parts.format = {.bits = 8, .rounds_input = true};
     CpuLinear w(parts, pool_);
     tiles_.expect_weights(w);
     scalar_.expect_weights(w);
@@ -135,8 +140,14 @@ TEST_P(WideGemm, input_in_pieces) {
   expect_same(found, expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Weights, WideGemm, testing::Values(false, true),
-                         [](const auto& info) { return info.param ? "codes" : "bf16"; });
+// Groups that are part of a step of K, that cross its borders, and one for all of K.
+INSTANTIATE_TEST_SUITE_P(
+    Weights, WideGemm,
+    testing::Values(Kind{"bf16", {}}, Kind{"w8a8", {.bits = 8, .rounds_input = true}},
+                    Kind{"w8a16", {.bits = 8}},
+                    Kind{"int4", {.bits = 4, .group = 32, .scale = DType::kBF16}},
+                    Kind{"int4_groups_of_96", {.bits = 4, .group = 96, .scale = DType::kF32}}),
+    [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace foretoken

@@ -111,6 +111,7 @@ struct GemmKernels {
   // codes have exact shifts. Null where blocks are better widened first.
   void (*run_codes)(const GemmCall& call) = nullptr;
   int code_rows = 0;
+  void (*sum_codes)(const GemmCall& call) = nullptr;  // as sum, of any such codes
 };
 
 struct KernelTable {

@@ -16,7 +16,7 @@ KernelTable scalar_kernels() {
           .f32 = chain_gemm<4>(),
           .codes = code_gemm(),
           .codes_row8 = code_gemm(),
-          .widen = widen_codes,
+          .widen = widen_blocks,
           .ops = op_kernels(),
           .read = read_stream};
 }
