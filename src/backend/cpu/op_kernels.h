@@ -12,7 +12,7 @@ namespace foretoken {
 // on positions only, and spans may be computed by different threads.
 inline constexpr int kAttnBlock = 128;
 inline constexpr int kAttnSpan = 512;
-inline constexpr int kAttnMaxQueries = 256;  // of one item
+inline constexpr int kAttnMaxQueries = 512;  // of one item
 inline constexpr int kAttnSlots = 16;        // keys that lie side by side: one page
 inline constexpr float kLog2E = 1.44269504F;
 
