@@ -22,8 +22,7 @@ class TileAttention : Bf16Attention<TileLines> {
       : Bf16Attention(item),
         tile_q_(reinterpret_cast<std::uint16_t*>(spare_scratch())),
         tile_p_(tile_q_ + rows_ * q_stride_),
-        tile_v_(reinterpret_cast<char*>(tile_p_ + kGroupQueries * kAttnBlock)),
-        tile_scores_(reinterpret_cast<float*>(tile_v_ + kAttnBlock * q_stride_ * 2)) {}
+        tile_v_(reinterpret_cast<char*>(tile_p_ + kGroupQueries * kAttnBlock)) {}
 
   void run() {
     begin();
@@ -82,7 +81,7 @@ class TileAttention : Bf16Attention<TileLines> {
       clear_sums();
       for (int d = 0; d < item_.head_dim; d += 32, q += 32, k0 += kTileBytes, k1 += kTileBytes)
         add_products(group.has_both(), q, q_stride_ * 2, k0, k1);
-      store_sums(group.has_both(), tile_scores_ + (p * kAttnSlots - start), kAttnBlock);
+      store_sums(group.has_both(), scores(0) + (p * kAttnSlots - start), kAttnBlock);
     }
   }
   // block_o of a group.
@@ -133,12 +132,14 @@ class TileAttention : Bf16Attention<TileLines> {
   template <bool kWhole>
   void soften_tile(const Group& group, int i, int start, float* m, float* l) const {
     constexpr int kGroups = kAttnBlock / 16;
-    float* s = tile_scores_ + (i - group.first) * kAttnBlock;
+    float* s = scores(i - group.first);
     std::uint16_t* p = tile_p_ + (i - group.first) * kAttnBlock;
     const V16 scale = set1(item_.scale), nothing = set1(-__builtin_inff());
     V16 row[kTileRows];
+    unsigned blind = 0;  // those that see nothing
     for (int r = 0; r < kTileRows; ++r) {
       const Lanes seen = kWhole ? Lanes{} : lanes_seen(i + r, start);
+      if (!kWhole && (seen.half[0] | seen.half[1]) == 0) blind |= 1U << r;
       V16 top = nothing;
       for (int g = 0; g < kGroups; ++g) {
         float* const at = s + r * kAttnBlock + g * 16;
@@ -149,9 +150,7 @@ class TileAttention : Bf16Attention<TileLines> {
       }
       row[r] = top;
     }
-    V16 most = reduce_rows_max(row);
-    if constexpr (!kWhole) most = select(less_equal(most, nothing), zero(), most);
-    store(m, most);
+    store(m, select(lanes(static_cast<std::uint16_t>(blind)), zero(), reduce_rows_max(row)));
     for (int r = 0; r < kTileRows; ++r, s += kAttnBlock, p += kAttnBlock) {
       const V16 maximum = set1(m[r]);
       V16 sum = zero();
@@ -236,7 +235,6 @@ class TileAttention : Bf16Attention<TileLines> {
   std::uint16_t* tile_q_;  // [rows_, q_stride_]
   std::uint16_t* tile_p_;  // [kGroupQueries, kAttnBlock]
   char* tile_v_;           // [kAttnBlock / 32][dim / 16] tiles
-  float* tile_scores_;     // [kGroupQueries, kAttnBlock]
 };
 
 template <class Tiles>

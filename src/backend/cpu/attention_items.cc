@@ -30,11 +30,10 @@ std::size_t AttentionItems::scratch_floats() const {
   const std::size_t dim = padded(shape.head_dim), whole = at(round_up(shape.head_dim, 32));
   const std::size_t query = kAttnBlock + kTreeScores + dim * 3 + 4 + whole;
   const std::size_t gathered = dim * kAttnSlots;
-  // For tiles: queries, weights of two groups and values of a block in bf16, scores of two groups.
-  constexpr std::size_t kGroups = 2 * 32;
+  // Queries, weights of a group and values of a block in tiles of bf16.
+  constexpr std::size_t kGroup = 32;
   const std::size_t tiles =
-      (at(most_queries) * whole + kGroups * kAttnBlock + kAttnBlock * whole) / 2 +
-      kGroups * kAttnBlock + kAttnSlots;
+      (at(most_queries) * whole + kGroup * kAttnBlock + kAttnBlock * whole) / 2 + kAttnSlots;
   return round_up(query * at(most_queries) + gathered + tiles, 16);
 }
 

@@ -31,10 +31,9 @@ struct AttentionItems final : AttentionPlan {
   std::vector<Item> items;
   std::vector<Merge> merges;
   std::size_t partial_floats = 0;
-  std::int64_t work = 0;               // multiply-adds
-  int most_queries = kAttnMaxQueries;  // of an item
+  std::int64_t work = 0;  // multiply-adds
+  int most_queries;       // of an item, a multiple of 16
 
-  AttentionItems() = default;
   explicit AttentionItems(int queries) : most_queries(queries) {}
 
   // Vectors keep their memory.

@@ -170,5 +170,33 @@ TEST(AttentionOrder, what_a_row_does_not_see_may_be_anything) {
   }
 }
 
+// A row sees scores that are all infinite, too: what it makes of a block of them is no number.
+TEST(AttentionOrder, a_block_of_infinite_scores_is_seen) {
+  ThreadPool pool(1);
+  const Model model = model_of(4, 1, 64, 0);
+  constexpr int kRows = 20;
+  for (const int length : {0, 125, 300}) {
+    const Machine scalar = machine("scalar", 1, "tile");
+    World world(*scalar.ops, model);
+    world.read(0, length);
+    world.step({{.slot = 0, .chain = World::text(0, length, kRows)}});
+    const KvLayer& kv = world.kv();
+    const int start = (length + kRows - 1) / kAttnBlock * kAttnBlock;
+    std::vector<std::int32_t> slots;
+    visible_slots(world.batch(), kRows - 1, slots);
+    for (std::size_t position = at(start); position < slots.size(); ++position)
+      static_cast<std::uint16_t*>(kv.k.data())[host_key_at(kv, slots[position], 0, 0)] = 0xff80;
+    const auto check = [&](const OpKernels& kernels, const std::string& what) {
+      const Rows found = attended(world, model, kernels, pool);
+      for (int r = 0; r < kRows; ++r)
+        for (const float value : found[at(r)])
+          ASSERT_EQ(std::isnan(value), length + r >= start) << what << ", row " << length + r;
+    };
+    for (const std::string& isa : cpu_isas())
+      check(select_kernels(select_isa(isa, detect_cpu())).ops, isa);
+    check(amx_model_kernels().ops, "tiles");
+  }
+}
+
 }  // namespace
 }  // namespace foretoken

@@ -57,7 +57,10 @@ class CpuOps final : public Ops {
         table_(select_kernels(isa)),
         gemm_(table_, order, pool),
         attention_(table_.ops, pool) {
-    if (order == GemmOrder::kPair) table_.ops.attention[0] = table_.ops.attention_pair;
+    if (order == GemmOrder::kPair) {
+      table_.ops.attention[0] = table_.ops.attention_pair;
+      table_.ops.attention_queries = kAttnQueries;
+    }
   }
 
   std::string description() const override {

@@ -110,7 +110,7 @@ KernelTable select_kernels(Isa isa) {
     adopt_attention(table.ops.attention_pair, avx512_bf16_attention, "VDPBF16PS");
   if (isa >= Isa::kAmx) {
     adopt_attention(table.ops.attention[0], amx_attention, "TDPBF16PS");
-    table.ops.attention_queries = kAttnMaxQueries;
+    if (table.ops.attention[0] == amx_attention) table.ops.attention_queries = kAttnMaxQueries;
   }
   if (isa >= Isa::kAmx) {
     if (reproduces_codes(amx_codes_gemm(), table.codes, 8))
@@ -147,13 +147,12 @@ void Gemm::expect_weights(const CpuLinear& w) {
 void Gemm::run_columns(const CpuLinear& w, std::int64_t col, GemmCall call, int worker) const {
   const char* block = w.block(col / w.block_cols());
   call.block_bytes = w.block_stride();
-  call.k = w.packed_k();
+  call.k = product_k(w);
   call.weights = block;
   call.codes = w.codes();
   call.bias = w.bias() == nullptr ? nullptr : w.bias() + col;
   const GemmKernels& kernels = kernels_for(w);
   if (is_widened(w)) {
-    call.k = round_up(w.in_width(), kBlockK);
     if (call.rows <= kernels.code_rows && has_exact_shifts(call.codes))
       return kernels.run_codes(call);
     const std::int64_t block_bytes = widened_block_bytes(w.packed_k());

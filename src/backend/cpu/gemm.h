@@ -14,6 +14,7 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/packed_linear.h"
 #include "backend/ops.h"
+#include "base/index.h"
 #include "base/threads.h"
 #include "tensor/buffer.h"
 
@@ -88,6 +89,9 @@ class Gemm {
   // Whether its codes stand for bf16 weights, by which a product of bf16 multiplies.
   static bool is_widened(const CpuLinear& w) {
     return w.format().is_coded() && !w.format().rounds_input;
+  }
+  static std::int64_t product_k(const CpuLinear& w) {
+    return is_widened(w) ? round_up(w.in_width(), kBlockK) : w.packed_k();
   }
   // Columns of a product from `col` on; the call says all but the weights.
   void run_columns(const CpuLinear& w, std::int64_t col, GemmCall call, int worker) const;

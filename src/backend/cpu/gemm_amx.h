@@ -258,11 +258,9 @@ void sum_wide_tiles(const GemmCall& call, int tile_k) {
       if constexpr (!Weights::kIsWidened) {
         // After the last step comes the next item, most likely.
         const bool is_last = n + 1 == col_blocks;
-        panel.ahead = source.at(call, is_last && !is_last_step ? 0 : n + 1,
-                                !is_last       ? block
-                                : is_last_step ? 0
-                                               : block + step,
-                                some);
+        panel.ahead = !is_last        ? source.at(call, n + 1, block, some)
+                      : !is_last_step ? source.at(call, 0, block + step, some)
+                                      : source.at(call, n + 1, 0, some);
         panel.ahead_lines = ceil_div(2 * kTileBytes / 64, row_pairs);
       }
       run_row_tiles<Tiles, true>(panel, row_tiles);

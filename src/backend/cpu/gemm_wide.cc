@@ -77,7 +77,7 @@ void Gemm::sum_wide(const CpuLinear& w, const PackedX& x, int rows, const WideCu
     // Both parts of a pair are blocks in turns, and a call of its own reads one of them.
     const GemmCall call{.weights = w.block(col / w.block_cols()),
                         .block_bytes = cut.parts == 2 ? w.block_bytes() : w.block_stride(),
-                        .k = is_widened(w) ? round_up(w.in_width(), kBlockK) : w.packed_k(),
+                        .k = product_k(w),
                         .x = x.data + row * x.stride * kernels.x_bytes,
                         .x_stride = x.stride,
                         .y = nullptr,

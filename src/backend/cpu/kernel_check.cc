@@ -91,7 +91,7 @@ std::vector<float> attend(void (*kernel)(const AttnItem&)) {
   std::vector<AttnRow> rows;
   for (int r = 0; r < kQueries; ++r)
     rows.push_back({.position = kPositions - kQueries + r, .first = 0, .nodes = 0});
-  AttentionItems sizes;
+  AttentionItems sizes(kAttnMaxQueries);
   sizes.shape.head_dim = kHeadDim;
   const Buffer scratch(sizes.scratch_floats() * sizeof(float));
   kernel({.k = k.data(),

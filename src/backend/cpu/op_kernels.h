@@ -12,6 +12,7 @@ namespace foretoken {
 // on positions only, and spans may be computed by different threads.
 inline constexpr int kAttnBlock = 128;
 inline constexpr int kAttnSpan = 512;
+inline constexpr int kAttnQueries = 64;      // of one item, where a kernel is not fastest with more
 inline constexpr int kAttnMaxQueries = 512;  // of one item
 inline constexpr int kAttnSlots = 16;        // keys that lie side by side: one page
 inline constexpr float kLog2E = 1.44269504F;
@@ -76,8 +77,8 @@ struct OpKernels {
   void (*gated_act)(const float* gate, const float* up, std::int64_t width, float* out);
   // The following by dtype of the KV: bf16, fp16, float32, int8, E4M3, E5M2.
   void (*rope_store[6])(const RopeRow& row);
-  void (*attention[6])(const AttnItem& item);  // of bf16: in tile order
-  int attention_queries = 64;  // of an item, at most: as many as share what they read best
+  void (*attention[6])(const AttnItem& item);    // of bf16: in tile order
+  int attention_queries = kAttnQueries;          // of an item, at most
   void (*attention_pair)(const AttnItem& item);  // of bf16: in pair order
   // Merges `spans` partials of one query, `stride` floats apart, in order, and writes out
   // [head_dim]. The first partial is overwritten.

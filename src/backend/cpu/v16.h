@@ -17,11 +17,7 @@
 //   even_bf16(p), odd_bf16(p): elements 0, 2, .. 30 and 1, 3, .. 31 of p[32]
 //   round_down(a): to the integer below
 //   add_exponent(a, t): a * 2^n for t = n + kRoundMagic, n and the result in range
-//   shrink(a, n): a * 2^n for 1 <= a < 2 and an integer n from -127 to 0, 0 where n is -127, NaN
-//   for
-//     NaN
 //   reduce_sum(a), reduce_max(a): lane i with i + 8, then + 4, + 2, + 1
-//   reduce_rows_sum(a), reduce_rows_max(a): of a[16], one to a lane
 
 #include <cstddef>
 #include <cstdint>
@@ -30,15 +26,6 @@
 
 #define FT_INLINE inline __attribute__((always_inline))
 #define FT_UNROLL _Pragma("GCC unroll 16")
-
-namespace foretoken {
-namespace {
-
-// Adding 1.5 * 2^23 leaves the nearest integer in the low bits of the mantissa.
-constexpr float kRoundMagic = 12582912.0F;
-
-}  // namespace
-}  // namespace foretoken
 
 #if defined(FT_V16_AVX512)
 #include "backend/cpu/v16_avx512.h"
@@ -60,6 +47,29 @@ constexpr int kRegisters = 32;
 constexpr int kRegisters = 8;
 #else
 constexpr int kRegisters = 4;
+#endif
+
+// Adding 1.5 * 2^23 leaves the nearest integer in the low bits of the mantissa.
+constexpr float kRoundMagic = 12582912.0F;
+
+#if !defined(FT_V16_AVX512)  // which does these at once
+// a * 2^n for 1 <= a < 2 and an integer n from -127 to 0, 0 where n is -127; NaN for NaN.
+FT_INLINE V16 shrink(V16 a, V16 n) {
+  const V16 y = add_exponent(a, add(n, set1(kRoundMagic)));
+  return select(is_nan(a), a, select(less(n, set1(-126.0F)), zero(), y));
+}
+
+// The sum or maximum of each row, one to a lane.
+FT_INLINE V16 reduce_rows_sum(const V16 (&rows)[16]) {
+  float sum[16];
+  for (int i = 0; i < 16; ++i) sum[i] = reduce_sum(rows[i]);
+  return load(sum);
+}
+FT_INLINE V16 reduce_rows_max(const V16 (&rows)[16]) {
+  float most[16];
+  for (int i = 0; i < 16; ++i) most[i] = reduce_max(rows[i]);
+  return load(most);
+}
 #endif
 
 // e^a within 2 ulp; 0 below log(2^-126), +inf above log(FLT_MAX), NaN for NaN.

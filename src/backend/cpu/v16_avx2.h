@@ -153,21 +153,5 @@ FT_INLINE float reduce_max(V16 a) {
   return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 }
 
-FT_INLINE V16 shrink(V16 a, V16 n) {
-  const V16 y = add_exponent(a, add(n, set1(kRoundMagic)));
-  return select(is_nan(a), a, select(less(n, set1(-126.0F)), zero(), y));
-}
-
-FT_INLINE V16 reduce_rows_sum(const V16 (&a)[16]) {
-  float sum[16];
-  for (int i = 0; i < 16; ++i) sum[i] = reduce_sum(a[i]);
-  return load(sum);
-}
-FT_INLINE V16 reduce_rows_max(const V16 (&a)[16]) {
-  float most[16];
-  for (int i = 0; i < 16; ++i) most[i] = reduce_max(a[i]);
-  return load(most);
-}
-
 }  // namespace
 }  // namespace foretoken

@@ -79,20 +79,15 @@ FT_INLINE V16 max(V16 a, V16 b) {
 FT_INLINE V16 min(V16 a, V16 b) {
   return each_lane([&](int i) { return min1(a.v[i], b.v[i]); });
 }
-FT_INLINE V16 round_even(V16 a) {
-  constexpr int kMode = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+template <int kMode>
+FT_INLINE V16 round_lanes(V16 a) {
   return each_lane([&](int i) {
     const __m128 x = _mm_set_ss(a.v[i]);
-    return _mm_cvtss_f32(_mm_round_ss(x, x, kMode));
+    return _mm_cvtss_f32(_mm_round_ss(x, x, kMode | _MM_FROUND_NO_EXC));
   });
 }
-FT_INLINE V16 round_down(V16 a) {
-  constexpr int kMode = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
-  return each_lane([&](int i) {
-    const __m128 x = _mm_set_ss(a.v[i]);
-    return _mm_cvtss_f32(_mm_round_ss(x, x, kMode));
-  });
-}
+FT_INLINE V16 round_even(V16 a) { return round_lanes<_MM_FROUND_TO_NEAREST_INT>(a); }
+FT_INLINE V16 round_down(V16 a) { return round_lanes<_MM_FROUND_TO_NEG_INF>(a); }
 
 FT_INLINE M16 less(V16 a, V16 b) {
   return test_lanes([&](int i) { return a.v[i] < b.v[i]; });
@@ -153,22 +148,6 @@ FT_INLINE float reduce_max(V16 a) {
   for (int half = 8; half > 0; half /= 2)
     for (int i = 0; i < half; ++i) a.v[i] = max1(a.v[i], a.v[i + half]);
   return a.v[0];
-}
-
-FT_INLINE V16 shrink(V16 a, V16 n) {
-  const V16 y = add_exponent(a, add(n, set1(kRoundMagic)));
-  return select(is_nan(a), a, select(less(n, set1(-126.0F)), zero(), y));
-}
-
-FT_INLINE V16 reduce_rows_sum(const V16 (&a)[16]) {
-  float sum[16];
-  for (int i = 0; i < 16; ++i) sum[i] = reduce_sum(a[i]);
-  return load(sum);
-}
-FT_INLINE V16 reduce_rows_max(const V16 (&a)[16]) {
-  float most[16];
-  for (int i = 0; i < 16; ++i) most[i] = reduce_max(a[i]);
-  return load(most);
 }
 
 }  // namespace
