@@ -8,7 +8,7 @@
 #include "backend/cpu/attention_amx.h"
 #include "backend/cpu/bf16_input.h"
 #include "backend/cpu/bf16_weights.h"
-#include "backend/cpu/gemm_amx_codes.h"
+#include "backend/cpu/gemm_amx_groups.h"
 #include "backend/cpu/gemm_widening.h"
 
 namespace foretoken {
@@ -58,6 +58,18 @@ struct ModelTiles {
   }
 
  protected:
+  template <int C, int A, int B, class Weight>
+  static void dot_bytes() {
+    require_configured();
+    for (int row = 0; row < kTileRows; ++row)
+      for (int col = 0; col < 16; ++col)
+        for (int quad = 0; quad < 16; ++quad)
+          for (int byte = 0; byte < 4; ++byte) {
+            const auto a = static_cast<std::int8_t>(tile[A][row * 16 + quad] >> (8 * byte));
+            const auto b = static_cast<Weight>(tile[B][quad * 16 + col] >> (8 * byte));
+            tile[C][row * 16 + col] += static_cast<std::uint32_t>(a * b);
+          }
+  }
   static float low(std::uint32_t pair) { return __builtin_bit_cast(float, pair << 16); }
   static float high(std::uint32_t pair) { return __builtin_bit_cast(float, pair & 0xffff0000U); }
   static void require_configured() {
@@ -71,15 +83,15 @@ struct ModelTiles {
 struct ModelCodeTiles : ModelTiles {
   template <int C, int A, int B>
   static void dot() {
-    require_configured();
-    for (int row = 0; row < kTileRows; ++row)
-      for (int col = 0; col < 16; ++col)
-        for (int quad = 0; quad < 16; ++quad)
-          for (int byte = 0; byte < 4; ++byte) {
-            const auto a = static_cast<std::int8_t>(tile[A][row * 16 + quad] >> (8 * byte));
-            const auto b = static_cast<std::uint8_t>(tile[B][quad * 16 + col] >> (8 * byte));
-            tile[C][row * 16 + col] += static_cast<std::uint32_t>(a * b);
-          }
+    dot_bytes<C, A, B, std::uint8_t>();
+  }
+};
+
+// Of codes less their zero points (TDPBSSD).
+struct ModelSignedTiles : ModelTiles {
+  template <int C, int A, int B>
+  static void dot() {
+    dot_bytes<C, A, B, std::int8_t>();
   }
 };
 
@@ -126,6 +138,8 @@ KernelTable amx_model_kernels() {
   table.ops.attention[0] = tile_attention_item<ModelTiles>;
   table.ops.attention_queries = kAttnMaxQueries;
   table.codes_row8 = code_tile_gemm<ModelCodeTiles>(kWide);
+  table.codes_groups4 = group_tile_gemm<ModelSignedTiles>(kWide);
+  table.groups4_work = 1;
   return table;
 }
 

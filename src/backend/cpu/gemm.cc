@@ -22,7 +22,8 @@ constexpr int kStreamRows = 16;      // up to here the weights' stream is the co
 constexpr int kItemBytes = 1 << 14;  // of weights, that are worth handing out
 constexpr int kItemsPerWorker = 6;   // enough to even out cores of unequal speed
 constexpr int kFewestRows = 48;      // of an item; with fewer, reading weights dominates
-constexpr int kTileRows = 128;       // of an item whose output stays in the worker's cache
+constexpr int kGroupTileWork = 17 * 32;  // rows x k of a group, from where tiles pay for scaling
+constexpr int kTileRows = 128;           // of an item whose output stays in the worker's cache
 
 // Codes widened to bf16: one block, and those of the widest call.
 std::int64_t widened_block_bytes(std::int64_t packed_k) { return packed_k * kBlockCols * 2; }
@@ -117,6 +118,12 @@ KernelTable select_kernels(Isa isa) {
       table.codes_row8 = amx_codes_gemm();
     else
       log_warning("TDPBSUD adds other sums than documented on this processor and is not used");
+    if (reproduces_codes(amx_groups_gemm(), table.codes, 4)) {
+      table.codes_groups4 = amx_groups_gemm();
+      table.groups4_work = kGroupTileWork;
+    } else {
+      log_warning("TDPBSSD adds other sums than documented on this processor and is not used");
+    }
   }
   return table;
 }
@@ -130,12 +137,14 @@ const GemmKernels& Gemm::kernels_for(DType dtype) const {
   return order_ == GemmOrder::kTile ? kernels_.bf16_tile : kernels_.bf16_pair;
 }
 
-const GemmKernels& Gemm::kernels_for(const CpuLinear& w) const {
+const GemmKernels& Gemm::kernels_for(const CpuLinear& w, int rows) const {
   if (!w.format().is_coded()) return kernels_for(w.dtype());
   if (!w.format().rounds_input) return kernels_for(DType::kBF16);
   const CodeLayout& codes = w.codes();
-  const bool is_row8 = codes.bits == 8 && codes.groups == 1 && codes.step == kCodeStepK;
-  return is_row8 ? kernels_.codes_row8 : kernels_.codes;
+  if (codes.bits == 8 && codes.groups == 1 && codes.step == kCodeStepK) return kernels_.codes_row8;
+  const bool is_tiled = codes.bits == 4 && codes.group <= kMostTileGroup &&
+                        rows * codes.group >= kernels_.groups4_work;
+  return is_tiled ? kernels_.codes_groups4 : kernels_.codes;
 }
 
 void Gemm::expect_weights(const CpuLinear& w) {
@@ -144,14 +153,14 @@ void Gemm::expect_weights(const CpuLinear& w) {
   if (widened_.bytes() < bytes) widened_ = Buffer(bytes);
 }
 
-void Gemm::run_columns(const CpuLinear& w, std::int64_t col, GemmCall call, int worker) const {
+void Gemm::run_columns(const GemmKernels& kernels, const CpuLinear& w, std::int64_t col,
+                       GemmCall call, int worker) const {
   const char* block = w.block(col / w.block_cols());
   call.block_bytes = w.block_stride();
   call.k = product_k(w);
   call.weights = block;
   call.codes = w.codes();
   call.bias = w.bias() == nullptr ? nullptr : w.bias() + col;
-  const GemmKernels& kernels = kernels_for(w);
   if (is_widened(w)) {
     if (call.rows <= kernels.code_rows && has_exact_shifts(call.codes))
       return kernels.run_codes(call);
@@ -177,7 +186,8 @@ std::size_t Gemm::workspace_bytes(const ForwardSize& size) const {
     row_bytes = std::max(row_bytes, (packed_k + kernels.x_row_extra) * kernels.x_bytes);
     row_step = std::max<std::int64_t>(row_step, kernels.row_step);
   }
-  row_step = std::max<std::int64_t>(row_step, kernels_.codes_row8.row_step);
+  row_step = std::max<std::int64_t>(
+      row_step, std::max(kernels_.codes_row8.row_step, kernels_.codes_groups4.row_step));
   // Codes, and of each of the smallest groups a scale and a sum.
   row_bytes = std::max(row_bytes, 2 * round_up(size.widest_input, 2 * kCodeStepK));
   const std::int64_t tile_cols = std::max(kMaxCallCols, size.attention.head_dim);
@@ -223,12 +233,12 @@ Gemm::PackedX Gemm::pack_x(const GemmKernels& kernels, const CpuLinear& w, const
 
 void Gemm::run(const CpuLinear& w, const float* x, int rows, float* y) {
   CHECK(rows > 0);
-  run_packed(w, pack_x(kernels_for(w), w, x, rows), rows, y);
+  run_packed(w, pack_x(kernels_for(w, rows), w, x, rows), rows, y);
 }
 
 void Gemm::run_packed(const CpuLinear& w, const PackedX& x, int rows, float* y) {
   if (run_wide(w, x, rows, y)) return;
-  const GemmKernels& kernels = kernels_for(w);
+  const GemmKernels& kernels = kernels_for(w, rows);
   const std::int64_t out = w.out_width();
   const ProductPlan& plan = w.plans().of(rows);
   const Cut cut = cut_output(kernels, w, rows, pool_.size());
@@ -238,7 +248,7 @@ void Gemm::run_packed(const CpuLinear& w, const PackedX& x, int rows, float* y) 
     const std::int64_t end = std::min(first + cut.cols, out);
     const int row = item % cut.row_items * cut.rows;
     for (std::int64_t col = first; col < end; col += kMaxCallCols)
-      run_columns(w, col,
+      run_columns(kernels, w, col,
                   {.x = x.data + row * x.stride * kernels.x_bytes,
                    .x_stride = x.stride,
                    .y = y + row * out + col,
@@ -252,7 +262,7 @@ void Gemm::run_packed(const CpuLinear& w, const PackedX& x, int rows, float* y) 
 }
 
 std::optional<Gemm::Input> Gemm::open_input(const CpuLinear& w, int rows, int cols) {
-  const GemmKernels& kernels = kernels_for(w);
+  const GemmKernels& kernels = kernels_for(w, rows);
   // What rounds whole rows gets them whole.
   const bool packs = kernels.pack_x != nullptr && !rounds_rows(w);
   if (packs && (cols % kBlockK != 0 || w.in_width() % kBlockK != 0)) return std::nullopt;
@@ -298,7 +308,7 @@ void Gemm::run(const CpuLinear& w, const Input& x, int rows, float* y) {
 
 bool Gemm::run_tiles(const CpuLinear& w, const float* x, int rows, int cols, int parts,
                      const UseTile& use) {
-  const GemmKernels& kernels = kernels_for(w);
+  const GemmKernels& kernels = kernels_for(w, rows);
   const std::int64_t part_cols = w.out_width() / parts;
   // Kernels read kBlockCols columns at a time, whether they exist or not.
   if (cols % kBlockCols != 0 || part_cols % cols != 0) return false;
@@ -321,7 +331,7 @@ bool Gemm::run_tiles(const CpuLinear& w, const float* x, int rows, int cols, int
     for (int part = 0; part < parts; ++part)
       for (int at = 0; at < cols; at += kMaxCallCols) {
         const std::int64_t col = part * part_cols + std::int64_t{tile.index} * cols + at;
-        run_columns(w, col,
+        run_columns(kernels, w, col,
                     {.x = packed.data + row * packed.stride * kernels.x_bytes,
                      .x_stride = packed.stride,
                      .y = tile.y + std::int64_t{part} * tile.rows * cols + at,

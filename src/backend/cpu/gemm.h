@@ -85,7 +85,7 @@ class Gemm {
     std::int64_t stride;  // elements
   };
   const GemmKernels& kernels_for(DType dtype) const;
-  const GemmKernels& kernels_for(const CpuLinear& w) const;
+  const GemmKernels& kernels_for(const CpuLinear& w, int rows) const;
   // Whether its codes stand for bf16 weights, by which a product of bf16 multiplies.
   static bool is_widened(const CpuLinear& w) {
     return w.format().is_coded() && !w.format().rounds_input;
@@ -94,13 +94,15 @@ class Gemm {
     return is_widened(w) ? round_up(w.in_width(), kBlockK) : w.packed_k();
   }
   // Columns of a product from `col` on; the call says all but the weights.
-  void run_columns(const CpuLinear& w, std::int64_t col, GemmCall call, int worker) const;
+  void run_columns(const GemmKernels& kernels, const CpuLinear& w, std::int64_t col, GemmCall call,
+                   int worker) const;
   PackedX pack_x(const GemmKernels& kernels, const CpuLinear& w, const float* x, int rows);
   void run_packed(const CpuLinear& w, const PackedX& x, int rows, float* y);
 
   // Many rows (gemm_wide.cc): items of many columns, whose sums the kernel keeps in sums_.
   struct WideCut;
-  auto sum_of(const CpuLinear& w) const -> void (*)(const GemmCall&);  // null: there is none
+  auto sum_of(const CpuLinear& w, int rows) const
+      -> void (*)(const GemmCall&);  // null: there is none
   std::optional<WideCut> cut_wide(const CpuLinear& w, int rows, int parts, int tile_cols) const;
   // Calls use(item's call, its first row and column of a part, worker) with the sums in place.
   template <typename Use>

@@ -12,19 +12,33 @@ namespace {
 
 constexpr int kTileCodes = 64;  // k of a tile
 
-// Sixteen rows take 16 * x_stride bytes: their tiles [K/64][16][64], then scales, then sums.
+inline float* code_tile_scales(const void* block, std::int64_t packed_k) {
+  const auto at =
+      reinterpret_cast<std::uintptr_t>(block) + round_up(packed_k, kTileCodes) * kTileRows;
+  return reinterpret_cast<float*>(at);
+}
+
+// Sixteen rows take 16 * x_stride bytes: their tiles [K/64][16][64], then scales [groups][16], then
+// sums. What the last tile of K has beyond it is not written.
 inline void pack_x_code_tiles(const PackXCall& call) {
   const int padded_rows = round_up(call.rows, kTileRows);
+  const std::int64_t groups = call.packed_k / call.group;
   for (int row = 0; row < padded_rows; ++row) {
     char* const block =
         static_cast<char*>(call.packed) + row / kTileRows * kTileRows * call.x_stride;
     auto* const codes = reinterpret_cast<std::int8_t*>(block) + row % kTileRows * kTileCodes;
-    auto* const scales = reinterpret_cast<float*>(block + kTileRows * call.packed_k);
-    auto* const sums = reinterpret_cast<std::int32_t*>(scales + kTileRows);
-    scales[row % kTileRows] = round_group(
-        call.x + row * call.k, row < call.rows ? call.k : 0, call.packed_k,
-        [=](std::int64_t i) { return codes + i / kTileCodes * kTileBytes + i % kTileCodes; },
-        sums + row % kTileRows);
+    float* scales = code_tile_scales(block, call.packed_k) + row % kTileRows;
+    auto* sums = reinterpret_cast<std::int32_t*>(scales + groups * kTileRows);
+    for (std::int64_t g = 0; g < groups; ++g, scales += kTileRows, sums += kTileRows) {
+      const std::int64_t first = g * call.group, left = row < call.rows ? call.k - first : 0;
+      *scales = round_group(
+          call.x + row * call.k + first, left < call.group ? left : call.group, call.group,
+          [=](std::int64_t i) {
+            const std::int64_t k = first + i;
+            return codes + k / kTileCodes * kTileBytes + k % kTileCodes;
+          },
+          sums);
+    }
   }
 }
 
@@ -35,7 +49,7 @@ inline void take_code_tiles(const GemmCall& call, const GemmOutputs& out) {
         const int row = out.first_row + i, half = (out.col + col) % kBlockCols / 16;
         const char* const block =
             static_cast<const char*>(call.x) + row / kTileRows * kTileRows * call.x_stride;
-        const auto* const scales = reinterpret_cast<const float*>(block + kTileRows * call.k);
+        const float* const scales = code_tile_scales(block, call.k);
         const auto* const x_sums = reinterpret_cast<const std::int32_t*>(scales + kTileRows);
         const char* const unit = static_cast<const char*>(call.weights) +
                                  (out.col + col) / kBlockCols * call.block_bytes;

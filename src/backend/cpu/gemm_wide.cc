@@ -30,8 +30,8 @@ struct Gemm::WideCut {
   int parts;
 };
 
-auto Gemm::sum_of(const CpuLinear& w) const -> void (*)(const GemmCall&) {
-  const GemmKernels& kernels = kernels_for(w);
+auto Gemm::sum_of(const CpuLinear& w, int rows) const -> void (*)(const GemmCall&) {
+  const GemmKernels& kernels = kernels_for(w, rows);
   return is_widened(w) ? kernels.sum_codes : kernels.sum;
 }
 
@@ -39,8 +39,8 @@ auto Gemm::sum_of(const CpuLinear& w) const -> void (*)(const GemmCall&) {
 // none), or where the kernel has no such calls.
 std::optional<Gemm::WideCut> Gemm::cut_wide(const CpuLinear& w, int rows, int parts,
                                             int tile_cols) const {
-  const GemmKernels& kernels = kernels_for(w);
-  if (sum_of(w) == nullptr || rows < kernels.wide_rows) return std::nullopt;
+  const GemmKernels& kernels = kernels_for(w, rows);
+  if (sum_of(w, rows) == nullptr || rows < kernels.wide_rows) return std::nullopt;
   if (parts > 1 && !(parts == 2 && w.are_pairs())) return std::nullopt;
   const std::int64_t part_cols = w.out_width() / parts;
   const int row_items = ceil_div(rows, kWideRows);
@@ -63,13 +63,13 @@ std::optional<Gemm::WideCut> Gemm::cut_wide(const CpuLinear& w, int rows, int pa
 template <typename Use>
 void Gemm::sum_wide(const CpuLinear& w, const PackedX& x, int rows, const WideCut& cut,
                     const Use& use) {
-  const GemmKernels& kernels = kernels_for(w);
+  const GemmKernels& kernels = kernels_for(w, rows);
   const std::int64_t part_cols = w.out_width() / cut.parts;
   const std::int64_t sum_floats = std::int64_t{cut.rows} * cut.cols * cut.parts;
   const std::size_t bytes = at(sum_floats * pool_.size()) * sizeof(float);
   if (sums_.bytes() < bytes) sums_ = Buffer(bytes);
   const int step_k = w.plans().of(rows).step_k;
-  const auto sum = sum_of(w);
+  const auto sum = sum_of(w, rows);
   pool_.parallel_for(cut.col_items * cut.row_items, [&](int item, int worker) {
     const std::int64_t col = std::int64_t{item / cut.row_items} * cut.cols;
     const int row = item % cut.row_items * cut.rows;
@@ -96,7 +96,7 @@ bool Gemm::run_wide(const CpuLinear& w, const PackedX& x, int rows, float* y) {
   const auto cut = cut_wide(w, rows, 1, 0);
   if (!cut) return false;
   const std::int64_t out = w.out_width();
-  const auto take = kernels_for(w).take;
+  const auto take = kernels_for(w, rows).take;
   sum_wide(w, x, rows, *cut, [&](const GemmCall& call, int row, std::int64_t col, int) {
     take(call, {.first_row = 0,
                 .rows = call.rows,
@@ -114,7 +114,7 @@ bool Gemm::run_wide_tiles(const CpuLinear& w, const PackedX& x, int rows, int co
                           const UseTile& use) {
   const auto cut = cut_wide(w, rows, parts, cols);
   if (!cut) return false;
-  const auto take = kernels_for(w).take;
+  const auto take = kernels_for(w, rows).take;
   const std::int64_t part_cols = w.out_width() / parts;
   const std::int64_t tile_floats = std::int64_t{kPieceRows} * cols * parts;
   const std::size_t bytes = at(tile_floats * pool_.size()) * sizeof(float);

@@ -144,6 +144,12 @@ TEST_P(WideGemm, input_in_pieces) {
 INSTANTIATE_TEST_SUITE_P(
     Weights, WideGemm,
     testing::Values(Kind{"bf16", {}}, Kind{"w8a8", {.bits = 8, .rounds_input = true}},
+                    Kind{"w4a8",
+                         {.bits = 4, .group = 32, .scale = DType::kBF16, .rounds_input = true}},
+                    Kind{"w4a8_groups_of_96",
+                         {.bits = 4, .group = 96, .scale = DType::kF32, .rounds_input = true}},
+                    Kind{"w4a8_groups_of_128",
+                         {.bits = 4, .group = 128, .scale = DType::kF16, .rounds_input = true}},
                     Kind{"w8a16", {.bits = 8}},
                     Kind{"int4", {.bits = 4, .group = 32, .scale = DType::kBF16}},
                     Kind{"int4_groups_of_96", {.bits = 4, .group = 96, .scale = DType::kF32}}),

@@ -11,6 +11,7 @@
 //   Codes8 codes8(line), Codes4 low_codes(line), high_codes(line): weights ready for dot
 //   Input8 input8(quad), Input4 input4(quad): four codes of the input ready for dot
 //   dot(acc, codes, input)
+//   less_zeros(codes4, zeros): its bytes less those of an I16
 //   store_i8(p, v): 16 integers within +-127    byte_of<I>(line): byte I of each lane, unsigned
 //   nibble_of<Shift, Zero>(line): the 4 bits from Shift on of each lane less Zero, as floats
 //   e4m3_of<I>(line): byte I of each lane as a float of E4M3 that is not NaN, times kE4M3Unit
@@ -90,6 +91,7 @@ FT_INLINE Codes4 low_codes(const void* line) {
 FT_INLINE Codes4 high_codes(const void* line) {
   return {_mm512_and_si512(_mm512_srli_epi16(_mm512_loadu_si512(line), 4), _mm512_set1_epi8(15))};
 }
+FT_INLINE I16 less_zeros(Codes4 a, I16 zeros) { return {_mm512_sub_epi8(a.v, zeros.v)}; }
 FT_INLINE Input4 input4(std::int32_t quad) { return {_mm512_set1_epi32(quad)}; }
 FT_INLINE V16 bits_to_float(I16 a) { return {_mm512_castsi512_ps(a.v)}; }
 FT_INLINE I16 bits_to_int(V16 a) { return {_mm512_castps_si512(a.v)}; }
@@ -216,6 +218,9 @@ FT_INLINE Codes4 high_codes(const void* line) {
   const I16 all = int_load(line);
   return {_mm256_and_si256(_mm256_srli_epi16(all.lo, 4), nibble),
           _mm256_and_si256(_mm256_srli_epi16(all.hi, 4), nibble)};
+}
+FT_INLINE I16 less_zeros(Codes4 a, I16 zeros) {
+  return {_mm256_sub_epi8(a.lo, zeros.lo), _mm256_sub_epi8(a.hi, zeros.hi)};
 }
 FT_INLINE Input4 input4(std::int32_t quad) { return {_mm256_set1_epi32(quad)}; }
 FT_INLINE V16 bits_to_float(I16 a) {
@@ -354,6 +359,11 @@ FT_INLINE Codes4 high_codes(const void* line) {
   Codes4 r = codes8(line);
   for (std::uint8_t& code : r.v) code >>= 4;
   return r;
+}
+FT_INLINE I16 less_zeros(Codes4 a, I16 zeros) {
+  const Codes4 less = __builtin_bit_cast(Codes4, zeros);
+  for (int i = 0; i < 64; ++i) a.v[i] = static_cast<std::uint8_t>(a.v[i] - less.v[i]);
+  return __builtin_bit_cast(I16, a);
 }
 FT_INLINE Input4 input4(std::int32_t quad) { return __builtin_bit_cast(Input4, quad); }
 FT_INLINE V16 bits_to_float(I16 a) { return __builtin_bit_cast(V16, a); }

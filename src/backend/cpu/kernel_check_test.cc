@@ -58,6 +58,7 @@ TEST(KernelCheck, accepts_products_of_codes_and_refuses_other_sums) {
     EXPECT_TRUE(reproduces_codes(avx_vnni_codes_gemm(), scalar.codes));
   }
   EXPECT_TRUE(reproduces_codes(amx_model_kernels().codes_row8, scalar.codes, 8));
+  EXPECT_TRUE(reproduces_codes(amx_model_kernels().codes_groups4, scalar.codes, 4));
   GemmKernels saturates = scalar.codes;  // as sums of 16 bits would
   static auto run = saturates.run;
   saturates.run = [](const GemmCall& call) {

@@ -26,6 +26,7 @@ inline constexpr int kChainBlockCols = 16;
 // padded to 64 bytes. A line of 8 bits holds four k of 16 outputs, [16][4], unsigned; a line of
 // 4 bits holds eight: the first four in the low halves of its bytes.
 inline constexpr int kCodeStepK = 64;
+inline constexpr int kMostTileGroup = 256;  // k that products of 4 bits by tiles take
 enum class CodeScale : std::uint8_t { kF32, kBF16, kF16 };
 struct CodeLayout {
   int bits;    // 8 or 4
@@ -121,6 +122,10 @@ struct KernelTable {
   GemmKernels f32;
   GemmKernels codes;       // weights of codes whose products round their input
   GemmKernels codes_row8;  // the same of 8 bits with one group a row, in steps of kCodeStepK
+  // The same of 4 bits in groups of kMostTileGroup or less, from so many rows times k of a group
+  // on.
+  GemmKernels codes_groups4 = {};
+  int groups4_work = 1 << 30;
   void (*widen)(const WidenCall& call);
   OpKernels ops;
   void (*read)(const void* data, std::int64_t bytes);  // streams over memory, a multiple of 1 KB
@@ -137,5 +142,6 @@ GemmKernels avx512_vnni_codes_gemm();
 GemmKernels amx_tile_gemm();
 void amx_attention(const AttnItem& item);  // in tile order
 GemmKernels amx_codes_gemm();              // codes_row8
+GemmKernels amx_groups_gemm();             // codes_groups4
 
 }  // namespace foretoken

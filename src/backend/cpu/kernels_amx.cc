@@ -4,7 +4,7 @@
 #include "backend/cpu/kernels.h"
 
 #include "backend/cpu/attention_amx.h"
-#include "backend/cpu/gemm_amx_codes.h"
+#include "backend/cpu/gemm_amx_groups.h"
 
 namespace foretoken {
 namespace {
@@ -62,8 +62,17 @@ struct AmxCodeTiles : AmxTiles {
   }
 };
 
+// Of codes less their zero points.
+struct AmxSignedTiles : AmxTiles {
+  template <int C, int A, int B>
+  FT_INLINE static void dot() {
+    asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
+  }
+};
+
 }  // namespace
 
+GemmKernels amx_groups_gemm() { return group_tile_gemm<AmxSignedTiles>(kAmxWideRows); }
 GemmKernels amx_codes_gemm() { return code_tile_gemm<AmxCodeTiles>(kAmxWideRows); }
 GemmKernels amx_tile_gemm() { return tile_gemm<AmxTiles>(kAmxWideRows); }
 void amx_attention(const AttnItem& item) { tile_attention_item<AmxTiles>(item); }
