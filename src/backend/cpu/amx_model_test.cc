@@ -9,6 +9,7 @@
 #include "backend/cpu/bf16_input.h"
 #include "backend/cpu/bf16_weights.h"
 #include "backend/cpu/gemm_amx_groups.h"
+#include "backend/cpu/gemm_amx_lookup.h"
 #include "backend/cpu/gemm_widening.h"
 
 namespace foretoken {
@@ -140,6 +141,7 @@ KernelTable amx_model_kernels() {
   table.codes_row8 = code_tile_gemm<ModelCodeTiles>(kWide);
   table.codes_groups4 = group_tile_gemm<ModelSignedTiles>(kWide);
   table.groups4_work = 1;
+  table.lookup4 = lookup_gemm<ModelTiles>(kWide);
   return table;
 }
 

@@ -100,7 +100,10 @@ KernelTable select_kernels(Isa isa) {
                   instruction);
   };
   if (isa >= Isa::kAvx512Bf16) adopt(table.bf16_pair, avx512_bf16_pair_gemm(), "VDPBF16PS");
-  if (isa >= Isa::kAmx) adopt(table.bf16_tile, amx_tile_gemm(), "TDPBF16PS");
+  if (isa >= Isa::kAmx) {
+    adopt(table.bf16_tile, amx_tile_gemm(), "TDPBF16PS");
+    if (table.bf16_tile.run == amx_tile_gemm().run) table.lookup4 = amx_lookup_gemm();
+  }
   const auto adopt_attention = [](auto& kernel, auto* faster, const char* instruction) {
     if (reproduces_attention(faster, kernel))
       kernel = faster;
@@ -139,8 +142,9 @@ const GemmKernels& Gemm::kernels_for(DType dtype) const {
 
 const GemmKernels& Gemm::kernels_for(const CpuLinear& w, int rows) const {
   if (!w.format().is_coded()) return kernels_for(w.dtype());
-  if (!w.format().rounds_input) return kernels_for(DType::kBF16);
   const CodeLayout& codes = w.codes();
+  if (codes.for_lookup) return kernels_.lookup4;
+  if (!w.format().rounds_input) return kernels_for(DType::kBF16);
   if (codes.bits == 8 && codes.groups == 1 && codes.step == kCodeStepK) return kernels_.codes_row8;
   const bool is_tiled = codes.bits == 4 && codes.group <= kMostTileGroup &&
                         rows * codes.group >= kernels_.groups4_work;
@@ -278,14 +282,13 @@ std::optional<Gemm::Input> Gemm::open_input(const CpuLinear& w, int rows, int co
   return input;
 }
 
-// Rows that are packed in groups lie side by side, kBlockK columns of each.
+// Rows that are packed in groups lie side by side, as many columns of each as a tile has.
 char* Gemm::Input::place(std::int64_t row, std::int64_t col) const {
-  const std::int64_t element = is_packed_ ? kernels_->x_bytes : 4;
-  const std::int64_t group = is_packed_ ? kernels_->row_step : 1;
-  const std::int64_t at = group == 1
-                              ? row * stride_ + col
-                              : row / group * group * stride_ + row % group * kBlockK + col * group;
-  return data_ + at * element;
+  if (!is_packed_) return data_ + (row * stride_ + col) * 4;
+  const std::int64_t group = kernels_->row_step;
+  if (group == 1) return data_ + (row * stride_ + col) * kernels_->x_bytes;
+  const std::int64_t tile = row / group * group * stride_ + col * group;
+  return data_ + (tile + row % group * kernels_->x_row_place) * kernels_->x_bytes;
 }
 
 void Gemm::Input::write(int first_row, int rows, std::int64_t col, int cols, const float* x) const {

@@ -28,6 +28,9 @@ class Gemm {
  public:
   Gemm(const KernelTable& kernels, GemmOrder order, ThreadPool& pool);
 
+  // Whether codes of 4 bits that keep their input are to be packed for lookup.
+  bool looks_up() const { return order_ == GemmOrder::kTile && kernels_.lookup4.run != nullptr; }
+
   // Makes room for products of these weights, before the first of them.
   void expect_weights(const CpuLinear& w);
 
@@ -88,10 +91,11 @@ class Gemm {
   const GemmKernels& kernels_for(const CpuLinear& w, int rows) const;
   // Whether its codes stand for bf16 weights, by which a product of bf16 multiplies.
   static bool is_widened(const CpuLinear& w) {
-    return w.format().is_coded() && !w.format().rounds_input;
+    return w.format().is_coded() && !w.format().rounds_input && !w.codes().for_lookup;
   }
   static std::int64_t product_k(const CpuLinear& w) {
-    return is_widened(w) ? round_up(w.in_width(), kBlockK) : w.packed_k();
+    const bool is_of_bf16 = w.format().is_coded() && !w.format().rounds_input;
+    return is_of_bf16 ? round_up(w.in_width(), kBlockK) : w.packed_k();
   }
   // Columns of a product from `col` on; the call says all but the weights.
   void run_columns(const GemmKernels& kernels, const CpuLinear& w, std::int64_t col, GemmCall call,

@@ -52,9 +52,49 @@ struct TilePanel {
   int ahead_lines;    // of them, beside each block of K
 };
 
+// tmm0..3 += the products of a block of K; see run_tile_panel.
+template <class Tiles, int C, int X, int W, bool IsLeft>
+FT_INLINE void multiply_tile() {
+  if constexpr (IsLeft)
+    Tiles::template dot<C, W, X>();
+  else
+    Tiles::template dot<C, X, W>();
+}
+template <class Tiles, int T, bool Once>
+FT_INLINE void load_x_tile(const char* x) {
+  if constexpr (Once)
+    Tiles::template load_once<T>(x, 64);
+  else
+    Tiles::template load<T>(x, 64);
+}
+template <class Tiles, int RowTiles, bool Wide, bool IsLeft>
+FT_INLINE void multiply_tiles(const char* x, std::int64_t x_tile_rows, const char* w) {
+  Tiles::template load<6>(w, 64);
+  load_x_tile<Tiles, 4, Wide>(x);
+  Tiles::template load<7>(w + kTileBytes, 64);
+  multiply_tile<Tiles, 0, 4, 6, IsLeft>();
+  multiply_tile<Tiles, 1, 4, 7, IsLeft>();
+  if constexpr (RowTiles == 2) {
+    load_x_tile<Tiles, 5, Wide>(x + x_tile_rows);
+    multiply_tile<Tiles, 2, 5, 6, IsLeft>();
+    multiply_tile<Tiles, 3, 5, 7, IsLeft>();
+  }
+}
+
+template <class Tiles, int RowTiles>
+FT_INLINE void store_tiles(float* acc) {
+  Tiles::template store<0>(acc, 64);
+  Tiles::template store<1>(acc + kTileFloats, 64);
+  if constexpr (RowTiles == 2) {
+    Tiles::template store<2>(acc + 2 * kTileFloats, 64);
+    Tiles::template store<3>(acc + 3 * kTileFloats, 64);
+  }
+}
+
 // In a wide call the weights of a panel stay in L1 while input passes from L2: it is read without
-// being kept, and the accumulators of the next panel are asked for.
-template <class Tiles, int RowTiles, bool Wide>
+// being kept, and the accumulators of the next panel are asked for. IsLeft: a tile of weights has
+// an output to a row, one of input pairs of k, and accumulators have rows and outputs exchanged.
+template <class Tiles, int RowTiles, bool Wide, bool IsLeft>
 void run_tile_panel(const TilePanel& p) {
   constexpr int kRowBytes = 64, kAccLines = 4;
   if (p.resume) {
@@ -78,40 +118,20 @@ void run_tile_panel(const TilePanel& p) {
     for (int line = 0; line < p.ahead_lines; ++line, ahead += 64) prefetch_l2(ahead);
     if constexpr (Wide)
       for (int line = 0; line < kAccLines; ++line, next_acc += 64) __builtin_prefetch(next_acc, 1);
-    Tiles::template load<6>(w, kRowBytes);
-    if constexpr (Wide)
-      Tiles::template load_once<4>(x, kRowBytes);
-    else
-      Tiles::template load<4>(x, kRowBytes);
-    Tiles::template load<7>(w + kTileBytes, kRowBytes);
-    Tiles::template dot<0, 4, 6>();
-    Tiles::template dot<1, 4, 7>();
-    if constexpr (RowTiles == 2) {
-      if constexpr (Wide)
-        Tiles::template load_once<5>(x + p.x_tile_rows, kRowBytes);
-      else
-        Tiles::template load<5>(x + p.x_tile_rows, kRowBytes);
-      Tiles::template dot<2, 5, 6>();
-      Tiles::template dot<3, 5, 7>();
-    }
+    multiply_tiles<Tiles, RowTiles, Wide, IsLeft>(x, p.x_tile_rows, w);
   }
-  Tiles::template store<0>(p.acc, kRowBytes);
-  Tiles::template store<1>(p.acc + kTileFloats, kRowBytes);
-  if constexpr (RowTiles == 2) {
-    Tiles::template store<2>(p.acc + 2 * kTileFloats, kRowBytes);
-    Tiles::template store<3>(p.acc + 3 * kTileFloats, kRowBytes);
-  }
+  store_tiles<Tiles, RowTiles>(p.acc);
 }
 
 // All rows of a call, from a panel that describes the first of them; `ahead_lines` of it beside
 // each block of K are divided among the row tiles if Wide, or go with the first ones.
-template <class Tiles, bool Wide>
+template <class Tiles, bool Wide, bool IsLeft>
 void run_row_tiles(TilePanel panel, int row_tiles) {
   for (int tile = 0; tile < row_tiles; tile += 2) {
     if (tile + 1 < row_tiles)
-      run_tile_panel<Tiles, 2, Wide>(panel);
+      run_tile_panel<Tiles, 2, Wide, IsLeft>(panel);
     else
-      run_tile_panel<Tiles, 1, Wide>(panel);
+      run_tile_panel<Tiles, 1, Wide, IsLeft>(panel);
     panel.x += 2 * panel.x_tile_rows;
     panel.acc += 4 * kTileFloats;
     if (Wide)
@@ -178,14 +198,14 @@ inline GemmOutputs outputs_of(const GemmCall& call, int col) {
 // Where the weights of 32 columns lie, from a block of K on: as they are, or codes widened to bf16
 // one step of K at a time, so that what was widened is multiplied from L1.
 struct PackedTiles {
-  static constexpr bool kIsWidened = false;
+  static constexpr bool kIsWidened = false, kIsLeft = false;
   const char* at(const GemmCall& call, int n, std::int64_t block, std::int64_t) const {
     return static_cast<const char*>(call.weights) + n * call.block_bytes + block * 2 * kTileBytes;
   }
 };
 class WidenedTiles {
  public:
-  static constexpr bool kIsWidened = true;
+  static constexpr bool kIsWidened = true, kIsLeft = false;
   const char* at(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks) {
     widen_codes(static_cast<const char*>(call.weights) + n * call.block_bytes, call.codes,
                 static_cast<int>(block) * kBlockK, static_cast<int>(block + blocks) * kBlockK,
@@ -220,15 +240,16 @@ void sum_tile_columns(const GemmCall& call, int col, int tile_k, float* acc) {
     const std::int64_t some = blocks - block < step ? blocks - block : step;
     const char* const weights = source.at(call, col / kBlockCols, block, some);
     const int ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kAmxPrefetchBytes;
-    run_row_tiles<Tiles, false>({.x = static_cast<const char*>(call.x) + block * kTileBytes,
-                                 .x_tile_rows = kTileRows * call.x_stride * (64 / tile_k),
-                                 .weights = weights,
-                                 .k_blocks = some,
-                                 .acc = acc,
-                                 .resume = block > 0,
-                                 .ahead = weights + ahead,
-                                 .ahead_lines = Weights::kIsWidened ? 0 : 2 * kTileBytes / 64},
-                                row_tiles);
+    run_row_tiles<Tiles, false, Weights::kIsLeft>(
+        {.x = static_cast<const char*>(call.x) + block * kTileBytes,
+         .x_tile_rows = kTileRows * call.x_stride * (64 / tile_k),
+         .weights = weights,
+         .k_blocks = some,
+         .acc = acc,
+         .resume = block > 0,
+         .ahead = weights + ahead,
+         .ahead_lines = Weights::kIsWidened ? 0 : 2 * kTileBytes / 64},
+        row_tiles);
   }
 }
 
@@ -263,7 +284,7 @@ void sum_wide_tiles(const GemmCall& call, int tile_k) {
                                       : source.at(call, n + 1, 0, some);
         panel.ahead_lines = ceil_div(2 * kTileBytes / 64, row_pairs);
       }
-      run_row_tiles<Tiles, true>(panel, row_tiles);
+      run_row_tiles<Tiles, true, Weights::kIsLeft>(panel, row_tiles);
     }
   }
 }

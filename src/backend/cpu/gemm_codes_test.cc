@@ -84,12 +84,12 @@ struct Problem {
       for (std::int64_t i = 0; i < out; ++i) bias.push_back(normal(random));
   }
 
-  CpuLinear pack(ThreadPool& pool) {
+  CpuLinear pack(ThreadPool& pool, const Gemm& gemm) {
     const CodedRows* rows_of = &weights;
     const Tensor bias_view(bias.data(), DType::kF32, {out});
     LinearParts parts{.weights = {}, .biases = {}, .format = format, .codes = {&rows_of, 1}};
     if (!bias.empty()) parts.biases = {&bias_view, 1};
-    return CpuLinear(parts, pool);
+    return CpuLinear(parts, pool, gemm.looks_up());
   }
 
   // The contract, for formats that round their input.
@@ -226,7 +226,7 @@ TEST_P(CodesGemm, sums_of_integers_equal_the_definition) {
     for (const auto& [rows, in, out] : {std::array{1, 33, 5}, std::array{3, 128, 64},
                                         std::array{7, 700, 100}, std::array{20, 2100, 70}}) {
       Problem p(format, rows, in, out, ++seed);
-      const CpuLinear w = p.pack(pool);
+      const CpuLinear w = p.pack(pool, gemm);
       expect_equal(
           multiply(gemm, w, p.x.data(), rows), p.expected(),
           name_of(format) + ", " + std::to_string(rows) + " rows of " + std::to_string(in));
@@ -244,7 +244,7 @@ TEST_P(CodesGemm, every_row_count_gives_a_row_the_same_bits) {
                 .bits = 4, .group = 32, .scale = DType::kBF16, .rounds_input = rounds_input},
             WeightFormat{.bits = 8, .rounds_input = rounds_input, .is_float = !rounds_input}}) {
         Problem p(format, 70, 1056, 80, 3);
-        const CpuLinear w = p.pack(pool);
+        const CpuLinear w = p.pack(pool, gemm);
         const auto all = multiply(gemm, w, p.x.data(), p.rows);
         for (std::int64_t rows = 1; rows < p.rows; rows += rows < 20 ? 1 : 7) {
           const std::int64_t first = p.rows - rows;
@@ -265,7 +265,7 @@ TEST_P(CodesGemm, without_rounding_the_bits_are_those_of_the_widened_weights) {
            {std::array{1, 33, 5}, std::array{2, 330, 33}, std::array{5, 256, 64},
             std::array{12, 96, 40}, std::array{18, 700, 100}}) {
         Problem p(format, rows, in, out, ++seed);
-        const CpuLinear w = p.pack(pool);
+        const CpuLinear w = p.pack(pool, gemm);
         std::vector<float> wide = p.widened();
         const Tensor weight(wide.data(), DType::kF32, {out, in});
         const Tensor bias(p.bias.data(), DType::kF32, {out});
@@ -293,7 +293,7 @@ TEST_P(CodesGemm, scales_may_be_as_small_as_numbers_are) {
     for (std::int64_t n = 0; n < p.out; ++n)
       p.weights.set_scale(n, n % 2, scales[at(n / 2) % std::size(scales)]);
     p.bias.clear();
-    const CpuLinear w = p.pack(pool);
+    const CpuLinear w = p.pack(pool, gemm);
     std::vector<float> wide = p.widened();
     const Tensor weight(wide.data(), DType::kF32, {p.out, p.in});
     LinearParts parts{.weights = {&weight, 1}, .biases = {}};
@@ -317,7 +317,7 @@ TEST_P(CodesGemm, strange_inputs_stay_in_their_row_and_group) {
     *(row(3) + 199) = -kInf;
     std::fill(row(4), row(5), 1e-40F);  // denormal
     std::fill(row(5), row(6), std::numeric_limits<float>::max());
-    const CpuLinear w = p.pack(pool);
+    const CpuLinear w = p.pack(pool, gemm);
     const auto found = multiply(gemm, w, p.x.data(), p.rows);
     expect_equal(found, p.expected(), "strange");
     EXPECT_TRUE(std::isnan(found[at(p.out)]));

@@ -31,9 +31,13 @@ struct Kind {
 };
 
 // The same weights for kernels on tiles and for scalar ones.
+struct Weights {
+  CpuLinear tiles, scalar;
+};
+
 class WideGemm : public testing::TestWithParam<Kind> {
  protected:
-  CpuLinear pack(std::int64_t in, const std::vector<std::int64_t>& outs, bool has_bias) {
+  Weights pack(std::int64_t in, const std::vector<std::int64_t>& outs, bool has_bias) {
     std::vector<std::vector<float>> data;
     std::vector<Tensor> weights, biases;
     data.reserve(2 * outs.size());
@@ -46,16 +50,16 @@ class WideGemm : public testing::TestWithParam<Kind> {
     LinearParts parts{
         .weights = weights, .biases = {}, .dtype = DType::kBF16, .format = GetParam().format};
     if (has_bias) parts.biases = biases;
-    CpuLinear w(parts, pool_);
-    tiles_.expect_weights(w);
-    scalar_.expect_weights(w);
+    Weights w{{parts, pool_, tiles_.looks_up()}, {parts, pool_}};
+    tiles_.expect_weights(w.tiles);
+    scalar_.expect_weights(w.scalar);
     return w;
   }
 
-  void expect_same_product(const CpuLinear& w, const std::vector<float>& x, int rows) {
-    std::vector<float> found(at(rows * w.out_width())), expected(found.size());
-    tiles_.run(w, x.data(), rows, found.data());
-    scalar_.run(w, x.data(), rows, expected.data());
+  void expect_same_product(const Weights& w, const std::vector<float>& x, int rows) {
+    std::vector<float> found(at(rows * w.tiles.out_width())), expected(found.size());
+    tiles_.run(w.tiles, x.data(), rows, found.data());
+    scalar_.run(w.scalar, x.data(), rows, expected.data());
     expect_same(found, expected);
   }
 
@@ -76,21 +80,21 @@ TEST_P(WideGemm, products) {
            {33, 64, 512}, {80, 1184, 768}, {545, 96, 1024}, {64, 2080, 500}, {49, 32, 96}}) {
     SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(in) + " x " + std::to_string(out));
     for (const bool has_bias : {false, true}) {
-      const CpuLinear w = pack(in, {out}, has_bias);
+      const Weights w = pack(in, {out}, has_bias);
       expect_same_product(w, values(rows * in, 3), rows);
     }
   }
 }
 
 TEST_P(WideGemm, a_product_of_two_stacked_matrices) {
-  const CpuLinear w = pack(96, {512, 512}, true);
+  const Weights w = pack(96, {512, 512}, true);
   expect_same_product(w, values(70 * 96, 1), 70);
 }
 
 TEST_P(WideGemm, tiles_come_each_once_with_their_values) {
   constexpr int kRows = 145, kHead = 64;
   constexpr std::int64_t kIn = 160, kOut = 1024;
-  const CpuLinear w = pack(kIn, {kOut}, true);
+  const Weights w = pack(kIn, {kOut}, true);
   const auto x = values(kRows * kIn, 2);
   std::vector<float> found(std::size_t{kRows} * kOut), expected(found.size());
   std::vector<int> seen(std::size_t{kRows} * (kOut / kHead));
@@ -101,8 +105,8 @@ TEST_P(WideGemm, tiles_come_each_once_with_their_values) {
                   tile.y + r * kHead, kHead * sizeof(float));
     }
   };
-  ASSERT_TRUE(tiles_.run_tiles(w, x.data(), kRows, kHead, 1, use));
-  scalar_.run(w, x.data(), kRows, expected.data());
+  ASSERT_TRUE(tiles_.run_tiles(w.tiles, x.data(), kRows, kHead, 1, use));
+  scalar_.run(w.scalar, x.data(), kRows, expected.data());
   expect_same(found, expected);
   for (const int times : seen) ASSERT_EQ(times, 1);
 }
@@ -113,12 +117,12 @@ TEST_P(WideGemm, gated) {
   constexpr std::int64_t kIn = 96, kMiddle = 512, kOut = 640;
   for (const int rows : {1, 7, 16, 40, 130}) {
     SCOPED_TRACE(rows);
-    const CpuLinear gate_up = pack(kIn, {kMiddle, kMiddle}, true);
-    const CpuLinear down = pack(kMiddle, {kOut}, false);
+    const Weights gate_up = pack(kIn, {kMiddle, kMiddle}, true);
+    const Weights down = pack(kMiddle, {kOut}, false);
     const auto x = values(rows * kIn, 4);
     std::vector<float> found(at(rows * kOut)), expected(found.size());
-    ASSERT_TRUE(tiles_.run_gated(gate_up, down, x.data(), rows, found.data()));
-    ASSERT_TRUE(scalar_.run_gated(gate_up, down, x.data(), rows, expected.data()));
+    ASSERT_TRUE(tiles_.run_gated(gate_up.tiles, down.tiles, x.data(), rows, found.data()));
+    ASSERT_TRUE(scalar_.run_gated(gate_up.scalar, down.scalar, x.data(), rows, expected.data()));
     expect_same(found, expected);
   }
 }
@@ -127,16 +131,16 @@ TEST_P(WideGemm, gated) {
 TEST_P(WideGemm, input_in_pieces) {
   constexpr int kRows = 53, kPiece = 64;
   constexpr std::int64_t kIn = 256, kOut = 512;
-  const CpuLinear w = pack(kIn, {kOut}, false);
+  const Weights w = pack(kIn, {kOut}, false);
   const auto x = values(kRows * kIn, 5);
-  const auto input = tiles_.open_input(w, kRows, kPiece);
+  const auto input = tiles_.open_input(w.tiles, kRows, kPiece);
   ASSERT_TRUE(input);
   for (int col = kIn - kPiece; col >= 0; col -= kPiece)
     for (int row = kRows - 1; row >= 0; --row)
       input->write(row, 1, col, kPiece, x.data() + row * kIn + col);
   std::vector<float> found(std::size_t{kRows} * kOut), expected(found.size());
-  tiles_.run(w, *input, kRows, found.data());
-  scalar_.run(w, x.data(), kRows, expected.data());
+  tiles_.run(w.tiles, *input, kRows, found.data());
+  scalar_.run(w.scalar, x.data(), kRows, expected.data());
   expect_same(found, expected);
 }
 

@@ -24,7 +24,8 @@ inline constexpr int kChainBlockCols = 16;
 // [k/step][2 halves][lines of 64 bytes], step = kCodeStepK or, where the group is no multiple of
 // it, half of that; then kBlockCols scales, then as many zero points (int16) where there are any;
 // padded to 64 bytes. A line of 8 bits holds four k of 16 outputs, [16][4], unsigned; a line of
-// 4 bits holds eight: the first four in the low halves of its bytes.
+// 4 bits holds eight: the first four in the low halves of its bytes. Laid out for lookup, a unit of
+// 4 bits is [k/32][8 lines]: a line holds 32 k of four outputs, [32][4], in words of 16 bits.
 inline constexpr int kCodeStepK = 64;
 inline constexpr int kMostTileGroup = 256;  // k that products of 4 bits by tiles take
 enum class CodeScale : std::uint8_t { kF32, kBF16, kF16 };
@@ -38,6 +39,7 @@ struct CodeLayout {
   int zeros_at;   // 0: there are none, the middle of the codes stands for 0
   CodeScale scale;
   bool is_float;  // codes of 8 bits are E4M3 and stand for themselves
+  bool for_lookup = false;
 };
 
 // At most kMaxCallCols outputs of y = x * W^T + bias, for some rows.
@@ -103,6 +105,7 @@ struct GemmKernels {
   int x_row_extra;             // elements beyond the padded K, so that rows do not share cache sets
   int row_step;                // calls begin at multiples of this
   int max_rows;                // of one call
+  int x_row_place = kBlockK;   // elements between rows of one tile, where row_step is not 1
   // Of many rows sums of more columns stay in the worker's memory until K is done, and outputs are
   // taken from there in pieces. Both null where that does not pay.
   void (*sum)(const GemmCall& call) = nullptr;
@@ -126,6 +129,8 @@ struct KernelTable {
   // on.
   GemmKernels codes_groups4 = {};
   int groups4_work = 1 << 30;
+  // Weights of 4 bits that keep their input, in tile order; they are packed for lookup where it is.
+  GemmKernels lookup4 = {};
   void (*widen)(const WidenCall& call);
   OpKernels ops;
   void (*read)(const void* data, std::int64_t bytes);  // streams over memory, a multiple of 1 KB
@@ -143,5 +148,6 @@ GemmKernels amx_tile_gemm();
 void amx_attention(const AttnItem& item);  // in tile order
 GemmKernels amx_codes_gemm();              // codes_row8
 GemmKernels amx_groups_gemm();             // codes_groups4
+GemmKernels amx_lookup_gemm();             // lookup4
 
 }  // namespace foretoken

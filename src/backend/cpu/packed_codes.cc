@@ -17,7 +17,7 @@ namespace {
 
 int scale_bytes(CodeScale scale) { return scale == CodeScale::kF32 ? 4 : 2; }
 
-CodeLayout layout_of(const WeightFormat& format, std::int64_t width) {
+CodeLayout layout_of(const WeightFormat& format, std::int64_t width, bool looks_up) {
   CHECK(format.bits == 8 || format.bits == 4) << "codes of " << format.bits << " bits";
   CHECK(!format.is_float || (format.bits == 8 && !format.has_zero_points && !format.rounds_input));
   CHECK(format.group % WeightFormat::kGroupStep == 0) << "groups of " << format.group;
@@ -30,6 +30,7 @@ CodeLayout layout_of(const WeightFormat& format, std::int64_t width) {
             : format.scale == DType::kF16 ? CodeScale::kF16
                                           : CodeScale::kF32;
   c.is_float = format.is_float;
+  c.for_lookup = looks_up && format.bits == 4 && !format.rounds_input;
   c.scales_at = c.group * kBlockCols * c.bits / 8;
   const int end = c.scales_at + kBlockCols * scale_bytes(c.scale);
   c.zeros_at = format.has_zero_points ? end : 0;
@@ -44,9 +45,27 @@ std::int64_t place_in_step(const CodeLayout& c, int step, int col) {
   return (2 * step + col / 16) * half_bytes + col % 16 * 4;
 }
 
+// The byte of a unit that is laid out for lookup in which a code lies, and from which bit on.
+struct LookupPlace {
+  std::int64_t byte;
+  unsigned shift;
+};
+LookupPlace lookup_place(int k, int col) {
+  constexpr int kLines = kBlockCols / 4;
+  const std::int64_t line = std::int64_t{k / kBlockK} * kLines + col / 4;
+  return {line * 64 + k % kBlockK * 2 + col % 4 / 2, col % 2 * 4U};
+}
+void put_lookup_codes(const CodeLayout& c, char* unit, int col, const std::uint8_t* codes) {
+  for (int k = 0; k < c.group; ++k) {
+    const auto [byte, shift] = lookup_place(k, col);
+    unit[byte] = static_cast<char>(static_cast<std::uint8_t>(unit[byte]) | codes[k] << shift);
+  }
+}
+
 // The codes [c.group] of a column of a unit. Of eight codes in a word the second four are the high
 // halves of bytes.
 void put_codes(const CodeLayout& c, char* unit, int col, const std::uint8_t* codes) {
+  if (c.for_lookup) return put_lookup_codes(c, unit, col, codes);
   for (int step = 0; step < c.group / c.step; ++step) {
     char* line = unit + place_in_step(c, step, col);
     for (int k = 0; k < c.step; k += 32 / c.bits, line += 64, codes += 32 / c.bits) {
@@ -60,6 +79,10 @@ void put_codes(const CodeLayout& c, char* unit, int col, const std::uint8_t* cod
 }
 
 std::uint8_t get_code(const CodeLayout& c, const char* unit, int k, int col) {
+  if (c.for_lookup) {
+    const auto [byte, shift] = lookup_place(k, col);
+    return static_cast<std::uint8_t>(unit[byte]) >> shift & 15U;
+  }
   const int line_k = 32 / c.bits, inside = k % c.step;
   const char* line = unit + place_in_step(c, k / c.step, col) + inside / line_k * 64;
   const auto byte = static_cast<std::uint8_t>(line[inside % 4]);
@@ -90,8 +113,8 @@ float get_scale(const CodeLayout& c, const char* unit, int col) {
 
 }  // namespace
 
-void CpuLinear::lay_out_codes() {
-  codes_ = layout_of(format_, in_);
+void CpuLinear::lay_out_codes(bool looks_up) {
+  codes_ = layout_of(format_, in_, looks_up);
   block_cols_ = kBlockCols;
   packed_k_ = std::int64_t{codes_.group} * codes_.groups;
   block_bytes_ = std::int64_t{codes_.unit_bytes} * codes_.groups;

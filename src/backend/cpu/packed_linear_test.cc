@@ -91,6 +91,7 @@ struct Kept {
   DType dtype;
   WeightFormat format;
   std::uint64_t sum;  // of the images of layout_matrix()
+  bool looks_up = false;
 };
 const std::vector<Kept> kKept{
     {DType::kBF16, {}, 0xb718a0da7f72124fULL},
@@ -99,6 +100,7 @@ const std::vector<Kept> kKept{
     {DType::kBF16, {.bits = 8, .rounds_input = true}, 0x529f56261c7caac9ULL},
     {DType::kBF16, {.bits = 8, .scale = DType::kF16}, 0x4a7bfa39c661d73ULL},
     {DType::kBF16, {.bits = 4, .group = 32, .scale = DType::kBF16}, 0xb190a9bd93f6db5dULL},
+    {DType::kBF16, {.bits = 4, .group = 32, .scale = DType::kBF16}, 0x8eb79730cbcc9787ULL, true},
     {DType::kBF16,
      {.bits = 4, .group = 64, .scale = DType::kBF16, .rounds_input = true},
      0x9b60912f2d1c209fULL},
@@ -110,7 +112,9 @@ CpuLinear packed_of(std::int64_t rows, std::int64_t in, const Kept& kept, Thread
   const std::vector<Tensor> parts{Tensor(values.data(), DType::kF32, {rows, in}),
                                   Tensor(&values[at(rows * in)], DType::kF32, {rows, in})};
   const std::vector<Tensor> biases{Tensor(), Tensor(bias.data(), DType::kF32, {rows})};
-  return {{.weights = parts, .biases = biases, .dtype = kept.dtype, .format = kept.format}, pool};
+  return {{.weights = parts, .biases = biases, .dtype = kept.dtype, .format = kept.format},
+          pool,
+          kept.looks_up};
 }
 
 TEST(PackedImages, make_the_same_matrix_again) {
@@ -130,7 +134,7 @@ TEST(PackedImages, make_the_same_matrix_again) {
       std::ranges::copy(images[image].subspan(offset, to.size()), to.begin());
       return true;
     };
-    const CpuLinear again(shape, fill, pool, is_whole);
+    const CpuLinear again(shape, fill, pool, kept.looks_up, is_whole);
     EXPECT_TRUE(is_whole);
     EXPECT_EQ(images_of(again), images_of(first));
     EXPECT_EQ(again.bytes(), first.bytes());
@@ -152,15 +156,16 @@ TEST(PackedImages, say_where_a_piece_could_not_be_had) {
     bool is_whole = true;
     const CpuLinear w(
         shape, [&](std::size_t, std::size_t offset, auto) { return offset != missing; }, pool,
-        is_whole);
+        false, is_whole);
     EXPECT_FALSE(is_whole);
   }
 }
 
-// Files hold them: whoever changes what is packed, its place or its rounding, gives kLayout another
-// name and writes new sums here.
+// Files hold them: whoever changes what is packed, its place or its rounding, gives layout()
+// another name and writes new sums here.
 TEST(PackedImages, are_what_they_were_when_the_layout_got_its_name) {
-  EXPECT_STREQ(CpuLinear::kLayout, "cpu 2");
+  EXPECT_STREQ(CpuLinear::layout(false), "cpu 2");
+  EXPECT_STREQ(CpuLinear::layout(true), "cpu 2 lookup");
   ThreadPool pool(1, false);
   for (const Kept& kept : kKept) {
     std::uint64_t sum = 0;

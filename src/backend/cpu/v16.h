@@ -70,6 +70,17 @@ FT_INLINE V16 reduce_rows_max(const V16 (&rows)[16]) {
   for (int i = 0; i < 16; ++i) most[i] = reduce_max(rows[i]);
   return load(most);
 }
+
+// Rows and columns exchanged.
+FT_INLINE void transpose(V16 (&rows)[16]) {
+  float all[16][16];
+  for (int i = 0; i < 16; ++i) {
+    float row[16];
+    store(row, rows[i]);
+    for (int j = 0; j < 16; ++j) all[j][i] = row[j];
+  }
+  for (int i = 0; i < 16; ++i) rows[i] = load(all[i]);
+}
 #endif
 
 // e^a within 2 ulp; 0 below log(2^-126), +inf above log(FLT_MAX), NaN for NaN.

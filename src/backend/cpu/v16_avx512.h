@@ -145,5 +145,34 @@ FT_INLINE V16 reduce_rows_max(const V16 (&a)[16]) {
   return reduce_rows(a, [](__m512 x, __m512 y) { return _mm512_max_ps(x, y); });
 }
 
+// Each step doubles the distance of what is exchanged.
+FT_INLINE void transpose(V16 (&a)[16]) {
+  __m512 t[16];
+  FT_UNROLL
+  for (int i = 0; i < 16; i += 2) {
+    t[i] = _mm512_unpacklo_ps(a[i].v, a[i + 1].v);
+    t[i + 1] = _mm512_unpackhi_ps(a[i].v, a[i + 1].v);
+  }
+  FT_UNROLL
+  for (int i = 0; i < 16; i += 4) {
+    a[i].v = _mm512_shuffle_ps(t[i], t[i + 2], 0x44);
+    a[i + 1].v = _mm512_shuffle_ps(t[i], t[i + 2], 0xee);
+    a[i + 2].v = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+    a[i + 3].v = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0xee);
+  }
+  FT_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    t[i] = _mm512_shuffle_f32x4(a[i].v, a[i + 4].v, 0x88);
+    t[i + 4] = _mm512_shuffle_f32x4(a[i].v, a[i + 4].v, 0xdd);
+    t[i + 8] = _mm512_shuffle_f32x4(a[i + 8].v, a[i + 12].v, 0x88);
+    t[i + 12] = _mm512_shuffle_f32x4(a[i + 8].v, a[i + 12].v, 0xdd);
+  }
+  FT_UNROLL
+  for (int i = 0; i < 8; ++i) {
+    a[i].v = _mm512_shuffle_f32x4(t[i], t[i + 8], 0x88);
+    a[i + 8].v = _mm512_shuffle_f32x4(t[i], t[i + 8], 0xdd);
+  }
+}
+
 }  // namespace
 }  // namespace foretoken

@@ -1,0 +1,225 @@
+#pragma once
+// Products of codes of 4 bits that keep their input on 2D tile registers, of weights laid out for
+// lookup (kernels.h): the sixteen bf16 that the codes of an output stand for in a group are a table
+// in a register, and one permutation looks up 32 k of it. That is a row of a tile, so weights are
+// the left side of a product here and input, in pairs of k, the right one; sums come out with
+// outputs and rows exchanged and are turned when they are complete. Bits are those of the bf16
+// product in tile order, because products commute. Widening costs so little that one row takes the
+// same way as many. For translation units of kernels only (v16.h).
+
+#include "backend/cpu/gemm_amx.h"
+#include "backend/cpu/lookup_vectors.h"
+
+namespace foretoken {
+namespace {
+
+// x rounded to bf16 in tiles [rows/16][K/32][16 pairs of k][16 rows][2]; see pack_x_tiles.
+inline void pack_x_pairs(const PackXCall& call) {
+  const std::int64_t blocks = ceil_div(call.k, kBlockK);
+  for (int row = 0; row < call.rows; ++row) {
+    const float* from = call.x + row * call.k;
+    char* to = static_cast<char*>(call.packed) +
+               (row / kTileRows * kTileRows * call.x_stride + row % kTileRows * 2) * 2;
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      std::uint16_t values[kBlockK];
+      for (int half = 0; half < kBlockK; half += 16) {
+        const std::int64_t k = block * kBlockK + half;
+        store_bf16(values + half, load_upto(from + k, call.k - k));
+      }
+      for (int pair = 0; pair < kBlockK; pair += 2, to += 64)
+        __builtin_memcpy(to, values + pair, 4);
+    }
+  }
+}
+
+// Blocks of K that are multiplied while the next ones are widened: few, so that memory, vectors and
+// tiles are busy in turns as short as they get, and no more than share their tables.
+constexpr int kMostLookupStep = 2;
+inline int lookup_step(const CodeLayout& codes) {
+  return codes.group < kMostLookupStep * kBlockK ? 1 : kMostLookupStep;
+}
+constexpr int kLookupPrefetchBytes = 8192;
+
+// Weights of kBlockCols columns widened from tables, some blocks of K at a time, as tiles
+// [K/32][2 halves][16 outputs][32].
+class LookedUpTiles {
+ public:
+  static constexpr bool kIsWidened = true, kIsLeft = true;
+
+  const char* at(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks) {
+    return widen(call, n, block, blocks, tiles_);
+  }
+  // A step of lookup_step, from a block on; the step before it stays where it is. Null at the end.
+  const char* step_at(const GemmCall& call, int n, std::int64_t block) {
+    const std::int64_t left = call.k / kBlockK - block, step = lookup_step(call.codes);
+    if (left <= 0) return nullptr;
+    char* const to = tiles_ + block / step % 2 * (kMostLookupStep * 2 * kTileBytes);
+    return widen(call, n, block, left < step ? left : step, to);
+  }
+
+ private:
+  static constexpr int kLineBytesOfK = kBlockCols / 2;  // bytes of codes of one k
+
+  // Blocks of K of one group.
+  struct Blocks {
+    const char* codes;
+    int count;
+    std::int64_t ahead;  // bytes from what is read to what is asked for
+    char* to;
+  };
+
+  const char* widen(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks,
+                    char* const tiles) {
+    const CodeLayout& codes = call.codes;
+    const char* const column = static_cast<const char*>(call.weights) + n * call.block_bytes;
+    const std::int64_t ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kLookupPrefetchBytes;
+    const std::int64_t end = (block + blocks) * kBlockK;
+    char* to = tiles;
+    for (std::int64_t k = block * kBlockK; k < end;) {
+      const std::int64_t group = k / codes.group, inside = k - group * codes.group;
+      const std::int64_t some = codes.group - inside < end - k ? codes.group - inside : end - k;
+      const char* const unit = column + group * codes.unit_bytes;
+      prefetch_l2(unit + codes.scales_at + ahead);
+      widen_group({.codes = unit + inside * kLineBytesOfK,
+                   .count = static_cast<int>(some / kBlockK),
+                   .ahead = ahead,
+                   .to = to},
+                  unit, codes);
+      to += some / kBlockK * (2 * kTileBytes);
+      k += some;
+    }
+    return tiles;
+  }
+  static void widen_group(const Blocks& blocks, const char* unit, const CodeLayout& codes) {
+    if (codes.scale == CodeScale::kBF16 && codes.zeros_at == 0) {
+      TablePlaces places;
+      place_tables(unit + codes.scales_at, places);
+      return widen_lines(blocks, [&](int output, I16(&table)[4]) __attribute__((always_inline)) {
+        FT_UNROLL
+        for (int i = 0; i < 4; ++i)
+          table[i] = moved_table(places.table[output + i], places.added[output + i]);
+      });
+    }
+    alignas(64) float scales[kBlockCols], zeros[kBlockCols];
+    for (int half = 0; half < 2; ++half) {
+      const UnitScale s = unit_scale<Int4Codes>(unit, codes, half);
+      store(scales + half * 16, s.scale);
+      store(zeros + half * 16, s.zero);
+    }
+    alignas(64) static constexpr float kCodes[16] = {0, 1, 2,  3,  4,  5,  6,  7,
+                                                     8, 9, 10, 11, 12, 13, 14, 15};
+    widen_lines(blocks, [&](int output, I16(&table)[4]) __attribute__((always_inline)) {
+      const V16 all = load(kCodes);
+      FT_UNROLL
+      for (int i = 0; i < 4; i += 2) {
+        const float* const scale = scales + output + i;
+        const float* const zero_point = zeros + output + i;
+        // Of -0 these make +0.
+        const I16 two = bf16_tables(fma(sub(all, set1(zero_point[0])), set1(scale[0]), zero()),
+                                    fma(sub(all, set1(zero_point[1])), set1(scale[1]), zero()));
+        table[i] = both_first(two);
+        table[i + 1] = both_second(two);
+      }
+    });
+  }
+  // make_tables(output, tables): what the codes of four outputs stand for.
+  template <class MakeTables>
+  FT_INLINE static void widen_lines(const Blocks& blocks, const MakeTables& make_tables) {
+    for (int output = 0; output < kBlockCols; output += 4) {
+      I16 table[4];
+      make_tables(output, table);
+      const char* from = blocks.codes + output / 4 * 64;
+      char* row = blocks.to + output / 16 * kTileBytes + output % 16 * 64;
+      for (int block = 0; block < blocks.count; ++block) {
+        prefetch_l2(from + blocks.ahead);
+        const I16 line = int_load(from);
+        int_store(row, look_up(table[0], line));
+        int_store(row + 64, look_up(table[1], words_down<4>(line)));
+        int_store(row + 128, look_up(table[2], words_down<8>(line)));
+        int_store(row + 192, look_up(table[3], words_down<12>(line)));
+        from += kBlockK * kLineBytesOfK;
+        row += 2 * kTileBytes;
+      }
+    }
+  }
+
+  alignas(64) char tiles_[kAmxStep * 2 * kTileBytes];
+};
+
+// Rows and columns of a tile of floats exchanged.
+inline void turn_tile(float* tile) {
+  V16 rows[16];
+  FT_UNROLL
+  for (int i = 0; i < 16; ++i) rows[i] = load(tile + i * 16);
+  transpose(rows);
+  FT_UNROLL
+  for (int i = 0; i < 16; ++i) store(tile + i * 16, rows[i]);
+}
+inline void turn_tiles(float* tiles, int count) {
+  for (int i = 0; i < count; ++i) turn_tile(tiles + i * kTileFloats);
+}
+
+// 32 columns of so few rows that all their sums stay in registers.
+template <class Tiles, int RowTiles>
+void sum_few_looked_up(const GemmCall& call, int col, LookedUpTiles& source, float* acc) {
+  const std::int64_t blocks = call.k / kBlockK;
+  const int n = col / kBlockCols;
+  Tiles::template zero<0>();
+  Tiles::template zero<1>();
+  Tiles::template zero<2>();
+  Tiles::template zero<3>();
+  const char* x = static_cast<const char*>(call.x);
+  const int step = lookup_step(call.codes);
+  const char* next = source.step_at(call, n, 0);
+  for (std::int64_t block = 0; block < blocks; block += step) {
+    const char* w = next;
+    next = source.step_at(call, n, block + step);
+    const std::int64_t end = blocks - block < step ? blocks - block : step;
+    for (std::int64_t i = 0; i < end; ++i, x += kTileBytes, w += 2 * kTileBytes)
+      multiply_tiles<Tiles, RowTiles, false, true>(x, kTileRows * call.x_stride * 2, w);
+  }
+  store_tiles<Tiles, RowTiles>(acc);
+}
+
+template <class Tiles>
+void run_looked_up(GemmCall call) {
+  Tiles::configure();
+  alignas(64) float acc[kAmxMaxRows / kTileRows * 2 * kTileFloats];
+  call.sums = acc;
+  const int row_tiles = ceil_div(call.rows, kTileRows);
+  LookedUpTiles source;
+  for (int col = 0; col < call.cols; col += kBlockCols) {
+    if (row_tiles == 1)
+      sum_few_looked_up<Tiles, 1>(call, col, source, acc);
+    else if (row_tiles == 2)
+      sum_few_looked_up<Tiles, 2>(call, col, source, acc);
+    else
+      sum_tile_columns<Tiles, LookedUpTiles>(call, col, kBlockK, acc);
+    turn_tiles(acc, 2 * row_tiles);
+    take_tiles(call, outputs_of(call, col));
+  }
+}
+
+template <class Tiles>
+void sum_wide_looked_up(const GemmCall& call) {
+  sum_wide_tiles<Tiles, LookedUpTiles>(call, kBlockK);
+  turn_tiles(call.sums, ceil_div(call.cols, kBlockCols) * sums_of_block(call.rows) / kTileFloats);
+}
+
+template <class Tiles>
+constexpr GemmKernels lookup_gemm(int wide_rows) {
+  return {.pack_x = pack_x_pairs,
+          .run = [](const GemmCall& call) { run_looked_up<Tiles>(call); },
+          .peak = tile_peak<Tiles>,
+          .x_bytes = 2,
+          .x_row_extra = 0,
+          .row_step = kTileRows,
+          .max_rows = kAmxMaxRows,
+          .x_row_place = 2,
+          .sum = [](const GemmCall& call) { sum_wide_looked_up<Tiles>(call); },
+          .take = take_tiles,
+          .wide_rows = wide_rows};
+}
+
+}  // namespace
+}  // namespace foretoken
