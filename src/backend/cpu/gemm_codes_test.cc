@@ -291,7 +291,8 @@ TEST_P(CodesGemm, scales_may_be_as_small_as_numbers_are) {
     Gemm gemm(GetParam().make(), order, pool);
     Problem p({.bits = 4, .group = 32, .scale = DType::kBF16}, 5, 64, 36, 11);
     for (std::int64_t n = 0; n < p.out; ++n)
-      p.weights.set_scale(n, n % 2, scales[at(n / 2) % std::size(scales)]);
+      for (const std::int64_t group : {n % 2, n < 24 ? n % 2 : 1 - n % 2})
+        p.weights.set_scale(n, group, scales[at(n / 2) % std::size(scales)]);
     p.bias.clear();
     const CpuLinear w = p.pack(pool, gemm);
     std::vector<float> wide = p.widened();
