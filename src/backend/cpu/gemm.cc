@@ -83,49 +83,49 @@ KernelTable select_kernels(Isa isa) {
   if (isa == Isa::kScalar) return scalar_kernels();
   const CpuFeatures cpu = detect_cpu();
   KernelTable table = isa == Isa::kAvx2 ? avx2_kernels() : avx512_kernels();
-  // Products of codes are exact, and so the same by any instruction that keeps its word.
-  const auto adopt_codes = [&](const GemmKernels& faster) {
-    if (reproduces_codes(faster, table.codes))
-      table.codes = table.codes_row8 = faster;
-    else
-      log_warning("VPDPBUSD adds other sums than documented on this processor and is not used");
-  };
-  if (isa == Isa::kAvx2 && cpu.avx_vnni) adopt_codes(avx_vnni_codes_gemm());
-  if (isa >= Isa::kAvx512 && cpu.avx512_vnni) adopt_codes(avx512_vnni_codes_gemm());
+  // Whether a candidate is taken in the place of a kernel.
   const auto adopt = [](GemmKernels& kernels, const GemmKernels& faster, const char* instruction) {
-    if (reproduces(faster, kernels))
+    const bool is_same = reproduces(faster, kernels);
+    if (is_same)
       kernels = faster;
     else
       log_warning("{} adds in another order than documented on this processor and is not used",
                   instruction);
+    return is_same;
   };
-  if (isa >= Isa::kAvx512Bf16) adopt(table.bf16_pair, avx512_bf16_pair_gemm(), "VDPBF16PS");
-  if (isa >= Isa::kAmx) {
-    adopt(table.bf16_tile, amx_tile_gemm(), "TDPBF16PS");
-    if (table.bf16_tile.run == amx_tile_gemm().run) table.lookup4 = amx_lookup_gemm();
-  }
   const auto adopt_attention = [](auto& kernel, auto* faster, const char* instruction) {
-    if (reproduces_attention(faster, kernel))
+    const bool is_same = reproduces_attention(faster, kernel);
+    if (is_same)
       kernel = faster;
     else
       log_warning("attention by {} gives other bits than documented and is not used", instruction);
+    return is_same;
   };
-  if (isa >= Isa::kAvx512Bf16)
+  // Products of codes are exact, and so the same by any instruction that keeps its word.
+  const auto keeps_its_word = [&](const GemmKernels& faster, int bits, const char* instruction) {
+    const bool is_same = reproduces_codes(faster, table.codes, bits);
+    if (!is_same)
+      log_warning("{} adds other sums than documented on this processor and is not used",
+                  instruction);
+    return is_same;
+  };
+  const auto adopt_codes = [&](const GemmKernels& faster) {
+    if (keeps_its_word(faster, 0, "VPDPBUSD")) table.codes = table.codes_row8 = faster;
+  };
+  if (isa == Isa::kAvx2 && cpu.avx_vnni) adopt_codes(avx_vnni_codes_gemm());
+  if (isa >= Isa::kAvx512 && cpu.avx512_vnni) adopt_codes(avx512_vnni_codes_gemm());
+  if (isa >= Isa::kAvx512Bf16) {
+    adopt(table.bf16_pair, avx512_bf16_pair_gemm(), "VDPBF16PS");
     adopt_attention(table.ops.attention_pair, avx512_bf16_attention, "VDPBF16PS");
-  if (isa >= Isa::kAmx) {
-    adopt_attention(table.ops.attention[0], amx_attention, "TDPBF16PS");
-    if (table.ops.attention[0] == amx_attention) table.ops.attention_queries = kAttnMaxQueries;
   }
   if (isa >= Isa::kAmx) {
-    if (reproduces_codes(amx_codes_gemm(), table.codes, 8))
-      table.codes_row8 = amx_codes_gemm();
-    else
-      log_warning("TDPBSUD adds other sums than documented on this processor and is not used");
-    if (reproduces_codes(amx_groups_gemm(), table.codes, 4)) {
+    if (adopt(table.bf16_tile, amx_tile_gemm(), "TDPBF16PS")) table.lookup4 = amx_lookup_gemm();
+    if (adopt_attention(table.ops.attention[0], amx_attention, "TDPBF16PS"))
+      table.ops.attention_queries = kAttnMaxQueries;
+    if (keeps_its_word(amx_codes_gemm(), 8, "TDPBSUD")) table.codes_row8 = amx_codes_gemm();
+    if (keeps_its_word(amx_groups_gemm(), 4, "TDPBSSD")) {
       table.codes_groups4 = amx_groups_gemm();
       table.groups4_work = kGroupTileWork;
-    } else {
-      log_warning("TDPBSSD adds other sums than documented on this processor and is not used");
     }
   }
   return table;

@@ -89,13 +89,14 @@ class Gemm {
   };
   const GemmKernels& kernels_for(DType dtype) const;
   const GemmKernels& kernels_for(const CpuLinear& w, int rows) const;
-  // Whether its codes stand for bf16 weights, by which a product of bf16 multiplies.
-  static bool is_widened(const CpuLinear& w) {
-    return w.format().is_coded() && !w.format().rounds_input && !w.codes().for_lookup;
+  // Whether its codes stand for bf16 weights.
+  static bool keeps_input(const CpuLinear& w) {
+    return w.format().is_coded() && !w.format().rounds_input;
   }
+  // Whether they become such weights before a product of bf16 multiplies by them.
+  static bool is_widened(const CpuLinear& w) { return keeps_input(w) && !w.codes().for_lookup; }
   static std::int64_t product_k(const CpuLinear& w) {
-    const bool is_of_bf16 = w.format().is_coded() && !w.format().rounds_input;
-    return is_of_bf16 ? round_up(w.in_width(), kBlockK) : w.packed_k();
+    return keeps_input(w) ? round_up(w.in_width(), kBlockK) : w.packed_k();
   }
   // Columns of a product from `col` on; the call says all but the weights.
   void run_columns(const GemmKernels& kernels, const CpuLinear& w, std::int64_t col, GemmCall call,

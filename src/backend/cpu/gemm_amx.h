@@ -7,6 +7,7 @@
 
 #include "backend/cpu/gemm_widening.h"
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/row_reach.h"
 #include "backend/cpu/v16.h"
 #include "base/index.h"
 
@@ -22,6 +23,12 @@ constexpr int kAmxWideRows =
     192;  // fewer do not pay for sums that leave the registers' neighbourhood
 constexpr int kAmxPrefetchBytes = 64 * 1024;  // tile loads outrun the hardware prefetcher
 
+// kBlockK values rounded to bf16; those that are not left are 0.
+FT_INLINE void round_block(const float* x, std::int64_t left, std::uint16_t* to) {
+  for (int half = 0; half < kBlockK; half += 16)
+    store_bf16(to + half, load_upto(x + half, left - half));
+}
+
 // x rounded to bf16 in tiles [rows/16][K/32][16][32]. The last rows of a tile may be missing: what
 // stands there makes outputs that nobody takes.
 inline void pack_x_tiles(const PackXCall& call) {
@@ -30,13 +37,8 @@ inline void pack_x_tiles(const PackXCall& call) {
     const float* from = call.x + row * call.k;
     std::uint16_t* to = static_cast<std::uint16_t*>(call.packed) +
                         row / kTileRows * kTileRows * call.x_stride + row % kTileRows * kBlockK;
-    for (std::int64_t block = 0; block < blocks; ++block, to += kTileBytes / 2) {
-      for (int half = 0; half < kBlockK; half += 16) {
-        const std::int64_t k = block * kBlockK + half, left = call.k - k;
-        const int n = static_cast<int>(left < 0 ? 0 : left > 16 ? 16 : left);
-        store_bf16(to + half, n == 16 ? load(from + k) : n == 0 ? zero() : load_n(from + k, n));
-      }
-    }
+    for (std::int64_t block = 0; block < blocks; ++block, to += kTileBytes / 2)
+      round_block(from + block * kBlockK, call.k - block * kBlockK, to);
   }
 }
 
@@ -81,6 +83,13 @@ FT_INLINE void multiply_tiles(const char* x, std::int64_t x_tile_rows, const cha
   }
 }
 
+template <class Tiles>
+FT_INLINE void zero_tiles() {
+  Tiles::template zero<0>();
+  Tiles::template zero<1>();
+  Tiles::template zero<2>();
+  Tiles::template zero<3>();
+}
 template <class Tiles, int RowTiles>
 FT_INLINE void store_tiles(float* acc) {
   Tiles::template store<0>(acc, 64);
@@ -105,10 +114,7 @@ void run_tile_panel(const TilePanel& p) {
       Tiles::template load<3>(p.acc + 3 * kTileFloats, kRowBytes);
     }
   } else {
-    Tiles::template zero<0>();
-    Tiles::template zero<1>();
-    Tiles::template zero<2>();
-    Tiles::template zero<3>();
+    zero_tiles<Tiles>();
   }
   const char* x = p.x;
   const char* w = p.weights;
@@ -226,10 +232,10 @@ inline std::int64_t narrow_step(int row_tiles, std::int64_t blocks) {
   return row_tiles <= 10 ? kAmxStep / 2 : kAmxStep;
 }
 
-// Sums 32 columns of all rows of the call over K to acc [row tiles][2] tiles. tile_k: of a row of a
-// tile, which has 64 bytes.
+// Sums the first 32 columns of all rows of the call over K to call.sums [row tiles][2] tiles.
+// tile_k: of a row of a tile, which has 64 bytes.
 template <class Tiles, class Weights = PackedTiles>
-void sum_tile_columns(const GemmCall& call, int col, int tile_k, float* acc) {
+void sum_tile_columns(const GemmCall& call, int tile_k) {
   const int row_tiles = ceil_div(call.rows, kTileRows);
   const std::int64_t blocks = call.k / tile_k;
   const std::int64_t step = Weights::kIsWidened                ? kAmxStep
@@ -238,14 +244,14 @@ void sum_tile_columns(const GemmCall& call, int col, int tile_k, float* acc) {
   Weights source;
   for (std::int64_t block = 0; block < blocks; block += step) {
     const std::int64_t some = blocks - block < step ? blocks - block : step;
-    const char* const weights = source.at(call, col / kBlockCols, block, some);
+    const char* const weights = source.at(call, 0, block, some);
     const int ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kAmxPrefetchBytes;
     run_row_tiles<Tiles, false, Weights::kIsLeft>(
         {.x = static_cast<const char*>(call.x) + block * kTileBytes,
          .x_tile_rows = kTileRows * call.x_stride * (64 / tile_k),
          .weights = weights,
          .k_blocks = some,
-         .acc = acc,
+         .acc = call.sums,
          .resume = block > 0,
          .ahead = weights + ahead,
          .ahead_lines = Weights::kIsWidened ? 0 : 2 * kTileBytes / 64},
@@ -289,15 +295,28 @@ void sum_wide_tiles(const GemmCall& call, int tile_k) {
   }
 }
 
-template <class Tiles, class Weights = PackedTiles>
-void run_tile_gemm(GemmCall call) {
+// A call as calls of 32 columns, whose sums are made by sum(call) and become outputs by take.
+template <class Tiles, class Sum>
+void run_column_blocks(const GemmCall& all, void (*take)(const GemmCall&, const GemmOutputs&),
+                       const Sum& sum) {
   Tiles::configure();
   alignas(64) float acc[kAmxMaxRows / kTileRows * 2 * kTileFloats];
+  GemmCall call = all;
   call.sums = acc;
-  for (int col = 0; col < call.cols; col += kBlockCols) {
-    sum_tile_columns<Tiles, Weights>(call, col, kBlockK, acc);
-    take_tiles(call, outputs_of(call, col));
+  for (int col = 0; col < all.cols; col += kBlockCols) {
+    const GemmOutputs out = outputs_of(all, col);
+    call.weights = static_cast<const char*>(all.weights) + col / kBlockCols * all.block_bytes;
+    call.cols = out.cols;
+    sum(call);
+    take(call, out);
   }
+}
+
+template <class Tiles, class Weights = PackedTiles>
+void run_tile_gemm(const GemmCall& all) {
+  run_column_blocks<Tiles>(all, take_tiles, [](const GemmCall& call) {
+    sum_tile_columns<Tiles, Weights>(call, kBlockK);
+  });
 }
 
 template <class Tiles>

@@ -67,17 +67,9 @@ inline void take_code_tiles(const GemmCall& call, const GemmOutputs& out) {
 }
 
 template <class Tiles>
-void run_code_tiles(GemmCall call) {
-  Tiles::configure();
-  alignas(64) float acc[kAmxMaxRows / kTileRows * 2 * kTileFloats];
-  call.sums = acc;
-  const auto* const weights = static_cast<const char*>(call.weights);
-  for (int col = 0; col < call.cols; col += kBlockCols) {
-    call.weights = weights;
-    sum_tile_columns<Tiles>(call, col, kTileCodes, acc);
-    call.weights = weights + col / kBlockCols * call.block_bytes;
-    take_code_tiles(call, outputs_of(call, col));
-  }
+void run_code_tiles(const GemmCall& all) {
+  run_column_blocks<Tiles>(all, take_code_tiles,
+                           [](const GemmCall& call) { sum_tile_columns<Tiles>(call, kTileCodes); });
 }
 
 template <class Tiles>

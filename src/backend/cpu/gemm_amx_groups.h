@@ -196,18 +196,10 @@ void sum_groups(const GemmCall& call, GroupTiles& weights) {
 }
 
 template <class Tiles>
-void run_groups(GemmCall call) {
-  alignas(64) float acc[kAmxMaxRows / kTileRows * 2 * kTileFloats];
-  const GemmCall all = call;
-  GroupTiles weights(call.codes);
-  call.sums = acc;
-  for (int col = 0; col < all.cols; col += kBlockCols) {
-    const GemmOutputs out = outputs_of(all, col);
-    call.weights = static_cast<const char*>(all.weights) + col / kBlockCols * all.block_bytes;
-    call.cols = out.cols;
-    sum_groups<Tiles>(call, weights);
-    take_tiles(call, out);
-  }
+void run_groups(const GemmCall& all) {
+  GroupTiles weights(all.codes);
+  run_column_blocks<Tiles>(all, take_tiles,
+                           [&](const GemmCall& call) { sum_groups<Tiles>(call, weights); });
 }
 
 template <class Tiles>

@@ -22,10 +22,7 @@ inline void pack_x_pairs(const PackXCall& call) {
                (row / kTileRows * kTileRows * call.x_stride + row % kTileRows * 2) * 2;
     for (std::int64_t block = 0; block < blocks; ++block) {
       std::uint16_t values[kBlockK];
-      for (int half = 0; half < kBlockK; half += 16) {
-        const std::int64_t k = block * kBlockK + half;
-        store_bf16(values + half, load_upto(from + k, call.k - k));
-      }
+      round_block(from + block * kBlockK, call.k - block * kBlockK, values);
       for (int pair = 0; pair < kBlockK; pair += 2, to += 64)
         __builtin_memcpy(to, values + pair, 4);
     }
@@ -49,12 +46,13 @@ class LookedUpTiles {
   const char* at(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks) {
     return widen(call, n, block, blocks, tiles_);
   }
-  // A step of lookup_step, from a block on; the step before it stays where it is. Null at the end.
-  const char* step_at(const GemmCall& call, int n, std::int64_t block) {
+  // A step of lookup_step of the first columns, from a block on; the step before it stays where it
+  // is. Null at the end.
+  const char* step_at(const GemmCall& call, std::int64_t block) {
     const std::int64_t left = call.k / kBlockK - block, step = lookup_step(call.codes);
     if (left <= 0) return nullptr;
     char* const to = tiles_ + block / step % 2 * (kMostLookupStep * 2 * kTileBytes);
-    return widen(call, n, block, left < step ? left : step, to);
+    return widen(call, 0, block, left < step ? left : step, to);
   }
 
  private:
@@ -159,45 +157,37 @@ inline void turn_tiles(float* tiles, int count) {
   for (int i = 0; i < count; ++i) turn_tile(tiles + i * kTileFloats);
 }
 
-// 32 columns of so few rows that all their sums stay in registers.
+// The first 32 columns of so few rows that all their sums stay in registers.
 template <class Tiles, int RowTiles>
-void sum_few_looked_up(const GemmCall& call, int col, LookedUpTiles& source, float* acc) {
+void sum_few_looked_up(const GemmCall& call) {
   const std::int64_t blocks = call.k / kBlockK;
-  const int n = col / kBlockCols;
-  Tiles::template zero<0>();
-  Tiles::template zero<1>();
-  Tiles::template zero<2>();
-  Tiles::template zero<3>();
-  const char* x = static_cast<const char*>(call.x);
   const int step = lookup_step(call.codes);
-  const char* next = source.step_at(call, n, 0);
+  const char* x = static_cast<const char*>(call.x);
+  LookedUpTiles source;
+  zero_tiles<Tiles>();
+  const char* next = source.step_at(call, 0);
   for (std::int64_t block = 0; block < blocks; block += step) {
     const char* w = next;
-    next = source.step_at(call, n, block + step);
+    next = source.step_at(call, block + step);
     const std::int64_t end = blocks - block < step ? blocks - block : step;
     for (std::int64_t i = 0; i < end; ++i, x += kTileBytes, w += 2 * kTileBytes)
       multiply_tiles<Tiles, RowTiles, false, true>(x, kTileRows * call.x_stride * 2, w);
   }
-  store_tiles<Tiles, RowTiles>(acc);
+  store_tiles<Tiles, RowTiles>(call.sums);
 }
 
 template <class Tiles>
-void run_looked_up(GemmCall call) {
-  Tiles::configure();
-  alignas(64) float acc[kAmxMaxRows / kTileRows * 2 * kTileFloats];
-  call.sums = acc;
-  const int row_tiles = ceil_div(call.rows, kTileRows);
-  LookedUpTiles source;
-  for (int col = 0; col < call.cols; col += kBlockCols) {
+void run_looked_up(const GemmCall& all) {
+  const int row_tiles = ceil_div(all.rows, kTileRows);
+  run_column_blocks<Tiles>(all, take_tiles, [=](const GemmCall& call) {
     if (row_tiles == 1)
-      sum_few_looked_up<Tiles, 1>(call, col, source, acc);
+      sum_few_looked_up<Tiles, 1>(call);
     else if (row_tiles == 2)
-      sum_few_looked_up<Tiles, 2>(call, col, source, acc);
+      sum_few_looked_up<Tiles, 2>(call);
     else
-      sum_tile_columns<Tiles, LookedUpTiles>(call, col, kBlockK, acc);
-    turn_tiles(acc, 2 * row_tiles);
-    take_tiles(call, outputs_of(call, col));
-  }
+      sum_tile_columns<Tiles, LookedUpTiles>(call, kBlockK);
+    turn_tiles(call.sums, 2 * row_tiles);
+  });
 }
 
 template <class Tiles>
