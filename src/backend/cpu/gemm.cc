@@ -23,7 +23,9 @@ constexpr int kItemBytes = 1 << 14;  // of weights, that are worth handing out
 constexpr int kItemsPerWorker = 6;   // enough to even out cores of unequal speed
 constexpr int kFewestRows = 48;      // of an item; with fewer, reading weights dominates
 constexpr int kGroupTileWork = 17 * 32;  // rows x k of a group, from where tiles pay for scaling
-constexpr int kTileRows = 128;           // of an item whose output stays in the worker's cache
+// Codes are asked for so far ahead where the machine's own prefetching is best left close behind.
+constexpr int kNearPrefetchBytes = 2048;
+constexpr int kTileRows = 128;  // of an item whose output stays in the worker's cache
 
 // Codes widened to bf16: one block, and those of the widest call.
 std::int64_t widened_block_bytes(std::int64_t packed_k) { return packed_k * kBlockCols * 2; }
@@ -119,6 +121,7 @@ KernelTable select_kernels(Isa isa) {
     adopt_attention(table.ops.attention_pair, avx512_bf16_attention, "VDPBF16PS");
   }
   if (isa >= Isa::kAmx) {
+    table.codes.prefetch_bytes = kNearPrefetchBytes;
     if (adopt(table.bf16_tile, amx_tile_gemm(), "TDPBF16PS")) table.lookup4 = amx_lookup_gemm();
     if (adopt_attention(table.ops.attention[0], amx_attention, "TDPBF16PS"))
       table.ops.attention_queries = kAttnMaxQueries;
@@ -165,6 +168,7 @@ void Gemm::run_columns(const GemmKernels& kernels, const CpuLinear& w, std::int6
   call.weights = block;
   call.codes = w.codes();
   call.bias = w.bias() == nullptr ? nullptr : w.bias() + col;
+  if (call.prefetch_bytes == 0) call.prefetch_bytes = kernels.prefetch_bytes;
   if (is_widened(w)) {
     if (call.rows <= kernels.code_rows && has_exact_shifts(call.codes))
       return kernels.run_codes(call);

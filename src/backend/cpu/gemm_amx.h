@@ -21,7 +21,11 @@ constexpr int kAmxMaxRows = 256;  // of one call: 32 KB of accumulators on the s
 constexpr int kAmxStep = 16;      // tiles of K: 32 columns of weights are 32 KB, in L1
 constexpr int kAmxWideRows =
     192;  // fewer do not pay for sums that leave the registers' neighbourhood
-constexpr int kAmxPrefetchBytes = 64 * 1024;  // tile loads outrun the hardware prefetcher
+// Memory is fastest where each tile of weights is asked for as one burst of lines, a tile or two
+// before it is loaded: farther ahead, in another page, requests keep the machine's own prefetching
+// from getting ahead of both.
+constexpr int kAmxPrefetchBytes = 3 * kTileBytes / 2;
+constexpr int kTileLines = kTileBytes / 64;
 
 // kBlockK values rounded to bf16; those that are not left are 0.
 FT_INLINE void round_block(const float* x, std::int64_t left, std::uint16_t* to) {
@@ -51,7 +55,7 @@ struct TilePanel {
   float* acc;         // [RowTiles][2] tiles
   bool resume;        // acc holds the sums of earlier blocks
   const char* ahead;  // weights that are asked for meanwhile
-  int ahead_lines;    // of them, beside each block of K
+  int ahead_lines;    // of them, beside each tile of weights; all or none if not Wide
 };
 
 // tmm0..3 += the products of a block of K; see run_tile_panel.
@@ -69,12 +73,16 @@ FT_INLINE void load_x_tile(const char* x) {
   else
     Tiles::template load<T>(x, 64);
 }
-template <class Tiles, int RowTiles, bool Wide, bool IsLeft>
-FT_INLINE void multiply_tiles(const char* x, std::int64_t x_tile_rows, const char* w) {
+// ask(): called beside each tile of weights.
+template <class Tiles, int RowTiles, bool Wide, bool IsLeft, class Ask>
+FT_INLINE void multiply_tiles(const char* x, std::int64_t x_tile_rows, const char* w,
+                              const Ask& ask) {
+  ask();
   Tiles::template load<6>(w, 64);
   load_x_tile<Tiles, 4, Wide>(x);
-  Tiles::template load<7>(w + kTileBytes, 64);
   multiply_tile<Tiles, 0, 4, 6, IsLeft>();
+  ask();
+  Tiles::template load<7>(w + kTileBytes, 64);
   multiply_tile<Tiles, 1, 4, 7, IsLeft>();
   if constexpr (RowTiles == 2) {
     load_x_tile<Tiles, 5, Wide>(x + x_tile_rows);
@@ -121,16 +129,22 @@ void run_tile_panel(const TilePanel& p) {
   const char* ahead = p.ahead;
   const char* next_acc = reinterpret_cast<const char*>(p.acc + 2 * RowTiles * kTileFloats);
   for (std::int64_t block = 0; block < p.k_blocks; ++block, x += kTileBytes, w += 2 * kTileBytes) {
-    for (int line = 0; line < p.ahead_lines; ++line, ahead += 64) prefetch_l2(ahead);
     if constexpr (Wide)
       for (int line = 0; line < kAccLines; ++line, next_acc += 64) __builtin_prefetch(next_acc, 1);
-    multiply_tiles<Tiles, RowTiles, Wide, IsLeft>(x, p.x_tile_rows, w);
+    multiply_tiles<Tiles, RowTiles, Wide, IsLeft>(x, p.x_tile_rows, w, [&] {
+      if constexpr (Wide) {
+        for (int line = 0; line < p.ahead_lines; ++line, ahead += 64) prefetch_l2(ahead);
+      } else if (p.ahead_lines > 0) {
+        FT_UNROLL
+        for (int line = 0; line < kTileLines; ++line, ahead += 64) prefetch_l2(ahead);
+      }
+    });
   }
   store_tiles<Tiles, RowTiles>(p.acc);
 }
 
 // All rows of a call, from a panel that describes the first of them; `ahead_lines` of it beside
-// each block of K are divided among the row tiles if Wide, or go with the first ones.
+// each tile of weights are divided among the row tiles if Wide, or go with the first ones.
 template <class Tiles, bool Wide, bool IsLeft>
 void run_row_tiles(TilePanel panel, int row_tiles) {
   for (int tile = 0; tile < row_tiles; tile += 2) {
@@ -141,7 +155,7 @@ void run_row_tiles(TilePanel panel, int row_tiles) {
     panel.x += 2 * panel.x_tile_rows;
     panel.acc += 4 * kTileFloats;
     if (Wide)
-      panel.ahead += panel.k_blocks * panel.ahead_lines * 64;
+      panel.ahead += panel.k_blocks * 2 * panel.ahead_lines * 64;
     else
       panel.ahead_lines = 0;
   }
@@ -254,7 +268,7 @@ void sum_tile_columns(const GemmCall& call, int tile_k) {
          .acc = call.sums,
          .resume = block > 0,
          .ahead = weights + ahead,
-         .ahead_lines = Weights::kIsWidened ? 0 : 2 * kTileBytes / 64},
+         .ahead_lines = Weights::kIsWidened ? 0 : kTileLines},
         row_tiles);
   }
 }
@@ -288,7 +302,7 @@ void sum_wide_tiles(const GemmCall& call, int tile_k) {
         panel.ahead = !is_last        ? source.at(call, n + 1, block, some)
                       : !is_last_step ? source.at(call, 0, block + step, some)
                                       : source.at(call, n + 1, 0, some);
-        panel.ahead_lines = ceil_div(2 * kTileBytes / 64, row_pairs);
+        panel.ahead_lines = ceil_div(kTileLines, row_pairs);
       }
       run_row_tiles<Tiles, true, Weights::kIsLeft>(panel, row_tiles);
     }

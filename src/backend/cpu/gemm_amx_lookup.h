@@ -171,7 +171,7 @@ void sum_few_looked_up(const GemmCall& call) {
     next = source.step_at(call, block + step);
     const std::int64_t end = blocks - block < step ? blocks - block : step;
     for (std::int64_t i = 0; i < end; ++i, x += kTileBytes, w += 2 * kTileBytes)
-      multiply_tiles<Tiles, RowTiles, false, true>(x, kTileRows * call.x_stride * 2, w);
+      multiply_tiles<Tiles, RowTiles, false, true>(x, kTileRows * call.x_stride * 2, w, [] {});
   }
   store_tiles<Tiles, RowTiles>(call.sums);
 }

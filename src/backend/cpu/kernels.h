@@ -110,7 +110,8 @@ struct GemmKernels {
   // taken from there in pieces. Both null where that does not pay.
   void (*sum)(const GemmCall& call) = nullptr;
   void (*take)(const GemmCall& call, const GemmOutputs& outputs) = nullptr;
-  int wide_rows = 0;  // from so many rows on
+  int wide_rows = 0;       // from so many rows on
+  int prefetch_bytes = 0;  // of a call that names none; 0: as the kernel likes
   // The same product of weights of codes that stand for bf16 (widen), for up to so many rows, where
   // codes have exact shifts. Null where blocks are better widened first.
   void (*run_codes)(const GemmCall& call) = nullptr;

@@ -37,7 +37,7 @@ inline double fma_peak(int rounds) {
 }
 
 inline void read_stream(const void* data, std::int64_t bytes) {
-  constexpr std::int64_t kStep = 1024, kAhead = 4096;
+  constexpr std::int64_t kStep = 1024, kAhead = 2048;
   const char* p = static_cast<const char*>(data);
   for (std::int64_t i = 0; i < bytes; i += kStep) {
     FT_UNROLL
