@@ -69,18 +69,18 @@ class CpuOps final : public Ops {
   }
 
   std::unique_ptr<PackedLinear> pack(const LinearParts& parts) override {
-    auto packed = std::make_unique<ListedLinear>(linears_, parts, pool_, gemm_.looks_up());
+    auto packed = std::make_unique<ListedLinear>(linears_, parts, pool_, gemm_.packs_for_tiles());
     gemm_.expect_weights(*packed);
     return packed;
   }
 
-  std::string packed_layout() const override { return CpuLinear::layout(gemm_.looks_up()); }
+  std::string packed_layout() const override { return CpuLinear::layout(gemm_.packs_for_tiles()); }
 
   std::unique_ptr<PackedLinear> pack_again(const LinearShape& shape,
                                            const FillImage& fill) override {
     bool is_whole = false;
-    auto packed =
-        std::make_unique<ListedLinear>(linears_, shape, fill, pool_, gemm_.looks_up(), is_whole);
+    auto packed = std::make_unique<ListedLinear>(linears_, shape, fill, pool_,
+                                                 gemm_.packs_for_tiles(), is_whole);
     if (!is_whole) return nullptr;
     gemm_.expect_weights(*packed);
     return packed;

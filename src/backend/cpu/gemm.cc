@@ -122,7 +122,10 @@ KernelTable select_kernels(Isa isa) {
   }
   if (isa >= Isa::kAmx) {
     table.codes.prefetch_bytes = kNearPrefetchBytes;
-    if (adopt(table.bf16_tile, amx_tile_gemm(), "TDPBF16PS")) table.lookup4 = amx_lookup_gemm();
+    if (adopt(table.bf16_tile, amx_tile_gemm(), "TDPBF16PS")) {
+      table.widened4 = amx_lookup_gemm();
+      table.widened8 = amx_bytes_gemm();
+    }
     if (adopt_attention(table.ops.attention[0], amx_attention, "TDPBF16PS"))
       table.ops.attention_queries = kAttnMaxQueries;
     if (keeps_its_word(amx_codes_gemm(), 8, "TDPBSUD")) table.codes_row8 = amx_codes_gemm();
@@ -146,7 +149,7 @@ const GemmKernels& Gemm::kernels_for(DType dtype) const {
 const GemmKernels& Gemm::kernels_for(const CpuLinear& w, int rows) const {
   if (!w.format().is_coded()) return kernels_for(w.dtype());
   const CodeLayout& codes = w.codes();
-  if (codes.for_lookup) return kernels_.lookup4;
+  if (codes.for_tiles) return codes.bits == 4 ? kernels_.widened4 : kernels_.widened8;
   if (!w.format().rounds_input) return kernels_for(DType::kBF16);
   if (codes.bits == 8 && codes.groups == 1 && codes.step == kCodeStepK) return kernels_.codes_row8;
   const bool is_tiled = codes.bits == 4 && codes.group <= kMostTileGroup &&

@@ -28,8 +28,10 @@ class Gemm {
  public:
   Gemm(const KernelTable& kernels, GemmOrder order, ThreadPool& pool);
 
-  // Whether codes of 4 bits that keep their input are to be packed for lookup.
-  bool looks_up() const { return order_ == GemmOrder::kTile && kernels_.lookup4.run != nullptr; }
+  // Whether codes that keep their input are to be packed for tiles.
+  bool packs_for_tiles() const {
+    return order_ == GemmOrder::kTile && kernels_.widened4.run != nullptr;
+  }
 
   // Makes room for products of these weights, before the first of them.
   void expect_weights(const CpuLinear& w);
@@ -94,7 +96,7 @@ class Gemm {
     return w.format().is_coded() && !w.format().rounds_input;
   }
   // Whether they become such weights before a product of bf16 multiplies by them.
-  static bool is_widened(const CpuLinear& w) { return keeps_input(w) && !w.codes().for_lookup; }
+  static bool is_widened(const CpuLinear& w) { return keeps_input(w) && !w.codes().for_tiles; }
   static std::int64_t product_k(const CpuLinear& w) {
     return keeps_input(w) ? round_up(w.in_width(), kBlockK) : w.packed_k();
   }

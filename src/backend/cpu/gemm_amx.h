@@ -5,7 +5,6 @@
 // processor's is in kernels_amx.cc; a test runs the same code on a software model. For translation
 // units of kernels only (v16.h).
 
-#include "backend/cpu/gemm_widening.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/row_reach.h"
 #include "backend/cpu/v16.h"
@@ -215,27 +214,13 @@ inline GemmOutputs outputs_of(const GemmCall& call, int col) {
           .is_last = false};
 }
 
-// Where the weights of 32 columns lie, from a block of K on: as they are, or codes widened to bf16
-// one step of K at a time, so that what was widened is multiplied from L1.
+// Where the weights of 32 columns lie, from a block of K on: as they are. (gemm_amx_widened.h has
+// those that are made of codes.)
 struct PackedTiles {
   static constexpr bool kIsWidened = false, kIsLeft = false;
   const char* at(const GemmCall& call, int n, std::int64_t block, std::int64_t) const {
     return static_cast<const char*>(call.weights) + n * call.block_bytes + block * 2 * kTileBytes;
   }
-};
-class WidenedTiles {
- public:
-  static constexpr bool kIsWidened = true, kIsLeft = false;
-  const char* at(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks) {
-    widen_codes(static_cast<const char*>(call.weights) + n * call.block_bytes, call.codes,
-                static_cast<int>(block) * kBlockK, static_cast<int>(block + blocks) * kBlockK,
-                tiles_);
-    return tiles_;
-  }
-
- private:
-  static constexpr int kWhole = kCodeStepK / kBlockK;  // blocks that are widened together
-  alignas(64) char tiles_[(kAmxStep + kWhole - 1) * 2 * kTileBytes];
 };
 
 // Tiles of K after which 32 columns of some rows are interrupted: never while their accumulators
@@ -326,19 +311,10 @@ void run_column_blocks(const GemmCall& all, void (*take)(const GemmCall&, const 
   }
 }
 
-template <class Tiles, class Weights = PackedTiles>
-void run_tile_gemm(const GemmCall& all) {
-  run_column_blocks<Tiles>(all, take_tiles, [](const GemmCall& call) {
-    sum_tile_columns<Tiles, Weights>(call, kBlockK);
-  });
-}
-
 template <class Tiles>
-void run_coded_tiles(const GemmCall& call) {
-  if (call.rows <= kFewCodedRows)
-    run_codes_on_tiles<CodedTileOrder>(call);
-  else
-    run_tile_gemm<Tiles, WidenedTiles>(call);
+void run_tile_gemm(const GemmCall& all) {
+  run_column_blocks<Tiles>(all, take_tiles,
+                           [](const GemmCall& call) { sum_tile_columns<Tiles>(call, kBlockK); });
 }
 
 // The GEMM's four accumulators, fed from L1 with numbers like real ones: processors take their
@@ -380,11 +356,7 @@ constexpr GemmKernels tile_gemm(int wide_rows) {
           .max_rows = kAmxMaxRows,
           .sum = [](const GemmCall& call) { sum_wide_tiles<Tiles>(call, kBlockK); },
           .take = take_tiles,
-          .wide_rows = wide_rows,
-          .run_codes = [](const GemmCall& call) { run_coded_tiles<Tiles>(call); },
-          .code_rows = kAmxMaxRows,
-          .sum_codes =
-              [](const GemmCall& call) { sum_wide_tiles<Tiles, WidenedTiles>(call, kBlockK); }};
+          .wide_rows = wide_rows};
 }
 
 }  // namespace

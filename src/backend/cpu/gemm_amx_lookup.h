@@ -7,8 +7,9 @@
 // product in tile order, because products commute. Widening costs so little that one row takes the
 // same way as many. For translation units of kernels only (v16.h).
 
-#include "backend/cpu/gemm_amx.h"
-#include "backend/cpu/lookup_vectors.h"
+#include "backend/cpu/code_weights.h"
+#include "backend/cpu/gemm_amx_widened.h"
+#include "backend/cpu/widening_vectors.h"
 
 namespace foretoken {
 namespace {
@@ -29,50 +30,21 @@ inline void pack_x_pairs(const PackXCall& call) {
   }
 }
 
-// Blocks of K that are multiplied while the next ones are widened: few, so that memory, vectors and
-// tiles are busy in turns as short as they get, and no more than share their tables.
-constexpr int kMostLookupStep = 2;
-inline int lookup_step(const CodeLayout& codes) {
-  return codes.group < kMostLookupStep * kBlockK ? 1 : kMostLookupStep;
-}
-constexpr int kLookupPrefetchBytes = 8192;
-
-// Weights of kBlockCols columns widened from tables, some blocks of K at a time, as tiles
-// [K/32][2 halves][16 outputs][32].
-class LookedUpTiles {
+// Weights of kBlockCols columns as tables make tiles [2 halves][16 outputs][32] of them.
+class LookedUp {
  public:
-  static constexpr bool kIsWidened = true, kIsLeft = true;
+  static constexpr bool kIsLeft = true;
 
-  const char* at(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks) {
-    return widen(call, n, block, blocks, tiles_);
-  }
-  // A step of lookup_step of the first columns, from a block on; the step before it stays where it
-  // is. Null at the end.
-  const char* step_at(const GemmCall& call, std::int64_t block) {
-    const std::int64_t left = call.k / kBlockK - block, step = lookup_step(call.codes);
-    if (left <= 0) return nullptr;
-    char* const to = tiles_ + block / step % 2 * (kMostLookupStep * 2 * kTileBytes);
-    return widen(call, 0, block, left < step ? left : step, to);
-  }
-
- private:
-  static constexpr int kLineBytesOfK = kBlockCols / 2;  // bytes of codes of one k
-
-  // Blocks of K of one group.
-  struct Blocks {
-    const char* codes;
-    int count;
-    std::int64_t ahead;  // bytes from what is read to what is asked for
-    char* to;
-  };
-
-  const char* widen(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks,
-                    char* const tiles) {
+  // Few, so that memory, vectors and tiles are busy in turns as short as they get, and no more than
+  // share their tables.
+  static int step(const CodeLayout& codes) { return codes.group < 2 * kBlockK ? 1 : 2; }
+  static void widen(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks,
+                    char* to) {
+    constexpr int kPrefetchBytes = 8192;
     const CodeLayout& codes = call.codes;
     const char* const column = static_cast<const char*>(call.weights) + n * call.block_bytes;
-    const std::int64_t ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kLookupPrefetchBytes;
+    const std::int64_t ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kPrefetchBytes;
     const std::int64_t end = (block + blocks) * kBlockK;
-    char* to = tiles;
     for (std::int64_t k = block * kBlockK; k < end;) {
       const std::int64_t group = k / codes.group, inside = k - group * codes.group;
       const std::int64_t some = codes.group - inside < end - k ? codes.group - inside : end - k;
@@ -86,8 +58,19 @@ class LookedUpTiles {
       to += some / kBlockK * (2 * kTileBytes);
       k += some;
     }
-    return tiles;
   }
+
+ private:
+  static constexpr int kLineBytesOfK = kBlockCols / 2;  // bytes of codes of one k
+
+  // Blocks of K of one group.
+  struct Blocks {
+    const char* codes;
+    int count;
+    std::int64_t ahead;  // bytes from what is read to what is asked for
+    char* to;
+  };
+
   static void widen_group(const Blocks& blocks, const char* unit, const CodeLayout& codes) {
     if (codes.scale == CodeScale::kBF16 && codes.zeros_at == 0) {
       TablePlaces places;
@@ -113,8 +96,8 @@ class LookedUpTiles {
         const float* const scale = scales + output + i;
         const float* const zero_point = zeros + output + i;
         // Of -0 these make +0.
-        const I16 two = bf16_tables(fma(sub(all, set1(zero_point[0])), set1(scale[0]), zero()),
-                                    fma(sub(all, set1(zero_point[1])), set1(scale[1]), zero()));
+        const I16 two = bf16_words(fma(sub(all, set1(zero_point[0])), set1(scale[0]), zero()),
+                                   fma(sub(all, set1(zero_point[1])), set1(scale[1]), zero()));
         table[i] = both_first(two);
         table[i + 1] = both_second(two);
       }
@@ -140,75 +123,14 @@ class LookedUpTiles {
       }
     }
   }
-
-  alignas(64) char tiles_[kAmxStep * 2 * kTileBytes];
 };
-
-// Rows and columns of a tile of floats exchanged.
-inline void turn_tile(float* tile) {
-  V16 rows[16];
-  FT_UNROLL
-  for (int i = 0; i < 16; ++i) rows[i] = load(tile + i * 16);
-  transpose(rows);
-  FT_UNROLL
-  for (int i = 0; i < 16; ++i) store(tile + i * 16, rows[i]);
-}
-inline void turn_tiles(float* tiles, int count) {
-  for (int i = 0; i < count; ++i) turn_tile(tiles + i * kTileFloats);
-}
-
-// The first 32 columns of so few rows that all their sums stay in registers.
-template <class Tiles, int RowTiles>
-void sum_few_looked_up(const GemmCall& call) {
-  const std::int64_t blocks = call.k / kBlockK;
-  const int step = lookup_step(call.codes);
-  const char* x = static_cast<const char*>(call.x);
-  LookedUpTiles source;
-  zero_tiles<Tiles>();
-  const char* next = source.step_at(call, 0);
-  for (std::int64_t block = 0; block < blocks; block += step) {
-    const char* w = next;
-    next = source.step_at(call, block + step);
-    const std::int64_t end = blocks - block < step ? blocks - block : step;
-    for (std::int64_t i = 0; i < end; ++i, x += kTileBytes, w += 2 * kTileBytes)
-      multiply_tiles<Tiles, RowTiles, false, true>(x, kTileRows * call.x_stride * 2, w, [] {});
-  }
-  store_tiles<Tiles, RowTiles>(call.sums);
-}
-
-template <class Tiles>
-void run_looked_up(const GemmCall& all) {
-  const int row_tiles = ceil_div(all.rows, kTileRows);
-  run_column_blocks<Tiles>(all, take_tiles, [=](const GemmCall& call) {
-    if (row_tiles == 1)
-      sum_few_looked_up<Tiles, 1>(call);
-    else if (row_tiles == 2)
-      sum_few_looked_up<Tiles, 2>(call);
-    else
-      sum_tile_columns<Tiles, LookedUpTiles>(call, kBlockK);
-    turn_tiles(call.sums, 2 * row_tiles);
-  });
-}
-
-template <class Tiles>
-void sum_wide_looked_up(const GemmCall& call) {
-  sum_wide_tiles<Tiles, LookedUpTiles>(call, kBlockK);
-  turn_tiles(call.sums, ceil_div(call.cols, kBlockCols) * sums_of_block(call.rows) / kTileFloats);
-}
 
 template <class Tiles>
 constexpr GemmKernels lookup_gemm(int wide_rows) {
-  return {.pack_x = pack_x_pairs,
-          .run = [](const GemmCall& call) { run_looked_up<Tiles>(call); },
-          .peak = tile_peak<Tiles>,
-          .x_bytes = 2,
-          .x_row_extra = 0,
-          .row_step = kTileRows,
-          .max_rows = kAmxMaxRows,
-          .x_row_place = 2,
-          .sum = [](const GemmCall& call) { sum_wide_looked_up<Tiles>(call); },
-          .take = take_tiles,
-          .wide_rows = wide_rows};
+  GemmKernels kernels = widened_gemm<Tiles, LookedUp>(wide_rows);
+  kernels.pack_x = pack_x_pairs;
+  kernels.x_row_place = 2;
+  return kernels;
 }
 
 }  // namespace

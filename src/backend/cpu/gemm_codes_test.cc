@@ -89,7 +89,7 @@ struct Problem {
     const Tensor bias_view(bias.data(), DType::kF32, {out});
     LinearParts parts{.weights = {}, .biases = {}, .format = format, .codes = {&rows_of, 1}};
     if (!bias.empty()) parts.biases = {&bias_view, 1};
-    return CpuLinear(parts, pool, gemm.looks_up());
+    return CpuLinear(parts, pool, gemm.packs_for_tiles());
   }
 
   // The contract, for formats that round their input.
@@ -289,18 +289,20 @@ TEST_P(CodesGemm, scales_may_be_as_small_as_numbers_are) {
   const float scales[] = {0x1p-126F, -0x1p-127F, 0x1p-133F, -0.0F, -0x1.02p-125F, 0x1.fep100F};
   for (const GemmOrder order : {GemmOrder::kTile, GemmOrder::kPair}) {
     Gemm gemm(GetParam().make(), order, pool);
-    Problem p({.bits = 4, .group = 32, .scale = DType::kBF16}, 5, 64, 36, 11);
-    for (std::int64_t n = 0; n < p.out; ++n)
-      for (const std::int64_t group : {n % 2, n < 24 ? n % 2 : 1 - n % 2})
-        p.weights.set_scale(n, group, scales[at(n / 2) % std::size(scales)]);
-    p.bias.clear();
-    const CpuLinear w = p.pack(pool, gemm);
-    std::vector<float> wide = p.widened();
-    const Tensor weight(wide.data(), DType::kF32, {p.out, p.in});
-    LinearParts parts{.weights = {&weight, 1}, .biases = {}};
-    const CpuLinear bf16(parts, pool);
-    expect_equal(multiply(gemm, w, p.x.data(), p.rows), multiply(gemm, bf16, p.x.data(), p.rows),
-                 "small scales");
+    for (const int bits : {4, 8}) {
+      Problem p({.bits = bits, .group = 32, .scale = DType::kBF16}, 5, 64, 36, 11);
+      for (std::int64_t n = 0; n < p.out; ++n)
+        for (const std::int64_t group : {n % 2, n < 24 ? n % 2 : 1 - n % 2})
+          p.weights.set_scale(n, group, scales[at(n / 2) % std::size(scales)]);
+      p.bias.clear();
+      const CpuLinear w = p.pack(pool, gemm);
+      std::vector<float> wide = p.widened();
+      const Tensor weight(wide.data(), DType::kF32, {p.out, p.in});
+      LinearParts parts{.weights = {&weight, 1}, .biases = {}};
+      const CpuLinear bf16(parts, pool);
+      expect_equal(multiply(gemm, w, p.x.data(), p.rows), multiply(gemm, bf16, p.x.data(), p.rows),
+                   "small scales");
+    }
   }
 }
 

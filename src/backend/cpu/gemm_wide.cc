@@ -31,8 +31,7 @@ struct Gemm::WideCut {
 };
 
 auto Gemm::sum_of(const CpuLinear& w, int rows) const -> void (*)(const GemmCall&) {
-  const GemmKernels& kernels = kernels_for(w, rows);
-  return is_widened(w) ? kernels.sum_codes : kernels.sum;
+  return is_widened(w) ? nullptr : kernels_for(w, rows).sum;
 }
 
 // Nothing where items would be too few or would cut a tile (of tile_cols columns, 0: there are

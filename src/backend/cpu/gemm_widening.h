@@ -293,7 +293,7 @@ void run_codes_widened(const GemmCall& call, std::int64_t x_row_bytes, std::int6
   }
 }
 
-// Input as pack_x_rounded, pack_x_bf16 or, of one tile at most, pack_x_tiles leaves it.
+// Input as pack_x_rounded or pack_x_bf16 leaves it.
 template <class Order>
 void run_codes_on_floats(const GemmCall& call) {
   run_codes_widened<Order, FloatInput, kMostCodedRows>(call, call.x_stride * 4, kBlockK * 4);
@@ -301,10 +301,6 @@ void run_codes_on_floats(const GemmCall& call) {
 template <class Order>
 void run_codes_on_bf16(const GemmCall& call) {
   run_codes_widened<Order, Bf16Input, kFewCodedRows>(call, call.x_stride * 2, kBlockK * 2);
-}
-template <class Order>
-void run_codes_on_tiles(const GemmCall& call) {
-  run_codes_widened<Order, Bf16Input, kFewCodedRows>(call, kBlockK * 2, 16 * kBlockK * 2);
 }
 
 }  // namespace

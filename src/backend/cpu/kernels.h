@@ -24,8 +24,9 @@ inline constexpr int kChainBlockCols = 16;
 // [k/step][2 halves][lines of 64 bytes], step = kCodeStepK or, where the group is no multiple of
 // it, half of that; then kBlockCols scales, then as many zero points (int16) where there are any;
 // padded to 64 bytes. A line of 8 bits holds four k of 16 outputs, [16][4], unsigned; a line of
-// 4 bits holds eight: the first four in the low halves of its bytes. Laid out for lookup, a unit of
-// 4 bits is [k/32][8 lines]: a line holds 32 k of four outputs, [32][4], in words of 16 bits.
+// 4 bits holds eight: the first four in the low halves of its bytes. Laid out for tiles, a unit of
+// 4 bits is [k/32][8 lines]: a line holds 32 k of four outputs, [32][4], in words of 16 bits; a
+// unit of 8 bits is as one of bf16, [k/32][2 halves][16 k-pairs][16 columns][2], integers less 128.
 inline constexpr int kCodeStepK = 64;
 inline constexpr int kMostTileGroup = 256;  // k that products of 4 bits by tiles take
 enum class CodeScale : std::uint8_t { kF32, kBF16, kF16 };
@@ -39,7 +40,7 @@ struct CodeLayout {
   int zeros_at;   // 0: there are none, the middle of the codes stands for 0
   CodeScale scale;
   bool is_float;  // codes of 8 bits are E4M3 and stand for themselves
-  bool for_lookup = false;
+  bool for_tiles = false;
 };
 
 // At most kMaxCallCols outputs of y = x * W^T + bias, for some rows.
@@ -116,7 +117,6 @@ struct GemmKernels {
   // codes have exact shifts. Null where blocks are better widened first.
   void (*run_codes)(const GemmCall& call) = nullptr;
   int code_rows = 0;
-  void (*sum_codes)(const GemmCall& call) = nullptr;  // as sum, of any such codes
 };
 
 struct KernelTable {
@@ -130,8 +130,10 @@ struct KernelTable {
   // on.
   GemmKernels codes_groups4 = {};
   int groups4_work = 1 << 30;
-  // Weights of 4 bits that keep their input, in tile order; they are packed for lookup where it is.
-  GemmKernels lookup4 = {};
+  // Weights of codes that keep their input, in tile order; they are packed for tiles where these
+  // are.
+  GemmKernels widened4 = {};
+  GemmKernels widened8 = {};
   void (*widen)(const WidenCall& call);
   OpKernels ops;
   void (*read)(const void* data, std::int64_t bytes);  // streams over memory, a multiple of 1 KB
@@ -149,6 +151,7 @@ GemmKernels amx_tile_gemm();
 void amx_attention(const AttnItem& item);  // in tile order
 GemmKernels amx_codes_gemm();              // codes_row8
 GemmKernels amx_groups_gemm();             // codes_groups4
-GemmKernels amx_lookup_gemm();             // lookup4
+GemmKernels amx_lookup_gemm();             // widened4
+GemmKernels amx_bytes_gemm();              // widened8
 
 }  // namespace foretoken

@@ -4,6 +4,7 @@
 #include "backend/cpu/kernels.h"
 
 #include "backend/cpu/attention_amx.h"
+#include "backend/cpu/gemm_amx_bytes.h"
 #include "backend/cpu/gemm_amx_groups.h"
 #include "backend/cpu/gemm_amx_lookup.h"
 
@@ -76,6 +77,7 @@ struct AmxSignedTiles : AmxTiles {
 GemmKernels amx_groups_gemm() { return group_tile_gemm<AmxSignedTiles>(kAmxWideRows); }
 GemmKernels amx_codes_gemm() { return code_tile_gemm<AmxCodeTiles>(kAmxWideRows); }
 GemmKernels amx_lookup_gemm() { return lookup_gemm<AmxTiles>(kAmxWideRows); }
+GemmKernels amx_bytes_gemm() { return bytes_gemm<AmxTiles>(kAmxWideRows); }
 GemmKernels amx_tile_gemm() { return tile_gemm<AmxTiles>(kAmxWideRows); }
 void amx_attention(const AttnItem& item) { tile_attention_item<AmxTiles>(item); }
 

@@ -17,7 +17,7 @@ namespace {
 
 int scale_bytes(CodeScale scale) { return scale == CodeScale::kF32 ? 4 : 2; }
 
-CodeLayout layout_of(const WeightFormat& format, std::int64_t width, bool looks_up) {
+CodeLayout layout_of(const WeightFormat& format, std::int64_t width, bool for_tiles) {
   CHECK(format.bits == 8 || format.bits == 4) << "codes of " << format.bits << " bits";
   CHECK(!format.is_float || (format.bits == 8 && !format.has_zero_points && !format.rounds_input));
   CHECK(format.group % WeightFormat::kGroupStep == 0) << "groups of " << format.group;
@@ -30,7 +30,7 @@ CodeLayout layout_of(const WeightFormat& format, std::int64_t width, bool looks_
             : format.scale == DType::kF16 ? CodeScale::kF16
                                           : CodeScale::kF32;
   c.is_float = format.is_float;
-  c.for_lookup = looks_up && format.bits == 4 && !format.rounds_input;
+  c.for_tiles = for_tiles && !format.rounds_input;
   c.scales_at = c.group * kBlockCols * c.bits / 8;
   const int end = c.scales_at + kBlockCols * scale_bytes(c.scale);
   c.zeros_at = format.has_zero_points ? end : 0;
@@ -45,27 +45,34 @@ std::int64_t place_in_step(const CodeLayout& c, int step, int col) {
   return (2 * step + col / 16) * half_bytes + col % 16 * 4;
 }
 
-// The byte of a unit that is laid out for lookup in which a code lies, and from which bit on.
-struct LookupPlace {
+// The byte of a unit that is laid out for tiles in which a code lies, from which bit on, and which
+// bits of it are stored turned.
+struct TilePlace {
   std::int64_t byte;
-  unsigned shift;
+  unsigned shift, turned;
 };
-LookupPlace lookup_place(int k, int col) {
-  constexpr int kLines = kBlockCols / 4;
-  const std::int64_t line = std::int64_t{k / kBlockK} * kLines + col / 4;
-  return {line * 64 + k % kBlockK * 2 + col % 4 / 2, col % 2 * 4U};
+TilePlace place_for_tiles(const CodeLayout& c, int k, int col) {
+  const std::int64_t block = k / kBlockK;
+  const int inside = k % kBlockK;
+  if (c.bits == 4) {
+    constexpr int kLines = kBlockCols / 4;
+    return {(block * kLines + col / 4) * 64 + inside * 2 + col % 4 / 2, col % 2 * 4U, 0};
+  }
+  const std::int64_t row = (block * 2 + col / 16) * (kBlockK / 2) + inside / 2;
+  return {row * 32 + col % 16 * 2 + inside % 2, 0, c.is_float ? 0 : 0x80U};
 }
-void put_lookup_codes(const CodeLayout& c, char* unit, int col, const std::uint8_t* codes) {
+void put_tile_codes(const CodeLayout& c, char* unit, int col, const std::uint8_t* codes) {
   for (int k = 0; k < c.group; ++k) {
-    const auto [byte, shift] = lookup_place(k, col);
-    unit[byte] = static_cast<char>(static_cast<std::uint8_t>(unit[byte]) | codes[k] << shift);
+    const auto [byte, shift, turned] = place_for_tiles(c, k, col);
+    const unsigned code = codes[k] ^ turned;
+    unit[byte] = static_cast<char>(static_cast<std::uint8_t>(unit[byte]) | code << shift);
   }
 }
 
 // The codes [c.group] of a column of a unit. Of eight codes in a word the second four are the high
 // halves of bytes.
 void put_codes(const CodeLayout& c, char* unit, int col, const std::uint8_t* codes) {
-  if (c.for_lookup) return put_lookup_codes(c, unit, col, codes);
+  if (c.for_tiles) return put_tile_codes(c, unit, col, codes);
   for (int step = 0; step < c.group / c.step; ++step) {
     char* line = unit + place_in_step(c, step, col);
     for (int k = 0; k < c.step; k += 32 / c.bits, line += 64, codes += 32 / c.bits) {
@@ -79,9 +86,11 @@ void put_codes(const CodeLayout& c, char* unit, int col, const std::uint8_t* cod
 }
 
 std::uint8_t get_code(const CodeLayout& c, const char* unit, int k, int col) {
-  if (c.for_lookup) {
-    const auto [byte, shift] = lookup_place(k, col);
-    return static_cast<std::uint8_t>(unit[byte]) >> shift & 15U;
+  if (c.for_tiles) {
+    const auto [byte, shift, turned] = place_for_tiles(c, k, col);
+    const unsigned mask = c.bits == 4 ? 15U : 255U;
+    const unsigned code = static_cast<std::uint8_t>(unit[byte]) >> shift & mask;
+    return static_cast<std::uint8_t>(code ^ turned);
   }
   const int line_k = 32 / c.bits, inside = k % c.step;
   const char* line = unit + place_in_step(c, k / c.step, col) + inside / line_k * 64;
@@ -113,8 +122,8 @@ float get_scale(const CodeLayout& c, const char* unit, int col) {
 
 }  // namespace
 
-void CpuLinear::lay_out_codes(bool looks_up) {
-  codes_ = layout_of(format_, in_, looks_up);
+void CpuLinear::lay_out_codes(bool for_tiles) {
+  codes_ = layout_of(format_, in_, for_tiles);
   block_cols_ = kBlockCols;
   packed_k_ = std::int64_t{codes_.group} * codes_.groups;
   block_bytes_ = std::int64_t{codes_.unit_bytes} * codes_.groups;

@@ -16,16 +16,18 @@ namespace foretoken {
 class CpuLinear : public PackedLinear {
  public:
   // Converts and packs on the pool, row by row: no second copy of a matrix is made. Shapes, dtypes
-  // and formats are the caller's duty (bug if they disagree). looks_up: codes of 4 bits that keep
-  // their input are laid out for lookup.
-  CpuLinear(const LinearParts& parts, ThreadPool& pool, bool looks_up = false);
+  // and formats are the caller's duty (bug if they disagree). for_tiles: codes that keep their
+  // input are laid out for tiles.
+  CpuLinear(const LinearParts& parts, ThreadPool& pool, bool for_tiles = false);
   // From the bytes that images() of another gave; `is_whole` becomes false where fill says so.
-  CpuLinear(const LinearShape& shape, const FillImage& fill, ThreadPool& pool, bool looks_up,
+  CpuLinear(const LinearShape& shape, const FillImage& fill, ThreadPool& pool, bool for_tiles,
             bool& is_whole);
 
   // The name of what lies where, for who keeps images(). It changes with every change of what is
   // packed for given matrices, be it the place of a weight or the rounding; a test holds both.
-  static constexpr const char* layout(bool looks_up) { return looks_up ? "cpu 2 lookup" : "cpu 2"; }
+  static constexpr const char* layout(bool for_tiles) {
+    return for_tiles ? "cpu 2 tiles" : "cpu 2";
+  }
 
   std::int64_t in_width() const override { return in_; }
   std::int64_t out_width() const override { return out_; }
@@ -58,9 +60,9 @@ class CpuLinear : public PackedLinear {
   void gather_row(std::int64_t row, float* out) const;
 
  private:
-  void lay_out(const LinearShape& shape, bool looks_up);  // all but the values
+  void lay_out(const LinearShape& shape, bool for_tiles);  // all but the values
   void lay_out_floats();
-  void lay_out_codes(bool looks_up);
+  void lay_out_codes(bool for_tiles);
   void pack_floats(const LinearParts& parts, ThreadPool& pool);
   void pack_codes(const LinearParts& parts, ThreadPool& pool);
   void pack_bias(const LinearParts& parts);

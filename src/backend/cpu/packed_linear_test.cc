@@ -91,7 +91,7 @@ struct Kept {
   DType dtype;
   WeightFormat format;
   std::uint64_t sum;  // of the images of layout_matrix()
-  bool looks_up = false;
+  bool for_tiles = false;
 };
 const std::vector<Kept> kKept{
     {DType::kBF16, {}, 0xb718a0da7f72124fULL},
@@ -101,6 +101,7 @@ const std::vector<Kept> kKept{
     {DType::kBF16, {.bits = 8, .scale = DType::kF16}, 0x4a7bfa39c661d73ULL},
     {DType::kBF16, {.bits = 4, .group = 32, .scale = DType::kBF16}, 0xb190a9bd93f6db5dULL},
     {DType::kBF16, {.bits = 4, .group = 32, .scale = DType::kBF16}, 0x8eb79730cbcc9787ULL, true},
+    {DType::kBF16, {.bits = 8, .scale = DType::kF16}, 0x7d58aa8668257a1fULL, true},
     {DType::kBF16,
      {.bits = 4, .group = 64, .scale = DType::kBF16, .rounds_input = true},
      0x9b60912f2d1c209fULL},
@@ -114,7 +115,7 @@ CpuLinear packed_of(std::int64_t rows, std::int64_t in, const Kept& kept, Thread
   const std::vector<Tensor> biases{Tensor(), Tensor(bias.data(), DType::kF32, {rows})};
   return {{.weights = parts, .biases = biases, .dtype = kept.dtype, .format = kept.format},
           pool,
-          kept.looks_up};
+          kept.for_tiles};
 }
 
 TEST(PackedImages, make_the_same_matrix_again) {
@@ -134,7 +135,7 @@ TEST(PackedImages, make_the_same_matrix_again) {
       std::ranges::copy(images[image].subspan(offset, to.size()), to.begin());
       return true;
     };
-    const CpuLinear again(shape, fill, pool, kept.looks_up, is_whole);
+    const CpuLinear again(shape, fill, pool, kept.for_tiles, is_whole);
     EXPECT_TRUE(is_whole);
     EXPECT_EQ(images_of(again), images_of(first));
     EXPECT_EQ(again.bytes(), first.bytes());
@@ -165,7 +166,7 @@ TEST(PackedImages, say_where_a_piece_could_not_be_had) {
 // another name and writes new sums here.
 TEST(PackedImages, are_what_they_were_when_the_layout_got_its_name) {
   EXPECT_STREQ(CpuLinear::layout(false), "cpu 2");
-  EXPECT_STREQ(CpuLinear::layout(true), "cpu 2 lookup");
+  EXPECT_STREQ(CpuLinear::layout(true), "cpu 2 tiles");
   ThreadPool pool(1, false);
   for (const Kept& kept : kKept) {
     std::uint64_t sum = 0;

@@ -1,8 +1,11 @@
 #pragma once
-// 32 words of 16 bits beside V16 and I16: what turns codes of 4 bits into bf16 by looking them up.
+// 32 words of 16 bits beside V16 and I16: what turns codes into the bf16 of a tile, those of 8 bits
+// by arithmetic and those of 4 by looking them up.
 // For translation units of kernels only (v16.h); with AVX-512 they need its bf16 instructions.
 //
-//   I16 bf16_tables(a, b): a in the words 0 to 15, b in 16 to 31, rounded to bf16, to nearest even
+//   I16 signed_bytes(p), unsigned_bytes(p): sixteen of them
+//   each_twice<Half>(a): eight lanes of a, those of its first or second half, each in two
+//   I16 bf16_words(a, b): a in the words 0 to 15, b in 16 to 31, rounded to bf16, to nearest even
 //   both_first(t), both_second(t): the words 0 to 15, or 16 to 31, twice
 //   words_down<Shift>(a): each word shifted right
 //   look_up(t, a): word (a[i] mod 32) of t for each word a[i]
@@ -71,7 +74,17 @@ FT_INLINE I16 moved_table(int table, std::int32_t added) {
   const __m512i from = _mm512_load_si512(kScaleTables.of[table]);
   return {_mm512_mask_add_epi16(from, kNotZero, from, _mm512_set1_epi32(added))};
 }
-FT_INLINE I16 bf16_tables(V16 a, V16 b) { return {(__m512i)_mm512_cvtne2ps_pbh(b.v, a.v)}; }
+FT_INLINE __m128i sixteen_bytes(const char* p) {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+}
+FT_INLINE I16 signed_bytes(const char* p) { return {_mm512_cvtepi8_epi32(sixteen_bytes(p))}; }
+FT_INLINE I16 unsigned_bytes(const char* p) { return {_mm512_cvtepu8_epi32(sixteen_bytes(p))}; }
+template <int Half>
+FT_INLINE V16 each_twice(V16 a) {
+  const __m512i first = _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
+  return {_mm512_permutexvar_ps(_mm512_add_epi32(first, _mm512_set1_epi32(8 * Half)), a.v)};
+}
+FT_INLINE I16 bf16_words(V16 a, V16 b) { return {(__m512i)_mm512_cvtne2ps_pbh(b.v, a.v)}; }
 FT_INLINE I16 both_first(I16 t) { return {_mm512_shuffle_i64x2(t.v, t.v, 0x44)}; }
 FT_INLINE I16 both_second(I16 t) { return {_mm512_shuffle_i64x2(t.v, t.v, 0xee)}; }
 template <int Shift>
@@ -110,7 +123,17 @@ FT_INLINE I16 moved_table(int table, std::int32_t added) {
     return static_cast<std::uint16_t>(i % 16 == 8 ? word : word + added);
   });
 }
-FT_INLINE I16 bf16_tables(V16 a, V16 b) {
+FT_INLINE I16 signed_bytes(const char* p) {
+  return each_int([=](int i) { return static_cast<std::int8_t>(p[i]); });
+}
+FT_INLINE I16 unsigned_bytes(const char* p) {
+  return each_int([=](int i) { return static_cast<std::uint8_t>(p[i]); });
+}
+template <int Half>
+FT_INLINE V16 each_twice(V16 a) {
+  return each_lane([&](int i) { return a.v[8 * Half + i / 2]; });
+}
+FT_INLINE I16 bf16_words(V16 a, V16 b) {
   Words r;
   store_bf16(r.v, a);
   store_bf16(r.v + 16, b);
