@@ -30,6 +30,10 @@ inline void pack_x_pairs(const PackXCall& call) {
   }
 }
 
+// What is read number by number is loaded so, instead of taken out of the registers it was in by
+// permutations, of which there are enough.
+FT_INLINE void stays_in_memory(void* p) { asm("" ::"r"(p) : "memory"); }
+
 // Weights of kBlockCols columns as tables make tiles [2 halves][16 outputs][32] of them.
 class LookedUp {
  public:
@@ -40,7 +44,7 @@ class LookedUp {
   static int step(const CodeLayout& codes) { return codes.group < 2 * kBlockK ? 1 : 2; }
   static void widen(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks,
                     char* to) {
-    constexpr int kPrefetchBytes = 8192;
+    constexpr int kPrefetchBytes = 2560;
     const CodeLayout& codes = call.codes;
     const char* const column = static_cast<const char*>(call.weights) + n * call.block_bytes;
     const std::int64_t ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kPrefetchBytes;
@@ -49,12 +53,9 @@ class LookedUp {
       const std::int64_t group = k / codes.group, inside = k - group * codes.group;
       const std::int64_t some = codes.group - inside < end - k ? codes.group - inside : end - k;
       const char* const unit = column + group * codes.unit_bytes;
-      prefetch_l2(unit + codes.scales_at + ahead);
-      widen_group({.codes = unit + inside * kLineBytesOfK,
-                   .count = static_cast<int>(some / kBlockK),
-                   .ahead = ahead,
-                   .to = to},
-                  unit, codes);
+      prefetch_l1(unit + codes.scales_at + ahead);
+      widen_group({.codes = unit + inside * kLineBytesOfK, .ahead = ahead, .to = to},
+                  static_cast<int>(some / kBlockK), unit, codes);
       to += some / kBlockK * (2 * kTileBytes);
       k += some;
     }
@@ -66,20 +67,22 @@ class LookedUp {
   // Blocks of K of one group.
   struct Blocks {
     const char* codes;
-    int count;
     std::int64_t ahead;  // bytes from what is read to what is asked for
     char* to;
   };
 
-  static void widen_group(const Blocks& blocks, const char* unit, const CodeLayout& codes) {
+  static void widen_group(const Blocks& blocks, int count, const char* unit,
+                          const CodeLayout& codes) {
     if (codes.scale == CodeScale::kBF16 && codes.zeros_at == 0) {
       TablePlaces places;
       place_tables(unit + codes.scales_at, places);
-      return widen_lines(blocks, [&](int output, I16(&table)[4]) __attribute__((always_inline)) {
-        FT_UNROLL
-        for (int i = 0; i < 4; ++i)
-          table[i] = moved_table(places.table[output + i], places.added[output + i]);
-      });
+      stays_in_memory(&places);
+      return widen_blocks(
+          blocks, count, [&](int output, I16(&table)[4]) __attribute__((always_inline)) {
+            FT_UNROLL
+            for (int i = 0; i < 4; ++i)
+              table[i] = moved_table(places.table[output + i], places.added[output + i]);
+          });
     }
     alignas(64) float scales[kBlockCols], zeros[kBlockCols];
     for (int half = 0; half < 2; ++half) {
@@ -87,9 +90,11 @@ class LookedUp {
       store(scales + half * 16, s.scale);
       store(zeros + half * 16, s.zero);
     }
+    stays_in_memory(scales);
+    stays_in_memory(zeros);
     alignas(64) static constexpr float kCodes[16] = {0, 1, 2,  3,  4,  5,  6,  7,
                                                      8, 9, 10, 11, 12, 13, 14, 15};
-    widen_lines(blocks, [&](int output, I16(&table)[4]) __attribute__((always_inline)) {
+    widen_blocks(blocks, count, [&](int output, I16(&table)[4]) __attribute__((always_inline)) {
       const V16 all = load(kCodes);
       FT_UNROLL
       for (int i = 0; i < 4; i += 2) {
@@ -105,23 +110,32 @@ class LookedUp {
   }
   // make_tables(output, tables): what the codes of four outputs stand for.
   template <class MakeTables>
-  FT_INLINE static void widen_lines(const Blocks& blocks, const MakeTables& make_tables) {
+  FT_INLINE static void widen_blocks(Blocks blocks, int count, const MakeTables& make_tables) {
+    for (; count >= 2; count -= 2) widen_lines<2>(blocks, make_tables);
+    if (count > 0) widen_lines<1>(blocks, make_tables);
+  }
+  // The first of the blocks, which then begin behind them.
+  template <int Count, class MakeTables>
+  FT_INLINE static void widen_lines(Blocks& blocks, const MakeTables& make_tables) {
+    const char* const ahead = blocks.codes + blocks.ahead;
+    FT_UNROLL
     for (int output = 0; output < kBlockCols; output += 4) {
       I16 table[4];
       make_tables(output, table);
-      const char* from = blocks.codes + output / 4 * 64;
       char* row = blocks.to + output / 16 * kTileBytes + output % 16 * 64;
-      for (int block = 0; block < blocks.count; ++block) {
-        prefetch_l2(from + blocks.ahead);
-        const I16 line = int_load(from);
+      FT_UNROLL
+      for (int block = 0; block < Count; ++block, row += 2 * kTileBytes) {
+        const int at = block * kBlockK * kLineBytesOfK + output / 4 * 64;
+        prefetch_l1(ahead + at);
+        const I16 line = int_load(blocks.codes + at);
         int_store(row, look_up(table[0], line));
         int_store(row + 64, look_up(table[1], words_down<4>(line)));
         int_store(row + 128, look_up(table[2], words_down<8>(line)));
         int_store(row + 192, look_up(table[3], words_down<12>(line)));
-        from += kBlockK * kLineBytesOfK;
-        row += 2 * kTileBytes;
       }
     }
+    blocks.codes += Count * kBlockK * kLineBytesOfK;
+    blocks.to += Count * 2 * kTileBytes;
   }
 };
 
