@@ -1,8 +1,8 @@
 #pragma once
 // Products of codes of 8 bits that keep their input on 2D tile registers, of weights laid out for
 // tiles (kernels.h): sixteen bytes in a row are what a register of floats holds, and two such
-// registers round to a row of a tile. Widening takes two thirds of what memory needs for the codes
-// of a core, so one row takes the same way as many. For translation units of kernels only (v16.h).
+// registers round to a row of a tile. Widening costs so little that one row takes the same way as
+// many. For translation units of kernels only (v16.h).
 
 #include "backend/cpu/code_weights.h"
 #include "backend/cpu/gemm_amx_widened.h"

@@ -98,7 +98,7 @@ constexpr int kMostCodedRows = kRegisters >= 8 ? 2 : 1, kTwoChainRows = 1;
 constexpr int kMostCodedRows = kRegisters == 32 ? 12 : kRegisters == 8 ? 2 : 1;
 constexpr int kTwoChainRows = kRegisters / 8;
 #endif
-// Beside products of bf16 by tiles it pays for so many.
+// Where input is bf16 it pays for so many.
 constexpr int kFewCodedRows = kMostCodedRows < 4 ? kMostCodedRows : 4;
 
 // kBlockK of k of both halves of a unit.
