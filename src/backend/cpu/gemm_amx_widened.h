@@ -7,15 +7,13 @@
 // What widens, Codes, has
 //   kIsLeft: a tile of weights has an output to a row, instead of one to a column, and is the left
 //     side of the product; the right one is input in pairs of k, and sums come out turned
-//   step(codes): blocks of K that are widened together beside few rows, at most kMostWidenedStep
+//   step(codes): blocks of K that are widened together beside few rows, at most half of kAmxStep
 //   widen(call, n, block, blocks, to): some blocks of K of the n-th kBlockCols columns of a call
 
 #include "backend/cpu/gemm_amx.h"
 
 namespace foretoken {
 namespace {
-
-constexpr int kMostWidenedStep = 2;
 
 template <class Codes>
 class WidenedTiles {
