@@ -52,17 +52,20 @@ double layer_weights(const ModelConfig& config) {
 }
 
 // Seconds of a step among steps of its kind, as a server runs them: the median of those that fit
-// into kBurst, without the first, which finds the caches as another kind left them. A step that
-// takes longer than that is timed once.
+// into kBurst, and of kFewest at least, without the first, which finds the caches and the clock as
+// another kind left them. A step that takes longer than kLong does not feel that, and is timed
+// once.
 double steady_seconds(const std::function<double()>& step) {
-  constexpr double kBurst = 0.03;
+  constexpr double kBurst = 0.03, kLong = 0.5;
+  constexpr std::size_t kFewest = 3;
   double spent = step();
+  if (spent > kLong) return spent;
   std::vector<double> steady;
-  while (spent < kBurst) {
+  while (spent < kBurst || steady.size() < kFewest) {
     steady.push_back(step());
     spent += steady.back();
   }
-  return steady.empty() ? spent : median(std::move(steady));
+  return median(std::move(steady));
 }
 
 int run(const StepOptions& options) {

@@ -213,7 +213,8 @@ Gemm::PackedX Gemm::pack_x(const GemmKernels& kernels, const CpuLinear& w, const
                            int rows) {
   constexpr std::int64_t kAlone = 1 << 15;  // elements that are rounded faster than workers wake up
   const std::int64_t k = w.in_width();
-  if (kernels.pack_x == nullptr) return {reinterpret_cast<const char*>(x), k};
+  const int tile_rows = kernels.tile_rows(rows);
+  if (kernels.pack_x == nullptr) return {reinterpret_cast<const char*>(x), k, tile_rows};
 
   const std::int64_t stride = packed_stride(kernels, w);
   const std::int64_t padded_rows = round_up(rows, kernels.row_step);
@@ -227,6 +228,7 @@ Gemm::PackedX Gemm::pack_x(const GemmKernels& kernels, const CpuLinear& w, const
                     .packed = packed + first * stride * kernels.x_bytes,
                     .x_stride = stride,
                     .rows = count,
+                    .tile_rows = tile_rows,
                     .packed_k = w.packed_k(),
                     .group = w.codes().group});
   };
@@ -239,7 +241,7 @@ Gemm::PackedX Gemm::pack_x(const GemmKernels& kernels, const CpuLinear& w, const
       pack_rows(first, std::min(kernels.row_step, rows - first));
     });
   }
-  return {packed, stride};
+  return {packed, stride, tile_rows};
 }
 
 void Gemm::run(const CpuLinear& w, const float* x, int rows, float* y) {
@@ -266,6 +268,7 @@ void Gemm::run_packed(const CpuLinear& w, const PackedX& x, int rows, float* y) 
                    .y_stride = out,
                    .rows = std::min(cut.rows, rows - row),
                    .cols = static_cast<int>(std::min<std::int64_t>(kMaxCallCols, end - col)),
+                   .tile_rows = x.tile_rows,
                    .step_k = plan.step_k,
                    .prefetch_bytes = plan.prefetch},
                   worker);
@@ -280,6 +283,7 @@ std::optional<Gemm::Input> Gemm::open_input(const CpuLinear& w, int rows, int co
   Input input;
   input.kernels_ = &kernels;
   input.is_packed_ = packs;
+  input.tile_rows_ = kernels.tile_rows(rows);
   input.stride_ = w.in_width() + (packs ? kernels.x_row_extra : 0);
   const std::int64_t element = packs ? kernels.x_bytes : 4;
   const auto bytes = static_cast<std::size_t>(round_up(rows, packs ? kernels.row_step : 1) *
@@ -292,8 +296,8 @@ std::optional<Gemm::Input> Gemm::open_input(const CpuLinear& w, int rows, int co
 // Rows that are packed in groups lie side by side, as many columns of each as a tile has.
 char* Gemm::Input::place(std::int64_t row, std::int64_t col) const {
   if (!is_packed_) return data_ + (row * stride_ + col) * 4;
-  const std::int64_t group = kernels_->row_step;
-  if (group == 1) return data_ + (row * stride_ + col) * kernels_->x_bytes;
+  const std::int64_t group = tile_rows_;
+  if (kernels_->row_step == 1) return data_ + (row * stride_ + col) * kernels_->x_bytes;
   const std::int64_t tile = row / group * group * stride_ + col * group;
   return data_ + (tile + row % group * kernels_->x_row_place) * kernels_->x_bytes;
 }
@@ -303,7 +307,12 @@ void Gemm::Input::write(int first_row, int rows, std::int64_t col, int cols, con
     const float* const from = x + std::int64_t{r} * cols;
     char* const to = place(first_row + r, col);
     if (is_packed_)
-      kernels_->pack_x({.x = from, .k = cols, .packed = to, .x_stride = stride_, .rows = 1});
+      kernels_->pack_x({.x = from,
+                        .k = cols,
+                        .packed = to,
+                        .x_stride = stride_,
+                        .rows = 1,
+                        .tile_rows = tile_rows_});
     else
       std::memcpy(to, from, at(cols) * sizeof(float));
   }
@@ -313,7 +322,7 @@ void Gemm::run(const CpuLinear& w, const Input& x, int rows, float* y) {
   if (rounds_rows(w))
     run(w, reinterpret_cast<const float*>(x.data_), rows, y);
   else
-    run_packed(w, {x.data_, x.stride_}, rows, y);
+    run_packed(w, {x.data_, x.stride_, x.tile_rows_}, rows, y);
 }
 
 bool Gemm::run_tiles(const CpuLinear& w, const float* x, int rows, int cols, int parts,
@@ -348,6 +357,7 @@ bool Gemm::run_tiles(const CpuLinear& w, const float* x, int rows, int cols, int
                      .y_stride = cols,
                      .rows = tile.rows,
                      .cols = std::min(kMaxCallCols, cols - at),
+                     .tile_rows = packed.tile_rows,
                      .step_k = plan.step_k,
                      .prefetch_bytes = plan.prefetch},
                     worker);

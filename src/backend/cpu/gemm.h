@@ -51,6 +51,7 @@ class Gemm {
     const GemmKernels* kernels_ = nullptr;
     char* data_ = nullptr;
     std::int64_t stride_ = 0;  // elements
+    int tile_rows_ = 0;
     char* place(std::int64_t row, std::int64_t col) const;
     bool is_packed_ = false;  // else float32 as it is
   };
@@ -88,6 +89,7 @@ class Gemm {
   struct PackedX {
     const char* data;
     std::int64_t stride;  // elements
+    int tile_rows;
   };
   const GemmKernels& kernels_for(DType dtype) const;
   const GemmKernels& kernels_for(const CpuLinear& w, int rows) const;

@@ -32,15 +32,15 @@ FT_INLINE void round_block(const float* x, std::int64_t left, std::uint16_t* to)
     store_bf16(to + half, load_upto(x + half, left - half));
 }
 
-// x rounded to bf16 in tiles [rows/16][K/32][16][32]. The last rows of a tile may be missing: what
-// stands there makes outputs that nobody takes.
+// x rounded to bf16 in tiles [rows/16][K/32][tile_rows][32]. The last rows of a tile may be
+// missing: what stands there makes outputs that nobody takes.
 inline void pack_x_tiles(const PackXCall& call) {
   const std::int64_t blocks = ceil_div(call.k, kBlockK);
   for (int row = 0; row < call.rows; ++row) {
     const float* from = call.x + row * call.k;
     std::uint16_t* to = static_cast<std::uint16_t*>(call.packed) +
                         row / kTileRows * kTileRows * call.x_stride + row % kTileRows * kBlockK;
-    for (std::int64_t block = 0; block < blocks; ++block, to += kTileBytes / 2)
+    for (std::int64_t block = 0; block < blocks; ++block, to += call.tile_rows * kBlockK)
       round_block(from + block * kBlockK, call.k - block * kBlockK, to);
   }
 }
@@ -49,6 +49,7 @@ inline void pack_x_tiles(const PackXCall& call) {
 struct TilePanel {
   const char* x;             // [K/32] tiles of the first 16 rows
   std::int64_t x_tile_rows;  // bytes to those of the next 16
+  int tile_rows;             // of x
   const char* weights;       // [K/32][2] tiles
   std::int64_t k_blocks;
   float* acc;         // [RowTiles][2] tiles
@@ -65,29 +66,36 @@ FT_INLINE void multiply_tile() {
   else
     Tiles::template dot<C, X, W>();
 }
-template <class Tiles, int T, bool Once>
-FT_INLINE void load_x_tile(const char* x) {
+// Where input pairs of k are the rows of a tile, its own rows are the columns.
+template <class Tiles, int T, bool Once, bool IsLeft>
+FT_INLINE void load_x_tile(const char* x, int tile_rows) {
+  const std::int64_t row_bytes = IsLeft ? 4 * tile_rows : 64;
   if constexpr (Once)
-    Tiles::template load_once<T>(x, 64);
+    Tiles::template load_once<T>(x, row_bytes);
   else
-    Tiles::template load<T>(x, 64);
+    Tiles::template load<T>(x, row_bytes);
+}
+// The products of a tile of weights, of the first or second 16 columns. Input stays in tmm4 and 5
+// for the second.
+template <class Tiles, int RowTiles, bool Wide, bool IsLeft, int Half>
+FT_INLINE void multiply_half(const char* x, std::int64_t x_tile_rows, int tile_rows,
+                             const char* w) {
+  Tiles::template load<6 + Half>(w, 64);
+  if constexpr (Half == 0) load_x_tile<Tiles, 4, Wide, IsLeft>(x, tile_rows);
+  multiply_tile<Tiles, Half, 4, 6 + Half, IsLeft>();
+  if constexpr (RowTiles == 2) {
+    if constexpr (Half == 0) load_x_tile<Tiles, 5, Wide, IsLeft>(x + x_tile_rows, tile_rows);
+    multiply_tile<Tiles, 2 + Half, 5, 6 + Half, IsLeft>();
+  }
 }
 // ask(): called beside each tile of weights.
 template <class Tiles, int RowTiles, bool Wide, bool IsLeft, class Ask>
-FT_INLINE void multiply_tiles(const char* x, std::int64_t x_tile_rows, const char* w,
+FT_INLINE void multiply_tiles(const char* x, std::int64_t x_tile_rows, int tile_rows, const char* w,
                               const Ask& ask) {
   ask();
-  Tiles::template load<6>(w, 64);
-  load_x_tile<Tiles, 4, Wide>(x);
-  multiply_tile<Tiles, 0, 4, 6, IsLeft>();
+  multiply_half<Tiles, RowTiles, Wide, IsLeft, 0>(x, x_tile_rows, tile_rows, w);
   ask();
-  Tiles::template load<7>(w + kTileBytes, 64);
-  multiply_tile<Tiles, 1, 4, 7, IsLeft>();
-  if constexpr (RowTiles == 2) {
-    load_x_tile<Tiles, 5, Wide>(x + x_tile_rows);
-    multiply_tile<Tiles, 2, 5, 6, IsLeft>();
-    multiply_tile<Tiles, 3, 5, 7, IsLeft>();
-  }
+  multiply_half<Tiles, RowTiles, Wide, IsLeft, 1>(x, x_tile_rows, tile_rows, w + kTileBytes);
 }
 
 template <class Tiles>
@@ -127,10 +135,11 @@ void run_tile_panel(const TilePanel& p) {
   const char* w = p.weights;
   const char* ahead = p.ahead;
   const char* next_acc = reinterpret_cast<const char*>(p.acc + 2 * RowTiles * kTileFloats);
-  for (std::int64_t block = 0; block < p.k_blocks; ++block, x += kTileBytes, w += 2 * kTileBytes) {
+  for (std::int64_t block = 0; block < p.k_blocks;
+       ++block, x += p.tile_rows * 64, w += 2 * kTileBytes) {
     if constexpr (Wide)
       for (int line = 0; line < kAccLines; ++line, next_acc += 64) __builtin_prefetch(next_acc, 1);
-    multiply_tiles<Tiles, RowTiles, Wide, IsLeft>(x, p.x_tile_rows, w, [&] {
+    multiply_tiles<Tiles, RowTiles, Wide, IsLeft>(x, p.x_tile_rows, p.tile_rows, w, [&] {
       if constexpr (Wide) {
         for (int line = 0; line < p.ahead_lines; ++line, ahead += 64) prefetch_l2(ahead);
       } else if (p.ahead_lines > 0) {
@@ -246,8 +255,9 @@ void sum_tile_columns(const GemmCall& call, int tile_k) {
     const char* const weights = source.at(call, 0, block, some);
     const int ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kAmxPrefetchBytes;
     run_row_tiles<Tiles, false, Weights::kIsLeft>(
-        {.x = static_cast<const char*>(call.x) + block * kTileBytes,
+        {.x = static_cast<const char*>(call.x) + block * call.tile_rows * 64,
          .x_tile_rows = kTileRows * call.x_stride * (64 / tile_k),
+         .tile_rows = call.tile_rows,
          .weights = weights,
          .k_blocks = some,
          .acc = call.sums,
@@ -275,6 +285,7 @@ void sum_wide_tiles(const GemmCall& call, int tile_k) {
     for (int n = 0; n < col_blocks; ++n) {
       TilePanel panel = {.x = static_cast<const char*>(call.x) + block * kTileBytes,
                          .x_tile_rows = kTileRows * call.x_stride * (64 / tile_k),
+                         .tile_rows = kTileRows,
                          .weights = source.at(call, n, block, some),
                          .k_blocks = some,
                          .acc = call.sums + n * sums_of_block(call.rows),

@@ -25,7 +25,9 @@ class Bytes {
   static constexpr bool kIsLeft = false;
 
   static int step(const CodeLayout&) { return 1; }
-  void widen(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks, char* to) {
+  template <class Beside>
+  void widen(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks, char* to,
+             Beside& beside) {
     const CodeLayout& codes = call.codes;
     const char* const column = static_cast<const char*>(call.weights) + n * call.block_bytes;
     const int ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kAmxPrefetchBytes;
@@ -37,11 +39,11 @@ class Bytes {
       const char* const from = unit + std::int64_t{k - group * codes.group} * kBlockCols;
       prefetch_lines<kBlockK * kBlockCols / 64>(from + ahead);
       if (codes.is_float)
-        widen_block<E4M3Codes, false>(from, to);
+        widen_block<E4M3Codes, false>(from, to, beside);
       else if (codes.zeros_at != 0)
-        widen_block<Int8Codes, true>(from, to);
+        widen_block<Int8Codes, true>(from, to, beside);
       else
-        widen_block<Int8Codes, false>(from, to);
+        widen_block<Int8Codes, false>(from, to, beside);
     }
   }
 
@@ -59,27 +61,33 @@ class Bytes {
       store(zeros_[2 * half + 1], each_twice<1>(zero_point));
     }
   }
-  template <class Codes, bool HasZeros>
-  __attribute__((noinline)) void widen_block(const char* from, char* to) const {
-    for (int half = 0; half < 2; ++half) {
-      const V16 scale[2] = {load(scales_[2 * half]), load(scales_[2 * half + 1])};
-      const V16 zero_point[2] = {load(zeros_[2 * half]), load(zeros_[2 * half + 1])};
-      const auto weights = [&](const char* bytes, int i) __attribute__((always_inline)) {
-        V16 code = values<Codes>(bytes);
-        if constexpr (HasZeros) code = sub(code, zero_point[i]);
-        return fma(code, scale[i], zero());  // of -0 this makes +0
-      };
-      FT_UNROLL
-      for (int pair = 0; pair < kBlockK / 2; ++pair, from += 32, to += 64)
-        int_store(to, bf16_words(weights(from, 0), weights(from + 16, 1)));
+  template <class Codes, bool HasZeros, class Beside>
+  __attribute__((noinline)) void widen_block(const char* from, char* to, Beside& beside) const {
+    widen_half<Codes, HasZeros, 0>(from, to);
+    beside.template multiply<0>();
+    widen_half<Codes, HasZeros, 1>(from + kBlockK * 16, to + kTileBytes);
+    beside.template multiply<1>();
+  }
+  template <class Codes, bool HasZeros, int Half>
+  FT_INLINE void widen_half(const char* from, char* to) const {
+    const V16 scale[2] = {load(scales_[2 * Half]), load(scales_[2 * Half + 1])};
+    const V16 zero_point[2] = {load(zeros_[2 * Half]), load(zeros_[2 * Half + 1])};
+    const auto weights = [&](V16 code, int i) __attribute__((always_inline)) {
+      if constexpr (HasZeros) code = sub(code, zero_point[i]);
+      return fma(code, scale[i], zero());  // of -0 this makes +0
+    };
+    FT_UNROLL
+    for (int pair = 0; pair < kBlockK / 2; ++pair, from += 32, to += 64) {
+      const V16Pair code = values<Codes>(from);
+      int_store(to, bf16_words(weights(code.first, 0), weights(code.second, 1)));
     }
   }
   template <class Codes>
-  FT_INLINE static V16 values(const char* bytes) {
+  FT_INLINE static V16Pair values(const char* bytes) {
     if constexpr (Codes::kUnit == 1)
-      return to_float(signed_bytes(bytes));
+      return {to_float(signed_bytes(bytes)), to_float(signed_bytes(bytes + 16))};
     else
-      return Codes::template of<0>(unsigned_bytes(bytes));
+      return e4m3_floats(bytes);
   }
 
   static constexpr float kMiddle = 128;  // which integers are stored less of

@@ -18,15 +18,16 @@ inline float* code_tile_scales(const void* block, std::int64_t packed_k) {
   return reinterpret_cast<float*>(at);
 }
 
-// Sixteen rows take 16 * x_stride bytes: their tiles [K/64][16][64], then scales [groups][16], then
-// sums. What the last tile of K has beyond it is not written.
+// Sixteen rows take 16 * x_stride bytes: their tiles [K/64][tile_rows][64], then scales
+// [groups][16], then sums. What the last tile of K has beyond it is not written.
 inline void pack_x_code_tiles(const PackXCall& call) {
-  const int padded_rows = round_up(call.rows, kTileRows);
+  const int padded_rows = round_up(call.rows, call.tile_rows);
   const std::int64_t groups = call.packed_k / call.group;
   for (int row = 0; row < padded_rows; ++row) {
     char* const block =
         static_cast<char*>(call.packed) + row / kTileRows * kTileRows * call.x_stride;
     auto* const codes = reinterpret_cast<std::int8_t*>(block) + row % kTileRows * kTileCodes;
+    const std::int64_t tile_bytes = std::int64_t{call.tile_rows} * kTileCodes;
     float* scales = code_tile_scales(block, call.packed_k) + row % kTileRows;
     auto* sums = reinterpret_cast<std::int32_t*>(scales + groups * kTileRows);
     for (std::int64_t g = 0; g < groups; ++g, scales += kTileRows, sums += kTileRows) {
@@ -35,7 +36,7 @@ inline void pack_x_code_tiles(const PackXCall& call) {
           call.x + row * call.k + first, left < call.group ? left : call.group, call.group,
           [=](std::int64_t i) {
             const std::int64_t k = first + i;
-            return codes + k / kTileCodes * kTileBytes + k % kTileCodes;
+            return codes + k / kTileCodes * tile_bytes + k % kTileCodes;
           },
           sums);
     }

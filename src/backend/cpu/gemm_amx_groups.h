@@ -83,6 +83,7 @@ class GroupTiles {
 // Sixteen columns of up to sixteen rows over the groups of a step of K.
 struct GroupPanel {
   const char* x;          // tiles
+  int x_tile_bytes;       // from each to the next
   const float* x_scales;  // [groups][16]
   const GroupTiles& weights;
   int half;
@@ -119,7 +120,7 @@ void run_group_panel(const GroupPanel& p) {
     for (int line = 0; line < p.ahead_lines; ++line, ahead += 64) prefetch_l2(ahead);
     Tiles::template zero<0>();
     for (const int end = step + steps; step < end; ++step, tile += 2 * kTileBytes) {
-      Tiles::template load<4>(p.x + (step >> shift) * kTileBytes, 64);
+      Tiles::template load<4>(p.x + (step >> shift) * p.x_tile_bytes, 64);
       Tiles::template load<6>(tile, 64);
       Tiles::template dot<0, 4, 6>();
     }
@@ -182,7 +183,8 @@ void sum_groups(const GemmCall& call, GroupTiles& weights) {
         for (int half = 0; half < 2; ++half, acc += kTileFloats, ahead += some * ahead_lines * 64)
           run_group_rows<Tiles>(
               call.rows - row,
-              {.x = x + row * call.x_stride + std::int64_t{group} * codes.group * kTileRows,
+              {.x = x + row * call.x_stride + std::int64_t{group} * codes.group * call.tile_rows,
+               .x_tile_bytes = call.tile_rows * kTileCodes,
                .x_scales = code_tile_scales(x + row * call.x_stride, call.k) + group * kTileRows,
                .weights = weights,
                .half = half,

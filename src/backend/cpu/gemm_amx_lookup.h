@@ -14,7 +14,7 @@
 namespace foretoken {
 namespace {
 
-// x rounded to bf16 in tiles [rows/16][K/32][16 pairs of k][16 rows][2]; see pack_x_tiles.
+// x rounded to bf16 in tiles [rows/16][K/32][16 pairs of k][tile_rows][2]; see pack_x_tiles.
 inline void pack_x_pairs(const PackXCall& call) {
   const std::int64_t blocks = ceil_div(call.k, kBlockK);
   for (int row = 0; row < call.rows; ++row) {
@@ -24,38 +24,39 @@ inline void pack_x_pairs(const PackXCall& call) {
     for (std::int64_t block = 0; block < blocks; ++block) {
       std::uint16_t values[kBlockK];
       round_block(from + block * kBlockK, call.k - block * kBlockK, values);
-      for (int pair = 0; pair < kBlockK; pair += 2, to += 64)
+      for (int pair = 0; pair < kBlockK; pair += 2, to += 4 * call.tile_rows)
         __builtin_memcpy(to, values + pair, 4);
     }
   }
 }
 
-// What is read number by number is loaded so, instead of taken out of the registers it was in by
-// permutations, of which there are enough.
-FT_INLINE void stays_in_memory(void* p) { asm("" ::"r"(p) : "memory"); }
+// From here on what p points to is read again: number by number, instead of taken by permutations
+// out of registers that it was in, and in every turn of a loop, instead of once for all its turns.
+FT_INLINE void stays_in_memory(const void* p) { asm volatile("" ::"r"(p) : "memory"); }
 
 // Weights of kBlockCols columns as tables make tiles [2 halves][16 outputs][32] of them.
 class LookedUp {
  public:
   static constexpr bool kIsLeft = true;
 
-  // Few, so that memory, vectors and tiles are busy in turns as short as they get, and no more than
-  // share their tables.
+  // Few, so that what was widened is in L1, and no more than share their tables.
   static int step(const CodeLayout& codes) { return codes.group < 2 * kBlockK ? 1 : 2; }
-  static void widen(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks,
-                    char* to) {
+  template <class Beside>
+  void widen(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks, char* to,
+             Beside& beside) {
     constexpr int kPrefetchBytes = 2560;
     const CodeLayout& codes = call.codes;
     const char* const column = static_cast<const char*>(call.weights) + n * call.block_bytes;
     const std::int64_t ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kPrefetchBytes;
-    const std::int64_t end = (block + blocks) * kBlockK;
-    for (std::int64_t k = block * kBlockK; k < end;) {
-      const std::int64_t group = k / codes.group, inside = k - group * codes.group;
-      const std::int64_t some = codes.group - inside < end - k ? codes.group - inside : end - k;
-      const char* const unit = column + group * codes.unit_bytes;
+    const int end = static_cast<int>(block + blocks) * kBlockK;
+    for (int k = static_cast<int>(block) * kBlockK; k < end;) {
+      const int group = k / codes.group, inside = k - group * codes.group;
+      const int some = codes.group - inside < end - k ? codes.group - inside : end - k;
+      const char* const unit = column + std::int64_t{group} * codes.unit_bytes;
       prefetch_l1(unit + codes.scales_at + ahead);
+      take_scales(unit, group + 1 < codes.groups, codes);
       widen_group({.codes = unit + inside * kLineBytesOfK, .ahead = ahead, .to = to},
-                  static_cast<int>(some / kBlockK), unit, codes);
+                  some / kBlockK, unit, codes, beside);
       to += some / kBlockK * (2 * kTileBytes);
       k += some;
     }
@@ -64,6 +65,18 @@ class LookedUp {
  private:
   static constexpr int kLineBytesOfK = kBlockCols / 2;  // bytes of codes of one k
 
+  // Where the tables of a unit are, if those of kScaleTables suit it.
+  struct UnitTables {
+    const char* unit = nullptr;
+    bool all_suit = false;
+    TablePlaces places;
+
+    void take(const char* from, const CodeLayout& codes) {
+      unit = from;
+      all_suit = codes.scale == CodeScale::kBF16 && codes.zeros_at == 0 &&
+                 place_tables(from + codes.scales_at, places);
+    }
+  };
   // Blocks of K of one group.
   struct Blocks {
     const char* codes;
@@ -71,52 +84,61 @@ class LookedUp {
     char* to;
   };
 
-  static void widen_group(const Blocks& blocks, int count, const char* unit,
-                          const CodeLayout& codes) {
-    if (codes.scale == CodeScale::kBF16 && codes.zeros_at == 0) {
-      TablePlaces places;
-      place_tables(unit + codes.scales_at, places);
-      stays_in_memory(&places);
-      return widen_blocks(
-          blocks, count, [&](int output, I16(&table)[4]) __attribute__((always_inline)) {
-            FT_UNROLL
-            for (int i = 0; i < 4; ++i)
-              table[i] = moved_table(places.table[output + i], places.added[output + i]);
-          });
-    }
+  // Of this unit, and of the next one already: else every unit began with waiting for that.
+  FT_INLINE void take_scales(const char* unit, bool has_next, const CodeLayout& codes) {
+    if (tables_[now_].unit == unit) return;
+    now_ ^= 1;
+    if (tables_[now_].unit != unit) tables_[now_].take(unit, codes);
+    if (has_next) tables_[now_ ^ 1].take(unit + codes.unit_bytes, codes);
+  }
+  template <class Beside>
+  void widen_group(const Blocks& blocks, int count, const char* unit, const CodeLayout& codes,
+                   Beside& beside) {
+    const UnitTables& now = tables_[now_];
+    if (now.all_suit)
+      return widen_blocks(blocks, count, beside,
+                          [&](int output, I16(&table)[4]) __attribute__((always_inline)) {
+                            if (output == 0) stays_in_memory(&now.places);
+                            FT_UNROLL
+                            for (int i = 0; i < 4; ++i) table[i] = table_at(now.places, output + i);
+                          });
     alignas(64) float scales[kBlockCols], zeros[kBlockCols];
     for (int half = 0; half < 2; ++half) {
       const UnitScale s = unit_scale<Int4Codes>(unit, codes, half);
       store(scales + half * 16, s.scale);
       store(zeros + half * 16, s.zero);
     }
-    stays_in_memory(scales);
-    stays_in_memory(zeros);
     alignas(64) static constexpr float kCodes[16] = {0, 1, 2,  3,  4,  5,  6,  7,
                                                      8, 9, 10, 11, 12, 13, 14, 15};
-    widen_blocks(blocks, count, [&](int output, I16(&table)[4]) __attribute__((always_inline)) {
-      const V16 all = load(kCodes);
-      FT_UNROLL
-      for (int i = 0; i < 4; i += 2) {
-        const float* const scale = scales + output + i;
-        const float* const zero_point = zeros + output + i;
-        // Of -0 these make +0.
-        const I16 two = bf16_words(fma(sub(all, set1(zero_point[0])), set1(scale[0]), zero()),
-                                   fma(sub(all, set1(zero_point[1])), set1(scale[1]), zero()));
-        table[i] = both_first(two);
-        table[i + 1] = both_second(two);
-      }
-    });
+    widen_blocks(
+        blocks, count, beside, [&](int output, I16(&table)[4]) __attribute__((always_inline)) {
+          if (output == 0) {
+            stays_in_memory(scales);
+            stays_in_memory(zeros);
+          }
+          const V16 all = load(kCodes);
+          FT_UNROLL
+          for (int i = 0; i < 4; i += 2) {
+            const float* const scale = scales + output + i;
+            const float* const zero_point = zeros + output + i;
+            // Of -0 these make +0.
+            const I16 two = bf16_words(fma(sub(all, set1(zero_point[0])), set1(scale[0]), zero()),
+                                       fma(sub(all, set1(zero_point[1])), set1(scale[1]), zero()));
+            table[i] = both_first(two);
+            table[i + 1] = both_second(two);
+          }
+        });
   }
   // make_tables(output, tables): what the codes of four outputs stand for.
-  template <class MakeTables>
-  FT_INLINE static void widen_blocks(Blocks blocks, int count, const MakeTables& make_tables) {
-    for (; count >= 2; count -= 2) widen_lines<2>(blocks, make_tables);
-    if (count > 0) widen_lines<1>(blocks, make_tables);
+  template <class Beside, class MakeTables>
+  FT_INLINE static void widen_blocks(Blocks blocks, int count, Beside& beside,
+                                     const MakeTables& make_tables) {
+    for (; count >= 2; count -= 2) widen_lines<2>(blocks, beside, make_tables);
+    if (count > 0) widen_lines<1>(blocks, beside, make_tables);
   }
   // The first of the blocks, which then begin behind them.
-  template <int Count, class MakeTables>
-  FT_INLINE static void widen_lines(Blocks& blocks, const MakeTables& make_tables) {
+  template <int Count, class Beside, class MakeTables>
+  FT_INLINE static void widen_lines(Blocks& blocks, Beside& beside, const MakeTables& make_tables) {
     const char* const ahead = blocks.codes + blocks.ahead;
     FT_UNROLL
     for (int output = 0; output < kBlockCols; output += 4) {
@@ -133,10 +155,16 @@ class LookedUp {
         int_store(row + 128, look_up(table[2], words_down<8>(line)));
         int_store(row + 192, look_up(table[3], words_down<12>(line)));
       }
+      constexpr int kOutputsOfTile = 16 / Count;
+      if (output % (2 * kOutputsOfTile) == kOutputsOfTile - 4) beside.template multiply<0>();
+      if (output % (2 * kOutputsOfTile) == 2 * kOutputsOfTile - 4) beside.template multiply<1>();
     }
     blocks.codes += Count * kBlockK * kLineBytesOfK;
     blocks.to += Count * 2 * kTileBytes;
   }
+
+  UnitTables tables_[2];
+  int now_ = 0;
 };
 
 template <class Tiles>

@@ -1,19 +1,63 @@
 #pragma once
 // Products on 2D tile registers of codes that keep their input: a step of K is widened to tiles of
 // the bf16 weights that the codes stand for while the tiles of the step before it are multiplied,
-// so that what was widened comes from L1. Bits are those of the bf16 product in tile order.
+// and what was widened comes from L1. Bits are those of the bf16 product in tile order.
 // For translation units of kernels only (v16.h).
 //
 // What widens, Codes, has
 //   kIsLeft: a tile of weights has an output to a row, instead of one to a column, and is the left
 //     side of the product; the right one is input in pairs of k, and sums come out turned
 //   step(codes): blocks of K that are widened together beside few rows, at most half of kAmxStep
-//   widen(call, n, block, blocks, to): some blocks of K of the n-th kBlockCols columns of a call
+//   widen(call, n, block, blocks, to, beside): some blocks of K of the n-th kBlockCols columns of a
+//     call; between one tile's worth of it and the next, beside.multiply<0>() and <1>() in turns
 
 #include "backend/cpu/gemm_amx.h"
 
 namespace foretoken {
 namespace {
+
+// What is multiplied beside widening: nothing, or the products of the step before it, a tile of
+// weights at a time. Tiles multiply while vectors widen if both are near enough in the program for
+// the processor to see them at once.
+struct NoProducts {
+  template <int Half>
+  FT_INLINE void multiply() {}
+};
+template <class Tiles, int RowTiles, bool IsLeft>
+class StepProducts {
+ public:
+  explicit StepProducts(const GemmCall& call)
+      : x_(static_cast<const char*>(call.x)),
+        x_tile_rows_(kTileRows * call.x_stride * 2),
+        tile_rows_(call.tile_rows) {}
+
+  void begin(const char* weights, std::int64_t blocks) {
+    w_ = weights;
+    blocks_ = blocks;
+  }
+  template <int Half>
+  FT_INLINE void multiply() {
+    if (blocks_ == 0) return;
+    multiply_half<Tiles, RowTiles, false, IsLeft, Half>(x_, x_tile_rows_, tile_rows_, w_);
+    w_ += kTileBytes;
+    if constexpr (Half == 0) return;
+    x_ += tile_rows_ * 64;
+    --blocks_;
+  }
+  void finish() {
+    while (blocks_ > 0) {
+      multiply<0>();
+      multiply<1>();
+    }
+  }
+
+ private:
+  const char* x_;
+  const std::int64_t x_tile_rows_;
+  const int tile_rows_;
+  const char* w_ = nullptr;
+  std::int64_t blocks_ = 0;
+};
 
 template <class Codes>
 class WidenedTiles {
@@ -21,16 +65,17 @@ class WidenedTiles {
   static constexpr bool kIsWidened = true, kIsLeft = Codes::kIsLeft;
 
   const char* at(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks) {
-    codes_.widen(call, n, block, blocks, tiles_);
+    NoProducts nothing;
+    codes_.widen(call, n, block, blocks, tiles_, nothing);
     return tiles_;
   }
-  // A step of the first columns, from a block on; the step before it stays where it is. Null at the
-  // end.
-  const char* step_at(const GemmCall& call, std::int64_t block) {
-    const std::int64_t left = call.k / kBlockK - block, step = Codes::step(call.codes);
-    if (left <= 0) return nullptr;
+  // The same of a step of the first columns; what the step before it made stays where it is.
+  template <class Beside>
+  const char* step_at(const GemmCall& call, std::int64_t block, std::int64_t blocks,
+                      Beside& beside) {
+    const std::int64_t step = Codes::step(call.codes);
     char* const to = tiles_ + block / step % 2 * (step * 2 * kTileBytes);
-    codes_.widen(call, 0, block, left < step ? left : step, to);
+    codes_.widen(call, 0, block, blocks, to, beside);
     return to;
   }
 
@@ -57,20 +102,17 @@ void turn_sums(float* tiles, int count) {
 // The first 32 columns of so few rows that all their sums stay in registers.
 template <class Tiles, class Codes, int RowTiles>
 void sum_few_widened(const GemmCall& call) {
-  const std::int64_t blocks = call.k / kBlockK;
-  const int step = Codes::step(call.codes);
-  const char* x = static_cast<const char*>(call.x);
+  const std::int64_t blocks = call.k / kBlockK, step = Codes::step(call.codes);
   WidenedTiles<Codes> source;
+  StepProducts<Tiles, RowTiles, Codes::kIsLeft> products(call);
   zero_tiles<Tiles>();
-  const char* next = source.step_at(call, 0);
   for (std::int64_t block = 0; block < blocks; block += step) {
-    const char* w = next;
-    next = source.step_at(call, block + step);
-    const std::int64_t end = blocks - block < step ? blocks - block : step;
-    for (std::int64_t i = 0; i < end; ++i, x += kTileBytes, w += 2 * kTileBytes)
-      multiply_tiles<Tiles, RowTiles, false, Codes::kIsLeft>(x, kTileRows * call.x_stride * 2, w,
-                                                             [] {});
+    const std::int64_t some = blocks - block < step ? blocks - block : step;
+    const char* const weights = source.step_at(call, block, some, products);
+    products.finish();
+    products.begin(weights, some);
   }
+  products.finish();
   store_tiles<Tiles, RowTiles>(call.sums);
 }
 

@@ -57,6 +57,7 @@ struct GemmCall {
       nullptr;             // of the first column, readable to the end of the last block; or null
   int rows;                // <= GemmKernels::max_rows
   int cols;                // outputs that exist; the last block may be partial
+  int tile_rows = 16;      // of packed x, see GemmKernels
   int step_k = 0;          // K is interrupted where that pays after so many, a multiple of kBlockK
   int prefetch_bytes = 0;  // weights are asked for so far ahead; both 0: as the kernel likes
   CodeLayout codes = {};   // of the weights, where they are codes
@@ -84,6 +85,7 @@ struct PackXCall {
   void* packed;           // the first row; K padded with zeros, rows padded to row_step
   std::int64_t x_stride;  // elements of packed x from row to row, a multiple of row_step rows apart
   int rows;
+  int tile_rows = 16;         // see GemmKernels
   std::int64_t packed_k = 0;  // for codes: their K, padded
   std::int64_t group = 0;     // for codes: the k of a scale, padded
 };
@@ -104,7 +106,7 @@ struct GemmKernels {
   double (*peak)(int rounds);  // run's arithmetic on registers alone; returns its FLOPs
   int x_bytes;                 // per element of packed x
   int x_row_extra;             // elements beyond the padded K, so that rows do not share cache sets
-  int row_step;                // calls begin at multiples of this
+  int row_step;                // calls begin at multiples of this, and x is packed in tiles of them
   int max_rows;                // of one call
   int x_row_place = kBlockK;   // elements between rows of one tile, where row_step is not 1
   // Of many rows sums of more columns stay in the worker's memory until K is done, and outputs are
@@ -117,6 +119,10 @@ struct GemmKernels {
   // codes have exact shifts. Null where blocks are better widened first.
   void (*run_codes)(const GemmCall& call) = nullptr;
   int code_rows = 0;
+
+  // Of a product of fewer rows a tile of x has only those, so that they stay in L1. Whole tiles are
+  // read all the same: what follows makes outputs that nobody takes.
+  int tile_rows(int rows) const { return rows < row_step ? rows : row_step; }
 };
 
 struct KernelTable {

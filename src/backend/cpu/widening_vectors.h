@@ -3,82 +3,93 @@
 // by arithmetic and those of 4 by looking them up.
 // For translation units of kernels only (v16.h); with AVX-512 they need its bf16 instructions.
 //
-//   I16 signed_bytes(p), unsigned_bytes(p): sixteen of them
+//   I16 signed_bytes(p): sixteen of them
+//   V16Pair e4m3_floats(p): 32 bytes of E4M3 that are not NaN as floats, times kE4M3Unit
 //   each_twice<Half>(a): eight lanes of a, those of its first or second half, each in two
 //   I16 bf16_words(a, b): a in the words 0 to 15, b in 16 to 31, rounded to bf16, to nearest even
 //   both_first(t), both_second(t): the words 0 to 15, or 16 to 31, twice
 //   words_down<Shift>(a): each word shifted right
 //   look_up(t, a): word (a[i] mod 32) of t for each word a[i]
 //
-// A table of codes -8 to 7 times a scale of bf16 is one of 128, by the scale's mantissa, with the
-// scale's exponent and sign added to all words but that of 0:
+// A table of codes -8 to 7 times a scale of bf16 is one of 128, by the scale's mantissa, plus the
+// bits of the scale in all words but that of 0:
 //
-//   place_tables(scales, places): which table, and what is added, for each of 32 scales
-//   moved_table(table, added): that table
+//   place_tables(scales, places): where those of 32 scales are. False if one is 0, denormal or not
+//     finite, which no such table suits.
+//   table_at(places, i): the i-th of them
 
 #include "backend/cpu/int_vectors.h"
 
 namespace foretoken {
 namespace {
 
-// 1.m times -8 to 7, twice, for each m of seven bits; then what a scale of 0 makes, or a denormal
-// one, and one that is not finite.
-constexpr int kZeroTable = 128, kNanTable = 129;
+struct V16Pair {
+  V16 first, second;
+};
+
+// 1.m times -8 to 7, twice, for each m of seven bits, less the bits of 1.m.
 struct ScaleTables {
-  alignas(64) std::uint16_t of[130][32];
+  alignas(64) std::uint16_t of[128][32];
 };
 constexpr ScaleTables make_scale_tables() {
   ScaleTables tables = {};
   for (std::uint32_t m = 0; m < 128; ++m)
     for (int code = 0; code < 32; ++code) {
-      const float scale = __builtin_bit_cast(float, 0x3f800000U | m << 16U);
-      const float value = static_cast<float>(code % 16 - 8) * scale;
+      const std::uint32_t scale = 0x3f80 + m;
+      const float value =
+          static_cast<float>(code % 16 - 8) * __builtin_bit_cast(float, scale << 16U);
       const auto bits = __builtin_bit_cast(std::uint32_t, value);
-      tables.of[m][code] = static_cast<std::uint16_t>((bits + 0x7fffU + (bits >> 16U & 1U)) >> 16U);
+      tables.of[m][code] =
+          static_cast<std::uint16_t>(((bits + 0x7fffU + (bits >> 16U & 1U)) >> 16U) - scale);
     }
-  for (std::uint16_t& word : tables.of[kNanTable]) word = 0x7fc0;
   return tables;
 }
 inline constexpr ScaleTables kScaleTables = make_scale_tables();
-constexpr int kBf16One = 0x3f80;  // what the tables' scales have above their mantissa
+constexpr int kBf16Exponent = 0x7f80, kBf16Mantissa = 0x7f;
 
 struct TablePlaces {
-  alignas(64) std::uint16_t table[32];
-  alignas(64) std::int32_t added[32];  // twice 16 bits
+  alignas(64) std::uint16_t bytes[32];  // to it, from the first table
+  alignas(64) std::uint32_t added[32];  // the scale, twice
 };
 
 #if defined(FT_V16_AVX512)
 
-FT_INLINE void place_tables(const char* scales, TablePlaces& places) {
+FT_INLINE bool place_tables(const char* scales, TablePlaces& places) {
   const __m512i s = _mm512_loadu_si512(scales);
-  const __m512i exponent = _mm512_and_si512(s, _mm512_set1_epi16(0x7f80));
-  const __mmask32 is_zero = _mm512_testn_epi16_mask(exponent, exponent);
-  const __mmask32 is_nan = _mm512_cmpeq_epi16_mask(exponent, _mm512_set1_epi16(0x7f80));
-  __m512i table = _mm512_and_si512(s, _mm512_set1_epi16(0x7f));
-  table = _mm512_mask_mov_epi16(table, is_zero, _mm512_set1_epi16(kZeroTable));
-  table = _mm512_mask_mov_epi16(table, is_nan, _mm512_set1_epi16(kNanTable));
-  _mm512_store_si512(places.table, table);
-  const __m512i added =
-      _mm512_maskz_sub_epi16(_knot_mask32(_kor_mask32(is_zero, is_nan)),
-                             _mm512_and_si512(s, _mm512_set1_epi16(static_cast<short>(0xff80))),
-                             _mm512_set1_epi16(kBf16One));
+  const __m512i all_ones = _mm512_set1_epi16(kBf16Exponent);
+  const __m512i exponent = _mm512_and_si512(s, all_ones);
+  const __mmask32 strange = _kor_mask32(_mm512_testn_epi16_mask(exponent, exponent),
+                                        _mm512_cmpeq_epi16_mask(exponent, all_ones));
+  if (_kortestz_mask32_u8(strange, strange) == 0) return false;
+  const __m512i mantissa = _mm512_and_si512(s, _mm512_set1_epi16(kBf16Mantissa));
+  _mm512_store_si512(places.bytes, _mm512_slli_epi16(mantissa, 6));
   const auto twice = [](__m256i words) {
     const __m512i wide = _mm512_cvtepu16_epi32(words);
     return _mm512_or_si512(wide, _mm512_slli_epi32(wide, 16));
   };
-  _mm512_store_si512(places.added, twice(_mm512_castsi512_si256(added)));
-  _mm512_store_si512(places.added + 16, twice(_mm512_extracti64x4_epi64(added, 1)));
+  _mm512_store_si512(places.added, twice(_mm512_castsi512_si256(s)));
+  _mm512_store_si512(places.added + 16, twice(_mm512_extracti64x4_epi64(s, 1)));
+  return true;
 }
-FT_INLINE I16 moved_table(int table, std::int32_t added) {
+FT_INLINE I16 table_at(const TablePlaces& places, int i) {
   constexpr __mmask32 kNotZero = ~(1U << 8U | 1U << 24U);
-  const __m512i from = _mm512_load_si512(kScaleTables.of[table]);
-  return {_mm512_mask_add_epi16(from, kNotZero, from, _mm512_set1_epi32(added))};
+  const char* const table = reinterpret_cast<const char*>(kScaleTables.of) + places.bytes[i];
+  return {_mm512_maskz_add_epi16(kNotZero, _mm512_set1_epi32(static_cast<int>(places.added[i])),
+                                 _mm512_load_si512(table))};
 }
 FT_INLINE __m128i sixteen_bytes(const char* p) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
 }
 FT_INLINE I16 signed_bytes(const char* p) { return {_mm512_cvtepi8_epi32(sixteen_bytes(p))}; }
-FT_INLINE I16 unsigned_bytes(const char* p) { return {_mm512_cvtepu8_epi32(sixteen_bytes(p))}; }
+// Half floats have the exponents of E4M3, and room below for its denormals.
+FT_INLINE V16Pair e4m3_floats(const char* p) {
+  const __m512i bytes =
+      _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  const __m512i halfs =
+      _mm512_and_si512(_mm512_slli_epi16(bytes, 7), _mm512_set1_epi16(static_cast<short>(0xbfff)));
+  return {{_mm512_cvtph_ps(_mm512_castsi512_si256(halfs))},
+          {_mm512_cvtph_ps(_mm512_extracti64x4_epi64(halfs, 1))}};
+}
 template <int Half>
 FT_INLINE V16 each_twice(V16 a) {
   const __m512i first = _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
@@ -87,9 +98,10 @@ FT_INLINE V16 each_twice(V16 a) {
 FT_INLINE I16 bf16_words(V16 a, V16 b) { return {(__m512i)_mm512_cvtne2ps_pbh(b.v, a.v)}; }
 FT_INLINE I16 both_first(I16 t) { return {_mm512_shuffle_i64x2(t.v, t.v, 0x44)}; }
 FT_INLINE I16 both_second(I16 t) { return {_mm512_shuffle_i64x2(t.v, t.v, 0xee)}; }
+// By a product, because shifts share a port with permutations.
 template <int Shift>
 FT_INLINE I16 words_down(I16 a) {
-  return {_mm512_srli_epi16(a.v, Shift)};
+  return {_mm512_mulhi_epu16(a.v, _mm512_set1_epi16(static_cast<short>(1 << (16 - Shift))))};
 }
 FT_INLINE I16 look_up(I16 table, I16 a) { return {_mm512_permutexvar_epi16(a.v, table.v)}; }
 
@@ -104,30 +116,33 @@ FT_INLINE I16 each_word(F f) {
   for (int i = 0; i < 32; ++i) r.v[i] = f(i);
   return __builtin_bit_cast(I16, r);
 }
-FT_INLINE void place_tables(const char* scales, TablePlaces& places) {
+FT_INLINE bool place_tables(const char* scales, TablePlaces& places) {
+  bool all_suit = true;
   for (int i = 0; i < 32; ++i) {
     std::uint16_t s;
     __builtin_memcpy(&s, scales + 2 * i, sizeof s);
-    const int exponent = s & 0x7f80;
-    const bool moves = exponent != 0 && exponent != 0x7f80;
-    places.table[i] = static_cast<std::uint16_t>(moves           ? s & 0x7f
-                                                 : exponent == 0 ? kZeroTable
-                                                                 : kNanTable);
-    const int added = moves ? ((s & 0xff80) - kBf16One) & 0xffff : 0;
-    places.added[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(added) * 0x10001U);
+    const int exponent = s & kBf16Exponent;
+    all_suit = all_suit && exponent != 0 && exponent != kBf16Exponent;
+    places.bytes[i] = static_cast<std::uint16_t>((s & kBf16Mantissa) * sizeof kScaleTables.of[0]);
+    places.added[i] = s * 0x10001U;
   }
+  return all_suit;
 }
-FT_INLINE I16 moved_table(int table, std::int32_t added) {
-  return each_word([=](int i) {
-    const std::uint16_t word = kScaleTables.of[table][i];
-    return static_cast<std::uint16_t>(i % 16 == 8 ? word : word + added);
+FT_INLINE I16 table_at(const TablePlaces& places, int i) {
+  const auto* const table = kScaleTables.of[places.bytes[i] / sizeof kScaleTables.of[0]];
+  const std::uint32_t added = places.added[i];
+  return each_word([=](int word) {
+    return static_cast<std::uint16_t>(word % 16 == 8 ? 0 : table[word] + added);
   });
 }
 FT_INLINE I16 signed_bytes(const char* p) {
   return each_int([=](int i) { return static_cast<std::int8_t>(p[i]); });
 }
-FT_INLINE I16 unsigned_bytes(const char* p) {
-  return each_int([=](int i) { return static_cast<std::uint8_t>(p[i]); });
+FT_INLINE V16Pair e4m3_floats(const char* p) {
+  const auto sixteen = [](const char* from) {
+    return e4m3_of<0>(each_int([=](int i) { return static_cast<std::uint8_t>(from[i]); }));
+  };
+  return {sixteen(p), sixteen(p + 16)};
 }
 template <int Half>
 FT_INLINE V16 each_twice(V16 a) {
