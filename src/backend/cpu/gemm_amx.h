@@ -75,27 +75,29 @@ FT_INLINE void load_x_tile(const char* x, int tile_rows) {
   else
     Tiles::template load<T>(x, row_bytes);
 }
-// The products of a tile of weights, of the first or second 16 columns. Input stays in tmm4 and 5
-// for the second.
-template <class Tiles, int RowTiles, bool Wide, bool IsLeft, int Half>
-FT_INLINE void multiply_half(const char* x, std::int64_t x_tile_rows, int tile_rows,
-                             const char* w) {
+// The products of a tile of weights, of the first or second 16 columns, with the first 16 rows,
+// which stay in tmm4 for the second, and those of both tiles with the next 16.
+template <class Tiles, bool Wide, bool IsLeft, int Half>
+FT_INLINE void multiply_half(const char* x, int tile_rows, const char* w) {
   Tiles::template load<6 + Half>(w, 64);
   if constexpr (Half == 0) load_x_tile<Tiles, 4, Wide, IsLeft>(x, tile_rows);
   multiply_tile<Tiles, Half, 4, 6 + Half, IsLeft>();
-  if constexpr (RowTiles == 2) {
-    if constexpr (Half == 0) load_x_tile<Tiles, 5, Wide, IsLeft>(x + x_tile_rows, tile_rows);
-    multiply_tile<Tiles, 2 + Half, 5, 6 + Half, IsLeft>();
-  }
+}
+template <class Tiles, bool Wide, bool IsLeft>
+FT_INLINE void multiply_next_rows(const char* x, int tile_rows) {
+  load_x_tile<Tiles, 5, Wide, IsLeft>(x, tile_rows);
+  multiply_tile<Tiles, 2, 5, 6, IsLeft>();
+  multiply_tile<Tiles, 3, 5, 7, IsLeft>();
 }
 // ask(): called beside each tile of weights.
 template <class Tiles, int RowTiles, bool Wide, bool IsLeft, class Ask>
 FT_INLINE void multiply_tiles(const char* x, std::int64_t x_tile_rows, int tile_rows, const char* w,
                               const Ask& ask) {
   ask();
-  multiply_half<Tiles, RowTiles, Wide, IsLeft, 0>(x, x_tile_rows, tile_rows, w);
+  multiply_half<Tiles, Wide, IsLeft, 0>(x, tile_rows, w);
   ask();
-  multiply_half<Tiles, RowTiles, Wide, IsLeft, 1>(x, x_tile_rows, tile_rows, w + kTileBytes);
+  multiply_half<Tiles, Wide, IsLeft, 1>(x, tile_rows, w + kTileBytes);
+  if constexpr (RowTiles == 2) multiply_next_rows<Tiles, Wide, IsLeft>(x + x_tile_rows, tile_rows);
 }
 
 template <class Tiles>

@@ -38,9 +38,11 @@ class StepProducts {
   template <int Half>
   FT_INLINE void multiply() {
     if (blocks_ == 0) return;
-    multiply_half<Tiles, RowTiles, false, IsLeft, Half>(x_, x_tile_rows_, tile_rows_, w_);
+    multiply_half<Tiles, false, IsLeft, Half>(x_, tile_rows_, w_);
     w_ += kTileBytes;
     if constexpr (Half == 0) return;
+    if constexpr (RowTiles == 2)
+      multiply_next_rows<Tiles, false, IsLeft>(x_ + x_tile_rows_, tile_rows_);
     x_ += tile_rows_ * 64;
     --blocks_;
   }

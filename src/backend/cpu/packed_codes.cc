@@ -61,11 +61,23 @@ TilePlace place_for_tiles(const CodeLayout& c, int k, int col) {
   const std::int64_t row = (block * 2 + col / 16) * (kBlockK / 2) + inside / 2;
   return {row * 32 + col % 16 * 2 + inside % 2, 0, c.is_float ? 0 : 0x80U};
 }
+// Inside a block of K codes of 4 bits are every other byte, and those of 8 bits pairs a row apart.
 void put_tile_codes(const CodeLayout& c, char* unit, int col, const std::uint8_t* codes) {
-  for (int k = 0; k < c.group; ++k) {
-    const auto [byte, shift, turned] = place_for_tiles(c, k, col);
-    const unsigned code = codes[k] ^ turned;
-    unit[byte] = static_cast<char>(static_cast<std::uint8_t>(unit[byte]) | code << shift);
+  constexpr int kRowBytes = 32;
+  const auto [byte, shift, turned] = place_for_tiles(c, 0, col);
+  char* to = unit + byte;
+  for (int k = 0; k < c.group; k += kBlockK, to += kBlockK * kBlockCols * c.bits / 8) {
+    if (c.bits == 4) {
+      for (int i = 0; i < kBlockK; ++i)
+        to[2 * i] = static_cast<char>(static_cast<std::uint8_t>(to[2 * i]) | codes[k + i] << shift);
+      continue;
+    }
+    for (int i = 0; i < kBlockK; i += 2) {
+      std::uint16_t pair = 0;
+      std::memcpy(&pair, codes + k + i, sizeof pair);
+      pair ^= static_cast<std::uint16_t>(turned * 0x101U);
+      std::memcpy(to + i / 2 * kRowBytes, &pair, sizeof pair);
+    }
   }
 }
 
