@@ -334,13 +334,15 @@ bool has_flag(const FlagTable& table, std::string_view name) {
 
 }  // namespace
 
-LoadOptions resolve_text_options(const FlagValues& values, const Environment& environment) {
+LoadOptions resolve_text_options(const FlagValues& values, const Environment& environment,
+                                 DefaultModel usual) {
   LoadOptions load;
   const std::string revision = values.text("--revision");
-  load.model_folder =
-      values.given("--model-path")
-          ? find_checkpoint(values.text("--model-path"), revision, environment.hub_cache)
-          : demo_model_folder();
+  if (values.given("--model-path"))
+    load.model_folder =
+        find_checkpoint(values.text("--model-path"), revision, environment.hub_cache);
+  else if (usual == DefaultModel::kDemo)
+    load.model_folder = demo_model_folder();
   load.tokenizer_path = load.model_folder;
   if (const std::string path = values.text("--tokenizer-path"); !path.empty()) {
     std::error_code ignored;
@@ -353,9 +355,10 @@ LoadOptions resolve_text_options(const FlagValues& values, const Environment& en
   return load;
 }
 
-Options resolve_options(const FlagValues& values, const Environment& environment) {
+Options resolve_options(const FlagValues& values, const Environment& environment,
+                        DefaultModel usual) {
   Options options;
-  options.load = resolve_text_options(values, environment);
+  options.load = resolve_text_options(values, environment, usual);
   options.load.load_format = values.text("--load-format");
   options.load.dtype = values.text("--dtype");
   options.load.quantization = quantization_of(values, "--quantization");

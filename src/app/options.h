@@ -60,11 +60,16 @@ struct Options {
   std::vector<std::string> warnings;  // what was changed, for the log
 };
 
+// What stands for --model-path where it is not given.
+enum class DefaultModel { kDemo, kNone };
+
 // For `serve` and `generate` (whose tables hold the flags needed). Throws UsageError or Error.
-Options resolve_options(const FlagValues& values, const Environment& environment);
+Options resolve_options(const FlagValues& values, const Environment& environment,
+                        DefaultModel usual = DefaultModel::kDemo);
 
 // The tokenizer's part of the above, for `tokenize`: --model-path, --tokenizer-path,
 // --chat-template.
-LoadOptions resolve_text_options(const FlagValues& values, const Environment& environment);
+LoadOptions resolve_text_options(const FlagValues& values, const Environment& environment,
+                                 DefaultModel usual = DefaultModel::kDemo);
 
 }  // namespace foretoken

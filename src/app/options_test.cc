@@ -266,6 +266,14 @@ TEST(Options, the_model_and_its_revision_are_found_in_the_hub_cache) {
   EXPECT_EQ(options.server.served_model_name, "o/n");
 }
 
+TEST(Options, who_runs_no_model_needs_none) {
+  const auto options = resolve_options(parse_flags({}, serve_flags()), {}, DefaultModel::kNone);
+  EXPECT_EQ(options.load.model_folder, "");
+  const std::vector<std::string> args = {"--model", "/tmp"};
+  const auto named = resolve_options(parse_flags(args, serve_flags()), {}, DefaultModel::kNone);
+  EXPECT_EQ(named.load.model_folder, "/tmp");
+}
+
 TEST(Options, values_out_of_range_are_refused) {
   EXPECT_EQ(usage_error({"--port", "65536"}), "--port: expected 0 to 65535, found 65536");
   EXPECT_EQ(usage_error({"--max-running-requests", "0"}),

@@ -357,7 +357,9 @@ class Tuning {
 int tune(std::span<const std::string> args) {
   const FlagValues values = parse_flags(args, tune_flags());
   TuneOptions tune = resolve_tune_options(values);
-  Options options = resolve_options(values, Environment::from_process());
+  const bool runs_model = tune.replay.empty() || tune.validate > 0;
+  Options options = resolve_options(values, Environment::from_process(),
+                                    runs_model ? DefaultModel::kDemo : DefaultModel::kNone);
   set_log_level(values.given("--log-level") ? options.log_level : LogLevel::kError);
   for (const auto& note : options.notes) log_info("{}", note);
   if (options.simulation.length > 0)
