@@ -297,7 +297,6 @@ std::optional<Gemm::Input> Gemm::open_input(const CpuLinear& w, int rows, int co
 char* Gemm::Input::place(std::int64_t row, std::int64_t col) const {
   if (!is_packed_) return data_ + (row * stride_ + col) * 4;
   const std::int64_t group = tile_rows_;
-  if (kernels_->row_step == 1) return data_ + (row * stride_ + col) * kernels_->x_bytes;
   const std::int64_t tile = row / group * group * stride_ + col * group;
   return data_ + (tile + row % group * kernels_->x_row_place) * kernels_->x_bytes;
 }

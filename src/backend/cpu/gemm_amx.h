@@ -26,6 +26,9 @@ constexpr int kAmxWideRows =
 constexpr int kAmxPrefetchBytes = 3 * kTileBytes / 2;
 constexpr int kTileLines = kTileBytes / 64;
 
+// From a tile of packed input to that of the next block of K.
+FT_INLINE int x_tile_bytes(int tile_rows) { return tile_rows * 64; }
+
 // kBlockK values rounded to bf16; those that are not left are 0.
 FT_INLINE void round_block(const float* x, std::int64_t left, std::uint16_t* to) {
   for (int half = 0; half < kBlockK; half += 16)
@@ -48,7 +51,7 @@ inline void pack_x_tiles(const PackXCall& call) {
 // RowTiles x 2 tiles of accumulators over some blocks of K.
 struct TilePanel {
   const char* x;             // [K/32] tiles of the first 16 rows
-  std::int64_t x_tile_rows;  // bytes to those of the next 16
+  std::int64_t x_next_rows;  // bytes to those of the next 16
   int tile_rows;             // of x
   const char* weights;       // [K/32][2] tiles
   std::int64_t k_blocks;
@@ -91,13 +94,13 @@ FT_INLINE void multiply_next_rows(const char* x, int tile_rows) {
 }
 // ask(): called beside each tile of weights.
 template <class Tiles, int RowTiles, bool Wide, bool IsLeft, class Ask>
-FT_INLINE void multiply_tiles(const char* x, std::int64_t x_tile_rows, int tile_rows, const char* w,
+FT_INLINE void multiply_tiles(const char* x, std::int64_t x_next_rows, int tile_rows, const char* w,
                               const Ask& ask) {
   ask();
   multiply_half<Tiles, Wide, IsLeft, 0>(x, tile_rows, w);
   ask();
   multiply_half<Tiles, Wide, IsLeft, 1>(x, tile_rows, w + kTileBytes);
-  if constexpr (RowTiles == 2) multiply_next_rows<Tiles, Wide, IsLeft>(x + x_tile_rows, tile_rows);
+  if constexpr (RowTiles == 2) multiply_next_rows<Tiles, Wide, IsLeft>(x + x_next_rows, tile_rows);
 }
 
 template <class Tiles>
@@ -138,10 +141,10 @@ void run_tile_panel(const TilePanel& p) {
   const char* ahead = p.ahead;
   const char* next_acc = reinterpret_cast<const char*>(p.acc + 2 * RowTiles * kTileFloats);
   for (std::int64_t block = 0; block < p.k_blocks;
-       ++block, x += p.tile_rows * 64, w += 2 * kTileBytes) {
+       ++block, x += x_tile_bytes(p.tile_rows), w += 2 * kTileBytes) {
     if constexpr (Wide)
       for (int line = 0; line < kAccLines; ++line, next_acc += 64) __builtin_prefetch(next_acc, 1);
-    multiply_tiles<Tiles, RowTiles, Wide, IsLeft>(x, p.x_tile_rows, p.tile_rows, w, [&] {
+    multiply_tiles<Tiles, RowTiles, Wide, IsLeft>(x, p.x_next_rows, p.tile_rows, w, [&] {
       if constexpr (Wide) {
         for (int line = 0; line < p.ahead_lines; ++line, ahead += 64) prefetch_l2(ahead);
       } else if (p.ahead_lines > 0) {
@@ -162,7 +165,7 @@ void run_row_tiles(TilePanel panel, int row_tiles) {
       run_tile_panel<Tiles, 2, Wide, IsLeft>(panel);
     else
       run_tile_panel<Tiles, 1, Wide, IsLeft>(panel);
-    panel.x += 2 * panel.x_tile_rows;
+    panel.x += 2 * panel.x_next_rows;
     panel.acc += 4 * kTileFloats;
     if (Wide)
       panel.ahead += panel.k_blocks * 2 * panel.ahead_lines * 64;
@@ -257,8 +260,8 @@ void sum_tile_columns(const GemmCall& call, int tile_k) {
     const char* const weights = source.at(call, 0, block, some);
     const int ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kAmxPrefetchBytes;
     run_row_tiles<Tiles, false, Weights::kIsLeft>(
-        {.x = static_cast<const char*>(call.x) + block * call.tile_rows * 64,
-         .x_tile_rows = kTileRows * call.x_stride * (64 / tile_k),
+        {.x = static_cast<const char*>(call.x) + block * x_tile_bytes(call.tile_rows),
+         .x_next_rows = kTileRows * call.x_stride * (64 / tile_k),
          .tile_rows = call.tile_rows,
          .weights = weights,
          .k_blocks = some,
@@ -285,15 +288,16 @@ void sum_wide_tiles(const GemmCall& call, int tile_k) {
     const bool is_last_step = block + step >= blocks;
     const std::int64_t some = is_last_step ? blocks - block : step;
     for (int n = 0; n < col_blocks; ++n) {
-      TilePanel panel = {.x = static_cast<const char*>(call.x) + block * kTileBytes,
-                         .x_tile_rows = kTileRows * call.x_stride * (64 / tile_k),
-                         .tile_rows = kTileRows,
-                         .weights = source.at(call, n, block, some),
-                         .k_blocks = some,
-                         .acc = call.sums + n * sums_of_block(call.rows),
-                         .resume = block > 0,
-                         .ahead = nullptr,
-                         .ahead_lines = 0};
+      TilePanel panel = {
+          .x = static_cast<const char*>(call.x) + block * x_tile_bytes(call.tile_rows),
+          .x_next_rows = kTileRows * call.x_stride * (64 / tile_k),
+          .tile_rows = call.tile_rows,
+          .weights = source.at(call, n, block, some),
+          .k_blocks = some,
+          .acc = call.sums + n * sums_of_block(call.rows),
+          .resume = block > 0,
+          .ahead = nullptr,
+          .ahead_lines = 0};
       if constexpr (!Weights::kIsWidened) {
         // After the last step comes the next item, most likely.
         const bool is_last = n + 1 == col_blocks;

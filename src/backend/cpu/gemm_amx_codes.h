@@ -23,11 +23,11 @@ inline float* code_tile_scales(const void* block, std::int64_t packed_k) {
 inline void pack_x_code_tiles(const PackXCall& call) {
   const int padded_rows = round_up(call.rows, call.tile_rows);
   const std::int64_t groups = call.packed_k / call.group;
+  const std::int64_t tile_bytes = x_tile_bytes(call.tile_rows);
   for (int row = 0; row < padded_rows; ++row) {
     char* const block =
         static_cast<char*>(call.packed) + row / kTileRows * kTileRows * call.x_stride;
     auto* const codes = reinterpret_cast<std::int8_t*>(block) + row % kTileRows * kTileCodes;
-    const std::int64_t tile_bytes = std::int64_t{call.tile_rows} * kTileCodes;
     float* scales = code_tile_scales(block, call.packed_k) + row % kTileRows;
     auto* sums = reinterpret_cast<std::int32_t*>(scales + groups * kTileRows);
     for (std::int64_t g = 0; g < groups; ++g, scales += kTileRows, sums += kTileRows) {

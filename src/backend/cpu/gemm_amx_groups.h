@@ -184,7 +184,7 @@ void sum_groups(const GemmCall& call, GroupTiles& weights) {
           run_group_rows<Tiles>(
               call.rows - row,
               {.x = x + row * call.x_stride + std::int64_t{group} * codes.group * call.tile_rows,
-               .x_tile_bytes = call.tile_rows * kTileCodes,
+               .x_tile_bytes = x_tile_bytes(call.tile_rows),
                .x_scales = code_tile_scales(x + row * call.x_stride, call.k) + group * kTileRows,
                .weights = weights,
                .half = half,

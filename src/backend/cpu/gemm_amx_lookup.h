@@ -155,7 +155,7 @@ class LookedUp {
         int_store(row + 128, look_up(table[2], words_down<8>(line)));
         int_store(row + 192, look_up(table[3], words_down<12>(line)));
       }
-      constexpr int kOutputsOfTile = 16 / Count;
+      constexpr int kOutputsOfTile = 16 / Count;  // that are 16 lines of tiles together
       if (output % (2 * kOutputsOfTile) == kOutputsOfTile - 4) beside.template multiply<0>();
       if (output % (2 * kOutputsOfTile) == 2 * kOutputsOfTile - 4) beside.template multiply<1>();
     }

@@ -28,7 +28,7 @@ class StepProducts {
  public:
   explicit StepProducts(const GemmCall& call)
       : x_(static_cast<const char*>(call.x)),
-        x_tile_rows_(kTileRows * call.x_stride * 2),
+        x_next_rows_(kTileRows * call.x_stride * 2),
         tile_rows_(call.tile_rows) {}
 
   void begin(const char* weights, std::int64_t blocks) {
@@ -42,8 +42,8 @@ class StepProducts {
     w_ += kTileBytes;
     if constexpr (Half == 0) return;
     if constexpr (RowTiles == 2)
-      multiply_next_rows<Tiles, false, IsLeft>(x_ + x_tile_rows_, tile_rows_);
-    x_ += tile_rows_ * 64;
+      multiply_next_rows<Tiles, false, IsLeft>(x_ + x_next_rows_, tile_rows_);
+    x_ += x_tile_bytes(tile_rows_);
     --blocks_;
   }
   void finish() {
@@ -55,7 +55,7 @@ class StepProducts {
 
  private:
   const char* x_;
-  const std::int64_t x_tile_rows_;
+  const std::int64_t x_next_rows_;
   const int tile_rows_;
   const char* w_ = nullptr;
   std::int64_t blocks_ = 0;
@@ -111,7 +111,7 @@ void sum_few_widened(const GemmCall& call) {
   for (std::int64_t block = 0; block < blocks; block += step) {
     const std::int64_t some = blocks - block < step ? blocks - block : step;
     const char* const weights = source.step_at(call, block, some, products);
-    products.finish();
+    products.finish();  // beside a shorter step some are left
     products.begin(weights, some);
   }
   products.finish();

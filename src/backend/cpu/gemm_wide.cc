@@ -83,6 +83,7 @@ void Gemm::sum_wide(const CpuLinear& w, const PackedX& x, int rows, const WideCu
                         .y_stride = 0,
                         .rows = std::min(cut.rows, rows - row),
                         .cols = cols * cut.parts,
+                        .tile_rows = x.tile_rows,
                         .step_k = step_k,
                         .codes = w.codes(),
                         .sums = static_cast<float*>(sums_.data()) + worker * sum_floats};

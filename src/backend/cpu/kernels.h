@@ -82,7 +82,7 @@ inline constexpr int kWideRows = 512, kWideCols = 512;  // of a call of GemmKern
 struct PackXCall {
   const float* x;         // [.., k] the first row
   std::int64_t k;         // true
-  void* packed;           // the first row; K padded with zeros, rows padded to row_step
+  void* packed;           // the first row; K padded with zeros, room for rows up to row_step
   std::int64_t x_stride;  // elements of packed x from row to row, a multiple of row_step rows apart
   int rows;
   int tile_rows = 16;         // see GemmKernels

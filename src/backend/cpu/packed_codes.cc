@@ -64,9 +64,9 @@ TilePlace place_for_tiles(const CodeLayout& c, int k, int col) {
 // Inside a block of K codes of 4 bits are every other byte, and those of 8 bits pairs a row apart.
 void put_tile_codes(const CodeLayout& c, char* unit, int col, const std::uint8_t* codes) {
   constexpr int kRowBytes = 32;
-  const auto [byte, shift, turned] = place_for_tiles(c, 0, col);
-  char* to = unit + byte;
-  for (int k = 0; k < c.group; k += kBlockK, to += kBlockK * kBlockCols * c.bits / 8) {
+  for (int k = 0; k < c.group; k += kBlockK) {
+    const auto [byte, shift, turned] = place_for_tiles(c, k, col);
+    char* const to = unit + byte;
     if (c.bits == 4) {
       for (int i = 0; i < kBlockK; ++i)
         to[2 * i] = static_cast<char>(static_cast<std::uint8_t>(to[2 * i]) | codes[k + i] << shift);
