@@ -18,18 +18,20 @@ namespace {
 
 struct ModelTiles {
   // Only kernels that configure first may use the registers, as on the processor.
-  static void configure() { is_configured = true; }
+  static void configure(TileShape wanted) { shape = wanted; }
 
   template <int T>
   static void zero() {
     require_configured();
     for (std::uint32_t& word : tile[T]) word = 0;
   }
+  // What is not loaded is zero, as on the processor.
   template <int T>
   static void load(const void* p, std::int64_t row_bytes) {
-    require_configured();
-    for (int row = 0; row < kTileRows; ++row)
-      __builtin_memcpy(&tile[T][row * 16], static_cast<const char*>(p) + row * row_bytes, 64);
+    zero<T>();
+    for (int row = 0; row < shape_of(T).rows; ++row)
+      __builtin_memcpy(&tile[T][row * 16], static_cast<const char*>(p) + row * row_bytes,
+                       at(shape_of(T).row_bytes));
   }
   template <int T>
   static void load_once(const void* p, std::int64_t row_bytes) {
@@ -38,14 +40,15 @@ struct ModelTiles {
   template <int T>
   static void store(void* p, std::int64_t row_bytes) {
     require_configured();
-    for (int row = 0; row < kTileRows; ++row)
-      __builtin_memcpy(static_cast<char*>(p) + row * row_bytes, &tile[T][row * 16], 64);
+    for (int row = 0; row < shape_of(T).rows; ++row)
+      __builtin_memcpy(static_cast<char*>(p) + row * row_bytes, &tile[T][row * 16],
+                       at(shape_of(T).row_bytes));
   }
   template <int C, int A, int B>
   static void dot() {
-    require_configured();
-    for (int row = 0; row < kTileRows; ++row) {
-      for (int col = 0; col < 16; ++col) {
+    require_shapes<C, A, B>();
+    for (int row = 0; row < shape_of(A).rows; ++row) {
+      for (int col = 0; col < shape_of(B).row_bytes / 4; ++col) {
         float even = 0.0F, odd = 0.0F;
         for (int pair = 0; pair < 16; ++pair) {
           const std::uint32_t a = tile[A][row * 16 + pair], b = tile[B][pair * 16 + col];
@@ -62,9 +65,9 @@ struct ModelTiles {
  protected:
   template <int C, int A, int B, class Weight>
   static void dot_bytes() {
-    require_configured();
-    for (int row = 0; row < kTileRows; ++row)
-      for (int col = 0; col < 16; ++col)
+    require_shapes<C, A, B>();
+    for (int row = 0; row < shape_of(A).rows; ++row)
+      for (int col = 0; col < shape_of(B).row_bytes / 4; ++col)
         for (int quad = 0; quad < 16; ++quad)
           for (int byte = 0; byte < 4; ++byte) {
             const auto a = static_cast<std::int8_t>(tile[A][row * 16 + quad] >> (8 * byte));
@@ -74,10 +77,19 @@ struct ModelTiles {
   }
   static float low(std::uint32_t pair) { return __builtin_bit_cast(float, pair << 16); }
   static float high(std::uint32_t pair) { return __builtin_bit_cast(float, pair & 0xffff0000U); }
+  static TileShape shape_of(int t) { return t < kSumTiles + kInputTiles ? shape : TileShape{}; }
   static void require_configured() {
-    if (!is_configured) __builtin_trap();
+    if (shape.rows == 0) __builtin_trap();
   }
-  static thread_local bool is_configured;
+  // The processor refuses products of other shapes.
+  template <int C, int A, int B>
+  static void require_shapes() {
+    require_configured();
+    if (shape_of(C) != TileShape{shape_of(A).rows, shape_of(B).row_bytes} ||
+        shape_of(A).row_bytes != 4 * shape_of(B).rows)
+      __builtin_trap();
+  }
+  static thread_local TileShape shape;
   static thread_local std::uint32_t tile[8][256];
 };
 
@@ -97,7 +109,7 @@ struct ModelSignedTiles : ModelTiles {
   }
 };
 
-thread_local bool ModelTiles::is_configured = false;
+thread_local TileShape ModelTiles::shape = {.rows = 0};
 thread_local std::uint32_t ModelTiles::tile[8][256];
 
 float wide(std::uint16_t bits) {

@@ -30,7 +30,7 @@ class TileAttention : Bf16Attention<TileLines> {
       walk_spans(span_, total_, [this](int start, float* state) { add_block(start, state); });
       return;
     }
-    Tiles::configure();
+    Tiles::configure({});
     for (int i = 0; i < rows_; ++i)
       for (int d = 0; d < q_stride_; d += 16)
         store_bf16(tile_q_ + i * q_stride_ + d, i < item_.count ? query_part(i, d) : zero());

@@ -1,7 +1,8 @@
 #pragma once
-// The tile order on 2D tile registers. Tiles is the instruction set: eight registers of 16 rows of
-// 64 bytes with zero<T>(), load<T>(p, row_bytes), load_once<T>() of what need not stay in L1,
-// store<T>(p, row_bytes), dot<C, A, B>() and configure(), which readies the calling thread. The
+// The tile order on 2D tile registers. Tiles is the instruction set: eight registers of up to 16
+// rows of 64 bytes with zero<T>(), load<T>(p, row_bytes), load_once<T>() of what need not stay in
+// L1, store<T>(p, row_bytes), dot<C, A, B>() and configure(shape), which readies the calling thread
+// and says how much of the registers of sums and input there is; the last two are always whole. The
 // processor's is in kernels_amx.cc; a test runs the same code on a software model. For translation
 // units of kernels only (v16.h).
 
@@ -25,6 +26,22 @@ constexpr int kAmxWideRows =
 // from getting ahead of both.
 constexpr int kAmxPrefetchBytes = 3 * kTileBytes / 2;
 constexpr int kTileLines = kTileBytes / 64;
+
+constexpr int kSumTiles = 4, kInputTiles = 2;  // the first registers; then those of weights
+
+// Of sums and of input. What a register has not is neither read nor multiplied: few rows are cheap,
+// and loads of 64 bytes from each 4 would cross lines.
+struct TileShape {
+  int rows = kTileRows, row_bytes = 64;
+  bool operator==(const TileShape&) const = default;
+};
+template <bool IsLeft>
+constexpr TileShape shape_of_rows(int tile_rows) {
+  if constexpr (IsLeft)
+    return {.row_bytes = 4 * tile_rows};
+  else
+    return {.rows = tile_rows};
+}
 
 // From a tile of packed input to that of the next block of K.
 FT_INLINE int x_tile_bytes(int tile_rows) { return tile_rows * 64; }
@@ -216,12 +233,13 @@ inline void take_tiles(const GemmCall& call, const GemmOutputs& out) {
       [&](int row, int col, const float* sum) { store_outputs(out, row, col, load(sum)); });
 }
 
-inline GemmOutputs outputs_of(const GemmCall& call, int col) {
+// Outputs from a column on, so many at most.
+inline GemmOutputs outputs_of(const GemmCall& call, int col, int most) {
   const int left = call.cols - col;
   return {.first_row = 0,
           .rows = call.rows,
           .col = 0,
-          .cols = left < kBlockCols ? left : kBlockCols,
+          .cols = left < most ? left : most,
           .bias = call.bias == nullptr ? nullptr : call.bias + col,
           .y = call.y + col,
           .y_stride = call.y_stride,
@@ -277,7 +295,7 @@ void sum_tile_columns(const GemmCall& call, int tile_k) {
 // stays in L2 while all columns pass, and 32 columns of weights in L1 while all rows do.
 template <class Tiles, class Weights = PackedTiles>
 void sum_wide_tiles(const GemmCall& call, int tile_k) {
-  Tiles::configure();
+  Tiles::configure({});
   const int row_tiles = ceil_div(call.rows, kTileRows), row_pairs = ceil_div(row_tiles, 2);
   const int col_blocks = ceil_div(call.cols, kBlockCols);
   const std::int64_t blocks = call.k / tile_k;
@@ -311,16 +329,16 @@ void sum_wide_tiles(const GemmCall& call, int tile_k) {
   }
 }
 
-// A call as calls of 32 columns, whose sums are made by sum(call) and become outputs by take.
-template <class Tiles, class Sum>
-void run_column_blocks(const GemmCall& all, void (*take)(const GemmCall&, const GemmOutputs&),
-                       const Sum& sum) {
-  Tiles::configure();
+// A call as calls of so many columns, whose sums are made by sum(call) and become outputs by take.
+template <class Tiles, bool IsLeft = false, class Sum>
+void run_column_blocks(const GemmCall& all, int cols,
+                       void (*take)(const GemmCall&, const GemmOutputs&), const Sum& sum) {
+  Tiles::configure(shape_of_rows<IsLeft>(all.tile_rows));
   alignas(64) float acc[kAmxMaxRows / kTileRows * 2 * kTileFloats];
   GemmCall call = all;
   call.sums = acc;
-  for (int col = 0; col < all.cols; col += kBlockCols) {
-    const GemmOutputs out = outputs_of(all, col);
+  for (int col = 0; col < all.cols; col += cols) {
+    const GemmOutputs out = outputs_of(all, col, cols);
     call.weights = static_cast<const char*>(all.weights) + col / kBlockCols * all.block_bytes;
     call.cols = out.cols;
     sum(call);
@@ -330,7 +348,7 @@ void run_column_blocks(const GemmCall& all, void (*take)(const GemmCall&, const 
 
 template <class Tiles>
 void run_tile_gemm(const GemmCall& all) {
-  run_column_blocks<Tiles>(all, take_tiles,
+  run_column_blocks<Tiles>(all, kBlockCols, take_tiles,
                            [](const GemmCall& call) { sum_tile_columns<Tiles>(call, kBlockK); });
 }
 
@@ -338,7 +356,7 @@ void run_tile_gemm(const GemmCall& all) {
 // clock back for those, and multiply zeros a fifth faster.
 template <class Tiles>
 double tile_peak(int rounds) {
-  Tiles::configure();
+  Tiles::configure({});
   alignas(64) std::uint16_t data[4 * kTileBytes / 2];
   std::uint32_t state = 1;
   for (std::uint16_t& value : data) {

@@ -19,59 +19,77 @@ FT_INLINE void prefetch_lines(const char* p) {
   for (int line = 0; line < Lines; ++line) prefetch_l1(p + line * 64);
 }
 
-// Weights of kBlockCols columns as tiles [2 halves][16 pairs of k][16 outputs][2].
+// Weights of kBlockCols columns as tiles [2 halves][16 pairs of k][16 outputs][2]; a step is a
+// block of K.
 class Bytes {
  public:
   static constexpr bool kIsLeft = false;
 
-  static int step(const CodeLayout&) { return 1; }
-  template <class Beside>
-  void widen(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks, char* to,
-             Beside& beside) {
+  template <int ColBlocks, class Steps>
+  void widen(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks, Steps& steps) {
+    const CodeLayout& codes = call.codes;
+    if (codes.is_float)
+      widen_blocks<ColBlocks, E4M3Codes, false>(call, n, block, blocks, steps);
+    else if (codes.zeros_at != 0)
+      widen_blocks<ColBlocks, Int8Codes, true>(call, n, block, blocks, steps);
+    else
+      widen_blocks<ColBlocks, Int8Codes, false>(call, n, block, blocks, steps);
+  }
+
+ private:
+  struct Scales {
+    alignas(64) float scales[4][16];
+    alignas(64) float zeros[4][16];
+  };
+
+  template <int ColBlocks, class Codes, bool HasZeros, class Steps>
+  void widen_blocks(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks,
+                    Steps& steps) {
     const CodeLayout& codes = call.codes;
     const char* const column = static_cast<const char*>(call.weights) + n * call.block_bytes;
     const int ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kAmxPrefetchBytes;
     int k = static_cast<int>(block) * kBlockK;
-    for (; blocks > 0; --blocks, k += kBlockK, to += 2 * kTileBytes) {
-      const int group = k / codes.group;
-      const char* const unit = column + std::int64_t{group} * codes.unit_bytes;
-      if (unit != unit_) take_scales(unit, codes);
-      const char* const from = unit + std::int64_t{k - group * codes.group} * kBlockCols;
-      prefetch_lines<kBlockK * kBlockCols / 64>(from + ahead);
-      if (codes.is_float)
-        widen_block<E4M3Codes, false>(from, to, beside);
-      else if (codes.zeros_at != 0)
-        widen_block<Int8Codes, true>(from, to, beside);
-      else
-        widen_block<Int8Codes, false>(from, to, beside);
+    const int end = k + static_cast<int>(blocks) * kBlockK, group = k / codes.group;
+    int inside = k - group * codes.group;
+    const char* unit = column + std::int64_t{group} * codes.unit_bytes;
+    for (; k < end; unit += codes.unit_bytes, inside = 0) {
+      for (int i = 0; i < ColBlocks; ++i)
+        take_scales<Codes>(unit + i * call.block_bytes, codes, scales_[i]);
+      for (; inside < codes.group && k < end; inside += kBlockK, k += kBlockK) {
+        const char* const from = unit + std::int64_t{inside} * kBlockCols;
+        widen_block<Codes, HasZeros, 0>(from, ahead, steps);
+        if constexpr (ColBlocks == 2)
+          widen_block<Codes, HasZeros, 1>(from + call.block_bytes, ahead, steps);
+      }
     }
   }
-
- private:
   // Lanes are pairs of k of eight outputs.
-  void take_scales(const char* unit, const CodeLayout& codes) {
-    unit_ = unit;
+  template <class Codes>
+  static void take_scales(const char* unit, const CodeLayout& codes, Scales& to) {
     for (int half = 0; half < 2; ++half) {
-      const UnitScale s = codes.is_float ? unit_scale<E4M3Codes>(unit, codes, half)
-                                         : unit_scale<Int8Codes>(unit, codes, half);
+      const UnitScale s = unit_scale<Codes>(unit, codes, half);
       const V16 zero_point = sub(s.zero, set1(kMiddle));
-      store(scales_[2 * half], each_twice<0>(s.scale));
-      store(scales_[2 * half + 1], each_twice<1>(s.scale));
-      store(zeros_[2 * half], each_twice<0>(zero_point));
-      store(zeros_[2 * half + 1], each_twice<1>(zero_point));
+      store(to.scales[2 * half], each_twice<0>(s.scale));
+      store(to.scales[2 * half + 1], each_twice<1>(s.scale));
+      store(to.zeros[2 * half], each_twice<0>(zero_point));
+      store(to.zeros[2 * half + 1], each_twice<1>(zero_point));
     }
   }
-  template <class Codes, bool HasZeros, class Beside>
-  __attribute__((noinline)) void widen_block(const char* from, char* to, Beside& beside) const {
-    widen_half<Codes, HasZeros, 0>(from, to);
+  template <class Codes, bool HasZeros, int N, class Steps>
+  __attribute__((noinline)) void widen_block(const char* from, int ahead, Steps& steps) const {
+    prefetch_lines<kBlockK * kBlockCols / 64>(from + ahead);
+    char* const to = steps.tiles();
+    const auto beside = steps.template beside<N>();
+    widen_half<Codes, HasZeros, 0>(from, scales_[N], to);
     beside.template multiply<0>();
-    widen_half<Codes, HasZeros, 1>(from + kBlockK * 16, to + kTileBytes);
+    widen_half<Codes, HasZeros, 1>(from + kBlockK * 16, scales_[N], to + kTileBytes);
     beside.template multiply<1>();
+    steps.template add<N>(1);
   }
   template <class Codes, bool HasZeros, int Half>
-  FT_INLINE void widen_half(const char* from, char* to) const {
-    const V16 scale[2] = {load(scales_[2 * Half]), load(scales_[2 * Half + 1])};
-    const V16 zero_point[2] = {load(zeros_[2 * Half]), load(zeros_[2 * Half + 1])};
+  FT_INLINE static void widen_half(const char* from, const Scales& by, char* to) {
+    const V16 scale[2] = {load(by.scales[2 * Half]), load(by.scales[2 * Half + 1])};
+    const V16 zero_point[2] = {load(by.zeros[2 * Half]), load(by.zeros[2 * Half + 1])};
     const auto weights = [&](V16 code, int i) __attribute__((always_inline)) {
       if constexpr (HasZeros) code = sub(code, zero_point[i]);
       return fma(code, scale[i], zero());  // of -0 this makes +0
@@ -91,9 +109,7 @@ class Bytes {
   }
 
   static constexpr float kMiddle = 128;  // which integers are stored less of
-  const char* unit_ = nullptr;           // whose scales these are
-  alignas(64) float scales_[4][16];
-  alignas(64) float zeros_[4][16];
+  Scales scales_[2];
 };
 
 template <class Tiles>

@@ -158,7 +158,7 @@ void run_group_rows(int rows, const GroupPanel& panel) {
 // columns of weights in L1 while all rows do.
 template <class Tiles>
 void sum_groups(const GemmCall& call, GroupTiles& weights) {
-  Tiles::configure();
+  Tiles::configure(shape_of_rows<false>(call.tile_rows));
   const CodeLayout& codes = call.codes;
   const int row_tiles = ceil_div(call.rows, kTileRows),
             col_blocks = ceil_div(call.cols, kBlockCols);
@@ -200,7 +200,7 @@ void sum_groups(const GemmCall& call, GroupTiles& weights) {
 template <class Tiles>
 void run_groups(const GemmCall& all) {
   GroupTiles weights(all.codes);
-  run_column_blocks<Tiles>(all, take_tiles,
+  run_column_blocks<Tiles>(all, kBlockCols, take_tiles,
                            [&](const GemmCall& call) { sum_groups<Tiles>(call, weights); });
 }
 

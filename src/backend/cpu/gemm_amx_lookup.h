@@ -39,40 +39,39 @@ class LookedUp {
  public:
   static constexpr bool kIsLeft = true;
 
-  // Few, so that what was widened is in L1, and no more than share their tables.
-  static int step(const CodeLayout& codes) { return codes.group < 2 * kBlockK ? 1 : 2; }
-  template <class Beside>
-  void widen(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks, char* to,
-             Beside& beside) {
-    constexpr int kPrefetchBytes = 2560;
+  template <int ColBlocks, class Steps>
+  void widen(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks, Steps& steps) {
     const CodeLayout& codes = call.codes;
     const char* const column = static_cast<const char*>(call.weights) + n * call.block_bytes;
     const std::int64_t ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kPrefetchBytes;
-    const int end = static_cast<int>(block + blocks) * kBlockK;
-    for (int k = static_cast<int>(block) * kBlockK; k < end;) {
-      const int group = k / codes.group, inside = k - group * codes.group;
+    int k = static_cast<int>(block) * kBlockK;
+    const int end = k + static_cast<int>(blocks) * kBlockK, group = k / codes.group;
+    int inside = k - group * codes.group;
+    const char* unit = column + std::int64_t{group} * codes.unit_bytes;
+    for (; k < end; unit += codes.unit_bytes, inside = 0) {
       const int some = codes.group - inside < end - k ? codes.group - inside : end - k;
-      const char* const unit = column + std::int64_t{group} * codes.unit_bytes;
-      prefetch_l1(unit + codes.scales_at + ahead);
-      take_scales(unit, group + 1 < codes.groups, codes);
-      widen_group({.codes = unit + inside * kLineBytesOfK, .ahead = ahead, .to = to},
-                  some / kBlockK, unit, codes, beside);
-      to += some / kBlockK * (2 * kTileBytes);
       k += some;
+      Blocks from[ColBlocks];
+      for (int i = 0; i < ColBlocks; ++i) {
+        const char* const of_column = unit + i * call.block_bytes;
+        tables_[i].take(of_column, codes);
+        prefetch_l1(of_column + codes.scales_at + ahead);
+        from[i] = {of_column + inside * kLineBytesOfK, ahead};
+      }
+      widen_unit<ColBlocks>(unit, call, from, some / kBlockK, steps);
     }
   }
 
  private:
+  static constexpr int kPrefetchBytes = 2560;
   static constexpr int kLineBytesOfK = kBlockCols / 2;  // bytes of codes of one k
 
   // Where the tables of a unit are, if those of kScaleTables suit it.
   struct UnitTables {
-    const char* unit = nullptr;
     bool all_suit = false;
     TablePlaces places;
 
     void take(const char* from, const CodeLayout& codes) {
-      unit = from;
       all_suit = codes.scale == CodeScale::kBF16 && codes.zeros_at == 0 &&
                  place_tables(from + codes.scales_at, places);
     }
@@ -81,70 +80,76 @@ class LookedUp {
   struct Blocks {
     const char* codes;
     std::int64_t ahead;  // bytes from what is read to what is asked for
-    char* to;
+  };
+  // The tables of four outputs of the i-th columns, as widen_lines calls for them: where they are,
+  struct FindTables {
+    const UnitTables (&of)[2];
+
+    FT_INLINE void operator()(int i, int output, I16 (&table)[4]) const {
+      FT_UNROLL
+      for (int j = 0; j < 4; ++j) table[j] = table_at(of[i].places, output + j);
+    }
+  };
+  // and by arithmetic.
+  struct MakeTables {
+    alignas(64) float scales[2][kBlockCols], zeros[2][kBlockCols];
+
+    void take(int i, const char* unit, const CodeLayout& codes) {
+      for (int half = 0; half < 2; ++half) {
+        const UnitScale s = unit_scale<Int4Codes>(unit, codes, half);
+        store(scales[i] + half * 16, s.scale);
+        store(zeros[i] + half * 16, s.zero);
+      }
+    }
+    FT_INLINE void operator()(int i, int output, I16 (&table)[4]) const {
+      alignas(64) static constexpr float kCodes[16] = {0, 1, 2,  3,  4,  5,  6,  7,
+                                                       8, 9, 10, 11, 12, 13, 14, 15};
+      const V16 all = load(kCodes);
+      FT_UNROLL
+      for (int j = output; j < output + 4; j += 2) {
+        // Of -0 these make +0.
+        const I16 two =
+            bf16_words(fma(sub(all, set1(zeros[i][j])), set1(scales[i][j]), zero()),
+                       fma(sub(all, set1(zeros[i][j + 1])), set1(scales[i][j + 1]), zero()));
+        table[j - output] = both_first(two);
+        table[j - output + 1] = both_second(two);
+      }
+    }
   };
 
-  // Of this unit, and of the next one already: else every unit began with waiting for that.
-  FT_INLINE void take_scales(const char* unit, bool has_next, const CodeLayout& codes) {
-    if (tables_[now_].unit == unit) return;
-    now_ ^= 1;
-    if (tables_[now_].unit != unit) tables_[now_].take(unit, codes);
-    if (has_next) tables_[now_ ^ 1].take(unit + codes.unit_bytes, codes);
+  template <int ColBlocks, class Steps>
+  FT_INLINE void widen_unit(const char* unit, const GemmCall& call, Blocks (&from)[ColBlocks],
+                            int blocks, Steps& steps) {
+    if (tables_[0].all_suit && tables_[ColBlocks - 1].all_suit)
+      return widen_steps<ColBlocks>(from, blocks, steps, FindTables{tables_});
+    MakeTables tables;
+    for (int i = 0; i < ColBlocks; ++i) tables.take(i, unit + i * call.block_bytes, call.codes);
+    widen_steps<ColBlocks>(from, blocks, steps, tables);
   }
-  template <class Beside>
-  void widen_group(const Blocks& blocks, int count, const char* unit, const CodeLayout& codes,
-                   Beside& beside) {
-    const UnitTables& now = tables_[now_];
-    if (now.all_suit)
-      return widen_blocks(blocks, count, beside,
-                          [&](int output, I16(&table)[4]) __attribute__((always_inline)) {
-                            if (output == 0) stays_in_memory(&now.places);
-                            FT_UNROLL
-                            for (int i = 0; i < 4; ++i) table[i] = table_at(now.places, output + i);
-                          });
-    alignas(64) float scales[kBlockCols], zeros[kBlockCols];
-    for (int half = 0; half < 2; ++half) {
-      const UnitScale s = unit_scale<Int4Codes>(unit, codes, half);
-      store(scales + half * 16, s.scale);
-      store(zeros + half * 16, s.zero);
+  // Two blocks that share their tables are a step.
+  template <int ColBlocks, class Steps, class Tables>
+  FT_INLINE static void widen_steps(Blocks (&from)[ColBlocks], int blocks, Steps& steps,
+                                    const Tables& make_tables) {
+    for (; blocks >= 2; blocks -= 2) {
+      widen_lines<2, 0>(from[0], steps, make_tables);
+      if constexpr (ColBlocks == 2) widen_lines<2, 1>(from[1], steps, make_tables);
     }
-    alignas(64) static constexpr float kCodes[16] = {0, 1, 2,  3,  4,  5,  6,  7,
-                                                     8, 9, 10, 11, 12, 13, 14, 15};
-    widen_blocks(
-        blocks, count, beside, [&](int output, I16(&table)[4]) __attribute__((always_inline)) {
-          if (output == 0) {
-            stays_in_memory(scales);
-            stays_in_memory(zeros);
-          }
-          const V16 all = load(kCodes);
-          FT_UNROLL
-          for (int i = 0; i < 4; i += 2) {
-            const float* const scale = scales + output + i;
-            const float* const zero_point = zeros + output + i;
-            // Of -0 these make +0.
-            const I16 two = bf16_words(fma(sub(all, set1(zero_point[0])), set1(scale[0]), zero()),
-                                       fma(sub(all, set1(zero_point[1])), set1(scale[1]), zero()));
-            table[i] = both_first(two);
-            table[i + 1] = both_second(two);
-          }
-        });
-  }
-  // make_tables(output, tables): what the codes of four outputs stand for.
-  template <class Beside, class MakeTables>
-  FT_INLINE static void widen_blocks(Blocks blocks, int count, Beside& beside,
-                                     const MakeTables& make_tables) {
-    for (; count >= 2; count -= 2) widen_lines<2>(blocks, beside, make_tables);
-    if (count > 0) widen_lines<1>(blocks, beside, make_tables);
+    if (blocks == 0) return;
+    widen_lines<1, 0>(from[0], steps, make_tables);
+    if constexpr (ColBlocks == 2) widen_lines<1, 1>(from[1], steps, make_tables);
   }
   // The first of the blocks, which then begin behind them.
-  template <int Count, class Beside, class MakeTables>
-  FT_INLINE static void widen_lines(Blocks& blocks, Beside& beside, const MakeTables& make_tables) {
+  template <int Count, int N, class Steps, class Tables>
+  FT_INLINE static void widen_lines(Blocks& blocks, Steps& steps, const Tables& make_tables) {
     const char* const ahead = blocks.codes + blocks.ahead;
+    char* const to = steps.tiles();
+    const auto beside = steps.template beside<N>();
+    stays_in_memory(&make_tables);
     FT_UNROLL
     for (int output = 0; output < kBlockCols; output += 4) {
       I16 table[4];
-      make_tables(output, table);
-      char* row = blocks.to + output / 16 * kTileBytes + output % 16 * 64;
+      make_tables(N, output, table);
+      char* row = to + output / 16 * kTileBytes + output % 16 * 64;
       FT_UNROLL
       for (int block = 0; block < Count; ++block, row += 2 * kTileBytes) {
         const int at = block * kBlockK * kLineBytesOfK + output / 4 * 64;
@@ -156,15 +161,16 @@ class LookedUp {
         int_store(row + 192, look_up(table[3], words_down<12>(line)));
       }
       constexpr int kOutputsOfTile = 16 / Count;  // that are 16 lines of tiles together
-      if (output % (2 * kOutputsOfTile) == kOutputsOfTile - 4) beside.template multiply<0>();
-      if (output % (2 * kOutputsOfTile) == 2 * kOutputsOfTile - 4) beside.template multiply<1>();
+      if (output == kOutputsOfTile - 4) beside.template multiply<0>();
+      if (output == 2 * kOutputsOfTile - 4) beside.template multiply<1>();
+      if (output == 3 * kOutputsOfTile - 4) beside.template multiply<2>();
+      if (output == 4 * kOutputsOfTile - 4) beside.template multiply<3>();
     }
     blocks.codes += Count * kBlockK * kLineBytesOfK;
-    blocks.to += Count * 2 * kTileBytes;
+    steps.template add<N>(Count);
   }
 
   UnitTables tables_[2];
-  int now_ = 0;
 };
 
 template <class Tiles>

@@ -7,58 +7,114 @@
 // What widens, Codes, has
 //   kIsLeft: a tile of weights has an output to a row, instead of one to a column, and is the left
 //     side of the product; the right one is input in pairs of k, and sums come out turned
-//   step(codes): blocks of K that are widened together beside few rows, at most half of kAmxStep
-//   widen(call, n, block, blocks, to, beside): some blocks of K of the n-th kBlockCols columns of a
-//     call; between one tile's worth of it and the next, beside.multiply<0>() and <1>() in turns
+//   widen<ColBlocks>(call, n, block, blocks, steps): blocks of K of kBlockCols columns, from the
+//     n-th of a call on, or of two such in turns, which memory brings faster than one. In steps of
+//     one or two blocks; each is widened to steps.tiles(), with steps.beside<N>() between one
+//     tile's worth of it and the next, and then is steps.add<N>(blocks), where N counts columns
 
 #include "backend/cpu/gemm_amx.h"
 
 namespace foretoken {
 namespace {
 
-// What is multiplied beside widening: nothing, or the products of the step before it, a tile of
-// weights at a time. Tiles multiply while vectors widen if both are near enough in the program for
-// the processor to see them at once.
-struct NoProducts {
-  template <int Half>
-  FT_INLINE void multiply() {}
-};
-template <class Tiles, int RowTiles, bool IsLeft>
-class StepProducts {
+// Steps that lie in a row and are multiplied later.
+class StepsInRow {
  public:
-  explicit StepProducts(const GemmCall& call)
-      : x_(static_cast<const char*>(call.x)),
-        x_next_rows_(kTileRows * call.x_stride * 2),
-        tile_rows_(call.tile_rows) {}
-
-  void begin(const char* weights, std::int64_t blocks) {
-    w_ = weights;
-    blocks_ = blocks;
+  explicit StepsInRow(char* to) : to_(to) {}
+  char* tiles() { return to_; }
+  template <int>
+  void add(int blocks) {
+    to_ += blocks * 2 * kTileBytes;
   }
-  template <int Half>
-  FT_INLINE void multiply() {
-    if (blocks_ == 0) return;
-    multiply_half<Tiles, false, IsLeft, Half>(x_, tile_rows_, w_);
-    w_ += kTileBytes;
-    if constexpr (Half == 0) return;
-    if constexpr (RowTiles == 2)
-      multiply_next_rows<Tiles, false, IsLeft>(x_ + x_next_rows_, tile_rows_);
-    x_ += x_tile_bytes(tile_rows_);
-    --blocks_;
-  }
-  void finish() {
-    while (blocks_ > 0) {
-      multiply<0>();
-      multiply<1>();
-    }
+  struct Nothing {
+    template <int Tile>
+    FT_INLINE void multiply() const {}
+  };
+  template <int>
+  FT_INLINE Nothing beside() {
+    return {};
   }
 
  private:
+  char* to_;
+};
+
+// Steps that are multiplied beside the next one, a tile of weights at a time. Tiles multiply while
+// vectors widen if both are near enough in the program for the processor to see them at once. Two
+// times kBlockCols columns share the input that their step of K has loaded.
+template <class Tiles, int RowTiles, int ColBlocks, bool IsLeft>
+class StepProducts {
+ public:
+  static_assert(RowTiles * ColBlocks <= 2, "sums stay in registers");
+  explicit StepProducts(const GemmCall& call)
+      : x_(static_cast<const char*>(call.x)),
+        next_x_(x_),
+        x_next_rows_(kTileRows * call.x_stride * 2),
+        tile_rows_(call.tile_rows) {}
+
+  char* tiles() { return tiles_[next_]; }
+  template <int N>
+  FT_INLINE void add(int blocks) {
+    constexpr int kLast = (N + ColBlocks - 1) % ColBlocks;
+    if (blocks_ > blocks) {
+      multiply<kLast, 2>();
+      multiply<kLast, 3>();
+    }
+    w_ = tiles_[next_];
+    next_ ^= 1;
+    blocks_ = blocks;
+    if constexpr (N > 0) return;
+    x_ = next_x_;
+    next_x_ += blocks * x_tile_bytes(tile_rows_);
+  }
+  void finish() {
+    constexpr int kLast = ColBlocks - 1;
+    multiply<kLast, 0>();
+    multiply<kLast, 1>();
+    multiply<kLast, 2>();
+    multiply<kLast, 3>();
+  }
+
+  template <int N>
+  struct Beside {
+    StepProducts& products;
+    template <int Tile>
+    FT_INLINE void multiply() const {
+      products.multiply<(N + ColBlocks - 1) % ColBlocks, Tile>();
+    }
+  };
+  template <int N>
+  FT_INLINE Beside<N> beside() {
+    return {*this};
+  }
+
+ private:
+  // A tile of the last step, which is the N-th columns': [2 blocks of K][2 halves].
+  template <int N, int Tile>
+  FT_INLINE void multiply() {
+    constexpr int kBlock = Tile / 2, kHalf = Tile % 2;
+    if (kBlock >= blocks_) return;
+    const char* const x = x_ + kBlock * x_tile_bytes(tile_rows_);
+    if constexpr (RowTiles == 2) {
+      multiply_half<Tiles, false, IsLeft, kHalf>(x, tile_rows_, w_ + Tile * kTileBytes);
+      if constexpr (kHalf == 1)
+        multiply_next_rows<Tiles, false, IsLeft>(x + x_next_rows_, tile_rows_);
+    } else {
+      Tiles::template load<6 + kHalf>(w_ + Tile * kTileBytes, 64);
+      if constexpr (kHalf == 0 && N == 0)
+        load_x_tile<Tiles, 4 + kBlock, false, IsLeft>(x, tile_rows_);
+      multiply_tile<Tiles, 2 * N + kHalf, 4 + kBlock, 6 + kHalf, IsLeft>();
+    }
+  }
+
   const char* x_;
+  const char* next_x_;
   const std::int64_t x_next_rows_;
   const int tile_rows_;
   const char* w_ = nullptr;
-  std::int64_t blocks_ = 0;
+  int blocks_ = 0;  // of the last step
+  int next_ = 0;
+  alignas(64) char tiles_[2][4 * kTileBytes];
 };
 
 template <class Codes>
@@ -67,18 +123,9 @@ class WidenedTiles {
   static constexpr bool kIsWidened = true, kIsLeft = Codes::kIsLeft;
 
   const char* at(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks) {
-    NoProducts nothing;
-    codes_.widen(call, n, block, blocks, tiles_, nothing);
+    StepsInRow steps(tiles_);
+    codes_.template widen<1>(call, n, block, blocks, steps);
     return tiles_;
-  }
-  // The same of a step of the first columns; what the step before it made stays where it is.
-  template <class Beside>
-  const char* step_at(const GemmCall& call, std::int64_t block, std::int64_t blocks,
-                      Beside& beside) {
-    const std::int64_t step = Codes::step(call.codes);
-    char* const to = tiles_ + block / step % 2 * (step * 2 * kTileBytes);
-    codes_.widen(call, 0, block, blocks, to, beside);
-    return to;
   }
 
  private:
@@ -101,34 +148,31 @@ void turn_sums(float* tiles, int count) {
     for (int i = 0; i < count; ++i) turn_tile(tiles + i * kTileFloats);
 }
 
-// The first 32 columns of so few rows that all their sums stay in registers.
-template <class Tiles, class Codes, int RowTiles>
+// All columns of the call, of so few rows that all their sums stay in registers.
+template <class Tiles, class Codes, int RowTiles, int ColBlocks>
 void sum_few_widened(const GemmCall& call) {
-  const std::int64_t blocks = call.k / kBlockK, step = Codes::step(call.codes);
-  WidenedTiles<Codes> source;
-  StepProducts<Tiles, RowTiles, Codes::kIsLeft> products(call);
+  Codes codes;
+  StepProducts<Tiles, RowTiles, ColBlocks, Codes::kIsLeft> products(call);
   zero_tiles<Tiles>();
-  for (std::int64_t block = 0; block < blocks; block += step) {
-    const std::int64_t some = blocks - block < step ? blocks - block : step;
-    const char* const weights = source.step_at(call, block, some, products);
-    products.finish();  // beside a shorter step some are left
-    products.begin(weights, some);
-  }
+  codes.template widen<ColBlocks>(call, 0, 0, call.k / kBlockK, products);
   products.finish();
-  store_tiles<Tiles, RowTiles>(call.sums);
+  store_tiles<Tiles, RowTiles * ColBlocks>(call.sums);
 }
 
 template <class Tiles, class Codes>
 void run_widened(const GemmCall& all) {
   const int row_tiles = ceil_div(all.rows, kTileRows);
-  run_column_blocks<Tiles>(all, take_tiles, [=](const GemmCall& call) {
-    if (row_tiles == 1)
-      sum_few_widened<Tiles, Codes, 1>(call);
+  const int cols = row_tiles == 1 ? 2 * kBlockCols : kBlockCols;
+  run_column_blocks<Tiles, Codes::kIsLeft>(all, cols, take_tiles, [=](const GemmCall& call) {
+    if (call.cols > kBlockCols)
+      sum_few_widened<Tiles, Codes, 1, 2>(call);
+    else if (row_tiles == 1)
+      sum_few_widened<Tiles, Codes, 1, 1>(call);
     else if (row_tiles == 2)
-      sum_few_widened<Tiles, Codes, 2>(call);
+      sum_few_widened<Tiles, Codes, 2, 1>(call);
     else
       sum_tile_columns<Tiles, WidenedTiles<Codes>>(call, kBlockK);
-    turn_sums<Codes>(call.sums, 2 * row_tiles);
+    turn_sums<Codes>(call.sums, 2 * row_tiles * ceil_div(call.cols, kBlockCols));
   });
 }
 

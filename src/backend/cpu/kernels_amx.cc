@@ -21,18 +21,19 @@ struct AmxTiles {
   };
   static_assert(sizeof(Config) == 64);
 
-  // All eight registers at full size, once per thread: no other code here uses tiles.
-  static void configure() {
-    static thread_local bool is_configured = false;
-    if (is_configured) return;
+  // No other code here uses tiles, so a thread's registers stay as they were configured last.
+  static void configure(TileShape shape) {
+    static thread_local TileShape configured = {.rows = 0};
+    if (configured == shape) return;
     Config config = {};
     config.palette = 1;
     for (int tile = 0; tile < 8; ++tile) {
-      config.row_bytes[tile] = 64;
-      config.rows[tile] = kTileRows;
+      const bool is_whole = tile >= kSumTiles + kInputTiles;
+      config.row_bytes[tile] = static_cast<std::uint16_t>(is_whole ? 64 : shape.row_bytes);
+      config.rows[tile] = static_cast<std::uint8_t>(is_whole ? kTileRows : shape.rows);
     }
     asm volatile("ldtilecfg %0" ::"m"(config));
-    is_configured = true;
+    configured = shape;
   }
   template <int T>
   FT_INLINE static void zero() {
