@@ -9,6 +9,7 @@
 #include "backend/cpu/bf16_input.h"
 #include "backend/cpu/bf16_weights.h"
 #include "backend/cpu/gemm_amx_bytes.h"
+#include "backend/cpu/gemm_amx_e4m3.h"
 #include "backend/cpu/gemm_amx_groups.h"
 #include "backend/cpu/gemm_amx_lookup.h"
 #include "backend/cpu/gemm_widening.h"
@@ -154,8 +155,9 @@ KernelTable amx_model_kernels() {
   table.codes_row8 = code_tile_gemm<ModelCodeTiles>(kWide);
   table.codes_groups4 = group_tile_gemm<ModelSignedTiles>(kWide);
   table.groups4_work = 1;
-  table.widened4 = lookup_gemm<ModelTiles>(kWide);
-  table.widened8 = bytes_gemm<ModelTiles>(kWide);
+  table.widened4 = widened_gemm<ModelTiles, LookedUp>(kWide);
+  table.widened8 = widened_gemm<ModelTiles, Bytes>(kWide);
+  table.looked_up8 = widened_gemm<ModelTiles, LookedUpE4M3>(kWide);
   return table;
 }
 

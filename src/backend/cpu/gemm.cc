@@ -125,6 +125,7 @@ KernelTable select_kernels(Isa isa) {
     if (adopt(table.bf16_tile, amx_tile_gemm(), "TDPBF16PS")) {
       table.widened4 = amx_lookup_gemm();
       table.widened8 = amx_bytes_gemm();
+      table.looked_up8 = amx_e4m3_gemm();
     }
     if (adopt_attention(table.ops.attention[0], amx_attention, "TDPBF16PS"))
       table.ops.attention_queries = kAttnMaxQueries;
@@ -149,6 +150,7 @@ const GemmKernels& Gemm::kernels_for(DType dtype) const {
 const GemmKernels& Gemm::kernels_for(const CpuLinear& w, int rows) const {
   if (!w.format().is_coded()) return kernels_for(w.dtype());
   const CodeLayout& codes = w.codes();
+  if (codes.by_table) return kernels_.looked_up8;
   if (codes.for_tiles) return codes.bits == 4 ? kernels_.widened4 : kernels_.widened8;
   if (!w.format().rounds_input) return kernels_for(DType::kBF16);
   if (codes.bits == 8 && codes.groups == 1 && codes.step == kCodeStepK) return kernels_.codes_row8;

@@ -112,10 +112,5 @@ class Bytes {
   Scales scales_[2];
 };
 
-template <class Tiles>
-constexpr GemmKernels bytes_gemm(int wide_rows) {
-  return widened_gemm<Tiles, Bytes>(wide_rows);
-}
-
 }  // namespace
 }  // namespace foretoken

@@ -14,22 +14,6 @@
 namespace foretoken {
 namespace {
 
-// x rounded to bf16 in tiles [rows/16][K/32][16 pairs of k][tile_rows][2]; see pack_x_tiles.
-inline void pack_x_pairs(const PackXCall& call) {
-  const std::int64_t blocks = ceil_div(call.k, kBlockK);
-  for (int row = 0; row < call.rows; ++row) {
-    const float* from = call.x + row * call.k;
-    char* to = static_cast<char*>(call.packed) +
-               (row / kTileRows * kTileRows * call.x_stride + row % kTileRows * 2) * 2;
-    for (std::int64_t block = 0; block < blocks; ++block) {
-      std::uint16_t values[kBlockK];
-      round_block(from + block * kBlockK, call.k - block * kBlockK, values);
-      for (int pair = 0; pair < kBlockK; pair += 2, to += 4 * call.tile_rows)
-        __builtin_memcpy(to, values + pair, 4);
-    }
-  }
-}
-
 // From here on what p points to is read again: number by number, instead of taken by permutations
 // out of registers that it was in, and in every turn of a loop, instead of once for all its turns.
 FT_INLINE void stays_in_memory(const void* p) { asm volatile("" ::"r"(p) : "memory"); }
@@ -172,14 +156,6 @@ class LookedUp {
 
   UnitTables tables_[2];
 };
-
-template <class Tiles>
-constexpr GemmKernels lookup_gemm(int wide_rows) {
-  GemmKernels kernels = widened_gemm<Tiles, LookedUp>(wide_rows);
-  kernels.pack_x = pack_x_pairs;
-  kernels.x_row_place = 2;
-  return kernels;
-}
 
 }  // namespace
 }  // namespace foretoken

@@ -148,12 +148,20 @@ void turn_sums(float* tiles, int count) {
     for (int i = 0; i < count; ++i) turn_tile(tiles + i * kTileFloats);
 }
 
+// Asks for what comes first of the n-th columns: nothing that was read before ran into it.
+FT_INLINE void ask_for_beginning(const GemmCall& call, int n) {
+  constexpr int kBytes = 2560;
+  const char* const column = static_cast<const char*>(call.weights) + n * call.block_bytes;
+  for (int at = 0; at < kBytes; at += 64) prefetch_l1(column + at);
+}
+
 // All columns of the call, of so few rows that all their sums stay in registers.
 template <class Tiles, class Codes, int RowTiles, int ColBlocks>
 void sum_few_widened(const GemmCall& call) {
   Codes codes;
   StepProducts<Tiles, RowTiles, ColBlocks, Codes::kIsLeft> products(call);
   zero_tiles<Tiles>();
+  if constexpr (ColBlocks == 2) ask_for_beginning(call, 1);
   codes.template widen<ColBlocks>(call, 0, 0, call.k / kBlockK, products);
   products.finish();
   store_tiles<Tiles, RowTiles * ColBlocks>(call.sums);
@@ -183,9 +191,29 @@ void sum_wide_widened(const GemmCall& call) {
                    ceil_div(call.cols, kBlockCols) * sums_of_block(call.rows) / kTileFloats);
 }
 
+// x rounded to bf16 in tiles [rows/16][K/32][16 pairs of k][tile_rows][2]; see pack_x_tiles.
+inline void pack_x_pairs(const PackXCall& call) {
+  const std::int64_t blocks = ceil_div(call.k, kBlockK);
+  for (int row = 0; row < call.rows; ++row) {
+    const float* from = call.x + row * call.k;
+    char* to = static_cast<char*>(call.packed) +
+               (row / kTileRows * kTileRows * call.x_stride + row % kTileRows * 2) * 2;
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      std::uint16_t values[kBlockK];
+      round_block(from + block * kBlockK, call.k - block * kBlockK, values);
+      for (int pair = 0; pair < kBlockK; pair += 2, to += 4 * call.tile_rows)
+        __builtin_memcpy(to, values + pair, 4);
+    }
+  }
+}
+
 template <class Tiles, class Codes>
 constexpr GemmKernels widened_gemm(int wide_rows) {
   GemmKernels kernels = tile_gemm<Tiles>(wide_rows);
+  if constexpr (Codes::kIsLeft) {
+    kernels.pack_x = pack_x_pairs;
+    kernels.x_row_place = 2;
+  }
   kernels.run = [](const GemmCall& call) { run_widened<Tiles, Codes>(call); };
   kernels.sum = [](const GemmCall& call) { sum_wide_widened<Tiles, Codes>(call); };
   return kernels;

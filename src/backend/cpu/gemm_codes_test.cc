@@ -154,6 +154,20 @@ void expect_equal(const std::vector<float>& found, const std::vector<float>& exp
         << what << ", output " << i << ": " << found[i] << " for " << expected[i];
 }
 
+// The product of weights that keep their input, and of bf16 of what they stand for.
+void expect_as_widened(Gemm& gemm, ThreadPool& pool, const Problem& p, const CpuLinear& w,
+                       const std::string& what) {
+  std::vector<float> wide = p.widened();
+  const Tensor weight(wide.data(), DType::kF32, {p.out, p.in});
+  std::vector<float> of_outputs = p.bias;
+  const Tensor bias(of_outputs.data(), DType::kF32, {p.out});
+  LinearParts parts{.weights = {&weight, 1}, .biases = {}};
+  if (!p.bias.empty()) parts.biases = {&bias, 1};
+  const CpuLinear bf16(parts, pool);
+  expect_equal(multiply(gemm, w, p.x.data(), p.rows), multiply(gemm, bf16, p.x.data(), p.rows),
+               what);
+}
+
 struct Kernels {
   std::string name;
   bool exists;
@@ -266,14 +280,8 @@ TEST_P(CodesGemm, without_rounding_the_bits_are_those_of_the_widened_weights) {
             std::array{12, 96, 40}, std::array{18, 700, 100}}) {
         Problem p(format, rows, in, out, ++seed);
         const CpuLinear w = p.pack(pool, gemm);
-        std::vector<float> wide = p.widened();
-        const Tensor weight(wide.data(), DType::kF32, {out, in});
-        const Tensor bias(p.bias.data(), DType::kF32, {out});
-        LinearParts parts{.weights = {&weight, 1}, .biases = {}};
-        if (!p.bias.empty()) parts.biases = {&bias, 1};
-        const CpuLinear bf16(parts, pool);
-        expect_equal(multiply(gemm, w, p.x.data(), rows), multiply(gemm, bf16, p.x.data(), rows),
-                     name_of(format));
+        expect_as_widened(gemm, pool, p, w, name_of(format));
+        const std::vector<float> wide = p.widened();
         std::vector<float> row(at(in));
         for (const std::int64_t n : {0, out - 1}) {
           w.gather_row(n, row.data());
@@ -295,13 +303,33 @@ TEST_P(CodesGemm, scales_may_be_as_small_as_numbers_are) {
         for (const std::int64_t group : {n % 2, n < 24 ? n % 2 : 1 - n % 2})
           p.weights.set_scale(n, group, scales[at(n / 2) % std::size(scales)]);
       p.bias.clear();
-      const CpuLinear w = p.pack(pool, gemm);
-      std::vector<float> wide = p.widened();
-      const Tensor weight(wide.data(), DType::kF32, {p.out, p.in});
-      LinearParts parts{.weights = {&weight, 1}, .biases = {}};
-      const CpuLinear bf16(parts, pool);
-      expect_equal(multiply(gemm, w, p.x.data(), p.rows), multiply(gemm, bf16, p.x.data(), p.rows),
-                   "small scales");
+      expect_as_widened(gemm, pool, p, p.pack(pool, gemm), "small scales");
+    }
+  }
+}
+
+TEST_P(CodesGemm, one_strange_scale_is_seen_beside_whatever_others) {
+  ThreadPool pool(2, false);
+  for (const GemmOrder order : {GemmOrder::kTile, GemmOrder::kPair}) {
+    Gemm gemm(GetParam().make(), order, pool);
+    for (const std::int64_t output : {3, 40, 63}) {
+      Problem p({.bits = 4, .group = 32, .scale = DType::kBF16}, 3, 128, 64, 17);
+      p.weights.set_scale(output, 2, 0.0F);
+      expect_as_widened(gemm, pool, p, p.pack(pool, gemm), std::to_string(output));
+    }
+  }
+}
+
+TEST_P(CodesGemm, floats_may_share_a_scale) {
+  ThreadPool pool(2, false);
+  for (const GemmOrder order : {GemmOrder::kTile, GemmOrder::kPair}) {
+    Gemm gemm(GetParam().make(), order, pool);
+    for (const std::int64_t rows : {3, 20, 40}) {
+      Problem p({.bits = 8, .group = 128, .is_float = true}, rows, 672, 100, 19);
+      for (std::int64_t n = 0; n < 70; ++n)
+        for (std::int64_t group = 0; group < 5; ++group)
+          p.weights.set_scale(n, group, 0.01F * static_cast<float>(group + n / 64 + 1));
+      expect_as_widened(gemm, pool, p, p.pack(pool, gemm), std::to_string(rows));
     }
   }
 }

@@ -76,7 +76,8 @@ CpuFeatures detect_cpu() {
   cpu.avx_vnni = cpu.avx2 && bit(more.eax, 4);
   cpu.avx512_vnni = cpu.avx512 && bit(seven.ecx, 11);
   const bool tiles = (state & 0x60000U) == 0x60000U && bit(seven.edx, 22) && bit(seven.edx, 24);
-  cpu.amx = cpu.avx512_bf16 && tiles && request_amx();
+  const bool vbmi = bit(seven.ecx, 1);  // its kernels look bytes up
+  cpu.amx = cpu.avx512_bf16 && vbmi && tiles && request_amx();
   return cpu;
 }
 

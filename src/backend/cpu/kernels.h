@@ -27,6 +27,8 @@ inline constexpr int kChainBlockCols = 16;
 // 4 bits holds eight: the first four in the low halves of its bytes. Laid out for tiles, a unit of
 // 4 bits is [k/32][8 lines]: a line holds 32 k of four outputs, [32][4], in words of 16 bits; a
 // unit of 8 bits is as one of bf16, [k/32][2 halves][16 k-pairs][16 columns][2], integers less 128.
+// Of E4M3 by table, where the step is kCodeStepK, it is [k/64][32 outputs] lines of 64 k, which are
+// [4][2][8]: the second dimension is k and k + 32.
 inline constexpr int kCodeStepK = 64;
 inline constexpr int kMostTileGroup = 256;  // k that products of 4 bits by tiles take
 enum class CodeScale : std::uint8_t { kF32, kBF16, kF16 };
@@ -41,6 +43,7 @@ struct CodeLayout {
   CodeScale scale;
   bool is_float;  // codes of 8 bits are E4M3 and stand for themselves
   bool for_tiles = false;
+  bool by_table = false;
 };
 
 // At most kMaxCallCols outputs of y = x * W^T + bias, for some rows.
@@ -120,8 +123,7 @@ struct GemmKernels {
   void (*run_codes)(const GemmCall& call) = nullptr;
   int code_rows = 0;
 
-  // Of a product of fewer rows a tile of x has only those, so that they stay in L1. Whole tiles are
-  // read all the same: what follows makes outputs that nobody takes.
+  // Of a product of fewer rows a tile of x has only those, so that they stay in L1.
   int tile_rows(int rows) const { return rows < row_step ? rows : row_step; }
 };
 
@@ -140,6 +142,7 @@ struct KernelTable {
   // are.
   GemmKernels widened4 = {};
   GemmKernels widened8 = {};
+  GemmKernels looked_up8 = {};  // those by table
   void (*widen)(const WidenCall& call);
   OpKernels ops;
   void (*read)(const void* data, std::int64_t bytes);  // streams over memory, a multiple of 1 KB
@@ -159,5 +162,6 @@ GemmKernels amx_codes_gemm();              // codes_row8
 GemmKernels amx_groups_gemm();             // codes_groups4
 GemmKernels amx_lookup_gemm();             // widened4
 GemmKernels amx_bytes_gemm();              // widened8
+GemmKernels amx_e4m3_gemm();               // looked_up8
 
 }  // namespace foretoken

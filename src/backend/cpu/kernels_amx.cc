@@ -5,6 +5,7 @@
 
 #include "backend/cpu/attention_amx.h"
 #include "backend/cpu/gemm_amx_bytes.h"
+#include "backend/cpu/gemm_amx_e4m3.h"
 #include "backend/cpu/gemm_amx_groups.h"
 #include "backend/cpu/gemm_amx_lookup.h"
 
@@ -77,8 +78,9 @@ struct AmxSignedTiles : AmxTiles {
 
 GemmKernels amx_groups_gemm() { return group_tile_gemm<AmxSignedTiles>(kAmxWideRows); }
 GemmKernels amx_codes_gemm() { return code_tile_gemm<AmxCodeTiles>(kAmxWideRows); }
-GemmKernels amx_lookup_gemm() { return lookup_gemm<AmxTiles>(kAmxWideRows); }
-GemmKernels amx_bytes_gemm() { return bytes_gemm<AmxTiles>(kAmxWideRows); }
+GemmKernels amx_lookup_gemm() { return widened_gemm<AmxTiles, LookedUp>(kAmxWideRows); }
+GemmKernels amx_bytes_gemm() { return widened_gemm<AmxTiles, Bytes>(kAmxWideRows); }
+GemmKernels amx_e4m3_gemm() { return widened_gemm<AmxTiles, LookedUpE4M3>(kAmxWideRows); }
 GemmKernels amx_tile_gemm() { return tile_gemm<AmxTiles>(kAmxWideRows); }
 void amx_attention(const AttnItem& item) { tile_attention_item<AmxTiles>(item); }
 

@@ -31,6 +31,7 @@ CodeLayout layout_of(const WeightFormat& format, std::int64_t width, bool for_ti
                                           : CodeScale::kF32;
   c.is_float = format.is_float;
   c.for_tiles = for_tiles && !format.rounds_input;
+  c.by_table = c.for_tiles && c.is_float && c.step == kCodeStepK;
   c.scales_at = c.group * kBlockCols * c.bits / 8;
   const int end = c.scales_at + kBlockCols * scale_bytes(c.scale);
   c.zeros_at = format.has_zero_points ? end : 0;
@@ -81,9 +82,19 @@ void put_tile_codes(const CodeLayout& c, char* unit, int col, const std::uint8_t
   }
 }
 
+std::int64_t place_by_table(int k, int col) {
+  const int inside = k % kCodeStepK;
+  return std::int64_t{k / kCodeStepK * kBlockCols + col} * kCodeStepK + inside % kBlockK / 8 * 16 +
+         inside / kBlockK * 8 + inside % 8;
+}
+void put_codes_by_table(const CodeLayout& c, char* unit, int col, const std::uint8_t* codes) {
+  for (int k = 0; k < c.group; k += 8) std::memcpy(unit + place_by_table(k, col), codes + k, 8);
+}
+
 // The codes [c.group] of a column of a unit. Of eight codes in a word the second four are the high
 // halves of bytes.
 void put_codes(const CodeLayout& c, char* unit, int col, const std::uint8_t* codes) {
+  if (c.by_table) return put_codes_by_table(c, unit, col, codes);
   if (c.for_tiles) return put_tile_codes(c, unit, col, codes);
   for (int step = 0; step < c.group / c.step; ++step) {
     char* line = unit + place_in_step(c, step, col);
@@ -98,6 +109,7 @@ void put_codes(const CodeLayout& c, char* unit, int col, const std::uint8_t* cod
 }
 
 std::uint8_t get_code(const CodeLayout& c, const char* unit, int k, int col) {
+  if (c.by_table) return static_cast<std::uint8_t>(unit[place_by_table(k, col)]);
   if (c.for_tiles) {
     const auto [byte, shift, turned] = place_for_tiles(c, k, col);
     const unsigned mask = c.bits == 4 ? 15U : 255U;

@@ -26,7 +26,7 @@ class CpuLinear : public PackedLinear {
   // The name of what lies where, for who keeps images(). It changes with every change of what is
   // packed for given matrices, be it the place of a weight or the rounding; a test holds both.
   static constexpr const char* layout(bool for_tiles) {
-    return for_tiles ? "cpu 2 tiles" : "cpu 2";
+    return for_tiles ? "cpu 3 tiles" : "cpu 2";
   }
 
   std::int64_t in_width() const override { return in_; }

@@ -118,6 +118,18 @@ CpuLinear packed_of(std::int64_t rows, std::int64_t in, const Kept& kept, Thread
           kept.for_tiles};
 }
 
+// Codes as checkpoints have them.
+class CountedRows final : public CodedRows {
+ public:
+  std::int64_t rows() const override { return 80; }
+  std::int64_t width() const override { return 330; }
+  void read(std::int64_t row, std::uint8_t* codes, float* scales, std::uint8_t*) const override {
+    for (std::int64_t k = 0; k < width(); ++k)
+      codes[k] = static_cast<std::uint8_t>((row * 7 + k) % 127);
+    *scales = 1.0F + static_cast<float>(row);
+  }
+};
+
 TEST(PackedImages, make_the_same_matrix_again) {
   ThreadPool pool(3, false);
   for (const Kept& kept : kKept) {
@@ -166,13 +178,24 @@ TEST(PackedImages, say_where_a_piece_could_not_be_had) {
 // another name and writes new sums here.
 TEST(PackedImages, are_what_they_were_when_the_layout_got_its_name) {
   EXPECT_STREQ(CpuLinear::layout(false), "cpu 2");
-  EXPECT_STREQ(CpuLinear::layout(true), "cpu 2 tiles");
+  EXPECT_STREQ(CpuLinear::layout(true), "cpu 3 tiles");
   ThreadPool pool(1, false);
   for (const Kept& kept : kKept) {
     std::uint64_t sum = 0;
     const CpuLinear w = packed_of(40, 330, kept, pool);
     for (const auto image : w.images()) sum = 31 * sum + word_sum(image);
     EXPECT_EQ(sum, kept.sum) << w.format_name() << fmt::format(" {:#x}", sum);
+  }
+  const CountedRows counted;
+  const CodedRows* const codes = &counted;
+  for (const auto& [for_tiles, kept] :
+       {std::pair{false, 0xda46540a9887e62dULL}, std::pair{true, 0xbc21b35c2ae2ee8bULL}}) {
+    const CpuLinear w({.weights = {},
+                       .biases = {},
+                       .format = {.bits = 8, .is_float = true},
+                       .codes = {&codes, 1}},
+                      pool, for_tiles);
+    EXPECT_EQ(word_sum(w.images()[0]), kept) << fmt::format("{:#x}", word_sum(w.images()[0]));
   }
 }
 

@@ -10,6 +10,10 @@
 //   both_first(t), both_second(t): the words 0 to 15, or 16 to 31, twice
 //   words_down<Shift>(a): each word shifted right
 //   look_up(t, a): word (a[i] mod 32) of t for each word a[i]
+//   low_bytes(a, b), high_bytes(a, b): of the words of a and then of b
+//   I16Pair look_up_bytes(table, a): for each byte a[i] the word whose low byte is number a[i] mod
+//     128 of a table of bytes, and whose high one is the same of the next 128, turned by a[i]'s
+//     sign; of each sixteen of a the first eight make the first words
 //
 // A table of codes -8 to 7 times a scale of bf16 is one of 128, by the scale's mantissa, plus the
 // bits of the scale in all words but that of 0:
@@ -25,6 +29,9 @@ namespace {
 
 struct V16Pair {
   V16 first, second;
+};
+struct I16Pair {
+  I16 first, second;
 };
 
 // 1.m times -8 to 7, twice, for each m of seven bits, less the bits of 1.m.
@@ -104,6 +111,30 @@ FT_INLINE I16 words_down(I16 a) {
   return {_mm512_mulhi_epu16(a.v, _mm512_set1_epi16(static_cast<short>(1 << (16 - Shift))))};
 }
 FT_INLINE I16 look_up(I16 table, I16 a) { return {_mm512_permutexvar_epi16(a.v, table.v)}; }
+struct EvenBytes {
+  alignas(64) std::uint8_t of[64];
+};
+constexpr EvenBytes make_even_bytes() {
+  EvenBytes bytes = {};
+  for (int i = 0; i < 64; ++i) bytes.of[i] = static_cast<std::uint8_t>(2 * i);
+  return bytes;
+}
+inline constexpr EvenBytes kEvenBytes = make_even_bytes();
+FT_INLINE I16 low_bytes(I16 a, I16 b) {
+  return {_mm512_permutex2var_epi8(a.v, _mm512_load_si512(kEvenBytes.of), b.v)};
+}
+FT_INLINE I16 high_bytes(I16 a, I16 b) {
+  return low_bytes({_mm512_srli_epi16(a.v, 8)}, {_mm512_srli_epi16(b.v, 8)});
+}
+FT_INLINE I16Pair look_up_bytes(const char* table, I16 a) {
+  constexpr int kFirstWithSignOfOthers = 0x78;  // first ^ (second & third)
+  const auto part = [=](int i) { return _mm512_load_si512(table + 64 * i); };
+  const __m512i low = _mm512_permutex2var_epi8(part(0), a.v, part(1));
+  const __m512i high =
+      _mm512_ternarylogic_epi64(_mm512_permutex2var_epi8(part(2), a.v, part(3)), a.v,
+                                _mm512_set1_epi8(-128), kFirstWithSignOfOthers);
+  return {{_mm512_unpacklo_epi8(low, high)}, {_mm512_unpackhi_epi8(low, high)}};
+}
 
 #else  // the definition
 
@@ -170,6 +201,33 @@ FT_INLINE I16 look_up(I16 table, I16 a) {
   return each_word([=](int i) {
     return __builtin_bit_cast(Words, table).v[__builtin_bit_cast(Words, a).v[i] % 32];
   });
+}
+struct Bytes64 {
+  std::uint8_t v[64];
+};
+template <class F>
+FT_INLINE I16 each_byte(F f) {
+  Bytes64 r;
+  for (int i = 0; i < 64; ++i) r.v[i] = static_cast<std::uint8_t>(f(i));
+  return __builtin_bit_cast(I16, r);
+}
+FT_INLINE std::uint8_t byte_at(I16 a, int i) { return __builtin_bit_cast(Bytes64, a).v[i]; }
+FT_INLINE I16 low_bytes(I16 a, I16 b) {
+  return each_byte([=](int i) { return byte_at(i < 32 ? a : b, i % 32 * 2); });
+}
+FT_INLINE I16 high_bytes(I16 a, I16 b) {
+  return each_byte([=](int i) { return byte_at(i < 32 ? a : b, i % 32 * 2 + 1); });
+}
+FT_INLINE I16Pair look_up_bytes(const char* table, I16 a) {
+  const auto words = [=](int second) {
+    return each_word([=](int i) {
+      const int byte = byte_at(a, i / 8 * 16 + second * 8 + i % 8), number = byte % 128;
+      const int low = static_cast<std::uint8_t>(table[number]);
+      const int high = static_cast<std::uint8_t>(table[128 + number]) ^ (byte - number);
+      return static_cast<std::uint16_t>(low + 256 * high);
+    });
+  };
+  return {words(0), words(1)};
 }
 
 #endif

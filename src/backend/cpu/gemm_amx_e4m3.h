@@ -1,0 +1,133 @@
+#pragma once
+// Products of codes of E4M3 on 2D tile registers, of weights laid out by table (kernels.h): the
+// bf16 that the seven bits of an output's codes stand for in a unit are two tables of bytes, of low
+// and of high ones, and two permutations look up 64 k of it, which are a row of two tiles. Mostly
+// all outputs of a unit have one scale and so one table. As of 4 bits (gemm_amx_lookup.h) weights
+// are the left side of a product. For translation units of kernels only (v16.h).
+
+#include "backend/cpu/code_weights.h"
+#include "backend/cpu/gemm_amx_widened.h"
+#include "backend/cpu/widening_vectors.h"
+
+namespace foretoken {
+namespace {
+
+// What the seven bits of a code stand for, times kE4M3Unit.
+struct SevenBits {
+  alignas(64) float of[128];
+};
+constexpr SevenBits make_seven_bits() {
+  SevenBits values = {};
+  for (int i = 0; i < 128; ++i) {
+    const int exponent = i / 8, mantissa = i % 8;
+    values.of[i] = static_cast<float>(exponent == 0 ? 2 * mantissa : 8 + mantissa) * 0x1p-10F;
+    for (int e = 0; e < exponent; ++e) values.of[i] *= 2;
+    values.of[i] *= kE4M3Unit;
+  }
+  return values;
+}
+inline constexpr SevenBits kSevenBits = make_seven_bits();
+
+// Weights of kBlockCols columns as tiles [2 halves][16 outputs][32]; a step is a line's two blocks
+// of K.
+class LookedUpE4M3 {
+ public:
+  static constexpr bool kIsLeft = true;
+
+  template <int ColBlocks, class Steps>
+  void widen(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks, Steps& steps) {
+    constexpr int kPrefetchBytes = 2560;
+    const CodeLayout& codes = call.codes;
+    const char* const column = static_cast<const char*>(call.weights) + n * call.block_bytes;
+    const std::int64_t ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kPrefetchBytes;
+    int k = static_cast<int>(block) * kBlockK;
+    const int end = k + static_cast<int>(blocks) * kBlockK, group = k / codes.group;
+    int inside = k - group * codes.group;
+    const char* unit = column + std::int64_t{group} * codes.unit_bytes;
+    for (; k < end; unit += codes.unit_bytes, inside = 0) {
+      for (int i = 0; i < ColBlocks; ++i) tables_[i].take(unit + i * call.block_bytes, codes);
+      for (; inside < codes.group && k < end; inside += kCodeStepK, k += kCodeStepK) {
+        const char* const from = unit + std::int64_t{inside} * kBlockCols;
+        if (end - k >= kCodeStepK)
+          widen_step<ColBlocks, 2>(from, call.block_bytes, ahead, steps);
+        else
+          widen_step<ColBlocks, 1>(from, call.block_bytes, ahead, steps);
+      }
+    }
+  }
+
+ private:
+  static constexpr int kCodes = 128, kTableBytes = 2 * kCodes;
+
+  struct UnitTables {
+    const char* unit = nullptr;  // whose they are
+    int next = 0;                // bytes from one to the next; 0: all outputs have the same
+    alignas(64) char of[kBlockCols * kTableBytes];
+
+    void take(const char* from, const CodeLayout& codes) {
+      if (unit == from) return;
+      unit = from;
+      alignas(64) float scales[kBlockCols];
+      for (int half = 0; half < 2; ++half)
+        store(scales + half * 16, unit_scale<E4M3Codes>(from, codes, half).scale);
+      bool is_same = true;
+      for (const float scale : scales) is_same = is_same && scale == scales[0];
+      next = is_same ? 0 : kTableBytes;
+      const int tables = is_same ? 1 : kBlockCols;
+      for (int i = 0; i < tables; ++i) make(set1(scales[i]), of + i * kTableBytes);
+    }
+    FT_INLINE static void make(V16 scale, char* to) {
+      I16 words[kCodes / 32];
+      FT_UNROLL
+      for (int i = 0; i < kCodes / 32; ++i) {
+        const float* const values = kSevenBits.of + 32 * i;
+        words[i] = bf16_words(fma(load(values), scale, zero()),  // of -0 this makes +0
+                              fma(load(values + 16), scale, zero()));
+      }
+      FT_UNROLL
+      for (int i = 0; i < 2; ++i) {
+        int_store(to + 64 * i, low_bytes(words[2 * i], words[2 * i + 1]));
+        int_store(to + kCodes + 64 * i, high_bytes(words[2 * i], words[2 * i + 1]));
+      }
+    }
+  };
+
+  template <int ColBlocks, int Count, class Steps>
+  FT_INLINE void widen_step(const char* from, std::int64_t next_column, std::int64_t ahead,
+                            Steps& steps) const {
+    widen_lines<Count, 0>(from, ahead, steps);
+    if constexpr (ColBlocks == 2) widen_lines<Count, 1>(from + next_column, ahead, steps);
+  }
+  // Lines of all outputs of the N-th columns, of which the first Count blocks of K are wanted.
+  template <int Count, int N, class Steps>
+  __attribute__((noinline)) void widen_lines(const char* from, std::int64_t ahead,
+                                             Steps& steps) const {
+    const char* const asked = from + ahead;
+    const char* table = tables_[N].of;
+    const std::int64_t next = tables_[N].next;
+    char* const to = steps.tiles();
+    const auto beside = steps.template beside<N>();
+    FT_UNROLL
+    for (int tile = 0; tile < 2 * Count; ++tile) {  // as many rows as one has, of all blocks
+      FT_UNROLL
+      for (int i = 0; i < 16 / Count; ++i, table += next) {
+        const int output = tile * (16 / Count) + i;
+        prefetch_l1(asked + output * 64);
+        const I16Pair rows = look_up_bytes(table, int_load(from + output * 64));
+        char* const row = to + output * 64;
+        int_store(row, rows.first);
+        if constexpr (Count == 2) int_store(row + 2 * kTileBytes, rows.second);
+      }
+      if (tile == 0) beside.template multiply<0>();
+      if (tile == 1) beside.template multiply<1>();
+      if (tile == 2) beside.template multiply<2>();
+      if (tile == 3) beside.template multiply<3>();
+    }
+    steps.template add<N>(Count);
+  }
+
+  UnitTables tables_[2];
+};
+
+}  // namespace
+}  // namespace foretoken
