@@ -128,12 +128,12 @@ FT_INLINE void zero_tiles() {
   Tiles::template zero<3>();
 }
 template <class Tiles, int RowTiles>
-FT_INLINE void store_tiles(float* acc) {
-  Tiles::template store<0>(acc, 64);
-  Tiles::template store<1>(acc + kTileFloats, 64);
+FT_INLINE void store_tiles(float* acc, int row_bytes = 64) {
+  Tiles::template store<0>(acc, row_bytes);
+  Tiles::template store<1>(acc + kTileFloats, row_bytes);
   if constexpr (RowTiles == 2) {
-    Tiles::template store<2>(acc + 2 * kTileFloats, 64);
-    Tiles::template store<3>(acc + 3 * kTileFloats, 64);
+    Tiles::template store<2>(acc + 2 * kTileFloats, row_bytes);
+    Tiles::template store<3>(acc + 3 * kTileFloats, row_bytes);
   }
 }
 

@@ -147,6 +147,11 @@ void turn_sums(float* tiles, int count) {
   if constexpr (Codes::kIsLeft)
     for (int i = 0; i < count; ++i) turn_tile(tiles + i * kTileFloats);
 }
+// Of one row outputs lie side by side as soon as rows of a tile, a float each, are stored so.
+template <class Codes>
+bool has_turned_sums(const GemmCall& call) {
+  return Codes::kIsLeft && call.tile_rows == 1;
+}
 
 // Asks for what comes first of the n-th columns: nothing that was read before ran into it.
 FT_INLINE void ask_for_beginning(const GemmCall& call, int n) {
@@ -164,7 +169,8 @@ void sum_few_widened(const GemmCall& call) {
   if constexpr (ColBlocks == 2) ask_for_beginning(call, 1);
   codes.template widen<ColBlocks>(call, 0, 0, call.k / kBlockK, products);
   products.finish();
-  store_tiles<Tiles, RowTiles * ColBlocks>(call.sums);
+  store_tiles<Tiles, RowTiles * ColBlocks>(call.sums,
+                                           has_turned_sums<Codes>(call) ? sizeof(float) : 64);
 }
 
 template <class Tiles, class Codes>
@@ -180,7 +186,8 @@ void run_widened(const GemmCall& all) {
       sum_few_widened<Tiles, Codes, 2, 1>(call);
     else
       sum_tile_columns<Tiles, WidenedTiles<Codes>>(call, kBlockK);
-    turn_sums<Codes>(call.sums, 2 * row_tiles * ceil_div(call.cols, kBlockCols));
+    if (!has_turned_sums<Codes>(call))
+      turn_sums<Codes>(call.sums, 2 * row_tiles * ceil_div(call.cols, kBlockCols));
   });
 }
 
