@@ -18,7 +18,7 @@ KernelTable avx512_kernels() {
           .codes_row8 = code_gemm(),
           .widen = widen_blocks,
           .ops = op_kernels(),
-          .read = read_stream};
+          .read = read_streams};
 }
 
 }  // namespace foretoken

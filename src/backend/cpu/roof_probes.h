@@ -36,17 +36,21 @@ inline double fma_peak(int rounds) {
   return rounds * double{kChains} * 32;
 }
 
-inline void read_stream(const void* data, std::int64_t bytes) {
-  constexpr std::int64_t kStep = 1024, kAhead = 2048;
-  const char* p = static_cast<const char*>(data);
-  for (std::int64_t i = 0; i < bytes; i += kStep) {
-    FT_UNROLL
-    for (int line = 0; line < kStep; line += 64) {
-      prefetch_l1(p + i + line + kAhead);
-      V16 a = load(reinterpret_cast<const float*>(p + i + line));
-      keep(a);
+// In two halves that take turns: memory brings two streams faster than one.
+inline void read_streams(const void* data, std::int64_t bytes) {
+  constexpr std::int64_t kStep = 256, kAhead = 1024;
+  const char* const first = static_cast<const char*>(data);
+  const std::int64_t half = bytes / 2;
+  for (std::int64_t i = 0; i < half; i += kStep)
+    for (int side = 0; side < 2; ++side) {
+      const char* const p = first + side * half + i;
+      FT_UNROLL
+      for (int line = 0; line < kStep; line += 64) {
+        prefetch_l1(p + line + kAhead);
+        V16 a = load(reinterpret_cast<const float*>(p + line));
+        keep(a);
+      }
     }
-  }
 }
 
 }  // namespace
