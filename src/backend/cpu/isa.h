@@ -27,7 +27,7 @@ struct CpuFeatures {
   bool avx2 = false;         // AVX2, FMA and F16C: the least that foretoken runs on
   bool avx512 = false;       // AVX-512 F, BW, DQ, VL
   bool avx512_bf16 = false;  // and VDPBF16PS
-  bool amx = false;          // all of that and AMX-BF16, its use granted by the kernel
+  bool amx = false;          // all of that, VBMI and AMX-BF16, its use granted by the kernel
   bool avx_vnni = false;     // avx2 and VPDPBUSD of 32 bytes: faster, but no set of its own
   bool avx512_vnni = false;  // avx512 and VPDPBUSD of 64 bytes: the same
 };
