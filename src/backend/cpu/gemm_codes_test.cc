@@ -225,6 +225,9 @@ std::string name_of(const WeightFormat& format) {
          (format.has_zero_points ? ", zero points" : "");
 }
 
+// So many that calls have kMaxCallCols of them.
+constexpr int kManyOutputs = 1184;
+
 class CodesGemm : public testing::TestWithParam<Kernels> {
  protected:
   void SetUp() override {
@@ -277,7 +280,7 @@ TEST_P(CodesGemm, without_rounding_the_bits_are_those_of_the_widened_weights) {
     for (const WeightFormat& format : all_formats(false))
       for (const auto& [rows, in, out] :
            {std::array{1, 33, 5}, std::array{2, 330, 33}, std::array{5, 256, 64},
-            std::array{12, 96, 40}, std::array{18, 700, 100}}) {
+            std::array{12, 96, 40}, std::array{18, 700, 100}, std::array{3, 224, kManyOutputs}}) {
         Problem p(format, rows, in, out, ++seed);
         const CpuLinear w = p.pack(pool, gemm);
         expect_as_widened(gemm, pool, p, w, name_of(format));
@@ -312,8 +315,8 @@ TEST_P(CodesGemm, one_strange_scale_is_seen_beside_whatever_others) {
   ThreadPool pool(2, false);
   for (const GemmOrder order : {GemmOrder::kTile, GemmOrder::kPair}) {
     Gemm gemm(GetParam().make(), order, pool);
-    for (const std::int64_t output : {3, 40, 63}) {
-      Problem p({.bits = 4, .group = 32, .scale = DType::kBF16}, 3, 128, 64, 17);
+    for (const std::int64_t output : {3, 40, 64, 127}) {
+      Problem p({.bits = 4, .group = 32, .scale = DType::kBF16}, 3, 128, kManyOutputs, 17);
       p.weights.set_scale(output, 2, 0.0F);
       expect_as_widened(gemm, pool, p, p.pack(pool, gemm), std::to_string(output));
     }
@@ -325,9 +328,9 @@ TEST_P(CodesGemm, floats_may_share_a_scale) {
   for (const GemmOrder order : {GemmOrder::kTile, GemmOrder::kPair}) {
     Gemm gemm(GetParam().make(), order, pool);
     for (const std::int64_t rows : {3, 20, 40}) {
-      Problem p({.bits = 8, .group = 128, .is_float = true}, rows, 672, 100, 19);
-      for (std::int64_t n = 0; n < 70; ++n)
-        for (std::int64_t group = 0; group < 5; ++group)
+      Problem p({.bits = 8, .group = 128, .is_float = true}, rows, 224, kManyOutputs, 19);
+      for (std::int64_t n = 0; n < 102; ++n)
+        for (std::int64_t group = 0; group < 2; ++group)
           p.weights.set_scale(n, group, 0.01F * static_cast<float>(group + n / 64 + 1));
       expect_as_widened(gemm, pool, p, p.pack(pool, gemm), std::to_string(rows));
     }
