@@ -45,23 +45,17 @@ class Bytes {
   template <int ColBlocks, class Codes, bool HasZeros, class Steps>
   void widen_blocks(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks,
                     Steps& steps) {
-    const CodeLayout& codes = call.codes;
-    const char* const column = static_cast<const char*>(call.weights) + n * call.block_bytes;
     const int ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kAmxPrefetchBytes;
-    int k = static_cast<int>(block) * kBlockK;
-    const int end = k + static_cast<int>(blocks) * kBlockK, group = k / codes.group;
-    int inside = k - group * codes.group;
-    const char* unit = column + std::int64_t{group} * codes.unit_bytes;
-    for (; k < end; unit += codes.unit_bytes, inside = 0) {
+    each_unit(call, n, block, blocks, [&](const char* unit, int first, int count) {
       for (int i = 0; i < ColBlocks; ++i)
-        take_scales<Codes>(unit + i * call.block_bytes, codes, scales_[i]);
-      for (; inside < codes.group && k < end; inside += kBlockK, k += kBlockK) {
-        const char* const from = unit + std::int64_t{inside} * kBlockCols;
+        take_scales<Codes>(unit + i * call.block_bytes, call.codes, scales_[i]);
+      const char* from = unit + std::int64_t{first} * kBlockCols;
+      for (; count > 0; count -= kBlockK, from += kBlockK * kBlockCols) {
         widen_block<Codes, HasZeros, 0>(from, ahead, steps);
         if constexpr (ColBlocks == 2)
           widen_block<Codes, HasZeros, 1>(from + call.block_bytes, ahead, steps);
       }
-    }
+    });
   }
   // Lanes are pairs of k of eight outputs.
   template <class Codes>

@@ -12,19 +12,14 @@
 namespace foretoken {
 namespace {
 
-// What the seven bits of a code stand for, times kE4M3Unit.
+// The seven bits of a code, each value of them.
 struct SevenBits {
-  alignas(64) float of[128];
+  char of[128];
 };
 constexpr SevenBits make_seven_bits() {
-  SevenBits values = {};
-  for (int i = 0; i < 128; ++i) {
-    const int exponent = i / 8, mantissa = i % 8;
-    values.of[i] = static_cast<float>(exponent == 0 ? 2 * mantissa : 8 + mantissa) * 0x1p-10F;
-    for (int e = 0; e < exponent; ++e) values.of[i] *= 2;
-    values.of[i] *= kE4M3Unit;
-  }
-  return values;
+  SevenBits bits = {};
+  for (int i = 0; i < 128; ++i) bits.of[i] = static_cast<char>(i);
+  return bits;
 }
 inline constexpr SevenBits kSevenBits = make_seven_bits();
 
@@ -36,24 +31,16 @@ class LookedUpE4M3 {
 
   template <int ColBlocks, class Steps>
   void widen(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks, Steps& steps) {
-    constexpr int kPrefetchBytes = 2560;
-    const CodeLayout& codes = call.codes;
-    const char* const column = static_cast<const char*>(call.weights) + n * call.block_bytes;
-    const std::int64_t ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kPrefetchBytes;
-    int k = static_cast<int>(block) * kBlockK;
-    const int end = k + static_cast<int>(blocks) * kBlockK, group = k / codes.group;
-    int inside = k - group * codes.group;
-    const char* unit = column + std::int64_t{group} * codes.unit_bytes;
-    for (; k < end; unit += codes.unit_bytes, inside = 0) {
-      for (int i = 0; i < ColBlocks; ++i) tables_[i].take(unit + i * call.block_bytes, codes);
-      for (; inside < codes.group && k < end; inside += kCodeStepK, k += kCodeStepK) {
-        const char* const from = unit + std::int64_t{inside} * kBlockCols;
-        if (end - k >= kCodeStepK)
+    const std::int64_t ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kCodesAhead;
+    each_unit(call, n, block, blocks, [&](const char* unit, int first, int count) {
+      for (int i = 0; i < ColBlocks; ++i) tables_[i].take(unit + i * call.block_bytes, call.codes);
+      const char* from = unit + std::int64_t{first} * kBlockCols;
+      for (; count > 0; count -= kCodeStepK, from += kCodeStepK * kBlockCols)
+        if (count >= kCodeStepK)
           widen_step<ColBlocks, 2>(from, call.block_bytes, ahead, steps);
         else
           widen_step<ColBlocks, 1>(from, call.block_bytes, ahead, steps);
-      }
-    }
+    });
   }
 
  private:
@@ -80,9 +67,9 @@ class LookedUpE4M3 {
       I16 words[kCodes / 32];
       FT_UNROLL
       for (int i = 0; i < kCodes / 32; ++i) {
-        const float* const values = kSevenBits.of + 32 * i;
-        words[i] = bf16_words(fma(load(values), scale, zero()),  // of -0 this makes +0
-                              fma(load(values + 16), scale, zero()));
+        const V16Pair code = e4m3_floats(kSevenBits.of + 32 * i);
+        words[i] = bf16_words(fma(code.first, scale, zero()),  // of -0 this makes +0
+                              fma(code.second, scale, zero()));
       }
       FT_UNROLL
       for (int i = 0; i < 2; ++i) {
@@ -118,10 +105,7 @@ class LookedUpE4M3 {
         int_store(row, rows.first);
         if constexpr (Count == 2) int_store(row + 2 * kTileBytes, rows.second);
       }
-      if (tile == 0) beside.template multiply<0>();
-      if (tile == 1) beside.template multiply<1>();
-      if (tile == 2) beside.template multiply<2>();
-      if (tile == 3) beside.template multiply<3>();
+      multiply_beside(beside, tile);
     }
     steps.template add<N>(Count);
   }

@@ -26,28 +26,21 @@ class LookedUp {
   template <int ColBlocks, class Steps>
   void widen(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks, Steps& steps) {
     const CodeLayout& codes = call.codes;
-    const char* const column = static_cast<const char*>(call.weights) + n * call.block_bytes;
-    const std::int64_t ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kPrefetchBytes;
-    int k = static_cast<int>(block) * kBlockK;
-    const int end = k + static_cast<int>(blocks) * kBlockK, group = k / codes.group;
-    int inside = k - group * codes.group;
-    const char* unit = column + std::int64_t{group} * codes.unit_bytes;
-    for (; k < end; unit += codes.unit_bytes, inside = 0) {
-      const int some = codes.group - inside < end - k ? codes.group - inside : end - k;
-      k += some;
+    const std::int64_t ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kCodesAhead;
+    const auto use = [&](const char* unit, int first, int count) __attribute__((always_inline)) {
       Blocks from[ColBlocks];
       for (int i = 0; i < ColBlocks; ++i) {
         const char* const of_column = unit + i * call.block_bytes;
         tables_[i].take(of_column, codes);
         prefetch_l1(of_column + codes.scales_at + ahead);
-        from[i] = {of_column + inside * kLineBytesOfK, ahead};
+        from[i] = {of_column + first * kLineBytesOfK, ahead};
       }
-      widen_unit<ColBlocks>(unit, call, from, some / kBlockK, steps);
-    }
+      widen_unit<ColBlocks>(unit, call, from, count / kBlockK, steps);
+    };
+    each_unit(call, n, block, blocks, use);
   }
 
  private:
-  static constexpr int kPrefetchBytes = 2560;
   static constexpr int kLineBytesOfK = kBlockCols / 2;  // bytes of codes of one k
 
   // Where the tables of a unit are, if those of kScaleTables suit it.
@@ -145,10 +138,7 @@ class LookedUp {
         int_store(row + 192, look_up(table[3], words_down<12>(line)));
       }
       constexpr int kOutputsOfTile = 16 / Count;  // that are 16 lines of tiles together
-      if (output == kOutputsOfTile - 4) beside.template multiply<0>();
-      if (output == 2 * kOutputsOfTile - 4) beside.template multiply<1>();
-      if (output == 3 * kOutputsOfTile - 4) beside.template multiply<2>();
-      if (output == 4 * kOutputsOfTile - 4) beside.template multiply<3>();
+      if ((output + 4) % kOutputsOfTile == 0) multiply_beside(beside, output / kOutputsOfTile);
     }
     blocks.codes += Count * kBlockK * kLineBytesOfK;
     steps.template add<N>(Count);

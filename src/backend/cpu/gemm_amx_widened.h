@@ -17,6 +17,35 @@
 namespace foretoken {
 namespace {
 
+// Codes are asked for so far ahead, to be in L1.
+constexpr int kCodesAhead = 2560;
+
+// Calls use(unit, first, count) for the units of some blocks of K of the n-th kBlockCols columns:
+// the k in it, multiples of kBlockK.
+template <class Use>
+FT_INLINE void each_unit(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks,
+                         const Use& use) {
+  const CodeLayout& codes = call.codes;
+  int k = static_cast<int>(block) * kBlockK;
+  const int end = k + static_cast<int>(blocks) * kBlockK, group = k / codes.group;
+  const char* unit = static_cast<const char*>(call.weights) + n * call.block_bytes +
+                     std::int64_t{group} * codes.unit_bytes;
+  for (int first = k - group * codes.group; k < end; unit += codes.unit_bytes, first = 0) {
+    const int count = codes.group - first < end - k ? codes.group - first : end - k;
+    use(unit, first, count);
+    k += count;
+  }
+}
+
+// beside.multiply<Tile>() of a tile that is known when loops are unrolled.
+template <class Beside>
+FT_INLINE void multiply_beside(const Beside& beside, int tile) {
+  if (tile == 0) beside.template multiply<0>();
+  if (tile == 1) beside.template multiply<1>();
+  if (tile == 2) beside.template multiply<2>();
+  if (tile == 3) beside.template multiply<3>();
+}
+
 // Steps that lie in a row and are multiplied later.
 class StepsInRow {
  public:
@@ -153,11 +182,10 @@ bool has_turned_sums(const GemmCall& call) {
   return Codes::kIsLeft && call.tile_rows == 1;
 }
 
-// Asks for what comes first of the n-th columns: nothing that was read before ran into it.
-FT_INLINE void ask_for_beginning(const GemmCall& call, int n) {
-  constexpr int kBytes = 2560;
-  const char* const column = static_cast<const char*>(call.weights) + n * call.block_bytes;
-  for (int at = 0; at < kBytes; at += 64) prefetch_l1(column + at);
+// Asks for what comes first of the second columns: nothing that was read before ran into it.
+FT_INLINE void ask_for_second_columns(const GemmCall& call) {
+  const char* const column = static_cast<const char*>(call.weights) + call.block_bytes;
+  for (int at = 0; at < kCodesAhead; at += 64) prefetch_l1(column + at);
 }
 
 // All columns of the call, of so few rows that all their sums stay in registers.
@@ -166,7 +194,7 @@ void sum_few_widened(const GemmCall& call) {
   Codes codes;
   StepProducts<Tiles, RowTiles, ColBlocks, Codes::kIsLeft> products(call);
   zero_tiles<Tiles>();
-  if constexpr (ColBlocks == 2) ask_for_beginning(call, 1);
+  if constexpr (ColBlocks == 2) ask_for_second_columns(call);
   codes.template widen<ColBlocks>(call, 0, 0, call.k / kBlockK, products);
   products.finish();
   store_tiles<Tiles, RowTiles * ColBlocks>(call.sums,

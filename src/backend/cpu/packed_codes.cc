@@ -55,6 +55,10 @@ struct TilePlace {
 TilePlace place_for_tiles(const CodeLayout& c, int k, int col) {
   const std::int64_t block = k / kBlockK;
   const int inside = k % kBlockK;
+  if (c.by_table) {
+    const std::int64_t line = k / kCodeStepK * kBlockCols + col;
+    return {line * kCodeStepK + inside / 8 * 16 + block % 2 * 8 + inside % 8, 0, 0};
+  }
   if (c.bits == 4) {
     constexpr int kLines = kBlockCols / 4;
     return {(block * kLines + col / 4) * 64 + inside * 2 + col % 4 / 2, col % 2 * 4U, 0};
@@ -62,7 +66,8 @@ TilePlace place_for_tiles(const CodeLayout& c, int k, int col) {
   const std::int64_t row = (block * 2 + col / 16) * (kBlockK / 2) + inside / 2;
   return {row * 32 + col % 16 * 2 + inside % 2, 0, c.is_float ? 0 : 0x80U};
 }
-// Inside a block of K codes of 4 bits are every other byte, and those of 8 bits pairs a row apart.
+// Inside a block of K codes of 4 bits are every other byte, and those of 8 bits pairs a row apart
+// or, by table, eights with room for as many between them.
 void put_tile_codes(const CodeLayout& c, char* unit, int col, const std::uint8_t* codes) {
   constexpr int kRowBytes = 32;
   for (int k = 0; k < c.group; k += kBlockK) {
@@ -71,6 +76,10 @@ void put_tile_codes(const CodeLayout& c, char* unit, int col, const std::uint8_t
     if (c.bits == 4) {
       for (int i = 0; i < kBlockK; ++i)
         to[2 * i] = static_cast<char>(static_cast<std::uint8_t>(to[2 * i]) | codes[k + i] << shift);
+      continue;
+    }
+    if (c.by_table) {
+      for (int i = 0; i < kBlockK; i += 8) std::memcpy(to + 2 * i, codes + k + i, 8);
       continue;
     }
     for (int i = 0; i < kBlockK; i += 2) {
@@ -82,19 +91,9 @@ void put_tile_codes(const CodeLayout& c, char* unit, int col, const std::uint8_t
   }
 }
 
-std::int64_t place_by_table(int k, int col) {
-  const int inside = k % kCodeStepK;
-  return std::int64_t{k / kCodeStepK * kBlockCols + col} * kCodeStepK + inside % kBlockK / 8 * 16 +
-         inside / kBlockK * 8 + inside % 8;
-}
-void put_codes_by_table(const CodeLayout& c, char* unit, int col, const std::uint8_t* codes) {
-  for (int k = 0; k < c.group; k += 8) std::memcpy(unit + place_by_table(k, col), codes + k, 8);
-}
-
 // The codes [c.group] of a column of a unit. Of eight codes in a word the second four are the high
 // halves of bytes.
 void put_codes(const CodeLayout& c, char* unit, int col, const std::uint8_t* codes) {
-  if (c.by_table) return put_codes_by_table(c, unit, col, codes);
   if (c.for_tiles) return put_tile_codes(c, unit, col, codes);
   for (int step = 0; step < c.group / c.step; ++step) {
     char* line = unit + place_in_step(c, step, col);
@@ -109,7 +108,6 @@ void put_codes(const CodeLayout& c, char* unit, int col, const std::uint8_t* cod
 }
 
 std::uint8_t get_code(const CodeLayout& c, const char* unit, int k, int col) {
-  if (c.by_table) return static_cast<std::uint8_t>(unit[place_by_table(k, col)]);
   if (c.for_tiles) {
     const auto [byte, shift, turned] = place_for_tiles(c, k, col);
     const unsigned mask = c.bits == 4 ? 15U : 255U;
