@@ -13,15 +13,16 @@ class SplitK final : public Delegate {
   std::string description() const override { return Delegate::description() + ", splitting K"; }
   void linear(const PackedLinear& w, Tensor x, Tensor y) override {
     if (x.dim(0) < 2) return Delegate::linear(w, x, y);
-    const std::int64_t width = x.dim(1), half = width / 2;
+    // Inside a block of 32: between two blocks tile order has the same sums.
+    const std::int64_t width = x.dim(1), cut = width / 2 + 5;
     const Tensor part = temp(DType::kF32, x.shape());
     const Tensor sum = temp(DType::kF32, y.shape());
     std::fill_n(part.f32(), part.elements(), 0.0F);
-    for (std::int64_t r = 0; r < x.dim(0); ++r) std::copy_n(x.row_f32(r), half, part.row_f32(r));
+    for (std::int64_t r = 0; r < x.dim(0); ++r) std::copy_n(x.row_f32(r), cut, part.row_f32(r));
     Delegate::linear(w, part, sum);
     for (std::int64_t r = 0; r < x.dim(0); ++r) {
-      std::fill_n(part.row_f32(r), half, 0.0F);
-      std::copy_n(x.row_f32(r) + half, width - half, part.row_f32(r) + half);
+      std::fill_n(part.row_f32(r), cut, 0.0F);
+      std::copy_n(x.row_f32(r) + cut, width - cut, part.row_f32(r) + cut);
     }
     Delegate::linear(w, part, y);
     for (std::int64_t i = 0; i < y.elements(); ++i) y.f32()[i] += sum.f32()[i];

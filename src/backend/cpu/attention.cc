@@ -89,17 +89,10 @@ struct CpuAttention::Call {
 
   void merge_spans(const AttentionItems::Merge& merge) const {
     const AttentionItems::Item& item = plan.items[at(merge.item)];
-    const AttnItem& call = item.call;
-    float* out_rows = out.row_f32(item.first_row) + column_of(item);
-    float* partial = partials + merge.partial;
-    for (int i = 0; i < call.count; ++i) {
-      const int query = call.first + i;
-      kernels.merge_spans(
-          partial + at(i) * plan.query_floats(),
-          static_cast<std::int64_t>(at(call.count) * plan.query_floats()), merge.spans,
-          call.head_dim,
-          out_rows + query / call.group * call.row_stride + query % call.group * call.head_dim);
-    }
+    AttnItem call = item.call;
+    call.out = out.row_f32(item.first_row) + column_of(item);
+    call.partial = partials + merge.partial;
+    kernels.merge_spans(call, merge.spans);
     report(item);
   }
 

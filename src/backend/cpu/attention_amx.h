@@ -7,6 +7,7 @@
 
 #include "backend/cpu/attention_bf16.h"
 #include "backend/cpu/gemm_amx.h"
+#include "backend/cpu/widening_vectors.h"
 
 namespace foretoken {
 namespace {
@@ -27,18 +28,18 @@ class TileAttention : Bf16Attention<TileLines> {
   void run() {
     begin();
     if (item_.count < kTileQueries || item_.head_dim % 32 != 0) {
-      walk_spans(span_, total_, [this](int start, float* state) { add_block(start, state); });
+      walk_blocks([this](int start, States states) { add_block(start, states); });
       return;
     }
     Tiles::configure({});
     for (int i = 0; i < rows_; ++i)
       for (int d = 0; d < q_stride_; d += 16)
         store_bf16(tile_q_ + i * q_stride_ + d, i < item_.count ? query_part(i, d) : zero());
-    walk_spans(span_, total_, [this](int start, float* state) { add_tiles(start, state); });
+    walk_spans([this](int start, States states) { add_span(start, states); });
   }
 
  private:
-  // Queries whose scores and weights stay in L1 on their way.
+  // Queries whose states, scores and weights stay in L1 for a span.
   struct Group {
     int first, end;
     Seen seen;
@@ -46,29 +47,44 @@ class TileAttention : Bf16Attention<TileLines> {
     bool has_both() const { return end - first > kTileRows; }
   };
 
-  void add_tiles(int start, float* state) {
-    const Seen seen = seen_of(start);
-    if (seen.begin >= seen.end) return;
-    if (seen.has_nodes || !copy_values(start, seen)) {
-      add_block(start, state);
-      return;
-    }
-    float m[kAttnMaxQueries], l[kAttnMaxQueries];
+  // Group by group in tiles as far as that can be done, block by block from there on.
+  void add_span(int start, States states) {
+    const int end = start + kAttnSpan;
+    int tiles_end = start;
+    while (tiles_end < end && copy_block(tiles_end)) tiles_end += kAttnBlock;
+    const bool is_whole = tiles_end == end;
     for (int first = 0; first < item_.count; first += kGroupQueries) {
-      const int end = first + left(first, kGroupQueries);
-      const Group group{first, end, seen_of(start, first, end)};
-      if (group.seen.begin >= group.seen.end) continue;
-      add_scores(group, start);
-      const bool is_whole =
-          group.seen.all_begin == start && group.seen.all_end == start + kAttnBlock;
-      for (int i = first; i < end; i += kTileRows)
-        if (is_whole)
-          soften_tile<true>(group, i, start, m + i, l + i);
-        else
-          soften_tile<false>(group, i, start, m + i, l + i);
-      add_values_of(group, start);
-      join_block(state, m, l, first, end);
+      const int count = left(first, kGroupQueries);
+      // One group's after another's in the same place, where nothing wants them afterwards.
+      const States own = is_whole && !is_divided() ? states : from(states, first);
+      clear(own, count);
+      for (int at = start; at < tiles_end; at += kAttnBlock)
+        add_tiles(first, first + count, at, own);
+      if (is_whole) end_span(own, first, count);
     }
+    if (is_whole) return;
+    for (int at = tiles_end; at < end; at += kAttnBlock) add_block(at, states);
+    end_span(states, 0, item_.count);
+  }
+  bool copy_block(int start) const {
+    const Seen seen = seen_of(start);
+    if (seen.begin >= seen.end) return true;
+    return !seen.has_nodes && copy_values(start, seen);
+  }
+  // The block from start on joins the states of queries [first, end), a group.
+  void add_tiles(int first, int end, int start, States states) const {
+    const Group group{first, end, seen_of(start, first, end)};
+    if (group.seen.begin >= group.seen.end) return;
+    add_scores(group, start);
+    const bool is_whole = group.seen.all_begin == start && group.seen.all_end == start + kAttnBlock;
+    float m[kGroupQueries], l[kGroupQueries];
+    for (int i = 0; i < end - first; i += kTileRows)
+      if (is_whole)
+        soften_tile<true>(first + i, i, start, m + i, l + i);
+      else
+        soften_tile<false>(first + i, i, start, m + i, l + i);
+    add_values_of(group, start);
+    join_states(states, {block_o(0), m, l}, end - first, dim_);
   }
 
   void add_scores(const Group& group, int start) const {
@@ -84,18 +100,18 @@ class TileAttention : Bf16Attention<TileLines> {
       store_sums(group.has_both(), scores(0) + (p * kAttnSlots - start), kAttnBlock);
     }
   }
-  // block_o of a group.
+  // The first of block_o, of a group.
   void add_values_of(const Group& group, int start) const {
     const int begin = (group.seen.begin - start) / kTilePositions;
     const int end = ceil_div(group.seen.end - start, kTilePositions);
     for (int d = 0; d < item_.head_dim; d += 32) {
       clear_sums();
       for (int block = begin; block < end; ++block) {
-        const char* v = tile_v_ + (block * (item_.head_dim / 16) + d / 16) * kTileBytes;
+        const char* v = tile_v(start) + (block * (item_.head_dim / 16) + d / 16) * kTileBytes;
         add_products(group.has_both(), tile_p_ + block * kTilePositions, kAttnBlock * 2, v,
                      v + kTileBytes);
       }
-      store_sums(group.has_both(), block_o(group.first) + d, dim_);
+      store_sums(group.has_both(), block_o(0) + d, dim_);
     }
   }
 
@@ -127,15 +143,15 @@ class TileAttention : Bf16Attention<TileLines> {
     Tiles::template store<3>(to + kTileRows * row + 16, row * 4);
   }
 
-  // Scores of 16 queries from i on to weights, as soften() does it; those that there are not see
-  // nothing.
+  // Scores of 16 queries from i on, row `row` and more of the group's, to weights, as soften() does
+  // it; those that there are not see nothing.
   template <bool kWhole>
-  void soften_tile(const Group& group, int i, int start, float* m, float* l) const {
+  void soften_tile(int i, int row, int start, float* m, float* l) const {
     constexpr int kGroups = kAttnBlock / 16;
-    float* s = scores(i - group.first);
-    std::uint16_t* p = tile_p_ + (i - group.first) * kAttnBlock;
+    float* s = scores(row);
+    std::uint16_t* p = tile_p_ + row * kAttnBlock;
     const V16 scale = set1(item_.scale), nothing = set1(-__builtin_inff());
-    V16 row[kTileRows];
+    V16 rows[kTileRows];
     unsigned blind = 0;  // those that see nothing
     for (int r = 0; r < kTileRows; ++r) {
       const Lanes seen = kWhole ? Lanes{} : lanes_seen(i + r, start);
@@ -143,27 +159,30 @@ class TileAttention : Bf16Attention<TileLines> {
       V16 top = nothing;
       for (int g = 0; g < kGroups; ++g) {
         float* const at = s + r * kAttnBlock + g * 16;
-        V16 a = mul(load(at), scale);
-        if constexpr (!kWhole) a = select(lanes(seen.of(g)), a, nothing);
-        store(at, a);
+        V16 a = load(at);
+        if constexpr (!kWhole) {
+          a = select(lanes(seen.of(g)), a, nothing);
+          store(at, a);
+        }
         top = max(top, a);
       }
-      row[r] = top;
+      rows[r] = top;
     }
-    store(m, select(lanes(static_cast<std::uint16_t>(blind)), zero(), reduce_rows_max(row)));
+    // The scale is above 0: the greatest score is the greatest sum's.
+    const V16 most = mul(reduce_rows_max(rows), scale);
+    store(m, select(lanes(static_cast<std::uint16_t>(blind)), zero(), most));
     for (int r = 0; r < kTileRows; ++r, s += kAttnBlock, p += kAttnBlock) {
       const V16 maximum = set1(m[r]);
       V16 sum = zero();
       V16 e[kGroups];
-      each<1, kGroups>([&](int, int g) { e[g] = sub(load(s + g * 16), maximum); });
-      exp2_not_above_zero(e);
-      each<1, kGroups>([&](int, int g) {
-        store_bf16(p + g * 16, e[g]);
-        sum = add(sum, e[g]);
-      });
-      row[r] = sum;
+      each<1, kGroups>([&](int, int g) { e[g] = sub(mul(load(s + g * 16), scale), maximum); });
+      exp2_not_above_zero<kWeightDegree>(e);
+      each<1, kGroups / 2>(
+          [&](int, int g) { int_store(p + g * 32, bf16_words(e[2 * g], e[2 * g + 1])); });
+      each<1, kGroups>([&](int, int g) { sum = add(sum, e[g]); });
+      rows[r] = sum;
     }
-    store(l, reduce_rows_sum(row));
+    store(l, reduce_rows_sum(rows));
   }
 
   // Positions of a block that a query sees, sixteen at a time.
@@ -180,6 +199,9 @@ class TileAttention : Bf16Attention<TileLines> {
     return {below(hi) & ~below(lo), below(hi - 64) & ~below(lo - 64)};
   }
 
+  char* tile_v(int start) const {
+    return tile_v_ + start % kAttnSpan / kTilePositions * (item_.head_dim / 16) * kTileBytes;
+  }
   // Values of the block in tiles [kAttnBlock / 32][dim / 16] of sixteen pairs of positions, 0 where
   // no query looks. False where a value that only some of the queries see is not finite: 0 times
   // that would be seen by the others.
@@ -189,7 +211,7 @@ class TileAttention : Bf16Attention<TileLines> {
     const int end = ceil_div(seen.end - start, kTilePositions) * kSumPairs;
     for (int pair = first; pair < end; ++pair) {
       const int position = start + pair * 2;
-      char* to = tile_v_ + pair / kSumPairs * (item_.head_dim / 16) * kTileBytes +
+      char* to = tile_v(start) + pair / kSumPairs * (item_.head_dim / 16) * kTileBytes +
                  pair % kSumPairs * kLineBytes;
       std::uint32_t kept = 0;  // of a pair
       if (position >= seen.begin && position < seen.end) kept |= 0xffffU;
@@ -234,7 +256,7 @@ class TileAttention : Bf16Attention<TileLines> {
 
   std::uint16_t* tile_q_;  // [rows_, q_stride_]
   std::uint16_t* tile_p_;  // [kGroupQueries, kAttnBlock]
-  char* tile_v_;           // [kAttnBlock / 32][dim / 16] tiles
+  char* tile_v_;           // of a span [kAttnSpan / 32][dim / 16] tiles
 };
 
 template <class Tiles>

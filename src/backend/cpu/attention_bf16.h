@@ -20,6 +20,7 @@ constexpr int kLineBytes = 64;
 constexpr int kSumPairs = 16;  // of a block of 32
 constexpr int kBlockPairs = kAttnBlock / 2;
 constexpr int kPagePairs = kAttnSlots / 2;
+constexpr int kWeightDegree = 3;  // of 2^x, which is rounded to bf16
 
 // Keys of V pages: a line is sixteen slots of two dimensions.
 template <int V>
@@ -182,18 +183,16 @@ class Bf16Attention : protected ItemQueries {
         rows_(round_up(item.count, 16)),
         q_stride_(round_up(item.head_dim, 32)),
         pages_(count_pages()),
-        scores_(item.scratch),
+        scores_(scratch()),
         tree_scores_(scores_ + rows_ * kAttnBlock),
         block_o_(tree_scores_ + rows_ * kTreeSlots),
         q_(block_o_ + rows_ * dim_),
         gathered_(q_ + rows_ * q_stride_),
-        span_(gathered_ + kSumPairs * dim_),
-        total_(span_ + item.count * (dim_ + 2)),
-        end_(total_ + item.count * (dim_ + 2)) {}
+        end_(gathered_ + kSumPairs * dim_) {}
 
   void run() {
     begin();
-    walk_spans(span_, total_, [this](int start, float* state) { add_block(start, state); });
+    walk_blocks([this](int start, States states) { add_block(start, states); });
   }
 
  protected:
@@ -208,7 +207,7 @@ class Bf16Attention : protected ItemQueries {
   V16 query_part(int i, int d) const { return load_upto(query(i) + d, item_.head_dim - d); }
 
   // Positions [start, start + kAttnBlock) join the state of every query that sees some of them.
-  void add_block(int start, float* state) {
+  void add_block(int start, States states) {
     const Seen seen = seen_of(start);
     if (seen.begin >= seen.end) return;
     const int first_page = seen.begin / kAttnSlots;
@@ -220,43 +219,12 @@ class Bf16Attention : protected ItemQueries {
     for (int i = 0; i < item_.count; ++i) {
       if (seen.has_nodes) order_tree_scores(i, start, tree_scores_, scores(i));
       A* p = weights(i);
-      soften(
+      soften<kWeightDegree>(
           i, start, scores(i), [scale](V16 a) { return mul(a, scale); },
           [p](int at, V16 e) { Order::put_weights(p + at, e); }, &m[i], &l[i]);
     }
     add_values(start, seen);
-    join_block(state, m, l, 0, item_.count);
-  }
-
-  // (m, l, block_o + 0) of a block join the states of some queries, as in merge(), but sixteen at a
-  // time, whose exponentials cost as much as one; in o + 0 no zero is negative.
-  void join_block(float* states, const float* m, const float* l, int first, int end) const {
-    for (int i = first; i < end; i += 16) {
-      const int count = end - i < 16 ? end - i : 16;
-      float m_before[16], l_before[16], top[16], sum[16], before[16], after[16];
-      for (int j = 0; j < count; ++j) {
-        m_before[j] = *running(states, i + j).m;
-        l_before[j] = *running(states, i + j).l;
-      }
-      const Joined both(load_n(m_before, count), load_n(l_before, count), load_n(m + i, count),
-                        load_n(l + i, count));
-      store(top, both.m), store(sum, both.l), store(before, both.before), store(after, both.after);
-      for (int j = 0; j < count; ++j) {
-        if (l[i + j] == 0.0F) continue;
-        const bool is_first = l_before[j] == 0.0F;
-        const Running to = running(states, i + j);
-        *to.m = is_first ? m[i + j] : top[j];
-        *to.l = is_first ? l[i + j] : sum[j];
-        join(to.o, block_o(i + j), is_first, before[j], after[j]);
-      }
-    }
-  }
-  FT_INLINE void join(float* to, const float* o, bool is_first, float before, float after) const {
-    const V16 a = set1(before), b = set1(after);
-    for (int d = 0; d < dim_; d += 16) {
-      const V16 more = add(load(o + d), zero());
-      store(to + d, is_first ? more : fma(load(to + d), a, mul(more, b)));
-    }
+    join_states(states, {block_o_, m, l}, item_.count, dim_);
   }
 
   // What is left of the item's scratch, in whole cache lines.
@@ -462,8 +430,6 @@ class Bf16Attention : protected ItemQueries {
   float* block_o_;      // [rows_, dim_]
   float* q_;            // [rows_, q_stride_] of A
   float* gathered_;     // [kSumPairs, dim_]: pairs of values of one row
-  float* span_;         // [count, dim_ + 2]: o, m, l of the span at hand
-  float* total_;        // the same of all spans so far
   float* end_;          // of the above
 };
 

@@ -23,11 +23,12 @@ FT_INLINE void each(Body body) {
   }
 }
 
-// Softmax state of one query: values are o / l against the maximum m.
-struct Running {
-  float* m;
+// Softmax states of queries side by side: values are o / l against the maximum m. Of nothing seen m
+// is -inf and l and o are 0.
+struct States {
+  float* o;  // [queries][dim rounded up to 16]
+  float* m;  // [queries]
   float* l;
-  float* o;  // [dim rounded up to 16]
 };
 
 // What sixteen states before and as many after them have in common, and the shares that both keep
@@ -45,32 +46,38 @@ struct Joined {
   }
 };
 
-// (m, l, o) of more positions joins those of the positions before them. l of 0: none were seen.
-FT_INLINE void merge(Running to, const float* m, const float* l, const float* o, int dim) {
-  if (*l == 0.0F) return;
-  if (*to.l == 0.0F) {
-    *to.m = *m;
-    *to.l = *l;
-    for (int d = 0; d < dim; d += 16) store(to.o + d, load(o + d));
-    return;
+// States of more positions, o + 0, join those of the positions before them: sixteen queries at a
+// time, whose exponentials cost as much as one. In o + 0 no zero is negative. What more states that
+// saw nothing have for m and o is not used.
+inline void join_states(States to, States more, int count, int dim) {
+  for (int i = 0; i < count; i += 16) {
+    const int n = count - i < 16 ? count - i : 16;
+    const V16 m = load_n(to.m + i, n), l = load_n(to.l + i, n), l_after = load_n(more.l + i, n);
+    const Joined both(m, l, load_n(more.m + i, n), l_after);
+    const M16 unseen = less_equal(l_after, zero());
+    store_n(to.m + i, select(unseen, m, both.m), n);
+    store_n(to.l + i, select(unseen, l, both.l), n);
+    float before[16], after[16];
+    store(before, both.before), store(after, both.after);
+    float* o = to.o + static_cast<std::int64_t>(i) * dim;
+    const float* o_after = more.o + static_cast<std::int64_t>(i) * dim;
+    for (int j = 0; j < n; ++j, o += dim, o_after += dim) {
+      if (more.l[i + j] == 0.0F) continue;
+      const V16 a = set1(before[j]), b = set1(after[j]);
+      for (int d = 0; d < dim; d += 16)
+        store(o + d, fma(load(o + d), a, mul(add(load(o_after + d), zero()), b)));
+    }
   }
-  const Joined both(set1(*to.m), set1(*to.l), set1(*m), set1(*l));
-  store_n(to.m, both.m, 1);
-  store_n(to.l, both.l, 1);
-  for (int d = 0; d < dim; d += 16)
-    store(to.o + d, fma(load(to.o + d), both.before, mul(load(o + d), both.after)));
 }
 
-FT_INLINE void finish(Running from, int dim, float* out) {
-  const V16 l = set1(*from.l);
-  for (int d = 0; d < dim; d += 16)
-    store_some(out + d, div(load(from.o + d), l), lanes_from(d, dim));
-}
-
-// The queries of an item. Scratch for softmax states is the kernel's.
+// The queries of an item and their states, of the span at hand and of all spans so far.
 class ItemQueries {
  protected:
-  explicit ItemQueries(const AttnItem& item) : item_(item), dim_(round_up(item.head_dim, 16)) {
+  explicit ItemQueries(const AttnItem& item)
+      : item_(item),
+        dim_(round_up(item.head_dim, 16)),
+        span_(states_at(item.scratch)),
+        total_(states_at(item.scratch + state_floats())) {
     const AttnRow* row = item.rows + item.first / item.group;
     for (int i = 0, head = item.first % item.group; i < item.count; ++i) {
       row_[i] = row;
@@ -78,28 +85,53 @@ class ItemQueries {
     }
   }
 
-  // Calls add_block(start, state) for all blocks of the item, and leaves what they add to the
-  // states of its spans in the result or where the item wants them. span, total: [count, dim_ + 2].
+  // Calls add_span(start, states) for all spans of the item and writes out what comes of them, or
+  // leaves them where the item wants them. add_span clears states, fills and ends them.
+  template <typename AddSpan>
+  FT_INLINE void walk_spans(AddSpan add_span) const {
+    if (!is_divided()) clear(total_, item_.count);
+    for (int span = item_.first_span; span < item_.end_span; ++span)
+      add_span(span * kAttnSpan, is_divided() ? partial(span - item_.first_span) : span_);
+    if (!is_divided()) finish(total_);
+  }
+  // Calls add_block(start, states) for all blocks of the item.
   template <typename AddBlock>
-  FT_INLINE void walk_spans(float* span_state, float* total, AddBlock add_block) const {
-    clear(total);
-    for (int span = item_.first_span; span < item_.end_span; ++span) {
-      float* state = span_state;
-      if (item_.partial != nullptr)
-        state = item_.partial +
-                static_cast<std::int64_t>(span - item_.first_span) * item_.count * (dim_ + 2);
-      clear(state);
-      for (int block = 0; block < kAttnSpan / kAttnBlock; ++block)
-        add_block(span * kAttnSpan + block * kAttnBlock, state);
-      if (item_.partial != nullptr) continue;
-      for (int i = 0; i < item_.count; ++i) {
-        const Running more = running(state, i);
-        merge(running(total, i), more.m, more.l, more.o, dim_);
-      }
+  FT_INLINE void walk_blocks(AddBlock add_block) const {
+    walk_spans([=, this](int start, States states) {
+      clear(states, item_.count);
+      for (int at = start; at < start + kAttnSpan; at += kAttnBlock) add_block(at, states);
+      end_span(states, 0, item_.count);
+    });
+  }
+  // The states of `count` queries from `first` on have seen a span.
+  void end_span(States states, int first, int count) const {
+    if (!is_divided()) join_states(from(total_, first), states, count, dim_);
+  }
+  bool is_divided() const { return item_.partial != nullptr; }
+
+  std::int64_t state_floats() const { return std::int64_t{item_.count} * (dim_ + 2); }
+  States states_at(float* o) const {
+    float* const m = o + std::int64_t{item_.count} * dim_;
+    return {o, m, m + item_.count};
+  }
+  States partial(int span) const { return states_at(item_.partial + span * state_floats()); }
+  States from(States states, int first) const {
+    return {states.o + std::int64_t{first} * dim_, states.m + first, states.l + first};
+  }
+  // What the states leave of the item's scratch, in whole cache lines.
+  float* scratch() const { return item_.scratch + round_up(2 * state_floats(), std::int64_t{16}); }
+  void clear(States states, int count) const {
+    for (std::int64_t i = 0; i < std::int64_t{count} * dim_; i += 16) store(states.o + i, zero());
+    for (int i = 0; i < count; ++i) states.m[i] = -__builtin_inff(), states.l[i] = 0.0F;
+  }
+  void finish(States states) const {
+    for (int i = 0; i < item_.count; ++i) {
+      float* const out = item_.out + offset_of(i);
+      const float* const o = states.o + std::int64_t{i} * dim_;
+      const V16 l = set1(states.l[i]);
+      for (int d = 0; d < item_.head_dim; d += 16)
+        store_some(out + d, div(load(o + d), l), lanes_from(d, item_.head_dim));
     }
-    if (item_.partial != nullptr) return;
-    for (int i = 0; i < item_.count; ++i)
-      finish(running(total, i), item_.head_dim, item_.out + offset_of(i));
   }
 
   const AttnRow& row_of(int i) const { return *row_[i]; }
@@ -108,13 +140,6 @@ class ItemQueries {
     return (item_.first + i) / item_.group * item_.row_stride + head_of(i) * item_.head_dim;
   }
   const float* query(int i) const { return item_.q + offset_of(i); }
-  Running running(float* states, int i) const {
-    float* o = states + static_cast<std::int64_t>(i) * (dim_ + 2);
-    return {o + dim_, o + dim_ + 1, o};
-  }
-  void clear(float* states) const {
-    for (int i = 0; i < item_.count; ++i) *running(states, i).l = 0.0F;
-  }
   bool has_tree() const {
     for (int i = 0; i < item_.count; ++i)
       if (row_of(i).nodes != 0) return true;
@@ -150,8 +175,8 @@ class ItemQueries {
               .all_end = start + kAttnBlock,
               .shared_end = 0,
               .has_nodes = false};
-    for (int i = first; i < end; ++i) {
-      if (i > first && row_[i] == row_[i - 1]) continue;
+    for (int i = first, next = first + item_.group - head_of(first); i < end;
+         i = next, next += item_.group) {
       const int l = low(i, start), h = high(i, start);
       seen.all_begin = l > seen.all_begin ? l : seen.all_begin;
       seen.all_end = h < seen.all_end ? h : seen.all_end;
@@ -190,8 +215,8 @@ class ItemQueries {
 
   // s: the sums of a block's products, by position. score(sums) are the scores, put(at, e) takes
   // 2^(score - m) of positions at .. at + 15, 0 where the query does not look; of groups of sixteen
-  // that hold positions that it sees. m the block's maximum, l the sum.
-  template <typename Score, typename Put>
+  // that hold positions that it sees. m the block's maximum, l the sum. Degree: of 2^x.
+  template <int Degree, typename Score, typename Put>
   FT_INLINE void soften(int i, int start, float* s, Score score, Put put, float* m,
                         float* l) const {
     const int lo = low(i, start) - start, hi = high(i, start) - start;
@@ -215,7 +240,7 @@ class ItemQueries {
     const V16 maximum = set1(*m);
     V16 sum = zero();
     for (int g = first; g < end; ++g) {
-      const V16 e = exp2_not_above_zero(sub(load(s + g * 16), maximum));
+      const V16 e = exp2_not_above_zero<Degree>(sub(load(s + g * 16), maximum));
       put(g * 16, e);
       sum = add(sum, e);
     }
@@ -224,21 +249,24 @@ class ItemQueries {
 
   const AttnItem& item_;
   int dim_;  // head_dim rounded up to 16
+  States span_, total_;
 
  private:
   const AttnRow* row_[kAttnMaxQueries];  // by query
 };
 
-inline void merge_span_partials(float* partial, std::int64_t stride, int spans, int head_dim,
-                                float* out) {
-  const int dim = round_up(head_dim, 16);
-  const Running to{partial + dim, partial + dim + 1, partial};
-  for (int s = 1; s < spans; ++s) {
-    const float* o = partial + s * stride;
-    merge(to, o + dim, o + dim + 1, o, dim);
+// The states of all spans of a divided item, in order.
+class SpanMerge : ItemQueries {
+ public:
+  explicit SpanMerge(const AttnItem& item) : ItemQueries(item) {}
+
+  void run(int spans) const {
+    for (int span = 1; span < spans; ++span)
+      join_states(partial(0), partial(span), item_.count, dim_);
+    finish(partial(0));
   }
-  finish(to, head_dim, out);
-}
+};
+inline void merge_item_spans(const AttnItem& item, int spans) { SpanMerge(item).run(spans); }
 
 }  // namespace
 }  // namespace foretoken

@@ -28,12 +28,12 @@ std::size_t AttentionItems::query_floats() const { return padded(shape.head_dim)
 
 std::size_t AttentionItems::scratch_floats() const {
   const std::size_t dim = padded(shape.head_dim), whole = at(round_up(shape.head_dim, 32));
-  const std::size_t query = kAttnBlock + kTreeScores + dim * 3 + 4 + whole;
+  const std::size_t query = kAttnBlock + kTreeScores + dim + 2 * query_floats() + whole;
   const std::size_t gathered = dim * kAttnSlots;
-  // Queries, weights of a group and values of a block in tiles of bf16.
+  // Queries, weights of a group and values of a span in tiles of bf16.
   constexpr std::size_t kGroup = 32;
   const std::size_t tiles =
-      (at(most_queries) * whole + kGroup * kAttnBlock + kAttnBlock * whole) / 2 + kAttnSlots;
+      (at(most_queries) * whole + kGroup * kAttnBlock + kAttnSpan * whole) / 2 + 2 * kAttnSlots;
   return round_up(query * at(most_queries) + gathered + tiles, 16);
 }
 

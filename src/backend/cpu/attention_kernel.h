@@ -30,15 +30,13 @@ class Attention : ItemQueries {
   explicit Attention(const AttnItem& item)
       : ItemQueries(item),
         scale_stride_(item.page_stride / item.head_dim),
-        scores_(item.scratch),
+        scores_(scratch()),
         tree_scores_(scores_ + item.count * kAttnBlock),
-        block_o_(tree_scores_ + item.count * kTreeSlots),
-        span_(block_o_ + item.count * dim_),
-        total_(span_ + item.count * (dim_ + 2)) {}
+        block_o_(tree_scores_ + item.count * kTreeSlots) {}
 
   void run() {
     score_tree();
-    walk_spans(span_, total_, [this](int start, float* state) { add_block(start, state); });
+    walk_blocks([this](int start, States states) { add_block(start, states); });
   }
 
  private:
@@ -119,7 +117,7 @@ class Attention : ItemQueries {
   }
 
   // Positions [start, start + kAttnBlock) join the state of every query that sees some of them.
-  void add_block(int start, float* state) {
+  void add_block(int start, States states) {
     const Seen seen = seen_of(start);
     const int begin = seen.begin, end = seen.end, shared_end = seen.shared_end;
     if (begin >= end) return;
@@ -140,7 +138,7 @@ class Attention : ItemQueries {
     for (int i = 0; i < item_.count; ++i) {
       if (seen.has_nodes) order_tree_scores(i, start, tree_scores_, scores(i));
       float* s = scores(i);
-      soften(
+      soften<5>(
           i, start, s, [](V16 a) { return a; }, [s](int at, V16 e) { store(s + at, e); }, &m[i],
           &l[i]);
       if constexpr (Kv::kIsCode) {
@@ -158,7 +156,7 @@ class Attention : ItemQueries {
       add_values(i, count, start, values);
       i += count;
     }
-    for (int i = 0; i < item_.count; ++i) merge(running(state, i), &m[i], &l[i], block_o(i), dim_);
+    join_states(states, {block_o_, m, l}, item_.count, dim_);
   }
 
   float* block_o(int i) const { return block_o_ + static_cast<std::int64_t>(i) * dim_; }
@@ -244,8 +242,6 @@ class Attention : ItemQueries {
   float* scores_;              // [count, kAttnBlock]
   float* tree_scores_;         // [count, kTreeSlots]
   float* block_o_;             // [count, dim_]
-  float* span_;                // [count, dim_ + 2]: o, m, l of the span at hand
-  float* total_;               // the same of all spans so far
 };
 
 template <typename Kv>

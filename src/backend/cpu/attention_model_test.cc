@@ -14,7 +14,10 @@ constexpr int kMostDims = 256;
 float wide(std::uint16_t bits) {
   return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
 }
-float exp2(float x) { return exp2_not_above_zero(set1(x)).v[0]; }
+template <int Degree>
+float exp2(float x) {
+  return exp2_not_above_zero<Degree>(set1(x)).v[0];
+}
 float rounded(float x) { return round_bf16(set1(x)).v[0]; }
 
 // Products of some terms in order; what is not there is 0.
@@ -56,7 +59,7 @@ void join(State& to, const State& more, int dim) {
     return;
   }
   const float top = to.m > more.m ? to.m : more.m;
-  const float a = exp2(to.m - top), b = exp2(more.m - top);
+  const float a = exp2<5>(to.m - top), b = exp2<5>(more.m - top);
   to.m = top;
   to.l = __builtin_fmaf(to.l, a, more.l * b);
   for (int d = 0; d < dim; ++d) to.o[d] = __builtin_fmaf(to.o[d], a, more.o[d] * b);
@@ -91,7 +94,7 @@ State of_block(const ModelQuery& query, int start) {
   V16 lanes = zero();
   for (int j = 0; j < kAttnBlock; ++j) {
     if (!seen[j]) continue;
-    p[j] = exp2(p[j] - state.m);
+    p[j] = exp2<3>(p[j] - state.m);
     lanes.v[j % 16] = lanes.v[j % 16] + p[j];
     p[j] = rounded(p[j]);
   }

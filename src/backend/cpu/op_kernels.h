@@ -58,13 +58,15 @@ struct AttnItem {
   std::int64_t page_stride;
   int head_dim;
   int group;
-  float scale;  // of scores: a weight is 2^(score - the greatest)
+  float scale;  // of scores, above 0: a weight is 2^(score - the greatest)
   int window;   // 0: none
   const AttnRow* rows;
   int first, count;  // count <= kAttnMaxQueries
   int tree_start;    // slot index of node 0
   int first_span, end_span;
-  float* partial;  // null: write out; else [spans][count][head_dim rounded up to 16, m, l]
+  // Null: write out. Else states go here, of each span o [count][head_dim rounded up to 16],
+  // m [count], l [count].
+  float* partial;
   float* scratch;  // attention_scratch floats
 };
 
@@ -80,9 +82,9 @@ struct OpKernels {
   void (*attention[6])(const AttnItem& item);    // of bf16: in tile order
   int attention_queries = kAttnQueries;          // of an item, at most
   void (*attention_pair)(const AttnItem& item);  // of bf16: in pair order
-  // Merges `spans` partials of one query, `stride` floats apart, in order, and writes out
-  // [head_dim]. The first partial is overwritten.
-  void (*merge_spans)(float* partial, std::int64_t stride, int spans, int head_dim, float* out);
+  // Joins the partials of `spans` spans of an item in order and writes out. The first is
+  // overwritten.
+  void (*merge_spans)(const AttnItem& item, int spans);
   // The k largest logits of a row in order, the lower token first where they are equal, and their
   // probabilities; -1 where there are none.
   void (*top_tokens)(const float* row, std::int64_t vocab, int k, std::int32_t* tokens,

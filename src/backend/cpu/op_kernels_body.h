@@ -21,7 +21,7 @@ OpKernels op_kernels() {
       .attention = {bf16_attention_item<TileLines>, attention_item<KvF16>, attention_item<KvF32>,
                     attention_item<KvInt8>, attention_item<KvE4M3>, attention_item<KvE5M2>},
       .attention_pair = bf16_attention_item<PairLines>,
-      .merge_spans = merge_span_partials,
+      .merge_spans = merge_item_spans,
       .top_tokens = top_tokens_row};
 }
 

@@ -15,7 +15,6 @@
 //     tensor/float16.h    round_bf16(v): through bf16 and back
 //   round_plain_bf16(v): the same of lanes that are 0 or normal; of NaN it makes anything
 //   even_bf16(p), odd_bf16(p): elements 0, 2, .. 30 and 1, 3, .. 31 of p[32]
-//   round_down(a): to the integer below
 //   add_exponent(a, t): a * 2^n for t = n + kRoundMagic, n and the result in range
 //   reduce_sum(a), reduce_max(a): lane i with i + 8, then + 4, + 2, + 1
 
@@ -53,10 +52,18 @@ constexpr int kRegisters = 4;
 constexpr float kRoundMagic = 12582912.0F;
 
 #if !defined(FT_V16_AVX512)  // which does these at once
-// a * 2^n for 1 <= a < 2 and an integer n from -127 to 0, 0 where n is -127; NaN for NaN.
+// The integer nearest to an a not above 0 in its place, and what a had beyond it. What is below
+// -126 may be taken for -126.5.
+FT_INLINE V16 split_nearest(V16& a) {
+  const V16 all = max(set1(-126.5F), a);  // NaN stays
+  a = round_even(all);
+  return sub(all, a);
+}
+// a * 2^n for 1/2 <= a < 2 and an integer n from -126 to 0, 0 where that is below 2^-126; NaN for
+// NaN.
 FT_INLINE V16 shrink(V16 a, V16 n) {
   const V16 y = add_exponent(a, add(n, set1(kRoundMagic)));
-  return select(is_nan(a), a, select(less(n, set1(-126.0F)), zero(), y));
+  return select(is_nan(a), a, select(less(y, set1(0x1p-126F)), zero(), y));
 }
 
 // The sum or maximum of each row, one to a lane.
@@ -108,29 +115,42 @@ FT_INLINE V16 exp(V16 a) {
   return select(is_nan(a), a, y);
 }
 
-// 2^a of N x 16 numbers that are not above 0, or NaN, within 3 ulp; 0 below -126, so that the
-// result is 0 or normal. 2^(a - floor a) by a polynomial of degree 5 (minimax in relative error, 1
-// at 0). Several are computed step by step, because none of a step waits for another.
-template <int N>
+// 2^r - 1 for -1/2 <= r <= 1/2, over r: the polynomials whose 1 + r * (...) has the least relative
+// error, 2^-13.2 and 2^-23.8, the highest power first.
+template <int Degree>
+struct Exp2;
+template <>
+struct Exp2<3> {
+  static constexpr float kOf[] = {5.500905781e-2F, 2.422109747e-1F, 6.932828980e-1F};
+};
+template <>
+struct Exp2<5> {
+  static constexpr float kOf[] = {1.320298232e-3F, 9.674951930e-3F, 5.551047383e-2F,
+                                  2.402216601e-1F, 6.931465959e-1F};
+};
+
+// 2^a of N x 16 numbers that are not above 0, or NaN: within 4 ulp of degree 5, 2^-13 of degree 3;
+// 0 below -126, so that the result is 0 or normal. Several are computed step by step, because none
+// of a step waits for another.
+template <int Degree, int N>
 FT_INLINE void exp2_not_above_zero(V16 (&a)[N]) {
-  V16 low[N], r[N], p[N];
+  V16 r[N], p[N];
   const auto each = [](auto step) {
     FT_UNROLL
     for (int i = 0; i < N; ++i) step(i);
   };
-  each([&](int i) { a[i] = max(set1(-127.0F), a[i]); });  // NaN stays
-  each([&](int i) { low[i] = round_down(a[i]); });
-  each([&](int i) { r[i] = sub(a[i], low[i]); });
-  each([&](int i) { p[i] = fma(set1(1.867130748e-3F), r[i], set1(9.017028846e-3F)); });
-  each([&](int i) { p[i] = fma(p[i], r[i], set1(5.579989403e-2F)); });
-  each([&](int i) { p[i] = fma(p[i], r[i], set1(2.401644886e-1F)); });
-  each([&](int i) { p[i] = fma(p[i], r[i], set1(6.931512952e-1F)); });
+  each([&](int i) { r[i] = split_nearest(a[i]); });
+  each([&](int i) { p[i] = set1(Exp2<Degree>::kOf[0]); });
+  FT_UNROLL
+  for (int power = 1; power < Degree; ++power)
+    each([&](int i) { p[i] = fma(p[i], r[i], set1(Exp2<Degree>::kOf[power])); });
   each([&](int i) { p[i] = fma(p[i], r[i], set1(1.0F)); });
-  each([&](int i) { a[i] = shrink(p[i], low[i]); });
+  each([&](int i) { a[i] = shrink(p[i], a[i]); });
 }
+template <int Degree = 5>
 FT_INLINE V16 exp2_not_above_zero(V16 a) {
   V16 one[1] = {a};
-  exp2_not_above_zero(one);
+  exp2_not_above_zero<Degree>(one);
   return one[0];
 }
 

@@ -34,9 +34,6 @@ FT_INLINE V16 min(V16 a, V16 b) { return {_mm512_min_ps(a.v, b.v)}; }
 FT_INLINE V16 round_even(V16 a) {
   return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
 }
-FT_INLINE V16 round_down(V16 a) {
-  return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)};
-}
 
 FT_INLINE M16 less(V16 a, V16 b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ)}; }
 FT_INLINE M16 less_equal(V16 a, V16 b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_LE_OQ)}; }
@@ -49,7 +46,12 @@ FT_INLINE V16 add_exponent(V16 a, V16 t) {
   return {_mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(a.v), n))};
 }
 
-// What is too small is flushed to 0 (FTZ), and that is what n = -127 leaves.
+FT_INLINE V16 split_nearest(V16& a) {
+  const V16 r = {_mm512_reduce_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+  a = sub(a, r);
+  return r;
+}
+// What is too small is flushed to 0 (FTZ).
 FT_INLINE V16 shrink(V16 a, V16 n) { return {_mm512_scalef_ps(a.v, n.v)}; }
 
 FT_INLINE V16 load_bf16(const std::uint16_t* p) {

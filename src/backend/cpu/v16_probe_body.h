@@ -43,7 +43,7 @@ inline void v16_probe(const V16Inputs& in, const V16Outputs& out) {
                          set1(reduce_max(a)),
                          weights,
                          round_plain_bf16(weights),
-                         round_down(c),
+                         exp2_not_above_zero<3>(min(a, zero())),
                          reduce_rows_sum(rows),
                          reduce_rows_max(rows)};
   static_assert(sizeof results == kProbeFloats * sizeof(float));

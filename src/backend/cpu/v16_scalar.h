@@ -79,15 +79,12 @@ FT_INLINE V16 max(V16 a, V16 b) {
 FT_INLINE V16 min(V16 a, V16 b) {
   return each_lane([&](int i) { return min1(a.v[i], b.v[i]); });
 }
-template <int kMode>
-FT_INLINE V16 round_lanes(V16 a) {
+FT_INLINE V16 round_even(V16 a) {
   return each_lane([&](int i) {
     const __m128 x = _mm_set_ss(a.v[i]);
-    return _mm_cvtss_f32(_mm_round_ss(x, x, kMode | _MM_FROUND_NO_EXC));
+    return _mm_cvtss_f32(_mm_round_ss(x, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   });
 }
-FT_INLINE V16 round_even(V16 a) { return round_lanes<_MM_FROUND_TO_NEAREST_INT>(a); }
-FT_INLINE V16 round_down(V16 a) { return round_lanes<_MM_FROUND_TO_NEG_INF>(a); }
 
 FT_INLINE M16 less(V16 a, V16 b) {
   return test_lanes([&](int i) { return a.v[i] < b.v[i]; });
