@@ -191,33 +191,46 @@ void run_row_tiles(TilePanel panel, int row_tiles) {
   }
 }
 
-// 16 outputs of a row with their bias, from a column of `out` on, as far as they exist.
-FT_INLINE void store_outputs(const GemmOutputs& out, int row, int col, V16 a) {
-  if (out.bias != nullptr) a = add(a, load(out.bias + col));
-  float* y = out.y + row * out.y_stride + col;
-  const int left = out.cols - col;
-#if defined(FT_V16_AVX512)
-  if (out.is_last && left >= 16 && reinterpret_cast<std::uintptr_t>(y) % 64 == 0)
-    return _mm512_stream_ps(y, a.v);
-#endif
-  if (left >= 16)
-    store(y, a);
-  else
-    store_n(y, a, left);
-}
+// A row of outputs, to which their bias is added.
+class OutputRow {
+ public:
+  OutputRow(const GemmOutputs& out, int row)
+      : y_(out.y + row * out.y_stride),
+        bias_(out.bias),
+        cols_(out.cols),
+        is_last_(out.is_last && reinterpret_cast<std::uintptr_t>(y_) % 64 == 0) {}
 
-// Calls output(row, col, sums) for each row and 16 columns of `out` where the sums of 32 columns
-// and all rows of a call take `block_floats`; they lie as [row tiles][2] tiles.
-template <typename Output>
-FT_INLINE void each_tile_output(const GemmOutputs& out, const float* sums, int block_floats,
-                                const Output& output) {
+  // 16 of them from a column on, a multiple of 16, as far as they exist.
+  FT_INLINE void put(int col, V16 a) const {
+    if (bias_ != nullptr) a = add(a, load(bias_ + col));
+    if (cols_ - col < 16) return store_n(y_ + col, a, cols_ - col);
+#if defined(FT_V16_AVX512)
+    if (is_last_) return _mm512_stream_ps(y_ + col, a.v);
+#endif
+    store(y_ + col, a);
+  }
+
+ private:
+  float* y_;
+  const float* bias_;
+  int cols_;
+  bool is_last_;
+};
+
+// Calls put_of(row)(to, col, sums) for each row and 16 columns of `out` where the sums of 32
+// columns and all rows of a call take `block_floats`; they lie as [row tiles][2] tiles.
+template <typename PutOf>
+FT_INLINE void each_tile_output(const GemmOutputs& out, const float* sums,
+                                std::int64_t block_floats, const PutOf& put_of) {
+  sums += out.col / kBlockCols * block_floats;
   for (int i = 0; i < out.rows; ++i) {
     const int row = out.first_row + i;
-    for (int col = 0; col < out.cols; col += 16) {
-      const int at = out.col + col;
-      output(i, col,
-             sums + at / kBlockCols * block_floats +
-                 (row / kTileRows * 2 + at % kBlockCols / 16) * kTileFloats + row % kTileRows * 16);
+    const float* from = sums + row / kTileRows * 2 * kTileFloats + row % kTileRows * 16;
+    const OutputRow to(out, i);
+    const auto put = put_of(row);
+    for (int col = 0; col < out.cols; col += kBlockCols, from += block_floats) {
+      put(to, col, from);
+      if (col + 16 < out.cols) put(to, col + 16, from + kTileFloats);
     }
   }
 #if defined(FT_V16_AVX512)
@@ -228,9 +241,9 @@ FT_INLINE void each_tile_output(const GemmOutputs& out, const float* sums, int b
 inline int sums_of_block(int rows) { return ceil_div(rows, kTileRows) * 2 * kTileFloats; }
 
 inline void take_tiles(const GemmCall& call, const GemmOutputs& out) {
-  each_tile_output(
-      out, call.sums, sums_of_block(call.rows),
-      [&](int row, int col, const float* sum) { store_outputs(out, row, col, load(sum)); });
+  each_tile_output(out, call.sums, sums_of_block(call.rows), [](int) {
+    return [](OutputRow to, int col, const float* sums) { to.put(col, load(sums)); };
+  });
 }
 
 // Outputs from a column on, so many at most.

@@ -43,28 +43,42 @@ inline void pack_x_code_tiles(const PackXCall& call) {
   }
 }
 
+// What the outputs of some columns have in common whatever the row.
+struct CodeColumns {
+  V16 scales[kWideCols / 16];
+  I16 zeros[kWideCols / 16];  // where codes have them
+
+  CodeColumns(const GemmCall& call, const GemmOutputs& out) {
+    for (int col = 0; col < out.cols; col += 16) {
+      const int at = out.col + col, half = col % kBlockCols / 16;
+      const char* const unit =
+          static_cast<const char*>(call.weights) + at / kBlockCols * call.block_bytes;
+      scales[col / 16] = load_scales(unit + call.codes.scales_at, call.codes.scale, half);
+      if (call.codes.zeros_at == 0) continue;
+      const auto* const all = reinterpret_cast<const std::int16_t*>(unit + call.codes.zeros_at);
+      zeros[col / 16] = load_i16(all + half * 16);
+    }
+  }
+};
+
 // The integer sums of a call, scaled. call.weights: those of the first column of the sums.
+// out.cols <= kWideCols.
 inline void take_code_tiles(const GemmCall& call, const GemmOutputs& out) {
-  each_tile_output(
-      out, call.sums, sums_of_block(call.rows), [&](int i, int col, const float* from) {
-        const int row = out.first_row + i, half = (out.col + col) % kBlockCols / 16;
-        const char* const block =
-            static_cast<const char*>(call.x) + row / kTileRows * kTileRows * call.x_stride;
-        const float* const scales = code_tile_scales(block, call.k);
-        const auto* const x_sums = reinterpret_cast<const std::int32_t*>(scales + kTileRows);
-        const char* const unit = static_cast<const char*>(call.weights) +
-                                 (out.col + col) / kBlockCols * call.block_bytes;
-        const std::int32_t x_sum = x_sums[row % kTileRows];
-        I16 excess = int_set1(128 * x_sum);
-        if (call.codes.zeros_at != 0)
-          excess =
-              int_mul(load_i16(reinterpret_cast<const std::int16_t*>(unit + call.codes.zeros_at) +
-                               half * 16),
-                      int_set1(x_sum));
-        const V16 scale = mul(set1(scales[row % kTileRows]),
-                              load_scales(unit + call.codes.scales_at, call.codes.scale, half));
-        store_outputs(out, i, col, fma(to_float(int_sub(int_load(from), excess)), scale, zero()));
-      });
+  const CodeColumns columns(call, out);
+  const bool has_zeros = call.codes.zeros_at != 0;
+  each_tile_output(out, call.sums, sums_of_block(call.rows), [&](int row) {
+    const char* const block =
+        static_cast<const char*>(call.x) + row / kTileRows * kTileRows * call.x_stride;
+    const float* const x_scales = code_tile_scales(block, call.k) + row % kTileRows;
+    const std::int32_t x_sum = *reinterpret_cast<const std::int32_t*>(x_scales + kTileRows);
+    const V16 x_scale = set1(*x_scales);
+    const I16 all = int_set1(x_sum), middle = int_set1(128 * x_sum);
+    return [=, &columns](OutputRow to, int col, const float* sums) {
+      const I16 excess = has_zeros ? int_mul(columns.zeros[col / 16], all) : middle;
+      const V16 scale = mul(x_scale, columns.scales[col / 16]);
+      to.put(col, fma(to_float(int_sub(int_load(sums), excess)), scale, zero()));
+    };
+  });
 }
 
 template <class Tiles>
