@@ -116,7 +116,7 @@ FT_INLINE V16 exp(V16 a) {
 }
 
 // 2^r - 1 for -1/2 <= r <= 1/2, over r: the polynomials whose 1 + r * (...) has the least relative
-// error, 2^-13.2 and 2^-23.8, the highest power first.
+// error, 2^-13.3 and 2^-23.8, the highest power first.
 template <int Degree>
 struct Exp2;
 template <>
@@ -129,7 +129,7 @@ struct Exp2<5> {
                                   2.402216601e-1F, 6.931465959e-1F};
 };
 
-// 2^a of N x 16 numbers that are not above 0, or NaN: within 4 ulp of degree 5, 2^-13 of degree 3;
+// 2^a of N x 16 numbers that are not above 0, or NaN: within 3 ulp of degree 5, 2^-13 of degree 3;
 // 0 below -126, so that the result is 0 or normal. Several are computed step by step, because none
 // of a step waits for another.
 template <int Degree, int N>
