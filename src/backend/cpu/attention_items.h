@@ -22,7 +22,7 @@ struct AttentionItems final : AttentionPlan {
   };
   // Spans of one group of queries that several items compute.
   struct Merge {
-    std::size_t partial;  // [spans][count][query_floats]
+    std::size_t partial;  // of each span count * query_floats, as AttnItem::partial has them
     int item;             // the first of its items
     int spans;
   };
