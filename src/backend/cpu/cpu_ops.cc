@@ -226,9 +226,11 @@ class CpuOps final : public Ops {
     if (batch.rows == 0) return;
     const RopeCall call = rope_call(rope, qk_norm, shape, batch, kv, q);
     const auto store = [&](const Gemm::Tile& tile, int worker) {
-      for (int r = 0; r < tile.rows; ++r)
-        call.store_head(tile.first_row + r, worker, tile.index,
-                        tile.y + std::int64_t{r} * shape.head_dim);
+      // Head by head, because neighbouring rows share the cache lines of a head's keys.
+      for (int col = 0; col < tile.cols; col += shape.head_dim)
+        for (int r = 0; r < tile.rows; ++r)
+          call.store_head(tile.first_row + r, worker, (tile.first_col + col) / shape.head_dim,
+                          tile.y + std::int64_t{r} * tile.cols + col);
     };
     // Heads are coarse items: for one or two rows the weights are all that counts, and smaller
     // items share them out more evenly.
@@ -267,7 +269,7 @@ class CpuOps final : public Ops {
     }
     attention_.run(q, kv, plan, attended,
                    [&](int row, std::int64_t col, int cols, const float* values) {
-                     input->write(row, 1, col, cols, values);
+                     input->write(row, col, cols, values);
                    });
     gemm_.run(packed(o), *input, rows, out.f32());
   }

@@ -303,20 +303,17 @@ char* Gemm::Input::place(std::int64_t row, std::int64_t col) const {
   return data_ + (tile + row % group * kernels_->x_row_place) * kernels_->x_bytes;
 }
 
-void Gemm::Input::write(int first_row, int rows, std::int64_t col, int cols, const float* x) const {
-  for (int r = 0; r < rows; ++r) {
-    const float* const from = x + std::int64_t{r} * cols;
-    char* const to = place(first_row + r, col);
-    if (is_packed_)
-      kernels_->pack_x({.x = from,
-                        .k = cols,
-                        .packed = to,
-                        .x_stride = stride_,
-                        .rows = 1,
-                        .tile_rows = tile_rows_});
-    else
-      std::memcpy(to, from, at(cols) * sizeof(float));
-  }
+float* Gemm::Input::room(int row, std::int64_t col, float* aside) const {
+  return is_packed_ ? aside : reinterpret_cast<float*>(place(row, col));
+}
+
+void Gemm::Input::write(int row, std::int64_t col, int cols, const float* x) const {
+  char* const to = place(row, col);
+  if (is_packed_)
+    kernels_->pack_x(
+        {.x = x, .k = cols, .packed = to, .x_stride = stride_, .rows = 1, .tile_rows = tile_rows_});
+  else if (reinterpret_cast<const char*>(x) != to)
+    std::memcpy(to, x, at(cols) * sizeof(float));
 }
 
 void Gemm::run(const CpuLinear& w, const Input& x, int rows, float* y) {
@@ -346,11 +343,12 @@ bool Gemm::run_tiles(const CpuLinear& w, const float* x, int rows, int cols, int
     const int row = item % cut.row_items * cut.rows;
     const Tile tile{.first_row = row,
                     .rows = std::min(cut.rows, rows - row),
-                    .index = item / cut.row_items,
+                    .first_col = item / cut.row_items * cols,
+                    .cols = cols,
                     .y = static_cast<float*>(tiles_.data()) + worker * tile_floats};
     for (int part = 0; part < parts; ++part)
       for (int at = 0; at < cols; at += kMaxCallCols) {
-        const std::int64_t col = part * part_cols + std::int64_t{tile.index} * cols + at;
+        const std::int64_t col = part * part_cols + tile.first_col + at;
         run_columns(kernels, w, col,
                     {.x = packed.data + row * packed.stride * kernels.x_bytes,
                      .x_stride = packed.stride,
@@ -374,9 +372,14 @@ bool Gemm::run_gated(const CpuLinear& gate_up, const CpuLinear& down, const floa
   const std::optional<Input> gated = open_input(down, rows, cols);
   if (!gated) return false;
   const auto activate = [&](const Tile& tile, int) {
-    const std::int64_t elements = std::int64_t{tile.rows} * cols;
-    kernels_.ops.gated_act(tile.y, tile.y + elements, elements, tile.y);
-    gated->write(tile.first_row, tile.rows, std::int64_t{tile.index} * cols, cols, tile.y);
+    const std::int64_t part = std::int64_t{tile.rows} * tile.cols;
+    for (int r = 0; r < tile.rows; ++r) {
+      float* const gate = tile.y + std::int64_t{r} * tile.cols;
+      const int row = tile.first_row + r;
+      float* const out = gated->room(row, tile.first_col, gate);
+      kernels_.ops.gated_act(gate, gate + part, tile.cols, out);
+      gated->write(row, tile.first_col, tile.cols, out);
+    }
   };
   if (!run_tiles(gate_up, x, rows, cols, 2, activate)) return false;
   run(down, *gated, rows, y);

@@ -43,8 +43,11 @@ class Gemm {
   // The input of a product, written in pieces by whoever has them at hand; any thread.
   class Input {
    public:
-    // Some rows, side by side in x [rows, cols], from a column on.
-    void write(int first_row, int rows, std::int64_t col, int cols, const float* x) const;
+    // Where the values of a row from a column on may be made: their place, if they stay as they
+    // are, or `aside`.
+    float* room(int row, std::int64_t col, float* aside) const;
+    // x [cols], which may lie in that room.
+    void write(int row, std::int64_t col, int cols, const float* x) const;
 
    private:
     friend class Gemm;
@@ -60,16 +63,16 @@ class Gemm {
   std::optional<Input> open_input(const CpuLinear& w, int rows, int cols);
   void run(const CpuLinear& w, const Input& x, int rows, float* y);
 
-  // Some rows of a product, of `cols` neighbouring columns in each of its equal parts.
+  // Some rows of a product, of neighbouring columns in each of its equal parts.
   struct Tile {
     int first_row, rows;
-    int index;  // of its columns in a part
-    float* y;   // [parts, rows, cols]
+    int first_col, cols;
+    float* y;  // [parts, rows, cols]
   };
   using UseTile = std::function<void(const Tile&, int worker)>;
 
-  // The product of run() in tiles, handed to `use` on the worker that computed them. False, and
-  // nothing done, where the weights are not packed for such tiles.
+  // The product of run() in tiles of a multiple of `cols` columns, handed to `use` on the worker
+  // that computed them. False, and nothing done, where the weights are not packed for such tiles.
   bool run_tiles(const CpuLinear& w, const float* x, int rows, int cols, int parts,
                  const UseTile& use);
 

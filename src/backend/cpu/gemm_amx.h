@@ -191,59 +191,66 @@ void run_row_tiles(TilePanel panel, int row_tiles) {
   }
 }
 
-// A row of outputs, to which their bias is added.
-class OutputRow {
- public:
-  OutputRow(const GemmOutputs& out, int row)
-      : y_(out.y + row * out.y_stride),
-        bias_(out.bias),
-        cols_(out.cols),
-        is_last_(out.is_last && reinterpret_cast<std::uintptr_t>(y_) % 64 == 0) {}
+// Where outputs go, 16 at a time from a column on, a multiple of 16: whole blocks of columns
+// without a bias, which most are, or any.
+struct WholeOutputs {
+  static constexpr bool kIsWhole = true;
+  float* y;
+  std::int64_t stride;
 
-  // 16 of them from a column on, a multiple of 16, as far as they exist.
-  FT_INLINE void put(int col, V16 a) const {
-    if (bias_ != nullptr) a = add(a, load(bias_ + col));
-    if (cols_ - col < 16) return store_n(y_ + col, a, cols_ - col);
-#if defined(FT_V16_AVX512)
-    if (is_last_) return _mm512_stream_ps(y_ + col, a.v);
-#endif
-    store(y_ + col, a);
+  explicit WholeOutputs(const GemmOutputs& out) : y(out.y), stride(out.y_stride) {}
+  FT_INLINE void put(int row, int col, V16 a) const { store(y + row * stride + col, a); }
+};
+struct AnyOutputs {
+  static constexpr bool kIsWhole = false;
+  const GemmOutputs& out;
+
+  explicit AnyOutputs(const GemmOutputs& outputs) : out(outputs) {}
+  FT_INLINE void put(int row, int col, V16 a) const {
+    float* const to = out.y + row * out.y_stride + col;
+    if (out.bias != nullptr) a = add(a, load(out.bias + col));
+    if (out.cols - col < 16) return store_n(to, a, out.cols - col);
+    store(to, a);
   }
-
- private:
-  float* y_;
-  const float* bias_;
-  int cols_;
-  bool is_last_;
 };
 
-// Calls put_of(row)(to, col, sums) for each row and 16 columns of `out` where the sums of 32
-// columns and all rows of a call take `block_floats`; they lie as [row tiles][2] tiles.
-template <typename PutOf>
-FT_INLINE void each_tile_output(const GemmOutputs& out, const float* sums,
-                                std::int64_t block_floats, const PutOf& put_of) {
-  sums += out.col / kBlockCols * block_floats;
-  for (int i = 0; i < out.rows; ++i) {
-    const int row = out.first_row + i;
-    const float* from = sums + row / kTileRows * 2 * kTileFloats + row % kTileRows * 16;
-    const OutputRow to(out, i);
-    const auto put = put_of(row);
-    for (int col = 0; col < out.cols; col += kBlockCols, from += block_floats) {
-      put(to, col, from);
-      if (col + 16 < out.cols) put(to, col + 16, from + kTileFloats);
+template <class To, typename OutputOf>
+FT_INLINE void put_tile_outputs(const GemmOutputs& out, const float* sums,
+                                std::int64_t block_floats, const OutputOf& output_of) {
+  const To to(out);
+  sums += out.first_row / kTileRows * 2 * kTileFloats + out.col / kBlockCols * block_floats;
+  for (int row = 0; row < out.rows; row += kTileRows, sums += 2 * kTileFloats) {
+    const int some = out.rows - row < kTileRows ? out.rows - row : kTileRows;
+    const float* block = sums;
+    for (int col = 0; col < out.cols; col += kBlockCols, block += block_floats) {
+      const auto output = output_of(out.first_row + row, col);
+      for (int r = 0; r < some; ++r) {
+        const float* const from = block + r * 16;
+        to.put(row + r, col, output(r, 0, from));
+        if (To::kIsWhole || col + 16 < out.cols)
+          to.put(row + r, col + 16, output(r, 1, from + kTileFloats));
+      }
     }
   }
-#if defined(FT_V16_AVX512)
-  if (out.is_last) _mm_sfence();  // such stores wait for nobody else's
-#endif
+}
+
+// Puts what output_of(row, col)(r, half, sums) makes of the sums of 16 columns of the r-th row of a
+// tile, whose first is `row`. Tile after tile, as sums lie: [row tiles][2] tiles of each 32
+// columns; those of all rows of a call take `block_floats`.
+template <typename OutputOf>
+FT_INLINE void each_tile_output(const GemmOutputs& out, const float* sums,
+                                std::int64_t block_floats, const OutputOf& output_of) {
+  if (out.bias == nullptr && out.cols % kBlockCols == 0)
+    put_tile_outputs<WholeOutputs>(out, sums, block_floats, output_of);
+  else
+    put_tile_outputs<AnyOutputs>(out, sums, block_floats, output_of);
 }
 
 inline int sums_of_block(int rows) { return ceil_div(rows, kTileRows) * 2 * kTileFloats; }
 
 inline void take_tiles(const GemmCall& call, const GemmOutputs& out) {
-  each_tile_output(out, call.sums, sums_of_block(call.rows), [](int) {
-    return [](OutputRow to, int col, const float* sums) { to.put(col, load(sums)); };
-  });
+  each_tile_output(out, call.sums, sums_of_block(call.rows),
+                   [](int, int) { return [](int, int, const float* sums) { return load(sums); }; });
 }
 
 // Outputs from a column on, so many at most.
@@ -255,8 +262,7 @@ inline GemmOutputs outputs_of(const GemmCall& call, int col, int most) {
           .cols = left < most ? left : most,
           .bias = call.bias == nullptr ? nullptr : call.bias + col,
           .y = call.y + col,
-          .y_stride = call.y_stride,
-          .is_last = false};
+          .y_stride = call.y_stride};
 }
 
 // Where the weights of 32 columns lie, from a block of K on: as they are. (gemm_amx_widened.h has

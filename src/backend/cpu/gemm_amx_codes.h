@@ -43,40 +43,33 @@ inline void pack_x_code_tiles(const PackXCall& call) {
   }
 }
 
-// What the outputs of some columns have in common whatever the row.
+// What outputs of 32 columns have in common whatever the row.
 struct CodeColumns {
-  V16 scales[kWideCols / 16];
-  I16 zeros[kWideCols / 16];  // where codes have them
+  V16 scales[2];
+  I16 zeros[2];  // the codes that stand for 0
 
-  CodeColumns(const GemmCall& call, const GemmOutputs& out) {
-    for (int col = 0; col < out.cols; col += 16) {
-      const int at = out.col + col, half = col % kBlockCols / 16;
-      const char* const unit =
-          static_cast<const char*>(call.weights) + at / kBlockCols * call.block_bytes;
-      scales[col / 16] = load_scales(unit + call.codes.scales_at, call.codes.scale, half);
-      if (call.codes.zeros_at == 0) continue;
-      const auto* const all = reinterpret_cast<const std::int16_t*>(unit + call.codes.zeros_at);
-      zeros[col / 16] = load_i16(all + half * 16);
+  CodeColumns(const char* unit, const CodeLayout& codes) {
+    const auto* const all = reinterpret_cast<const std::int16_t*>(unit + codes.zeros_at);
+    for (int half = 0; half < 2; ++half) {
+      scales[half] = load_scales(unit + codes.scales_at, codes.scale, half);
+      zeros[half] = codes.zeros_at == 0 ? int_set1(128) : load_i16(all + half * 16);
     }
   }
 };
 
 // The integer sums of a call, scaled. call.weights: those of the first column of the sums.
-// out.cols <= kWideCols.
 inline void take_code_tiles(const GemmCall& call, const GemmOutputs& out) {
-  const CodeColumns columns(call, out);
-  const bool has_zeros = call.codes.zeros_at != 0;
-  each_tile_output(out, call.sums, sums_of_block(call.rows), [&](int row) {
-    const char* const block =
-        static_cast<const char*>(call.x) + row / kTileRows * kTileRows * call.x_stride;
-    const float* const x_scales = code_tile_scales(block, call.k) + row % kTileRows;
-    const std::int32_t x_sum = *reinterpret_cast<const std::int32_t*>(x_scales + kTileRows);
-    const V16 x_scale = set1(*x_scales);
-    const I16 all = int_set1(x_sum), middle = int_set1(128 * x_sum);
-    return [=, &columns](OutputRow to, int col, const float* sums) {
-      const I16 excess = has_zeros ? int_mul(columns.zeros[col / 16], all) : middle;
-      const V16 scale = mul(x_scale, columns.scales[col / 16]);
-      to.put(col, fma(to_float(int_sub(int_load(sums), excess)), scale, zero()));
+  each_tile_output(out, call.sums, sums_of_block(call.rows), [&](int row, int col) {
+    const char* const x = static_cast<const char*>(call.x) + row * call.x_stride;
+    const float* const x_scales = code_tile_scales(x, call.k);
+    const auto* const x_sums = reinterpret_cast<const std::int32_t*>(x_scales + kTileRows);
+    const char* const weights = static_cast<const char*>(call.weights);
+    const CodeColumns columns(weights + (out.col + col) / kBlockCols * call.block_bytes,
+                              call.codes);
+    return [=](int r, int half, const float* sums) {
+      const I16 excess = int_mul(columns.zeros[half], int_set1(x_sums[r]));
+      const V16 scale = mul(set1(x_scales[r]), columns.scales[half]);
+      return fma(to_float(int_sub(int_load(sums), excess)), scale, zero());
     };
   });
 }

@@ -20,12 +20,16 @@ namespace {
 // ---- The input
 // -----------------------------------------------------------------------------------
 
+// Groups and rows lie one after the other, and the machine's own prefetching ends where a page
+// does.
+constexpr int kReachAhead = 1024;
+
 // The codes of one group, sixteen from i on to codes_at(i); `count` of its values exist. Returns
 // their scale.
 template <class CodesAt>
 FT_INLINE float round_group(const float* x, std::int64_t count, std::int64_t group,
                             CodesAt codes_at, std::int32_t* sum) {
-  const auto [farthest, is_finite] = reach_of(x, count);
+  const auto [farthest, is_finite] = reach_of(x, count, kReachAhead);
   const bool is_void = !is_finite || farthest < kLeastReach;
   const V16 inverse = set1(is_void ? 0.0F : 127.0F / farthest);
   V16 total = zero();  // of integers below 2^24, hence exact

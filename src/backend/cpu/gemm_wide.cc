@@ -13,7 +13,7 @@ namespace foretoken {
 namespace {
 
 constexpr std::array kItemCols{kWideCols, kWideCols / 2, kWideCols / 4};
-constexpr int kPieceRows = 64;  // of a tile: its float32 stay in L1 or close to it
+constexpr int kPieceRows = 16;  // of a tile: its float32 stay in L1 or close to it
 
 // Whether so many items keep all workers busy to the end, or nearly.
 bool are_even(int items, int workers) {
@@ -104,8 +104,7 @@ bool Gemm::run_wide(const CpuLinear& w, const PackedX& x, int rows, float* y) {
                 .cols = call.cols,
                 .bias = w.bias() == nullptr ? nullptr : w.bias() + col,
                 .y = y + row * out + col,
-                .y_stride = out,
-                .is_last = true});
+                .y_stride = out});
   });
   return true;
 }
@@ -116,35 +115,35 @@ bool Gemm::run_wide_tiles(const CpuLinear& w, const PackedX& x, int rows, int co
   if (!cut) return false;
   const auto take = kernels_for(w, rows).take;
   const std::int64_t part_cols = w.out_width() / parts;
-  const std::int64_t tile_floats = std::int64_t{kPieceRows} * cols * parts;
+  // As wide as the item, because rows of few columns are slowly written to memory by `use`.
+  const std::int64_t tile_floats = std::int64_t{kPieceRows} * cut->cols * parts;
   const std::size_t bytes = at(tile_floats * pool_.size()) * sizeof(float);
   if (tiles_.bytes() < bytes) tiles_ = Buffer(bytes);
   sum_wide(w, x, rows, *cut, [&](const GemmCall& call, int row, std::int64_t col, int worker) {
     float* const y = static_cast<float*>(tiles_.data()) + worker * tile_floats;
     // Blocks of both parts lie in turns, those of one part side by side.
-    const int run = parts == 1 ? cols : kBlockCols;
-    for (int first = 0; first < call.rows; first += kPieceRows)
-      for (int tile_col = 0; tile_col < cut->cols; tile_col += cols) {
-        const int piece_rows = std::min(kPieceRows, call.rows - first);
-        for (int part = 0; part < parts; ++part)
-          for (int c = 0; c < cols; c += run) {
-            const float* const bias =
-                w.bias() == nullptr ? nullptr : w.bias() + part * part_cols + col + tile_col + c;
-            take(call, {.first_row = first,
-                        .rows = piece_rows,
-                        .col = (tile_col + c) * parts + part * kBlockCols,
-                        .cols = run,
-                        .bias = bias,
-                        .y = y + std::int64_t{part} * piece_rows * cols + c,
-                        .y_stride = cols,
-                        .is_last = false});
-          }
-        use({.first_row = row + first,
-             .rows = piece_rows,
-             .index = static_cast<int>((col + tile_col) / cols),
-             .y = y},
-            worker);
-      }
+    const int run = parts == 1 ? cut->cols : kBlockCols;
+    for (int first = 0; first < call.rows; first += kPieceRows) {
+      const int piece_rows = std::min(kPieceRows, call.rows - first);
+      for (int part = 0; part < parts; ++part)
+        for (int c = 0; c < cut->cols; c += run) {
+          const float* const bias =
+              w.bias() == nullptr ? nullptr : w.bias() + part * part_cols + col + c;
+          take(call, {.first_row = first,
+                      .rows = piece_rows,
+                      .col = c * parts + part * kBlockCols,
+                      .cols = run,
+                      .bias = bias,
+                      .y = y + std::int64_t{part} * piece_rows * cut->cols + c,
+                      .y_stride = cut->cols});
+        }
+      use({.first_row = row + first,
+           .rows = piece_rows,
+           .first_col = static_cast<int>(col),
+           .cols = cut->cols,
+           .y = y},
+          worker);
+    }
   });
   return true;
 }

@@ -97,12 +97,14 @@ TEST_P(WideGemm, tiles_come_each_once_with_their_values) {
   const Weights w = pack(kIn, {kOut}, true);
   const auto x = values(kRows * kIn, 2);
   std::vector<float> found(std::size_t{kRows} * kOut), expected(found.size());
-  std::vector<int> seen(std::size_t{kRows} * (kOut / kHead));
+  std::vector<int> seen(found.size());
   const auto use = [&](const Gemm::Tile& tile, int) {
+    EXPECT_EQ(tile.cols % kHead, 0);
     for (int r = 0; r < tile.rows; ++r) {
-      ++seen[at((tile.first_row + r) * (kOut / kHead) + tile.index)];
-      std::memcpy(found.data() + (tile.first_row + r) * kOut + tile.index * kHead,
-                  tile.y + r * kHead, kHead * sizeof(float));
+      const std::int64_t first = (tile.first_row + r) * kOut + tile.first_col;
+      for (int col = 0; col < tile.cols; ++col) ++seen[at(first + col)];
+      std::memcpy(found.data() + first, tile.y + std::int64_t{r} * tile.cols,
+                  at(tile.cols) * sizeof(float));
     }
   };
   ASSERT_TRUE(tiles_.run_tiles(w.tiles, x.data(), kRows, kHead, 1, use));
@@ -137,7 +139,7 @@ TEST_P(WideGemm, input_in_pieces) {
   ASSERT_TRUE(input);
   for (int col = kIn - kPiece; col >= 0; col -= kPiece)
     for (int row = kRows - 1; row >= 0; --row)
-      input->write(row, 1, col, kPiece, x.data() + row * kIn + col);
+      input->write(row, col, kPiece, x.data() + row * kIn + col);
   std::vector<float> found(std::size_t{kRows} * kOut), expected(found.size());
   tiles_.run(w.tiles, *input, kRows, found.data());
   scalar_.run(w.scalar, x.data(), kRows, expected.data());

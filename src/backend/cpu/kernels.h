@@ -69,12 +69,11 @@ struct GemmCall {
 
 // Outputs that GemmKernels::take reads from the sums of a call.
 struct GemmOutputs {
-  int first_row, rows;
-  int col, cols;      // of the call, from a block on
-  const float* bias;  // of the first column, or null
-  float* y;           // the first of them
+  int first_row, rows;  // from a multiple of row_step on
+  int col, cols;        // of the call, from a block on
+  const float* bias;    // of the first column, or null
+  float* y;             // the first of them
   std::int64_t y_stride;
-  bool is_last;  // nobody reads them soon: they need not stay in a cache
 };
 
 inline constexpr int kWideRows = 512, kWideCols = 512;  // of a call of GemmKernels::sum, at most

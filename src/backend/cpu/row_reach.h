@@ -20,9 +20,11 @@ struct Reach {
   float farthest;  // the greatest magnitude, where all are finite
   bool is_finite;
 };
-FT_INLINE Reach reach_of(const float* x, std::int64_t count) {
+// ahead: values that are asked for meanwhile begin so many later; 0: none are.
+FT_INLINE Reach reach_of(const float* x, std::int64_t count, int ahead = 0) {
   V16 most = zero(), strange = zero();  // strange: NaN where a value is not finite
   for (std::int64_t i = 0; i < count; i += 16) {
+    if (ahead > 0) prefetch_l2(x + i + ahead);
     const V16 a = load_upto(x + i, count - i);
     most = max(max(a, sub(zero(), a)), most);
     strange = fma(a, zero(), strange);
