@@ -11,13 +11,13 @@
 namespace foretoken {
 namespace {
 
-constexpr int kRows[] = {1, 2, 5, 16, 17, 40, 150};
+constexpr int kRows[] = {1, 2, 5, 16, 17, 40, 150, 200};  // many enough for wide calls
 
 struct Shape3 {
   int heads, kv_heads, head_dim, hidden, intermediate;
 };
 constexpr Shape3 kShapes[] = {
-    {6, 2, 64, 96, 192}, {2, 1, 128, 64, 224}, {3, 3, 32, 48, 96}, {4, 2, 16, 40, 72}};
+    {8, 2, 64, 96, 384}, {2, 1, 128, 64, 224}, {3, 3, 32, 48, 96}, {4, 2, 16, 40, 72}};
 
 std::vector<float> values(std::int64_t count, int seed) {
   std::vector<float> out(static_cast<std::size_t>(count));
