@@ -45,15 +45,17 @@ class Bytes {
   template <int ColBlocks, class Codes, bool HasZeros, class Steps>
   void widen_blocks(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks,
                     Steps& steps) {
-    const int ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kAmxPrefetchBytes;
+    const StreamsAhead<ColBlocks> ahead(call, n, kAmxPrefetchBytes, kBlockK * kBlockCols);
     each_unit(call, n, block, blocks, [&](const char* unit, int first, int count) {
       for (int i = 0; i < ColBlocks; ++i)
         take_scales<Codes>(unit + i * call.block_bytes, call.codes, scales_[i]);
       const char* from = unit + std::int64_t{first} * kBlockCols;
       for (; count > 0; count -= kBlockK, from += kBlockK * kBlockCols) {
-        widen_block<Codes, HasZeros, 0>(from, ahead, steps);
-        if constexpr (ColBlocks == 2)
-          widen_block<Codes, HasZeros, 1>(from + call.block_bytes, ahead, steps);
+        widen_block<Codes, HasZeros, 0>(from, ahead.of[0].of(from), steps);
+        if constexpr (ColBlocks == 2) {
+          const char* const second = from + call.block_bytes;
+          widen_block<Codes, HasZeros, 1>(second, ahead.of[1].of(second), steps);
+        }
       }
     });
   }
@@ -70,8 +72,9 @@ class Bytes {
     }
   }
   template <class Codes, bool HasZeros, int N, class Steps>
-  __attribute__((noinline)) void widen_block(const char* from, int ahead, Steps& steps) const {
-    prefetch_lines<kBlockK * kBlockCols / 64>(from + ahead);
+  __attribute__((noinline)) void widen_block(const char* from, const char* asked,
+                                             Steps& steps) const {
+    prefetch_lines<kBlockK * kBlockCols / 64>(asked);
     char* const to = steps.tiles();
     const auto beside = steps.template beside<N>();
     widen_half<Codes, HasZeros, 0>(from, scales_[N], to);

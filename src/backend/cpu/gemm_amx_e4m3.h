@@ -31,7 +31,7 @@ class LookedUpE4M3 {
 
   template <int ColBlocks, class Steps>
   void widen(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks, Steps& steps) {
-    const std::int64_t ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kCodesAhead;
+    const StreamsAhead<ColBlocks> ahead(call, n, kCodesAhead, kCodeStepK * kBlockCols);
     each_unit(call, n, block, blocks, [&](const char* unit, int first, int count) {
       for (int i = 0; i < ColBlocks; ++i) tables_[i].take(unit + i * call.block_bytes, call.codes);
       const char* from = unit + std::int64_t{first} * kBlockCols;
@@ -80,16 +80,19 @@ class LookedUpE4M3 {
   };
 
   template <int ColBlocks, int Count, class Steps>
-  FT_INLINE void widen_step(const char* from, std::int64_t next_column, std::int64_t ahead,
-                            Steps& steps) const {
-    widen_lines<Count, 0>(from, ahead, steps);
-    if constexpr (ColBlocks == 2) widen_lines<Count, 1>(from + next_column, ahead, steps);
+  FT_INLINE void widen_step(const char* from, std::int64_t next_column,
+                            const StreamsAhead<ColBlocks>& ahead, Steps& steps) const {
+    widen_lines<Count, 0>(from, ahead.of[0].of(from), steps);
+    if constexpr (ColBlocks == 2) {
+      const char* const second = from + next_column;
+      widen_lines<Count, 1>(second, ahead.of[1].of(second), steps);
+    }
   }
-  // Lines of all outputs of the N-th columns, of which the first Count blocks of K are wanted.
+  // Lines of all outputs of the N-th columns, of which the first Count blocks of K are wanted;
+  // asked: those to be in L1 soon.
   template <int Count, int N, class Steps>
-  __attribute__((noinline)) void widen_lines(const char* from, std::int64_t ahead,
+  __attribute__((noinline)) void widen_lines(const char* from, const char* asked,
                                              Steps& steps) const {
-    const char* const asked = from + ahead;
     const char* table = tables_[N].of;
     const std::int64_t next = tables_[N].next;
     char* const to = steps.tiles();

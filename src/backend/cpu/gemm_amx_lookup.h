@@ -26,14 +26,14 @@ class LookedUp {
   template <int ColBlocks, class Steps>
   void widen(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks, Steps& steps) {
     const CodeLayout& codes = call.codes;
-    const std::int64_t ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kCodesAhead;
+    const StreamsAhead<ColBlocks> ahead(call, n, kCodesAhead, 2 * kBlockK * kLineBytesOfK);
     const auto use = [&](const char* unit, int first, int count) __attribute__((always_inline)) {
       Blocks from[ColBlocks];
       for (int i = 0; i < ColBlocks; ++i) {
         const char* const of_column = unit + i * call.block_bytes;
         tables_[i].take(of_column, codes);
-        prefetch_l1(of_column + codes.scales_at + ahead);
-        from[i] = {of_column + first * kLineBytesOfK, ahead};
+        prefetch_l1(ahead.of[i].of(of_column + codes.scales_at));
+        from[i] = {of_column + first * kLineBytesOfK, &ahead.of[i]};
       }
       widen_unit<ColBlocks>(unit, call, from, count / kBlockK, steps);
     };
@@ -56,7 +56,7 @@ class LookedUp {
   // Blocks of K of one group.
   struct Blocks {
     const char* codes;
-    std::int64_t ahead;  // bytes from what is read to what is asked for
+    const Ahead* ahead;
   };
   // The tables of four outputs of the i-th columns, as widen_lines calls for them: where they are,
   struct FindTables {
@@ -118,7 +118,7 @@ class LookedUp {
   // The first of the blocks, which then begin behind them.
   template <int Count, int N, class Steps, class Tables>
   FT_INLINE static void widen_lines(Blocks& blocks, Steps& steps, const Tables& make_tables) {
-    const char* const ahead = blocks.codes + blocks.ahead;
+    const char* const ahead = blocks.ahead->of(blocks.codes);
     char* const to = steps.tiles();
     const auto beside = steps.template beside<N>();
     stays_in_memory(&make_tables);

@@ -37,6 +37,36 @@ FT_INLINE void each_unit(const GemmCall& call, int n, std::int64_t block, std::i
   }
 }
 
+// Where what is asked for lies while steps of a stream of weights are read. The first of two
+// streams ends where the second begins, which has been read long ago: after its end it asks for
+// what comes first in the stream after those two, because nothing else runs into that.
+struct Ahead {
+  std::int64_t bytes;
+  const char* last;   // of which a step is asked for whole
+  std::int64_t leap;  // from there on
+
+  FT_INLINE const char* of(const char* step) const {
+    const char* const asked = step + bytes;
+    return asked <= last ? asked : asked + leap;
+  }
+};
+
+// Of each stream, from the n-th kBlockCols columns of a call on. usual: bytes, of a call that names
+// none.
+template <int Streams>
+struct StreamsAhead {
+  Ahead of[Streams];
+
+  StreamsAhead(const GemmCall& call, int n, std::int64_t usual, std::int64_t step_bytes) {
+    const std::int64_t bytes = call.prefetch_bytes > 0 ? call.prefetch_bytes : usual;
+    const char* end = static_cast<const char*>(call.weights) + n * call.block_bytes;
+    for (int i = 0; i < Streams; ++i) {
+      end += call.block_bytes;
+      of[i] = {bytes, end - step_bytes, i + 1 < Streams ? Streams * call.block_bytes : 0};
+    }
+  }
+};
+
 // beside.multiply<Tile>() of a tile that is known when loops are unrolled.
 template <class Beside>
 FT_INLINE void multiply_beside(const Beside& beside, int tile) {
@@ -182,19 +212,12 @@ bool has_turned_sums(const GemmCall& call) {
   return Codes::kIsLeft && call.tile_rows == 1;
 }
 
-// Asks for what comes first of the second columns: nothing that was read before ran into it.
-FT_INLINE void ask_for_second_columns(const GemmCall& call) {
-  const char* const column = static_cast<const char*>(call.weights) + call.block_bytes;
-  for (int at = 0; at < kCodesAhead; at += 64) prefetch_l1(column + at);
-}
-
 // All columns of the call, of so few rows that all their sums stay in registers.
 template <class Tiles, class Codes, int RowTiles, int ColBlocks>
 void sum_few_widened(const GemmCall& call) {
   Codes codes;
   StepProducts<Tiles, RowTiles, ColBlocks, Codes::kIsLeft> products(call);
   zero_tiles<Tiles>();
-  if constexpr (ColBlocks == 2) ask_for_second_columns(call);
   codes.template widen<ColBlocks>(call, 0, 0, call.k / kBlockK, products);
   products.finish();
   store_tiles<Tiles, RowTiles * ColBlocks>(call.sums,
