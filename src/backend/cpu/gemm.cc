@@ -61,19 +61,26 @@ Cut cut_rows(const GemmKernels& kernels, int cols, int col_items, int rows, int 
   return cut;
 }
 
+// The fewest columns of an item of a few rows: as many as a call takes, because it reads two blocks
+// of codes in turns, which memory brings faster than one, unless workers would get less than two
+// such items.
+int fewest_cols(std::int64_t cols, int workers) {
+  return cols >= std::int64_t{2} * kMaxCallCols * workers ? kMaxCallCols : kBlockCols;
+}
+
 // The columns of an item that is a stream of weights: as few as are worth handing out.
-int stream_cols(const CpuLinear& w, int wanted_items) {
+int stream_cols(const CpuLinear& w, int share, int workers) {
   const std::int64_t block_bytes = w.block_bytes() * kBlockCols / w.block_cols();
-  const std::int64_t most = w.out_width() / kBlockCols / wanted_items;
-  const std::int64_t blocks = std::min(kItemBytes / block_bytes, most);
-  return static_cast<int>(std::max<std::int64_t>(1, blocks)) * kBlockCols;
+  const std::int64_t most = w.out_width() / kBlockCols / (std::int64_t{share} * workers);
+  const std::int64_t cols = std::min(kItemBytes / block_bytes, most) * kBlockCols;
+  return std::max(static_cast<int>(cols), fewest_cols(w.out_width(), workers));
 }
 
 Cut cut_output(const GemmKernels& kernels, const CpuLinear& w, int rows, int workers) {
   const ProductPlan& plan = w.plans().of(rows);
   const int share = plan.share > 0 ? plan.share : kItemsPerWorker;
   const int cols = plan.cols > 0         ? plan.cols
-                   : rows <= kStreamRows ? stream_cols(w, share * workers)
+                   : rows <= kStreamRows ? stream_cols(w, share, workers)
                                          : kMaxCallCols;
   return cut_rows(kernels, cols, static_cast<int>(ceil_div(w.out_width(), cols)), rows,
                   kernels.max_rows, share * workers);
@@ -368,7 +375,8 @@ bool Gemm::run_tiles(const CpuLinear& w, const float* x, int rows, int cols, int
 
 bool Gemm::run_gated(const CpuLinear& gate_up, const CpuLinear& down, const float* x, int rows,
                      float* y) {
-  const int cols = rows <= kStreamRows ? kBlockCols : kMaxCallCols;
+  const int cols =
+      rows <= kStreamRows ? fewest_cols(gate_up.out_width() / 2, pool_.size()) : kMaxCallCols;
   const std::optional<Input> gated = open_input(down, rows, cols);
   if (!gated) return false;
   const auto activate = [&](const Tile& tile, int) {
