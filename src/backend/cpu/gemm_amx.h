@@ -274,6 +274,10 @@ struct PackedTiles {
   }
 };
 
+// Tiles of K that are widened before some rows are multiplied: beside them the input of 64 rows
+// fits L1, too.
+constexpr int kWidenedStep = kAmxStep / 2;
+
 // Tiles of K after which 32 columns of some rows are interrupted: never while their accumulators
 // fit the registers, late while what is read again are few rows of input.
 inline std::int64_t narrow_step(int row_tiles, std::int64_t blocks) {
@@ -288,7 +292,7 @@ template <class Tiles, class Weights = PackedTiles>
 void sum_tile_columns(const GemmCall& call, int tile_k) {
   const int row_tiles = ceil_div(call.rows, kTileRows);
   const std::int64_t blocks = call.k / tile_k;
-  const std::int64_t step = Weights::kIsWidened                ? kAmxStep
+  const std::int64_t step = Weights::kIsWidened                ? kWidenedStep
                             : call.step_k > 0 && row_tiles > 2 ? ceil_div(call.step_k, tile_k)
                                                                : narrow_step(row_tiles, blocks);
   Weights source;
