@@ -17,7 +17,7 @@ struct Shape3 {
   int heads, kv_heads, head_dim, hidden, intermediate;
 };
 constexpr Shape3 kShapes[] = {
-    {8, 2, 64, 96, 384}, {2, 1, 128, 64, 224}, {3, 3, 32, 48, 96}, {4, 2, 16, 40, 72}};
+    {18, 6, 64, 96, 384}, {2, 1, 128, 64, 224}, {3, 3, 32, 48, 96}, {4, 2, 16, 40, 72}};
 
 std::vector<float> values(std::int64_t count, int seed) {
   std::vector<float> out(static_cast<std::size_t>(count));
