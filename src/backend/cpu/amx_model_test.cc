@@ -30,9 +30,9 @@ struct ModelTiles {
   template <int T>
   static void load(const void* p, std::int64_t row_bytes) {
     zero<T>();
-    for (int row = 0; row < shape_of(T).rows; ++row)
+    for (int row = 0; row < size_of(T).rows; ++row)
       __builtin_memcpy(&tile[T][row * 16], static_cast<const char*>(p) + row * row_bytes,
-                       at(shape_of(T).row_bytes));
+                       at(size_of(T).row_bytes));
   }
   template <int T>
   static void load_once(const void* p, std::int64_t row_bytes) {
@@ -41,15 +41,15 @@ struct ModelTiles {
   template <int T>
   static void store(void* p, std::int64_t row_bytes) {
     require_configured();
-    for (int row = 0; row < shape_of(T).rows; ++row)
+    for (int row = 0; row < size_of(T).rows; ++row)
       __builtin_memcpy(static_cast<char*>(p) + row * row_bytes, &tile[T][row * 16],
-                       at(shape_of(T).row_bytes));
+                       at(size_of(T).row_bytes));
   }
   template <int C, int A, int B>
   static void dot() {
     require_shapes<C, A, B>();
-    for (int row = 0; row < shape_of(A).rows; ++row) {
-      for (int col = 0; col < shape_of(B).row_bytes / 4; ++col) {
+    for (int row = 0; row < size_of(A).rows; ++row) {
+      for (int col = 0; col < size_of(B).row_bytes / 4; ++col) {
         float even = 0.0F, odd = 0.0F;
         for (int pair = 0; pair < 16; ++pair) {
           const std::uint32_t a = tile[A][row * 16 + pair], b = tile[B][pair * 16 + col];
@@ -67,8 +67,8 @@ struct ModelTiles {
   template <int C, int A, int B, class Weight>
   static void dot_bytes() {
     require_shapes<C, A, B>();
-    for (int row = 0; row < shape_of(A).rows; ++row)
-      for (int col = 0; col < shape_of(B).row_bytes / 4; ++col)
+    for (int row = 0; row < size_of(A).rows; ++row)
+      for (int col = 0; col < size_of(B).row_bytes / 4; ++col)
         for (int quad = 0; quad < 16; ++quad)
           for (int byte = 0; byte < 4; ++byte) {
             const auto a = static_cast<std::int8_t>(tile[A][row * 16 + quad] >> (8 * byte));
@@ -78,7 +78,7 @@ struct ModelTiles {
   }
   static float low(std::uint32_t pair) { return __builtin_bit_cast(float, pair << 16); }
   static float high(std::uint32_t pair) { return __builtin_bit_cast(float, pair & 0xffff0000U); }
-  static TileShape shape_of(int t) { return t < kSumTiles + kInputTiles ? shape : TileShape{}; }
+  static TileSize size_of(int t) { return size_of_tile(shape, t); }
   static void require_configured() {
     if (shape.rows == 0) __builtin_trap();
   }
@@ -86,8 +86,8 @@ struct ModelTiles {
   template <int C, int A, int B>
   static void require_shapes() {
     require_configured();
-    if (shape_of(C) != TileShape{shape_of(A).rows, shape_of(B).row_bytes} ||
-        shape_of(A).row_bytes != 4 * shape_of(B).rows)
+    if (size_of(C) != TileSize{size_of(A).rows, size_of(B).row_bytes} ||
+        size_of(A).row_bytes != 4 * size_of(B).rows)
       __builtin_trap();
   }
   static thread_local TileShape shape;

@@ -22,7 +22,7 @@ constexpr int kStreamRows = 16;      // up to here the weights' stream is the co
 constexpr int kItemBytes = 1 << 14;  // of weights, that are worth handing out
 constexpr int kItemsPerWorker = 6;   // enough to even out cores of unequal speed
 constexpr int kFewestRows = 48;      // of an item; with fewer, reading weights dominates
-constexpr int kGroupTileWork = 17 * 32;  // rows x k of a group, from where tiles pay for scaling
+constexpr int kGroupTileWork = 8 * 32;  // rows x k of a group, from where tiles pay for scaling
 // Codes are asked for so far ahead where the machine's own prefetching is best left close behind.
 constexpr int kNearPrefetchBytes = 2048;
 constexpr int kTileRows = 128;  // of an item whose output stays in the worker's cache

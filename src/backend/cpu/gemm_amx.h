@@ -33,8 +33,19 @@ constexpr int kSumTiles = 4, kInputTiles = 2;  // the first registers; then thos
 // and loads of 64 bytes from each 4 would cross lines.
 struct TileShape {
   int rows = kTileRows, row_bytes = 64;
+  bool is_half = false;  // of K: input has half of the bytes of a row, and weights of their rows
   bool operator==(const TileShape&) const = default;
 };
+struct TileSize {
+  int rows, row_bytes;
+  bool operator==(const TileSize&) const = default;
+};
+constexpr TileSize size_of_tile(TileShape shape, int tile) {
+  const int share = shape.is_half ? 2 : 1;
+  if (tile < kSumTiles) return {shape.rows, shape.row_bytes};
+  if (tile < kSumTiles + kInputTiles) return {shape.rows, shape.row_bytes / share};
+  return {kTileRows / share, 64};
+}
 template <bool IsLeft>
 constexpr TileShape shape_of_rows(int tile_rows) {
   if constexpr (IsLeft)

@@ -11,64 +11,53 @@
 namespace foretoken {
 namespace {
 
-constexpr int kMostTileSteps = 16;  // of a step of K: 32 columns of weights are 32 KB, in L1
-constexpr int kGroupedStepK = 2 * kMostTileGroup;
+// Of K, so that 32 columns of weights are in L1 as the tiles that are multiplied and as those that
+// are made.
+constexpr int kGroupedStepK = 512, kFewGroupedStepK = 256;
 
-// Groups of a step: an even number, so that each step begins a tile.
-inline int groups_of_step(const CodeLayout& codes, int step_k) {
-  const int k = step_k > 0 && step_k < kGroupedStepK ? step_k : kGroupedStepK;
+// Groups of a step of at most so much K, unless the call asks for less: an even number, so that
+// each step begins a tile of input.
+inline int groups_of_step(const CodeLayout& codes, int asked, int most) {
+  const int k = asked > 0 && asked < most ? asked : most;
   return k / codes.group < 2 ? 2 : k / codes.group & ~1;
 }
 
-// Some groups of kBlockCols columns, ready to be multiplied. A step of a group whose K is no
-// multiple of 64 is half a tile, whose other half is zeros.
+// Some groups of kBlockCols columns, ready to be multiplied. A tile has StepK of K.
+template <int StepK>
 class GroupTiles {
  public:
-  explicit GroupTiles(const CodeLayout& codes) : codes_(codes), steps_(codes.group / codes.step) {
-    if (codes.step == kCodeStepK) return;
-    for (int at = 0; at < kMostTileSteps * 2 * kTileBytes; at += 64)
-      int_store(tiles_ + at, int_zero());
-  }
+  static constexpr int kBytes = StepK * 16;  // of a tile
 
-  // The first unit begins a tile.
-  void fill(const char* unit, int groups) {
-    float* scales = scales_;
-    const char* scales_of = unit + codes_.scales_at;
-    for (int g = 0; g < groups; ++g, scales_of += codes_.unit_bytes, scales += kBlockCols)
-      for (int half = 0; half < 2; ++half)
-        store(scales + half * 16, load_scales(scales_of, codes_.scale, half));
-    if (are_halves())
-      fill_tiles<kCodeStepK / 2>(unit, groups);
-    else
-      fill_tiles<kCodeStepK>(unit, groups);
+  explicit GroupTiles(const CodeLayout& codes) : codes_(codes), steps_(codes.group / StepK) {}
+
+  // Half of the columns of a group, of those whose first unit is given.
+  FT_INLINE void make(const char* unit, int group, int half) {
+    constexpr int kHalfBytes = StepK * 8;
+    unit += group * codes_.unit_bytes;
+    store(scales_ + (group * 2 + half) * 16,
+          load_scales(unit + codes_.scales_at, codes_.scale, half));
+    char* tile = tiles_ + (group * steps_ * 2 + half) * kBytes;
+    const I16 zeros = zeros_of(unit, half);
+    const char* lines = unit + half * kHalfBytes;
+    for (int s = 0; s < steps_; ++s, tile += 2 * kBytes, lines += 2 * kHalfBytes) {
+      FT_UNROLL
+      for (int at = 0; at < kHalfBytes; at += 64) {
+        int_store(tile + 2 * at, less_zeros(low_codes(lines + at), zeros));
+        int_store(tile + 2 * at + 64, less_zeros(high_codes(lines + at), zeros));
+      }
+    }
+  }
+  void make_all(const char* unit, int groups) {
+    for (int g = 0; g < groups; ++g)
+      for (int half = 0; half < 2; ++half) make(unit, g, half);
   }
 
   int steps_of_group() const { return steps_; }
-  bool are_halves() const { return codes_.step != kCodeStepK; }
-  const char* tile(int step, int half) const { return tiles_ + (step * 2 + half) * kTileBytes; }
+  const char* tile(int step, int half) const { return tiles_ + (step * 2 + half) * kBytes; }
   const float* scales(int group, int half) const { return scales_ + (group * 2 + half) * 16; }
 
  private:
-  template <int Step>
-  void fill_tiles(const char* unit, int groups) {
-    constexpr int kHalfBytes = Step * 8;
-    char* tile = tiles_;
-    bool is_odd = false;
-    for (int g = 0; g < groups; ++g, unit += codes_.unit_bytes) {
-      const I16 zeros[2] = {zeros_of(unit, 0), zeros_of(unit, 1)};
-      const char* lines = unit;
-      for (int s = 0; s < steps_; ++s, is_odd = !is_odd, tile += 2 * kTileBytes)
-        for (int half = 0; half < 2; ++half, lines += kHalfBytes) {
-          char* to = tile + half * kTileBytes + (Step < kCodeStepK && is_odd ? kTileBytes / 2 : 0);
-          FT_UNROLL
-          for (int at = 0; at < kHalfBytes; at += 64) {
-            int_store(to + 2 * at, less_zeros(low_codes(lines + at), zeros[half]));
-            int_store(to + 2 * at + 64, less_zeros(high_codes(lines + at), zeros[half]));
-          }
-        }
-    }
-  }
-  I16 zeros_of(const char* unit, int half) const {
+  FT_INLINE I16 zeros_of(const char* unit, int half) const {
     if (codes_.zeros_at == 0) return int_set1(0x08080808);
     const auto* zeros = reinterpret_cast<const std::int16_t*>(unit + codes_.zeros_at);
     return int_mul(load_i16(zeros + half * 16), int_set1(0x01010101));
@@ -76,132 +65,185 @@ class GroupTiles {
 
   CodeLayout codes_;
   int steps_;  // of a group
-  alignas(64) char tiles_[kMostTileSteps * 2 * kTileBytes];
-  alignas(64) float scales_[kMostTileSteps * kBlockCols];
+  alignas(64) char tiles_[kGroupedStepK * kBlockCols];
+  alignas(64) float scales_[kGroupedStepK];
 };
 
 // Sixteen columns of up to sixteen rows over the groups of a step of K.
+template <int StepK>
 struct GroupPanel {
   const char* x;          // tiles
   int x_tile_bytes;       // from each to the next
   const float* x_scales;  // [groups][16]
-  const GroupTiles& weights;
+  const GroupTiles<StepK>& weights;
   int half;
   int groups;
   float* acc;  // a tile
   bool resume;
+  GroupTiles<StepK>* made;  // meanwhile, of so many groups from a unit on
+  const char* unit;
+  int made_groups;
   const char* ahead;  // weights that are asked for meanwhile
   int ahead_lines;    // beside each group
 };
 
-// sum += the sums of a group, scaled, of some rows.
-template <int First, int End, int R>
-FT_INLINE void add_scaled(const std::int32_t* found, const float* x_scales, V16 scale,
-                          V16 (&sum)[R]) {
-  FT_UNROLL
-  for (int r = First; r < End; ++r)
-    sum[r] = fma(to_float(int_load(found + r * 16)), mul(set1(x_scales[r]), scale), sum[r]);
-}
-
-// Sums are read two groups after they were stored, when they have arrived, and in two halves around
-// the next store, so that tiles and vectors are busy together.
-template <class Tiles, int R>
-void run_group_panel(const GroupPanel& p) {
-  constexpr int kLag = 2, kBuffers = 4;
+// Groups take turns with two registers of sums, which are stored a group later and read yet another
+// one later, when they have arrived.
+template <class Tiles, int StepK, int R>
+void run_group_panel(const GroupPanel<StepK>& p) {
+  constexpr int kBuffers = 4;
   alignas(64) std::int32_t found[kBuffers][kTileFloats];
   V16 sum[R];
   FT_UNROLL
   for (int r = 0; r < R; ++r) sum[r] = p.resume ? load(p.acc + r * 16) : zero();
-  const int steps = p.weights.steps_of_group(), shift = p.weights.are_halves() ? 1 : 0;
+  const int steps = p.weights.steps_of_group();
   const char* tile = p.weights.tile(0, p.half);
   const char* ahead = p.ahead;
   int step = 0;
-  const auto multiply = [&]() __attribute__((always_inline)) {
+  const auto multiply_to = [&]<int C>() __attribute__((always_inline)) {
     for (int line = 0; line < p.ahead_lines; ++line, ahead += 64) prefetch_l2(ahead);
-    Tiles::template zero<0>();
-    for (const int end = step + steps; step < end; ++step, tile += 2 * kTileBytes) {
-      Tiles::template load<4>(p.x + (step >> shift) * p.x_tile_bytes, 64);
-      Tiles::template load<6>(tile, 64);
-      Tiles::template dot<0, 4, 6>();
+    Tiles::template zero<C>();
+    for (int i = 0; i < steps; ++i, ++step, tile += 2 * GroupTiles<StepK>::kBytes) {
+      const char* x = p.x + step * p.x_tile_bytes;
+      if constexpr (StepK < kCodeStepK) x = p.x + step / 2 * p.x_tile_bytes + step % 2 * StepK;
+      Tiles::template load<4 + C>(x, 64);
+      Tiles::template load<6 + C>(tile, 64);
+      Tiles::template dot<C, 4 + C, 6 + C>();
     }
   };
-  const auto keep_sums = [&](int g) __attribute__((always_inline)) {
-    Tiles::template store<0>(found[g % kBuffers], 64);
+  const auto multiply = [&](int g) __attribute__((always_inline)) {
+    if (g % 2 == 0)
+      multiply_to.template operator()<0>();
+    else
+      multiply_to.template operator()<1>();
   };
-  for (int g = 0; g < kLag && g < p.groups; ++g) {
-    multiply();
-    keep_sums(g);
-  }
+  const auto keep_sums = [&](int g) __attribute__((always_inline)) {
+    if (g % 2 == 0)
+      Tiles::template store<0>(found[g % kBuffers], 64);
+    else
+      Tiles::template store<1>(found[g % kBuffers], 64);
+  };
+  multiply(0);
+  if (p.groups > 1) multiply(1);
+  keep_sums(0);
   const float* x_scales = p.x_scales;
   for (int g = 0; g < p.groups; ++g, x_scales += kTileRows) {
-    const int next = g + kLag;
-    if (next < p.groups) multiply();
+    if (g + 2 < p.groups) multiply(g + 2);
+    if (g < p.made_groups) p.made->make(p.unit, g, p.half);
     const V16 scale = load(p.weights.scales(g, p.half));
     const std::int32_t* const of_group = found[g % kBuffers];
-    add_scaled<0, R / 2>(of_group, x_scales, scale, sum);
-    if (next < p.groups) keep_sums(next);
-    add_scaled<R / 2, R>(of_group, x_scales, scale, sum);
+    FT_UNROLL
+    for (int r = 0; r < R; ++r)
+      sum[r] = fma(to_float(int_load(of_group + r * 16)), mul(set1(x_scales[r]), scale), sum[r]);
+    if (g + 1 < p.groups) keep_sums(g + 1);
   }
   FT_UNROLL
   for (int r = 0; r < R; ++r) store(p.acc + r * 16, sum[r]);
 }
 
-template <class Tiles>
-void run_group_rows(int rows, const GroupPanel& panel) {
-  if (rows <= 4) return run_group_panel<Tiles, 4>(panel);
-  if (rows <= 8) return run_group_panel<Tiles, 8>(panel);
-  if (rows <= 12) return run_group_panel<Tiles, 12>(panel);
-  run_group_panel<Tiles, 16>(panel);
+template <class Tiles, int StepK>
+void run_group_rows(int rows, const GroupPanel<StepK>& panel) {
+  if (rows <= 4) return run_group_panel<Tiles, StepK, 4>(panel);
+  if (rows <= 8) return run_group_panel<Tiles, StepK, 8>(panel);
+  if (rows <= 12) return run_group_panel<Tiles, StepK, 12>(panel);
+  run_group_panel<Tiles, StepK, 16>(panel);
 }
 
-// Steps of K outside, so that the input of a step stays in L2 while all columns pass, and 32
-// columns of weights in L1 while all rows do.
-template <class Tiles>
-void sum_groups(const GemmCall& call, GroupTiles& weights) {
-  Tiles::configure(shape_of_rows<false>(call.tile_rows));
-  const CodeLayout& codes = call.codes;
-  const int row_tiles = ceil_div(call.rows, kTileRows),
-            col_blocks = ceil_div(call.cols, kBlockCols);
-  const int step = groups_of_step(codes, call.step_k);
-  const auto* const x = static_cast<const char*>(call.x);
-  const auto unit_at = [&](int n, int group) {
-    return static_cast<const char*>(call.weights) + n * call.block_bytes +
-           std::int64_t{group} * codes.unit_bytes;
+// The steps of a call in the order in which they are multiplied: all columns of a step of K, then
+// those of the next; behind the last come those of the next call, most likely.
+class GroupSteps {
+ public:
+  GroupSteps(const GemmCall& call, int step)
+      : call_(call), step_(step), col_blocks_(ceil_div(call.cols, kBlockCols)) {}
+
+  struct Place {
+    int group = 0, block = 0;  // the first group, and the columns of a call
   };
-  for (int group = 0; group < codes.groups; group += step) {
-    const bool is_last_step = group + step >= codes.groups;
-    const int some = is_last_step ? codes.groups - group : step;
-    for (int n = 0; n < col_blocks; ++n) {
-      weights.fill(unit_at(n, group), some);
-      // After the last step comes the next item, most likely.
-      const char* ahead = n + 1 < col_blocks ? unit_at(n + 1, group)
-                          : is_last_step     ? unit_at(n + 1, 0)
-                                             : unit_at(0, group + step);
-      const int ahead_lines = ceil_div(codes.unit_bytes / 64, 2 * row_tiles);
-      float* acc = call.sums + n * sums_of_block(call.rows);
-      for (int row = 0; row < call.rows; row += kTileRows)
-        for (int half = 0; half < 2; ++half, acc += kTileFloats, ahead += some * ahead_lines * 64)
-          run_group_rows<Tiles>(
-              call.rows - row,
-              {.x = x + row * call.x_stride + std::int64_t{group} * codes.group * call.tile_rows,
-               .x_tile_bytes = x_tile_bytes(call.tile_rows),
-               .x_scales = code_tile_scales(x + row * call.x_stride, call.k) + group * kTileRows,
-               .weights = weights,
-               .half = half,
-               .groups = some,
-               .acc = acc,
-               .resume = group > 0,
-               .ahead = ahead,
-               .ahead_lines = ahead_lines});
-    }
+  Place after(Place at) const {
+    if (++at.block < col_blocks_) return at;
+    return {at.group + step_, 0};
+  }
+  bool is_there(Place at) const { return at.group < call_.codes.groups; }
+  int groups(Place at) const {
+    const int left = call_.codes.groups - at.group;
+    return left < step_ ? left : step_;
+  }
+  const char* unit(Place at) const {
+    if (!is_there(at)) return unit_at(col_blocks_ + at.block, 0);
+    return unit_at(at.block, at.group);
+  }
+
+ private:
+  const char* unit_at(int block, int group) const {
+    return static_cast<const char*>(call_.weights) + block * call_.block_bytes +
+           std::int64_t{group} * call_.codes.unit_bytes;
+  }
+
+  const GemmCall& call_;
+  int step_, col_blocks_;
+};
+
+// Steps of K outside, so that the input of a step stays in L2 while all columns pass, and 32
+// columns of weights in L1 while all rows do. Where one tile has all rows, weights are made beside
+// the products of the step before.
+template <class Tiles, int StepK>
+void sum_groups(const GemmCall& call) {
+  TileShape shape = shape_of_rows<false>(call.tile_rows);
+  shape.is_half = StepK < kCodeStepK;
+  Tiles::configure(shape);
+  const CodeLayout& codes = call.codes;
+  const int row_tiles = ceil_div(call.rows, kTileRows);
+  const bool is_few = row_tiles == 1;
+  const GroupSteps steps(
+      call, groups_of_step(codes, call.step_k, is_few ? kFewGroupedStepK : kGroupedStepK));
+  const auto* const x = static_cast<const char*>(call.x);
+  const int ahead_lines = ceil_div(codes.unit_bytes / 64, 2 * row_tiles);
+
+  GroupTiles<StepK> weights[2] = {GroupTiles<StepK>(codes), GroupTiles<StepK>(codes)};
+  int now = 0;
+  GroupSteps::Place place;
+  if (is_few) weights[now].make_all(steps.unit(place), steps.groups(place));
+  for (; steps.is_there(place); place = steps.after(place)) {
+    const int groups = steps.groups(place);
+    const GroupSteps::Place next = steps.after(place);
+    if (!is_few) weights[now].make_all(steps.unit(place), groups);
+    const char* ahead = steps.unit(is_few ? steps.after(next) : next);
+    float* acc = call.sums + place.block * sums_of_block(call.rows);
+    for (int row = 0; row < call.rows; row += kTileRows)
+      for (int half = 0; half < 2; ++half, acc += kTileFloats, ahead += groups * ahead_lines * 64)
+        run_group_rows<Tiles, StepK>(
+            call.rows - row,
+            {.x =
+                 x + row * call.x_stride + std::int64_t{place.group} * codes.group * call.tile_rows,
+             .x_tile_bytes = x_tile_bytes(call.tile_rows),
+             .x_scales =
+                 code_tile_scales(x + row * call.x_stride, call.k) + place.group * kTileRows,
+             .weights = weights[now],
+             .half = half,
+             .groups = groups,
+             .acc = acc,
+             .resume = place.group > 0,
+             .made = &weights[now ^ 1],
+             .unit = steps.unit(next),
+             .made_groups = is_few && steps.is_there(next) ? steps.groups(next) : 0,
+             .ahead = ahead,
+             .ahead_lines = ahead_lines});
+    if (is_few) now ^= 1;
   }
 }
 
 template <class Tiles>
+void sum_any_groups(const GemmCall& call) {
+  if (call.codes.step == kCodeStepK)
+    sum_groups<Tiles, kCodeStepK>(call);
+  else
+    sum_groups<Tiles, kCodeStepK / 2>(call);
+}
+
+template <class Tiles>
 void run_groups(const GemmCall& all) {
-  GroupTiles weights(all.codes);
-  run_column_blocks<Tiles>(all, kBlockCols, take_tiles,
-                           [&](const GemmCall& call) { sum_groups<Tiles>(call, weights); });
+  const int cols = all.rows <= kTileRows ? 2 * kBlockCols : kBlockCols;
+  run_column_blocks<Tiles>(all, cols, take_tiles, sum_any_groups<Tiles>);
 }
 
 template <class Tiles>
@@ -213,11 +255,7 @@ constexpr GemmKernels group_tile_gemm(int wide_rows) {
           .x_row_extra = 64,
           .row_step = kTileRows,
           .max_rows = kAmxMaxRows,
-          .sum =
-              [](const GemmCall& call) {
-                GroupTiles weights(call.codes);
-                sum_groups<Tiles>(call, weights);
-              },
+          .sum = [](const GemmCall& call) { sum_any_groups<Tiles>(call); },
           .take = take_tiles,
           .wide_rows = wide_rows};
 }

@@ -240,8 +240,9 @@ TEST_P(CodesGemm, sums_of_integers_equal_the_definition) {
   Gemm gemm(GetParam().make(), GemmOrder::kTile, pool);
   std::uint64_t seed = 1;
   for (const WeightFormat& format : all_formats(true))
-    for (const auto& [rows, in, out] : {std::array{1, 33, 5}, std::array{3, 128, 64},
-                                        std::array{7, 700, 100}, std::array{20, 2100, 70}}) {
+    for (const auto& [rows, in, out] :
+         {std::array{1, 33, 5}, std::array{3, 128, 64}, std::array{7, 700, 100},
+          std::array{20, 2100, 70}, std::array{9, 600, kManyOutputs}}) {
       Problem p(format, rows, in, out, ++seed);
       const CpuLinear w = p.pack(pool, gemm);
       expect_equal(

@@ -29,9 +29,9 @@ struct AmxTiles {
     Config config = {};
     config.palette = 1;
     for (int tile = 0; tile < 8; ++tile) {
-      const bool is_whole = tile >= kSumTiles + kInputTiles;
-      config.row_bytes[tile] = static_cast<std::uint16_t>(is_whole ? 64 : shape.row_bytes);
-      config.rows[tile] = static_cast<std::uint8_t>(is_whole ? kTileRows : shape.rows);
+      const TileSize size = size_of_tile(shape, tile);
+      config.row_bytes[tile] = static_cast<std::uint16_t>(size.row_bytes);
+      config.rows[tile] = static_cast<std::uint8_t>(size.rows);
     }
     asm volatile("ldtilecfg %0" ::"m"(config));
     configured = shape;
