@@ -67,7 +67,7 @@ FlagTable step_flags() {
                {.names = {"--quantization"},
                 .text = "weights of 8 or 4 bits",
                 .default_value = "unquant",
-                .choices = quantization_names()},
+                .choices = made_quantizations()},
                {.names = {"--kv-cache-dtype"},
                 .text = "type of the KV cache; auto: the type of the weights",
                 .default_value = "auto",

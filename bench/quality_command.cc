@@ -80,11 +80,15 @@ std::vector<Kind> kinds_of(const FlagValues& values) {
                               : std::vector<std::string>{};
   };
   std::vector<Kind> kinds;
-  for (const std::string& name : listed("--quantization", quantization_names()))
-    kinds.push_back(
-        {name,
-         quantization_named(name, values.on("--quantization-scale-search"), "--quantization"),
-         {}});
+  for (const std::string& name : listed("--quantization", made_quantizations())) {
+    const Quantization made =
+        quantization_named(name, values.on("--quantization-scale-search"), "--quantization");
+    if (!made.stored_method.empty())
+      throw UsageError({.what = "--quantization",
+                        .expected = "a kind of codes that are made while loading",
+                        .found = name});
+    kinds.push_back({name, made, {}});
+  }
   for (const std::string& name : listed("--kv-cache-dtype", {"int8", "fp8_e4m3", "fp8_e5m2"}))
     kinds.push_back({"kv " + name, {}, kv_dtype_named(name, "--kv-cache-dtype")});
   return kinds;

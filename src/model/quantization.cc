@@ -30,10 +30,18 @@ constexpr std::array<std::string_view, 4> kStored{"awq", "gptq", "compressed-ten
 
 const std::vector<std::string_view>& quantization_names() {
   static const auto names = [] {
-    std::vector<std::string_view> all;
-    for (const Named& named : kNamed) all.push_back(named.name);
+    std::vector<std::string_view> all = made_quantizations();
     all.insert(all.end(), kStored.begin(), kStored.end());
     return all;
+  }();
+  return names;
+}
+
+const std::vector<std::string_view>& made_quantizations() {
+  static const auto names = [] {
+    std::vector<std::string_view> made;
+    for (const Named& named : kNamed) made.push_back(named.name);
+    return made;
   }();
   return names;
 }

@@ -25,6 +25,10 @@ struct Quantization {
 // Every name, "unquant" first.
 const std::vector<std::string_view>& quantization_names();
 
+// Those that make codes of any weights, "unquant" first: all but what checkpoints say of
+// themselves.
+const std::vector<std::string_view>& made_quantizations();
+
 // Empty is "unquant". The quant_method of a checkpoint that is quantized already changes nothing.
 // search_scale: tries several scales for each group. Throws Error when the name is unknown; `where`
 // is the flag.
