@@ -19,8 +19,9 @@ constexpr int kTileBytes = 1024;  // 16 rows x 32 bf16, or 16 x 16 float32
 constexpr int kTileFloats = 256;
 constexpr int kAmxMaxRows = 256;  // of one call: 32 KB of accumulators on the stack
 constexpr int kAmxStep = 16;      // tiles of K: 32 columns of weights are 32 KB, in L1
-constexpr int kAmxWideRows =
-    192;  // fewer do not pay for sums that leave the registers' neighbourhood
+// Fewer do not pay for sums that leave the registers' neighbourhood, unless tiles of weights are
+// made of codes, which wide calls do half as often.
+constexpr int kAmxWideRows = 192, kAmxWideRowsOfMade = 97;
 // Memory is fastest where each tile of weights is asked for as one burst of lines, a tile or two
 // before it is loaded: farther ahead, in another page, requests keep the machine's own prefetching
 // from getting ahead of both.

@@ -76,11 +76,11 @@ struct AmxSignedTiles : AmxTiles {
 
 }  // namespace
 
-GemmKernels amx_groups_gemm() { return group_tile_gemm<AmxSignedTiles>(kAmxWideRows); }
+GemmKernels amx_groups_gemm() { return group_tile_gemm<AmxSignedTiles>(kAmxWideRowsOfMade); }
 GemmKernels amx_codes_gemm() { return code_tile_gemm<AmxCodeTiles>(kAmxWideRows); }
-GemmKernels amx_lookup_gemm() { return widened_gemm<AmxTiles, LookedUp>(kAmxWideRows); }
-GemmKernels amx_bytes_gemm() { return widened_gemm<AmxTiles, Bytes>(kAmxWideRows); }
-GemmKernels amx_e4m3_gemm() { return widened_gemm<AmxTiles, LookedUpE4M3>(kAmxWideRows); }
+GemmKernels amx_lookup_gemm() { return widened_gemm<AmxTiles, LookedUp>(kAmxWideRowsOfMade); }
+GemmKernels amx_bytes_gemm() { return widened_gemm<AmxTiles, Bytes>(kAmxWideRowsOfMade); }
+GemmKernels amx_e4m3_gemm() { return widened_gemm<AmxTiles, LookedUpE4M3>(kAmxWideRowsOfMade); }
 GemmKernels amx_tile_gemm() { return tile_gemm<AmxTiles>(kAmxWideRows); }
 void amx_attention(const AttnItem& item) { tile_attention_item<AmxTiles>(item); }
 
