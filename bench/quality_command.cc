@@ -80,15 +80,11 @@ std::vector<Kind> kinds_of(const FlagValues& values) {
                               : std::vector<std::string>{};
   };
   std::vector<Kind> kinds;
-  for (const std::string& name : listed("--quantization", made_quantizations())) {
-    const Quantization made =
-        quantization_named(name, values.on("--quantization-scale-search"), "--quantization");
-    if (!made.stored_method.empty())
-      throw UsageError({.what = "--quantization",
-                        .expected = "a kind of codes that are made while loading",
-                        .found = name});
-    kinds.push_back({name, made, {}});
-  }
+  for (const std::string& name : listed("--quantization", made_quantizations()))
+    kinds.push_back(
+        {name,
+         quantization_named(name, values.on("--quantization-scale-search"), "--quantization"),
+         {}});
   for (const std::string& name : listed("--kv-cache-dtype", {"int8", "fp8_e4m3", "fp8_e5m2"}))
     kinds.push_back({"kv " + name, {}, kv_dtype_named(name, "--kv-cache-dtype")});
   return kinds;
@@ -125,7 +121,8 @@ FlagTable quality_flags() {
                {.names = {"--quantization"},
                 .kind = kTextList,
                 .text = "kinds of weights to compare",
-                .default_note = "all"},
+                .default_note = "all",
+                .choices = made_quantizations()},
                {.names = {"--kv-cache-dtype"},
                 .kind = kTextList,
                 .text = "types of the KV cache to compare, with weights as they are stored",

@@ -20,7 +20,7 @@ constexpr int kTileFloats = 256;
 constexpr int kAmxMaxRows = 256;  // of one call: 32 KB of accumulators on the stack
 constexpr int kAmxStep = 16;      // tiles of K: 32 columns of weights are 32 KB, in L1
 // Fewer do not pay for sums that leave the registers' neighbourhood, unless tiles of weights are
-// made of codes, which wide calls do half as often.
+// made of codes: a wide call makes them once for all its rows, which narrow ones cut among items.
 constexpr int kAmxWideRows = 192, kAmxWideRowsOfMade = 97;
 // Memory is fastest where each tile of weights is asked for as one burst of lines, a tile or two
 // before it is loaded: farther ahead, in another page, requests keep the machine's own prefetching
@@ -364,11 +364,16 @@ void sum_wide_tiles(const GemmCall& call, int tile_k) {
   }
 }
 
-// A call as calls of so many columns, whose sums are made by sum(call) and become outputs by take.
-template <class Tiles, bool IsLeft = false, class Sum>
-void run_column_blocks(const GemmCall& all, int cols,
+// Of a call whose columns are summed kBlockCols at a time, or two times that in turns where one
+// tile has all rows.
+inline int cols_in_turns(int rows) { return rows <= kTileRows ? 2 * kBlockCols : kBlockCols; }
+
+// A call as calls of so many columns, whose sums are made by sum(call) in tiles of a shape and
+// become outputs by take.
+template <class Tiles, class Sum>
+void run_column_blocks(const GemmCall& all, TileShape shape, int cols,
                        void (*take)(const GemmCall&, const GemmOutputs&), const Sum& sum) {
-  Tiles::configure(shape_of_rows<IsLeft>(all.tile_rows));
+  Tiles::configure(shape);
   alignas(64) float acc[kAmxMaxRows / kTileRows * 2 * kTileFloats];
   GemmCall call = all;
   call.sums = acc;
@@ -383,7 +388,7 @@ void run_column_blocks(const GemmCall& all, int cols,
 
 template <class Tiles>
 void run_tile_gemm(const GemmCall& all) {
-  run_column_blocks<Tiles>(all, kBlockCols, take_tiles,
+  run_column_blocks<Tiles>(all, shape_of_rows<false>(all.tile_rows), kBlockCols, take_tiles,
                            [](const GemmCall& call) { sum_tile_columns<Tiles>(call, kBlockK); });
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // Products of codes of 4 bits in groups on 2D tile registers. Codes less their zero points fill
 // tiles, a step of K at a time, so that they are multiplied from L1; the integer sums of a group
-// leave the tiles at once, are scaled and added to sixteen float32 sums of sixteen rows, which stay
+// leave the tiles, are scaled and added to sixteen float32 sums of sixteen rows, which stay
 // in vector registers for the step. Input: pack_x_code_tiles. Tiles is the instruction set as in
 // gemm_amx.h, but dot<C, A, B>() multiplies signed codes and adds integers. For translation units
 // of kernels only (v16.h).
@@ -20,6 +20,12 @@ constexpr int kGroupedStepK = 512, kFewGroupedStepK = 256;
 inline int groups_of_step(const CodeLayout& codes, int asked, int most) {
   const int k = asked > 0 && asked < most ? asked : most;
   return k / codes.group < 2 ? 2 : k / codes.group & ~1;
+}
+
+inline TileShape shape_of_groups(const GemmCall& call) {
+  TileShape shape = shape_of_rows<false>(call.tile_rows);
+  shape.is_half = call.codes.step < kCodeStepK;
+  return shape;
 }
 
 // Some groups of kBlockCols columns, ready to be multiplied. A tile has StepK of K.
@@ -188,9 +194,7 @@ class GroupSteps {
 // the products of the step before.
 template <class Tiles, int StepK>
 void sum_groups(const GemmCall& call) {
-  TileShape shape = shape_of_rows<false>(call.tile_rows);
-  shape.is_half = StepK < kCodeStepK;
-  Tiles::configure(shape);
+  Tiles::configure(shape_of_groups(call));
   const CodeLayout& codes = call.codes;
   const int row_tiles = ceil_div(call.rows, kTileRows);
   const bool is_few = row_tiles == 1;
@@ -242,8 +246,8 @@ void sum_any_groups(const GemmCall& call) {
 
 template <class Tiles>
 void run_groups(const GemmCall& all) {
-  const int cols = all.rows <= kTileRows ? 2 * kBlockCols : kBlockCols;
-  run_column_blocks<Tiles>(all, cols, take_tiles, sum_any_groups<Tiles>);
+  run_column_blocks<Tiles>(all, shape_of_groups(all), cols_in_turns(all.rows), take_tiles,
+                           sum_any_groups<Tiles>);
 }
 
 template <class Tiles>

@@ -227,19 +227,20 @@ void sum_few_widened(const GemmCall& call) {
 template <class Tiles, class Codes>
 void run_widened(const GemmCall& all) {
   const int row_tiles = ceil_div(all.rows, kTileRows);
-  const int cols = row_tiles == 1 ? 2 * kBlockCols : kBlockCols;
-  run_column_blocks<Tiles, Codes::kIsLeft>(all, cols, take_tiles, [=](const GemmCall& call) {
-    if (call.cols > kBlockCols)
-      sum_few_widened<Tiles, Codes, 1, 2>(call);
-    else if (row_tiles == 1)
-      sum_few_widened<Tiles, Codes, 1, 1>(call);
-    else if (row_tiles == 2)
-      sum_few_widened<Tiles, Codes, 2, 1>(call);
-    else
-      sum_tile_columns<Tiles, WidenedTiles<Codes>>(call, kBlockK);
-    if (!has_turned_sums<Codes>(call))
-      turn_sums<Codes>(call.sums, 2 * row_tiles * ceil_div(call.cols, kBlockCols));
-  });
+  const TileShape shape = shape_of_rows<Codes::kIsLeft>(all.tile_rows);
+  run_column_blocks<Tiles>(
+      all, shape, cols_in_turns(all.rows), take_tiles, [=](const GemmCall& call) {
+        if (call.cols > kBlockCols)
+          sum_few_widened<Tiles, Codes, 1, 2>(call);
+        else if (row_tiles == 1)
+          sum_few_widened<Tiles, Codes, 1, 1>(call);
+        else if (row_tiles == 2)
+          sum_few_widened<Tiles, Codes, 2, 1>(call);
+        else
+          sum_tile_columns<Tiles, WidenedTiles<Codes>>(call, kBlockK);
+        if (!has_turned_sums<Codes>(call))
+          turn_sums<Codes>(call.sums, 2 * row_tiles * ceil_div(call.cols, kBlockCols));
+      });
 }
 
 template <class Tiles, class Codes>
