@@ -2,7 +2,7 @@
 // GEMM micro-kernels of weights of codes whose products keep their input at bf16: each weight is
 // widened in a register to the bf16 that it stands for (code_weights.h) and multiplied in the order
 // of the bf16 product (gemm_fma.h; gemm_widening_dot.h by VDPBF16PS), so that memory is read at the
-// width of the codes. For few rows; with more of them it is cheaper to widen a block once into a
+// width of the codes. For few rows; with more of them it is cheaper to widen weights once into a
 // cache, the sooner the faster the bf16 product is.
 // For translation units of kernels only (v16.h).
 
@@ -109,6 +109,24 @@ struct CodedBlock {
   const char* ahead;        // what is asked for meanwhile, as many lines in a row
   const UnitWeights<Codes>& weights;
 };
+
+// From k on, a multiple of kBlockK, within a unit.
+template <class Codes>
+FT_INLINE CodedBlock<Codes> coded_block(const CodedPanel& panel, const char* unit, int k,
+                                        const UnitWeights<Codes>& weights) {
+  constexpr int kBits = Codes::kBits;
+  const int inside = k & (panel.codes.step - 1);
+  return {.lines = unit + std::int64_t{k - inside} * 4 * kBits + inside * 2 * kBits,
+          .half_bytes = std::int64_t{panel.codes.step} * 2 * kBits,
+          .ahead = unit + panel.prefetch_bytes + std::int64_t{k} * 4 * kBits,
+          .weights = weights};
+}
+// Of a unit as far ahead as its blocks ask for codes.
+FT_INLINE void prefetch_scales(const CodedPanel& panel, const char* unit) {
+  const char* const end = unit + panel.codes.unit_bytes;
+  for (const char* at = unit + panel.codes.scales_at; at < end; at += 64)
+    prefetch_l1(at + panel.prefetch_bytes);
+}
 
 // sum += the products with code K of a line, whose input is at x.
 template <class Input, class Codes, int K, int R>
@@ -218,8 +236,6 @@ struct CodedTileOrder {
 template <class Order, class Input, class Codes, int R>
 __attribute__((noinline)) void run_coded_rows(const CodedPanel& panel) {
   const CodeLayout& codes = panel.codes;
-  const std::int64_t half_bytes = std::int64_t{codes.step} * 2 * Codes::kBits;
-  constexpr int kBlockBytes = kBlockK * 2 * Codes::kBits;  // of one half
   V16 acc[R][2];
   load_accumulators(panel, acc);
   const char* x = panel.x;
@@ -227,17 +243,9 @@ __attribute__((noinline)) void run_coded_rows(const CodedPanel& panel) {
   for (int left = panel.k; left > 0; left -= codes.group, unit += codes.unit_bytes) {
     const UnitWeights<Codes> weights(unit, codes);
     const int end = left < codes.group ? left : codes.group;
-    const char* ahead = unit + panel.prefetch_bytes;
-    for (int k = 0; k < end; k += kBlockK, x += panel.x_block_bytes, ahead += 2 * kBlockBytes) {
-      const int inside = k & (codes.step - 1);
-      const CodedBlock<Codes> block = {
-          .lines = unit + std::int64_t{k - inside} * 4 * Codes::kBits + inside * 2 * Codes::kBits,
-          .half_bytes = half_bytes,
-          .ahead = ahead,
-          .weights = weights};
-      Order::template add_block<Input, Codes>(block, x, panel, acc);
-    }
-    for (; ahead < unit + panel.prefetch_bytes + codes.unit_bytes; ahead += 64) prefetch_l1(ahead);
+    for (int k = 0; k < end; k += kBlockK, x += panel.x_block_bytes)
+      Order::template add_block<Input, Codes>(coded_block(panel, unit, k, weights), x, panel, acc);
+    prefetch_scales(panel, unit);
   }
   FT_UNROLL
   for (int r = 0; r < R; ++r) {
@@ -254,19 +262,25 @@ void run_coded(int rows, const CodedPanel& panel) {
 }
 
 // All rows, in groups of nearly equal size, at most kMost; the second finds its weights in a cache.
-template <class Order, class Input, int kMost, class Codes>
-void run_coded_groups(int rows, CodedPanel panel) {
-  for (int groups = ceil_div(rows, kMost); groups > 0; --groups) {
-    const int some = ceil_div(rows, groups);
-    run_coded<Order, Input, Codes, kMost>(some, panel);
-    panel.x += some * panel.x_row_bytes;
-    panel.y += some * panel.y_stride;
-    rows -= some;
-  }
-}
-
-// Rows of x lie x_row_bytes from each other, their blocks of kBlockK x_block_bytes.
 template <class Order, class Input, int kMost>
+struct CodedGroups {
+  using PlainInt4 = typename Order::PlainInt4;
+
+  template <class Codes>
+  static void run(int rows, CodedPanel panel) {
+    for (int groups = ceil_div(rows, kMost); groups > 0; --groups) {
+      const int some = ceil_div(rows, groups);
+      run_coded<Order, Input, Codes, kMost>(some, panel);
+      panel.x += some * panel.x_row_bytes;
+      panel.y += some * panel.y_stride;
+      rows -= some;
+    }
+  }
+};
+
+// Rows of x lie x_row_bytes from each other, their blocks of kBlockK x_block_bytes. Columns: runs
+// all rows of a panel.
+template <class Columns>
 void run_codes_widened(const GemmCall& call, std::int64_t x_row_bytes, std::int64_t x_block_bytes) {
   CodedPanel panel = {};
   panel.block_bytes = call.block_bytes;
@@ -283,24 +297,26 @@ void run_codes_widened(const GemmCall& call, std::int64_t x_row_bytes, std::int6
     panel.x = static_cast<const char*>(call.x);
     panel.y = call.y + col;
     if (call.codes.is_float)
-      run_coded_groups<Order, Input, kMost, E4M3Codes>(call.rows, panel);
+      Columns::template run<E4M3Codes>(call.rows, panel);
     else if (call.codes.bits == 8)
-      run_coded_groups<Order, Input, kMost, Int8Codes>(call.rows, panel);
+      Columns::template run<Int8Codes>(call.rows, panel);
     else if (call.codes.zeros_at == 0 && call.codes.scale == CodeScale::kBF16)
-      run_coded_groups<Order, Input, kMost, typename Order::PlainInt4>(call.rows, panel);
+      Columns::template run<typename Columns::PlainInt4>(call.rows, panel);
     else
-      run_coded_groups<Order, Input, kMost, Int4Codes>(call.rows, panel);
+      Columns::template run<Int4Codes>(call.rows, panel);
   }
 }
 
 // Input as pack_x_rounded or pack_x_bf16 leaves it.
 template <class Order>
 void run_codes_on_floats(const GemmCall& call) {
-  run_codes_widened<Order, FloatInput, kMostCodedRows>(call, call.x_stride * 4, kBlockK * 4);
+  run_codes_widened<CodedGroups<Order, FloatInput, kMostCodedRows>>(call, call.x_stride * 4,
+                                                                    kBlockK * 4);
 }
 template <class Order>
 void run_codes_on_bf16(const GemmCall& call) {
-  run_codes_widened<Order, Bf16Input, kFewCodedRows>(call, call.x_stride * 2, kBlockK * 2);
+  run_codes_widened<CodedGroups<Order, Bf16Input, kFewCodedRows>>(call, call.x_stride * 2,
+                                                                  kBlockK * 2);
 }
 
 }  // namespace

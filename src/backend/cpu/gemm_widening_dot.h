@@ -3,8 +3,7 @@
 // CodedPairOrder at twice the rate, and rounded to bf16 by one instruction for two of them.
 // For translation units of kernels with AVX512_BF16 only (v16.h).
 
-#include <type_traits>
-
+#include "backend/cpu/gemm_dot.h"
 #include "backend/cpu/gemm_widening.h"
 
 namespace foretoken {
@@ -95,6 +94,60 @@ struct UnitWeights<PairedInt4> {
   }
 };
 
+// Calls add(pair, weights) for each pair of neighbouring k of a line of both halves, in ascending
+// order.
+template <class Codes>
+struct LinePairs {
+  template <class Add>
+  FT_CODED_INLINE static void each(const I16 (&line)[2], const UnitWeights<Codes>& weights,
+                                   const Add& add) {
+    one<0>(line, weights, add);
+    one<1>(line, weights, add);
+    if constexpr (Codes::kBits == 4) {
+      one<2>(line, weights, add);
+      one<3>(line, weights, add);
+    }
+  }
+
+ private:
+  template <int Pair, class Add>
+  FT_CODED_INLINE static void one(const I16 (&line)[2], const UnitWeights<Codes>& weights,
+                                  const Add& add) {
+    __m512bh b[2];
+    FT_UNROLL
+    for (int v = 0; v < 2; ++v)
+      b[v] = rounded_pair(weights.template unrounded<2 * Pair>(line[v], v),
+                          weights.template unrounded<2 * Pair + 1>(line[v], v));
+    add(Pair, b);
+  }
+};
+template <>
+struct LinePairs<PairedInt4> {
+  template <class Add>
+  FT_CODED_INLINE static void each(const I16 (&line)[2], const UnitWeights<PairedInt4>& weights,
+                                   const Add& add) {
+    const PairedLine both[2] = {PairedLine(line[0]), PairedLine(line[1])};
+    two<0>(both, weights, add);
+    two<1>(both, weights, add);
+  }
+
+ private:
+  template <int Quad, class Add>
+  FT_CODED_INLINE static void two(const PairedLine (&line)[2],
+                                  const UnitWeights<PairedInt4>& weights, const Add& add) {
+    __m512bh b[2][2];
+    FT_UNROLL
+    for (int v = 0; v < 2; ++v) {
+      const __m512bh first = line[v].template codes<Quad>(0);
+      const __m512bh second = line[v].template codes<Quad>(1);
+      b[0][v] = weights.rounded(first, second, v, 0);
+      b[1][v] = weights.rounded(first, second, v, 1);
+    }
+    add(2 * Quad, b[0]);
+    add(2 * Quad + 1, b[1]);
+  }
+};
+
 struct CodedPairDot {
   using PlainInt4 = PairedInt4;
 
@@ -103,54 +156,15 @@ struct CodedPairDot {
                                   V16 (&acc)[R][2]) {
     each_line<Input, Codes, true>(
         block, x, [&](const I16(&line)[2], const char* a) __attribute__((always_inline)) {
-          add_line<Codes>(line, block, a, panel, acc);
+          LinePairs<Codes>::each(line, block.weights,
+                                 [&](int pair, const __m512bh(&b)[2])
+                                     __attribute__((always_inline)) {
+                                       add_products(b, a + pair * 2 * Input::kBytes, panel, acc);
+                                     });
         });
   }
 
  private:
-  template <class Codes, int R>
-  FT_CODED_INLINE static void add_line(const I16 (&line)[2], const CodedBlock<Codes>& block,
-                                       const char* x, const Panel& panel, V16 (&acc)[R][2]) {
-    if constexpr (std::is_same_v<Codes, PairedInt4>) {
-      const PairedLine both[2] = {PairedLine(line[0]), PairedLine(line[1])};
-      add_quad<0>(both, block, x, panel, acc);
-      add_quad<1>(both, block, x, panel, acc);
-    } else {
-      add_pair<Codes, 0>(line, block, x, panel, acc);
-      add_pair<Codes, 2>(line, block, x, panel, acc);
-      if constexpr (Codes::kBits == 4) {
-        add_pair<Codes, 4>(line, block, x, panel, acc);
-        add_pair<Codes, 6>(line, block, x, panel, acc);
-      }
-    }
-  }
-  // acc += the products with the codes of four neighbouring k.
-  template <int Quad, int R>
-  FT_CODED_INLINE static void add_quad(const PairedLine (&line)[2],
-                                       const CodedBlock<PairedInt4>& block, const char* x,
-                                       const Panel& panel, V16 (&acc)[R][2]) {
-    __m512bh b[2][2];
-    FT_UNROLL
-    for (int v = 0; v < 2; ++v) {
-      const __m512bh first = line[v].template codes<Quad>(0);
-      const __m512bh second = line[v].template codes<Quad>(1);
-      b[0][v] = block.weights.rounded(first, second, v, 0);
-      b[1][v] = block.weights.rounded(first, second, v, 1);
-    }
-    add_products(b[0], x + Quad * 8, panel, acc);
-    add_products(b[1], x + Quad * 8 + 4, panel, acc);
-  }
-  // acc += the products with codes K and K + 1 of a line, whose input is at x.
-  template <class Codes, int K, int R>
-  FT_CODED_INLINE static void add_pair(const I16 (&line)[2], const CodedBlock<Codes>& block,
-                                       const char* x, const Panel& panel, V16 (&acc)[R][2]) {
-    __m512bh b[2];
-    FT_UNROLL
-    for (int v = 0; v < 2; ++v)
-      b[v] = rounded_pair(block.weights.template unrounded<K>(line[v], v),
-                          block.weights.template unrounded<K + 1>(line[v], v));
-    add_products(b, x + K * 2, panel, acc);
-  }
   // acc += the products with a pair of k, whose input is at x.
   template <int R>
   FT_CODED_INLINE static void add_products(const __m512bh (&b)[2], const char* x,
@@ -166,9 +180,99 @@ struct CodedPairDot {
   }
 };
 
+// ---- More rows than registers have sums for
+
+// They share weights that are widened into L1, kBlockCols columns of so many k at a time: 16 KB,
+// half of the smallest.
+constexpr int kWidenedK = 256;
+constexpr int kMostWidenedRows = 64;  // of a call; for more the whole block is widened first
+
+// kBlockK of both halves to weights of bf16, columns as a kind of codes leaves them.
+template <class Codes>
+FT_INLINE void widen_block(const CodedBlock<Codes>& block, char* out) {
+  each_line<Bf16Input, Codes, true>(
+      block, out, [&](const I16(&line)[2], const char*) __attribute__((always_inline)) {
+        LinePairs<Codes>::each(line, block.weights,
+                               [&](int pair, const __m512bh(&b)[2]) __attribute__((always_inline)) {
+                                 FT_UNROLL
+                                 for (int v = 0; v < 2; ++v)
+                                   _mm512_store_si512(out + v * Bf16Weights::kTileBytes + pair * 64,
+                                                      (__m512i)b[v]);
+                               });
+        out += 16 / Codes::kBits * 64;
+      });
+}
+
+// k [first, end) of the columns of a panel, multiples of kBlockK.
+template <class Codes>
+__attribute__((noinline)) void widen_stretch(const CodedPanel& panel, int first, int end,
+                                             char* out) {
+  const CodeLayout& codes = panel.codes;
+  for (int k = first; k < end;) {
+    const int group = k / codes.group;
+    const char* const unit = panel.weights + std::int64_t{group} * codes.unit_bytes;
+    const UnitWeights<Codes> weights(unit, codes);
+    const int begin = group * codes.group;
+    const int unit_end = begin + codes.group < end ? begin + codes.group : end;
+    for (; k < unit_end; k += kBlockK, out += Bf16Weights::kTilePairBytes)
+      widen_block<Codes>(coded_block(panel, unit, k - begin, weights), out);
+    prefetch_scales(panel, unit);
+  }
+}
+
+// All rows of a panel, at most kMostWidenedRows.
+template <class Codes>
+void run_widened_rows(int rows, const CodedPanel& panel) {
+  alignas(64) char weights[kWidenedK / kBlockK * Bf16Weights::kTilePairBytes];
+  alignas(64) float sums[kMostWidenedRows * kBlockCols];
+  for (int k = 0; k < panel.k; k += kWidenedK) {
+    const int end = k + kWidenedK < panel.k ? k + kWidenedK : panel.k;
+    widen_stretch<Codes>(panel, k, end, weights);
+    Panel part = {.weights = weights,
+                  .block_bytes = 0,
+                  .x = panel.x + std::int64_t{k} * PairDot::kXBytes,
+                  .x_row_bytes = panel.x_row_bytes,
+                  .y = sums,
+                  .y_stride = kBlockCols,
+                  .bias = nullptr,
+                  .k = end - k,
+                  .cols = kBlockCols,
+                  .prefetch_bytes = 0,
+                  .following = nullptr,
+                  .resume = k > 0};
+    for (int left = rows; left > 0;) {
+      const int some = ceil_div(left, ceil_div(left, PairDot::kFewRows));
+      run_rows<PairDot, PairDot::kFewRows, 2>(some, part);
+      part.x += some * part.x_row_bytes;
+      part.y += some * kBlockCols;
+      left -= some;
+    }
+  }
+  Panel row = panel;
+  for (int r = 0; r < rows; ++r, row.y += row.y_stride) {
+    V16 sum[1][2];
+    FT_UNROLL
+    for (int v = 0; v < 2; ++v)
+      sum[0][v] = columns_in_order<Codes>(load(sums + r * kBlockCols + v * 16));
+    store_accumulators(row, sum);
+  }
+}
+
+struct DotColumns {
+  using PlainInt4 = PairedInt4;
+
+  template <class Codes>
+  static void run(int rows, const CodedPanel& panel) {
+    if (rows <= kDotCodedRows)
+      CodedGroups<CodedPairDot, Bf16Input, kDotCodedRows>::run<Codes>(rows, panel);
+    else
+      run_widened_rows<Codes>(rows, panel);
+  }
+};
+
 // Input as pack_x_bf16 leaves it.
 inline void run_codes_by_dot(const GemmCall& call) {
-  run_codes_widened<CodedPairDot, Bf16Input, kDotCodedRows>(call, call.x_stride * 2, kBlockK * 2);
+  run_codes_widened<DotColumns>(call, call.x_stride * 2, kBlockK * 2);
 }
 
 }  // namespace

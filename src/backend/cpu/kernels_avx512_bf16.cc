@@ -17,7 +17,7 @@ GemmKernels avx512_bf16_pair_gemm() {
           .row_step = 1,
           .max_rows = 1 << 30,
           .run_codes = run_codes_by_dot,
-          .code_rows = 4 * kDotCodedRows};
+          .code_rows = kMostWidenedRows};
 }
 
 void avx512_bf16_attention(const AttnItem& item) { bf16_attention_item<DotLines>(item); }
