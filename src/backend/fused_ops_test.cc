@@ -2,11 +2,14 @@
 // set, in both orders, for widths that they can join and widths that they cannot.
 #include <cmath>
 #include <cstring>
-#include <utility>
+#include <deque>
+#include <span>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "backend/ops_test_kit.h"
+#include "backend/quantize.h"
 
 namespace foretoken {
 namespace {
@@ -26,12 +29,48 @@ std::vector<float> values(std::int64_t count, int seed) {
   return out;
 }
 
+// How weights and KV are kept.
+struct Kinds {
+  DType dtype, kv;
+  WeightFormat format = {};
+};
+const std::vector<Kinds> kKinds{
+    {DType::kBF16, DType::kBF16},
+    {DType::kF16, DType::kF16},
+    {DType::kF32, DType::kF32},
+    {DType::kBF16, DType::kI8},
+    {DType::kF32, DType::kF8E4M3},
+    {DType::kBF16, DType::kBF16, {.bits = 8, .rounds_input = true}},
+    {DType::kBF16, DType::kBF16, {.bits = 4, .group = 32, .scale = DType::kBF16}},
+    {DType::kBF16,
+     DType::kBF16,
+     {.bits = 4, .group = 32, .scale = DType::kBF16, .has_order = true}}};
+
+// Codes whose columns are taken to lie in reverse.
+class ReversedRows final : public CodedRows {
+ public:
+  ReversedRows(const Tensor& matrix, const WeightFormat& format) : rows_(matrix, format) {
+    for (std::int64_t k = matrix.dim(1); k > 0; --k)
+      order_.push_back(static_cast<std::int32_t>(k - 1));
+  }
+  std::int64_t rows() const override { return rows_.rows(); }
+  std::int64_t width() const override { return rows_.width(); }
+  std::span<const std::int32_t> order() const override { return order_; }
+  void read(std::int64_t row, std::uint8_t* codes, float* scales,
+            std::uint8_t* zeros) const override {
+    rows_.read(row, codes, scales, zeros);
+  }
+
+ private:
+  QuantizedRows rows_;
+  std::vector<std::int32_t> order_;
+};
+
 // Two ways to compute the same, on one machine.
 class Joined {
  public:
-  Joined(const std::string& isa, const std::string& order, const Shape3& shape, DType dtype,
-         DType kv_dtype)
-      : machine_(machine(isa, 3, order)), shape_(shape), dtype_(dtype), kv_dtype_(kv_dtype) {}
+  Joined(const std::string& isa, const std::string& order, const Shape3& shape, const Kinds& kinds)
+      : machine_(machine(isa, 3, order)), shape_(shape), kinds_(kinds) {}
 
   Ops& ops() { return *machine_.ops; }
 
@@ -43,7 +82,17 @@ class Joined {
       const Tensor bias = rows(1, out, ++seed);
       biases.push_back(has_bias ? Tensor(bias.f32(), DType::kF32, {out}) : Tensor());
     }
-    return ops().pack({.weights = weights, .biases = biases, .dtype = dtype_});
+    LinearParts parts{
+        .weights = weights, .biases = biases, .dtype = kinds_.dtype, .format = kinds_.format};
+    std::deque<ReversedRows> reversed;
+    std::vector<const CodedRows*> codes;
+    if (kinds_.format.has_order) {
+      for (const Tensor& matrix : weights)
+        codes.push_back(&reversed.emplace_back(matrix, kinds_.format));
+      parts.weights = {};
+      parts.codes = codes;
+    }
+    return ops().pack(parts);
   }
 
   // Sequences of 7 rows on pages of their own, in reverse.
@@ -75,7 +124,7 @@ class Joined {
 
   KvLayer kv() {
     return ops().alloc_kv(
-        {.layers = 1, .kv_heads = shape_.kv_heads, .head_dim = shape_.head_dim, .dtype = kv_dtype_},
+        {.layers = 1, .kv_heads = shape_.kv_heads, .head_dim = shape_.head_dim, .dtype = kinds_.kv},
         kPages)[0];
   }
 
@@ -109,7 +158,7 @@ class Joined {
  private:
   Machine machine_;
   const Shape3 shape_;
-  const DType dtype_, kv_dtype_;
+  const Kinds kinds_;
 };
 
 bool same_bits(Tensor a, Tensor b) {
@@ -122,14 +171,12 @@ class FusedOps : public testing::TestWithParam<Shape3> {
   void each_machine(const Body& body) {
     for (const std::string& isa : cpu_isas())
       for (const char* order : {"tile", "pair"})
-        for (const auto& [dtype, kv_dtype] : {std::pair{DType::kBF16, DType::kBF16},
-                                              {DType::kF16, DType::kF16},
-                                              {DType::kF32, DType::kF32},
-                                              {DType::kBF16, DType::kI8},
-                                              {DType::kF32, DType::kF8E4M3}}) {
-          SCOPED_TRACE(isa + " " + order + " " + std::string(dtype_name(dtype)) + ", KV " +
-                       std::string(dtype_name(kv_dtype)));
-          Joined joined(isa, order, GetParam(), dtype, kv_dtype);
+        for (const Kinds& kinds : kKinds) {
+          SCOPED_TRACE(isa + " " + order + " " + std::string(dtype_name(kinds.dtype)) + ", KV " +
+                       std::string(dtype_name(kinds.kv)) + ", " +
+                       std::to_string(kinds.format.bits) + " bits" +
+                       (kinds.format.has_order ? " in reverse" : ""));
+          Joined joined(isa, order, GetParam(), kinds);
           for (const int rows : kRows) {
             SCOPED_TRACE(rows);
             body(joined, rows);

@@ -30,7 +30,7 @@ namespace json = boost::json;
 
 constexpr std::string_view kMagic = "foretoken packed";
 // Another one wherever the same checkpoint is read otherwise than before.
-constexpr std::uint64_t kVersion = 2;
+constexpr std::uint64_t kVersion = 3;
 constexpr std::uint64_t kAlign = 4096;                               // of images in the file
 constexpr std::uint64_t kMostDirectory = std::uint64_t{256} << 20U;  // bytes
 
@@ -70,25 +70,27 @@ std::vector<std::int64_t> numbers_of(const WeightFormat& format) {
           static_cast<std::int64_t>(format.has_zero_points),
           static_cast<std::int64_t>(format.rounds_input),
           static_cast<std::int64_t>(format.searches_scale),
-          static_cast<std::int64_t>(format.is_float)};
+          static_cast<std::int64_t>(format.is_float),
+          static_cast<std::int64_t>(format.has_order)};
 }
 
 std::optional<WeightFormat> format_of(const std::vector<std::int64_t>& numbers) {
-  if (numbers.size() != 7) return std::nullopt;
+  if (numbers.size() != 8) return std::nullopt;
   WeightFormat format{.bits = static_cast<int>(numbers[0]),
                       .group = numbers[1],
                       .has_zero_points = numbers[3] != 0,
                       .rounds_input = numbers[4] != 0,
                       .searches_scale = numbers[5] != 0,
-                      .is_float = numbers[6] != 0};
+                      .is_float = numbers[6] != 0,
+                      .has_order = numbers[7] != 0};
   const auto is_scale = [&](DType dtype) { return numbers[2] == static_cast<std::int64_t>(dtype); };
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16})
     if (is_scale(dtype)) format.scale = dtype;
   const bool is_known =
       (format.bits == 0 || format.bits == 4 || format.bits == 8) &&
       !(format.is_float && (format.bits != 8 || format.has_zero_points || format.rounds_input)) &&
-      format.group >= 0 && format.group % WeightFormat::kGroupStep == 0 &&
-      format.group <= std::int64_t{1} << 20;
+      !(format.has_order && format.bits == 0) && format.group >= 0 &&
+      format.group % WeightFormat::kGroupStep == 0 && format.group <= std::int64_t{1} << 20;
   if (!is_known || numbers_of(format) != numbers) return std::nullopt;
   return format;
 }
@@ -185,11 +187,12 @@ std::optional<std::uint64_t> next_number(std::string_view& text, int base) {
 
 std::string format_text(const WeightFormat& format) {
   if (!format.is_coded()) return "floats";
-  return fmt::format("{} bits{}, group {}, scales {}{}{}{}", format.bits,
+  return fmt::format("{} bits{}, group {}, scales {}{}{}{}{}", format.bits,
                      format.is_float ? " of floats" : "", format.group, dtype_name(format.scale),
                      format.has_zero_points ? ", zero points" : "",
                      format.rounds_input ? ", input rounded" : "",
-                     format.searches_scale ? ", scales searched" : "");
+                     format.searches_scale ? ", scales searched" : "",
+                     format.has_order ? ", columns in another order" : "");
 }
 
 bool write_packed_file(const std::string& path, const std::string& state,

@@ -32,14 +32,15 @@ Bytes some_bytes(std::size_t count, unsigned seed) {
   return bytes;
 }
 
+constexpr WeightFormat kOrdered{.bits = 4, .group = 64, .scale = DType::kF16, .has_order = true};
+
 class PackedFileTest : public testing::Test {
  protected:
   PackedFileTest() : path_(folder_.path() + "/w.packed") {}
 
   void write(const std::string& state = "now") {
     const std::vector<UnwrittenMatrix> matrices{
-        {{.name = "a", .format = {.bits = 4, .group = 64, .scale = DType::kF16}, .tensors = {"x"}},
-         {large_, small_}},
+        {{.name = "a", .format = kOrdered, .tensors = {"x"}}, {large_, small_}},
         {{.name = "b", .format = {}, .tensors = {"y", "z"}}, {small_, {}}},
         {{.name = "d", .format = {.bits = 8, .group = 128, .is_float = true}, .tensors = {"u"}},
          {small_}}};
@@ -86,7 +87,7 @@ TEST_F(PackedFileTest, gives_back_what_was_written) {
   const auto file = PackedFile::open(path_);
   EXPECT_EQ(file->state(), "now");
   EXPECT_EQ(file->find("c"), nullptr);
-  EXPECT_EQ(file->find("a")->format, (WeightFormat{.bits = 4, .group = 64, .scale = DType::kF16}));
+  EXPECT_EQ(file->find("a")->format, kOrdered);
   EXPECT_FALSE(file->find("b")->format.is_coded());
   EXPECT_EQ(file->find("d")->format, (WeightFormat{.bits = 8, .group = 128, .is_float = true}));
   EXPECT_THAT(file->find("b")->tensors, ElementsAre("y", "z"));

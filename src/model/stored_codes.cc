@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "backend/float_view.h"
 #include "base/error.h"
@@ -67,12 +68,13 @@ class CodesReader {
     const auto middle = static_cast<std::uint8_t>(out_.middle_);
     if (std::ranges::all_of(out_.zeros_, [&](std::uint8_t zero) { return zero == middle; }))
       out_.zeros_.clear();
-    if (!out_.group_of_.empty()) return;  // no format: only as floats
+    if (!out_.group_of_.empty() && !sort_columns()) return;  // no format: only as floats
     out_.format_ = {.bits = stored_.bits,
                     .group = group,
                     .scale = scale,
                     .has_zero_points = !out_.zeros_.empty(),
-                    .rounds_input = stored_.rounds_input};
+                    .rounds_input = stored_.rounds_input,
+                    .has_order = !out_.order_.empty()};
   }
 
  private:
@@ -246,6 +248,19 @@ class CodesReader {
     if (!is_in_order) out_.group_of_ = std::move(groups);
   }
 
+  // Columns group by group. False where a group has more columns than another, or fewer and is not
+  // the last.
+  bool sort_columns() {
+    std::vector<std::int32_t> order(at(out_.width_));
+    std::iota(order.begin(), order.end(), 0);
+    const auto group_of = [&](std::int32_t column) { return out_.group_of_[at(column)]; };
+    std::ranges::stable_sort(order, {}, group_of);
+    for (std::int64_t i = 0; i < out_.width_; ++i)
+      if (group_of(order[at(i)]) != i / out_.group_width_) return false;
+    out_.order_ = std::move(order);
+    return true;
+  }
+
   const WeightSource& source_;
   const StoredQuantization& stored_;
   const std::string name_;
@@ -281,7 +296,11 @@ std::optional<StoredCodes> StoredCodes::take(const WeightSource& source,
 
 void StoredCodes::read(std::int64_t row, std::uint8_t* codes, float* scales,
                        std::uint8_t* zeros) const {
-  std::copy_n(&codes_[at(row * width_)], width_, codes);
+  const std::uint8_t* const row_codes = &codes_[at(row * width_)];
+  if (order_.empty())
+    std::copy_n(row_codes, width_, codes);
+  else
+    std::ranges::transform(order_, codes, [=](std::int32_t column) { return row_codes[column]; });
   std::copy_n(&scales_[at(row * groups_)], groups_, scales);
   if (zeros != nullptr) std::copy_n(&zeros_[at(row * groups_)], groups_, zeros);
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ class StoredCodes final : public CodedRows {
   const WeightFormat& format() const { return format_; }
   std::int64_t rows() const override { return rows_; }
   std::int64_t width() const override { return width_; }
+  std::span<const std::int32_t> order() const override { return order_; }
   void read(std::int64_t row, std::uint8_t* codes, float* scales,
             std::uint8_t* zeros) const override;
 
@@ -39,12 +41,13 @@ class StoredCodes final : public CodedRows {
 
  private:
   friend class CodesReader;
-  WeightFormat format_;  // bits 0: floats that are no E4M3, or groups in no order
+  WeightFormat format_;  // bits 0: floats that are no E4M3, or groups of unequal width
   std::int64_t rows_ = 0, width_ = 0, groups_ = 1;
   std::vector<std::uint8_t> codes_;     // [rows, width], or the bits of 8-bit floats
   std::vector<std::uint8_t> zeros_;     // [rows, groups]; empty: the middle
   std::vector<float> scales_;           // [rows, groups]
   std::vector<std::int32_t> group_of_;  // [width]; empty: in order
+  std::vector<std::int32_t> order_;     // [width] columns group by group; empty: as they are
   int middle_ = 8;
   std::optional<std::array<float, 256>> float8_;  // what codes stand for that are 8-bit floats
   std::int64_t group_width_ = 0;                  // the last group may be narrower

@@ -62,12 +62,34 @@ TEST(StoredCodes, words_are_taken_apart_low_bits_first) {
   EXPECT_EQ(static_cast<float*>(codes->floats().data())[7], 2.5F);
 }
 
-TEST(StoredCodes, groups_in_another_order_are_floats) {
+TEST(StoredCodes, groups_of_unequal_width_are_floats) {
   Source source;
   source.put_gptq();
   const auto codes = take(source, gptq_of_groups(32));
   ASSERT_TRUE(codes.has_value());
   EXPECT_FALSE(codes->is_coded());
+}
+
+TEST(StoredCodes, columns_of_groups_in_another_order_are_sorted_by_group) {
+  Source source;
+  source.put_gptq();
+  for (std::int64_t i = 0; i < 64; ++i) source.set<std::int32_t>("w.g_idx", i, 1 - i % 2);
+  for (std::int64_t i = 8; i < 16; ++i) source.set("w.scales", i, 2.0F);
+  const auto codes = take(source, gptq_of_groups(32));
+  ASSERT_TRUE(codes && codes->is_coded());
+  EXPECT_TRUE(codes->format().has_order);
+  std::vector<std::uint8_t> row(64), zeros(2);
+  std::vector<float> scales(2);
+  codes->read(3, row.data(), scales.data(), zeros.data());
+  EXPECT_EQ(scales, (std::vector<float>{0.5F, 2.0F}));
+  for (std::int32_t i = 0; i < 64; ++i) {
+    const std::int32_t column = i < 32 ? 2 * i + 1 : 2 * (i - 32);
+    EXPECT_EQ(codes->order()[at(i)], column);
+    EXPECT_EQ(row[at(i)], column % 8);
+  }
+  const Buffer floats = codes->floats();
+  EXPECT_EQ(static_cast<const float*>(floats.data())[6], 8.0F);
+  EXPECT_EQ(static_cast<const float*>(floats.data())[7], 2.5F);
 }
 
 // Of the last word of zero points less 1, the second was 0.

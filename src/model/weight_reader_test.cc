@@ -61,6 +61,28 @@ TEST_F(WeightReaderTest, codes_stay_where_nothing_else_or_the_same_is_asked_for)
   EXPECT_NE(packed("w8a8_int8"), as_stored);
 }
 
+TEST_F(WeightReaderTest, stacked_matrices_share_an_order_of_columns_or_are_floats) {
+  stored_ = {};
+  stored_.kind = StoredQuantization::Kind::kPacked;
+  stored_.group = 32;
+  for (const std::string name : {"a", "b"}) {
+    source_.put<std::uint32_t>(name + ".weight_packed", DType::kI32, {32, 8}, 0x76543210U);
+    source_.put<float>(name + ".weight_scale", DType::kF32, {32, 2}, 0.5F);
+    source_.put<std::int32_t>(name + ".weight_g_idx", DType::kI32, {64}, 0);
+    for (std::int64_t i = 0; i < 64; i += 2)
+      source_.set<std::int32_t>(name + ".weight_g_idx", i, 1);
+  }
+  const auto bytes = [&] {
+    WeightReader read(*ops_, source_, DType::kBF16, {}, stored_);
+    return read.linear({{"a", 32}, {"b", 32}}, 64, Bias::kNone)->bytes();
+  };
+  const std::size_t of_bf16 = 64 * 64 * 2;
+  EXPECT_LT(bytes(), of_bf16);
+  source_.set<std::int32_t>("b.weight_g_idx", 0, 0);
+  source_.set<std::int32_t>("b.weight_g_idx", 1, 1);
+  EXPECT_EQ(bytes(), of_bf16);
+}
+
 TEST_F(WeightReaderTest, a_tensor_beside_a_matrix_that_would_change_it_is_refused) {
   EXPECT_EQ(fault_of_finish(), "");
   source_.put<std::int32_t>("w.weight_g_idx", DType::kI32, {64}, 1);

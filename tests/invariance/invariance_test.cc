@@ -20,6 +20,7 @@
 #include "invariance/grammar_requests.h"
 #include "invariance/laboratory.h"
 #include "invariance/matrix.h"
+#include "invariance/ordered_weights.h"
 #include "invariance/request_mix.h"
 #include "invariance/tiny_models.h"
 #include "invariance/wrong_ops.h"
@@ -146,30 +147,39 @@ INSTANTIATE_TEST_SUITE_P(Tiny, QuantizedInvariance,
                            return name;
                          });
 
-// Checkpoints of 8-bit floats, whose codes are kept.
-class Float8Invariance : public testing::TestWithParam<std::pair<std::string, std::string>> {};
+// Checkpoints whose codes are kept: of 8-bit floats, and of 4 bits with columns in another order.
+struct Stored {
+  std::string kind, order, model;
+  std::unique_ptr<WeightSource> (*weights)(const TinyModel& model);
+  StoredQuantization (*quantization)();
+};
+class StoredInvariance : public testing::TestWithParam<Stored> {};
 
-TEST_P(Float8Invariance, tokens_and_logprobs_are_the_same_in_every_cell) {
-  const auto& [order, name] = GetParam();
+TEST_P(StoredInvariance, tokens_and_logprobs_are_the_same_in_every_cell) {
   const auto models = tiny_models();
-  const auto found = std::ranges::find(models, name, &TinyModel::name);
-  ASSERT_NE(found, models.end()) << name;
+  const auto found = std::ranges::find(models, GetParam().model, &TinyModel::name);
+  ASSERT_NE(found, models.end()) << GetParam().model;
   TinyModel model = *found;
-  model.config.stored_quantization = float8_blocks();
+  model.config.stored_quantization = GetParam().quantization();
   const auto load = [&](Ops& ops) {
-    auto made = std::make_unique<Decoder>(ops, model.config, *float8_weights(model), model.dtype);
+    auto made =
+        std::make_unique<Decoder>(ops, model.config, *GetParam().weights(model), model.dtype);
     const Decoder floats(ops, found->config, *tiny_weights(*found), model.dtype);
     EXPECT_LT(made->weight_bytes(), floats.weight_bytes());
     return made;
   };
-  Laboratory laboratory(order, load);
+  Laboratory laboratory(GetParam().order, load);
   expect_invariance(laboratory, Amount::kFew);
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiny, Float8Invariance,
-                         testing::Values(std::pair("tile", "llama_gqa_near_ties"),
-                                         std::pair("pair", "qkv_bias_window_steep")),
-                         [](const auto& param) { return param.param.first; });
+INSTANTIATE_TEST_SUITE_P(
+    Tiny, StoredInvariance,
+    testing::Values(
+        Stored{"fp8", "tile", "llama_gqa_near_ties", float8_weights, float8_blocks},
+        Stored{"fp8", "pair", "qkv_bias_window_steep", float8_weights, float8_blocks},
+        Stored{"gptq", "tile", "qk_norm_mqa_tied_flat", ordered_weights, groups_in_no_order},
+        Stored{"gptq", "pair", "llama_gqa_near_ties", ordered_weights, groups_in_no_order}),
+    [](const auto& param) { return param.param.kind + "_" + param.param.order; });
 
 // Keys and values as codes of 8 bits, under weights of bf16 and of fewer bits, and as bf16 under
 // others; the drafter's are the target's or, in turns, those of its weights.

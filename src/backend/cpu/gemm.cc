@@ -41,8 +41,11 @@ std::int64_t packed_stride(const GemmKernels& kernels, const CpuLinear& w) {
   return round_up(w.packed_k() + w.codes().groups * kGroupBytes, 64) + kernels.x_row_extra;
 }
 
-// Products of codes look at a whole group of their input before they round it.
-bool rounds_rows(const CpuLinear& w) { return w.format().is_coded() && w.format().rounds_input; }
+// Products of codes look at a whole group of their input before they round it, and find columns in
+// an order of their own all over it.
+bool takes_whole_rows(const CpuLinear& w) {
+  return (w.format().is_coded() && w.format().rounds_input) || w.order() != nullptr;
+}
 
 // Whether GemmKernels::run_codes takes these: zero points times scales are exact.
 bool has_exact_shifts(const CodeLayout& codes) {
@@ -167,6 +170,7 @@ const GemmKernels& Gemm::kernels_for(const CpuLinear& w, int rows) const {
 }
 
 void Gemm::expect_weights(const CpuLinear& w) {
+  has_orders_ = has_orders_ || w.order() != nullptr;
   if (!is_widened(w)) return;
   const std::size_t bytes = widened_bytes(w.packed_k()) * at(pool_.size());
   if (widened_.bytes() < bytes) widened_ = Buffer(bytes);
@@ -210,6 +214,7 @@ std::size_t Gemm::workspace_bytes(const ForwardSize& size) const {
       row_step, std::max(kernels_.codes_row8.row_step, kernels_.codes_groups4.row_step));
   // Codes, and of each of the smallest groups a scale and a sum.
   row_bytes = std::max(row_bytes, 2 * round_up(size.widest_input, 2 * kCodeStepK));
+  if (has_orders_) row_bytes += size.widest_input * 4;
   const std::int64_t tile_cols = std::max(kMaxCallCols, size.attention.head_dim);
   const std::int64_t tile_floats = (kTileRows + row_step) * tile_cols * 2;
   const std::int64_t wide_floats = row_step > 1 ? std::int64_t{kWideRows} * kWideCols : 0;
@@ -218,11 +223,32 @@ std::size_t Gemm::workspace_bytes(const ForwardSize& size) const {
          widened_.bytes();
 }
 
+const float* Gemm::in_order(const CpuLinear& w, const float* x, int rows) {
+  if (w.order() == nullptr) return x;
+  constexpr std::int64_t kAlone = 1 << 14;  // elements that are moved before workers wake up
+  const std::int64_t k = w.in_width();
+  const auto bytes = at(rows * k) * sizeof(float);
+  if (ordered_x_.bytes() < bytes) ordered_x_ = Buffer(bytes);
+  auto* const ordered = static_cast<float*>(ordered_x_.data());
+  const auto move_row = [&](int row, int) {
+    const float* const from = x + row * k;
+    float* const to = ordered + row * k;
+    for (std::int64_t i = 0; i < k; ++i) to[i] = from[w.order()[i]];
+  };
+  if (rows * k > kAlone) {
+    pool_.parallel_for(rows, move_row);
+  } else {
+    for (int row = 0; row < rows; ++row) move_row(row, 0);
+  }
+  return ordered;
+}
+
 Gemm::PackedX Gemm::pack_x(const GemmKernels& kernels, const CpuLinear& w, const float* x,
                            int rows) {
   constexpr std::int64_t kAlone = 1 << 15;  // elements that are rounded faster than workers wake up
   const std::int64_t k = w.in_width();
   const int tile_rows = kernels.tile_rows(rows);
+  x = in_order(w, x, rows);
   if (kernels.pack_x == nullptr) return {reinterpret_cast<const char*>(x), k, tile_rows};
 
   const std::int64_t stride = packed_stride(kernels, w);
@@ -286,8 +312,7 @@ void Gemm::run_packed(const CpuLinear& w, const PackedX& x, int rows, float* y) 
 
 std::optional<Gemm::Input> Gemm::open_input(const CpuLinear& w, int rows, int cols) {
   const GemmKernels& kernels = kernels_for(w, rows);
-  // What rounds whole rows gets them whole.
-  const bool packs = kernels.pack_x != nullptr && !rounds_rows(w);
+  const bool packs = kernels.pack_x != nullptr && !takes_whole_rows(w);
   if (packs && (cols % kBlockK != 0 || w.in_width() % kBlockK != 0)) return std::nullopt;
   Input input;
   input.kernels_ = &kernels;
@@ -324,7 +349,7 @@ void Gemm::Input::write(int row, std::int64_t col, int cols, const float* x) con
 }
 
 void Gemm::run(const CpuLinear& w, const Input& x, int rows, float* y) {
-  if (rounds_rows(w))
+  if (takes_whole_rows(w))
     run(w, reinterpret_cast<const float*>(x.data_), rows, y);
   else
     run_packed(w, {x.data_, x.stride_, x.tile_rows_}, rows, y);

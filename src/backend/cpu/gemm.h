@@ -84,7 +84,8 @@ class Gemm {
   // Memory kept between calls: what forwards of a size need at most, and what is held now.
   std::size_t workspace_bytes(const ForwardSize& size) const;
   std::size_t workspace_bytes() const {
-    return packed_x_.bytes() + input_.bytes() + tiles_.bytes() + widened_.bytes() + sums_.bytes();
+    return ordered_x_.bytes() + packed_x_.bytes() + input_.bytes() + tiles_.bytes() +
+           widened_.bytes() + sums_.bytes();
   }
 
  private:
@@ -109,6 +110,7 @@ class Gemm {
   void run_columns(const GemmKernels& kernels, const CpuLinear& w, std::int64_t col, GemmCall call,
                    int worker) const;
   PackedX pack_x(const GemmKernels& kernels, const CpuLinear& w, const float* x, int rows);
+  const float* in_order(const CpuLinear& w, const float* x, int rows);  // of its columns
   void run_packed(const CpuLinear& w, const PackedX& x, int rows, float* y);
 
   // Many rows (gemm_wide.cc): items of many columns, whose sums the kernel keeps in sums_.
@@ -126,6 +128,8 @@ class Gemm {
   KernelTable kernels_;
   GemmOrder order_;
   ThreadPool& pool_;
+  bool has_orders_ = false;  // some weights have their columns in an order of their own
+  Buffer ordered_x_;
   Buffer packed_x_;
   Buffer input_;
   Buffer tiles_;    // of each worker

@@ -1,11 +1,14 @@
 // Every product of weights of codes that this machine can compute against loops that spell it out,
 // byte for byte: what rounds its input against sums of integers, what does not against the bf16
 // product of the widened weights.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,7 +24,7 @@
 namespace foretoken {
 namespace {
 
-// Codes made up, with zero points where the format has them.
+// Codes made up, with zero points and an order of columns where the format has them.
 class RandomRows final : public CodedRows {
  public:
   RandomRows(const WeightFormat& format, std::int64_t rows, std::int64_t width, std::uint64_t seed)
@@ -42,12 +45,18 @@ class RandomRows final : public CodedRows {
                                                       : sign * scale);
       zeros_.push_back(static_cast<std::uint8_t>(random() & most));
     }
+    if (format.has_order) {
+      order_.resize(at(width));
+      std::iota(order_.begin(), order_.end(), 0);
+      std::ranges::shuffle(order_, random);
+    }
   }
   void set_scale(std::int64_t row, std::int64_t group, float scale) {
     scales_[at(row * format_.groups(width_) + group)] = scale;
   }
   std::int64_t rows() const override { return rows_; }
   std::int64_t width() const override { return width_; }
+  std::span<const std::int32_t> order() const override { return order_; }
   void read(std::int64_t row, std::uint8_t* codes, float* scales,
             std::uint8_t* zeros) const override {
     const std::int64_t groups = format_.groups(width_);
@@ -61,6 +70,7 @@ class RandomRows final : public CodedRows {
   std::int64_t rows_, width_;
   std::vector<std::uint8_t> codes_, zeros_;
   std::vector<float> scales_;
+  std::vector<std::int32_t> order_;
 };
 
 std::uint32_t bits(float a) {
@@ -92,9 +102,19 @@ struct Problem {
     return CpuLinear(parts, pool, gemm.packs_for_tiles());
   }
 
+  // The input as its columns meet the weights.
+  std::vector<float> ordered_x() const {
+    if (!format.has_order) return x;
+    std::vector<float> ordered;
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (const std::int32_t column : weights.order()) ordered.push_back(x[at(r * in + column)]);
+    return ordered;
+  }
+
   // The contract, for formats that round their input.
   std::vector<float> expected() const {
     const FlushDenormals flush;
+    const std::vector<float> x = ordered_x();
     const std::int64_t groups = format.groups(in), group = format.group_width(in);
     std::vector<float> y;
     std::vector<std::uint8_t> codes(at(in)), zeros(at(groups));
@@ -164,8 +184,8 @@ void expect_as_widened(Gemm& gemm, ThreadPool& pool, const Problem& p, const Cpu
   LinearParts parts{.weights = {&weight, 1}, .biases = {}};
   if (!p.bias.empty()) parts.biases = {&bias, 1};
   const CpuLinear bf16(parts, pool);
-  expect_equal(multiply(gemm, w, p.x.data(), p.rows), multiply(gemm, bf16, p.x.data(), p.rows),
-               what);
+  expect_equal(multiply(gemm, w, p.x.data(), p.rows),
+               multiply(gemm, bf16, p.ordered_x().data(), p.rows), what);
 }
 
 struct Kernels {
@@ -210,6 +230,13 @@ std::vector<WeightFormat> all_formats(bool rounds_input) {
   if (!rounds_input)
     for (const std::int64_t group : {0, 32, 128})
       formats.push_back({.bits = 8, .group = group, .is_float = true});
+  for (const int bits : {8, 4})
+    formats.push_back({.bits = bits,
+                       .group = bits == 4 ? 32 : 128,
+                       .scale = DType::kF16,
+                       .has_zero_points = bits == 4,
+                       .rounds_input = rounds_input,
+                       .has_order = true});
   // Zero points times scales that take more than float32 has.
   formats.push_back({.bits = 4,
                      .group = 32,
@@ -222,7 +249,7 @@ std::vector<WeightFormat> all_formats(bool rounds_input) {
 std::string name_of(const WeightFormat& format) {
   return std::to_string(format.bits) + (format.is_float ? " bits of floats" : " bits") +
          ", groups of " + std::to_string(format.group) +
-         (format.has_zero_points ? ", zero points" : "");
+         (format.has_zero_points ? ", zero points" : "") + (format.has_order ? ", order" : "");
 }
 
 // So many that calls have kMaxCallCols of them.
@@ -289,7 +316,9 @@ TEST_P(CodesGemm, without_rounding_the_bits_are_those_of_the_widened_weights) {
         std::vector<float> row(at(in));
         for (const std::int64_t n : {0, out - 1}) {
           w.gather_row(n, row.data());
-          for (std::int64_t k = 0; k < in; ++k) ASSERT_EQ(row[at(k)], wide[at(n * in + k)]);
+          for (std::int64_t k = 0; k < in; ++k)
+            ASSERT_EQ(row[at(format.has_order ? p.weights.order()[at(k)] : k)],
+                      wide[at(n * in + k)]);
         }
       }
   }

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstring>
 #include <numeric>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "backend/cpu/convert.h"
@@ -97,6 +99,7 @@ CpuLinear::CpuLinear(const LinearParts& parts, ThreadPool& pool, bool for_tiles)
   else
     pack_floats(parts, pool);
   pack_bias(parts);
+  pack_order(parts);
 }
 
 CpuLinear::CpuLinear(const LinearShape& shape, const FillImage& fill, ThreadPool& pool,
@@ -104,7 +107,7 @@ CpuLinear::CpuLinear(const LinearShape& shape, const FillImage& fill, ThreadPool
   lay_out(shape, for_tiles);
   std::atomic<bool> is_filled{true};
   std::size_t number = 0;
-  for (const Buffer* image : {&weights_, &bias_}) {
+  for (const Buffer* image : buffers()) {
     const std::size_t at_image = number++;
     const auto pieces = ceil_div(image->bytes(), Ops::kImagePiece);
     // By all workers: memory lies near who writes it first.
@@ -116,12 +119,18 @@ CpuLinear::CpuLinear(const LinearShape& shape, const FillImage& fill, ThreadPool
         is_filled.store(false, std::memory_order_relaxed);
     });
   }
-  is_whole = is_filled.load();
+  is_whole = is_filled.load() && has_whole_order();
+}
+
+std::vector<const Buffer*> CpuLinear::buffers() const {
+  std::vector<const Buffer*> all{&weights_, &bias_};
+  if (format_.has_order) all.push_back(&order_);
+  return all;
 }
 
 std::vector<std::span<const std::byte>> CpuLinear::images() const {
   std::vector<std::span<const std::byte>> images;
-  for (const Buffer* image : {&weights_, &bias_})
+  for (const Buffer* image : buffers())
     images.emplace_back(static_cast<const std::byte*>(image->data()), image->bytes());
   return images;
 }
@@ -141,6 +150,7 @@ void CpuLinear::lay_out(const LinearShape& shape, bool for_tiles) {
     lay_out_floats();
   weights_ = Buffer(at(round_up(out_, kBlockCols) / block_cols_ * block_bytes_));
   if (shape.has_bias) bias_ = Buffer(at(round_up(out_, kBlockCols)) * sizeof(float));
+  if (format_.has_order) order_ = Buffer(at(in_) * sizeof(std::int32_t));
 }
 
 void CpuLinear::lay_out_floats() {
@@ -187,6 +197,26 @@ void CpuLinear::pack_bias(const LinearParts& parts) {
     const Tensor& bias = parts.biases[i];
     if (!bias.empty()) convert(bias.data(), bias.dtype(), to, DType::kF32, rows[i]);
   }
+}
+
+void CpuLinear::pack_order(const LinearParts& parts) {
+  if (!format_.has_order) return;
+  CHECK(!parts.codes.empty());
+  const std::span<const std::int32_t> order = parts.codes[0]->order();
+  CHECK(std::cmp_equal(order.size(), in_));
+  for (const CodedRows* part : parts.codes) CHECK(std::ranges::equal(part->order(), order));
+  std::ranges::copy(order, static_cast<std::int32_t*>(order_.data()));
+  CHECK(has_whole_order());
+}
+
+bool CpuLinear::has_whole_order() const {
+  if (!format_.has_order) return true;
+  std::vector<bool> is_there(at(in_), false);
+  for (const std::int32_t column : std::span(order(), at(in_))) {
+    if (column < 0 || column >= in_ || is_there[at(column)]) return false;
+    is_there[at(column)] = true;
+  }
+  return true;
 }
 
 std::string CpuLinear::format_name() const {

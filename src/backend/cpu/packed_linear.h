@@ -5,6 +5,8 @@
 // they are read together.
 // Immutable once packed and tuned, hence readable from any thread.
 
+#include <vector>
+
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/product_plan.h"
 #include "backend/ops.h"
@@ -31,7 +33,7 @@ class CpuLinear : public PackedLinear {
 
   std::int64_t in_width() const override { return in_; }
   std::int64_t out_width() const override { return out_; }
-  std::size_t bytes() const override { return weights_.bytes() + bias_.bytes(); }
+  std::size_t bytes() const override { return weights_.bytes() + bias_.bytes() + order_.bytes(); }
 
   DType dtype() const { return dtype_; }  // kBF16, kF16 or kF32; of codes: unused
   const WeightFormat& format() const { return format_; }
@@ -48,6 +50,8 @@ class CpuLinear : public PackedLinear {
   }
   // [out_width padded to kBlockCols] or null.
   const float* bias() const { return static_cast<const float*>(bias_.data()); }
+  // The column of the input that meets each k [in_width], where the format has an order; or null.
+  const std::int32_t* order() const { return static_cast<const std::int32_t*>(order_.data()); }
 
   // How products with it are computed: chosen at load time, before the first step.
   const ProductPlans& plans() const { return plans_; }
@@ -66,6 +70,9 @@ class CpuLinear : public PackedLinear {
   void pack_floats(const LinearParts& parts, ThreadPool& pool);
   void pack_codes(const LinearParts& parts, ThreadPool& pool);
   void pack_bias(const LinearParts& parts);
+  void pack_order(const LinearParts& parts);
+  bool has_whole_order() const;                // all columns once, where there is an order
+  std::vector<const Buffer*> buffers() const;  // those of images()
   void gather_codes(std::int64_t row, float* out) const;
   char* place(std::int64_t block) {
     return static_cast<char*>(weights_.data()) + place_of(block) * block_bytes_;
@@ -84,6 +91,7 @@ class CpuLinear : public PackedLinear {
   CodeLayout codes_ = {};
   Buffer weights_;
   Buffer bias_;
+  Buffer order_;
   ProductPlans plans_;
 };
 

@@ -162,6 +162,57 @@ TEST(PackedImages, make_the_same_matrix_again) {
   }
 }
 
+// Codes whose columns lie in reverse.
+class ReversedRows final : public CodedRows {
+ public:
+  ReversedRows() {
+    for (std::int32_t k = 0; k < width(); ++k)
+      order_[at(k)] = static_cast<std::int32_t>(width()) - 1 - k;
+  }
+  std::int64_t rows() const override { return 40; }
+  std::int64_t width() const override { return 96; }
+  std::span<const std::int32_t> order() const override { return order_; }
+  void read(std::int64_t row, std::uint8_t* codes, float* scales, std::uint8_t*) const override {
+    for (std::int64_t k = 0; k < width(); ++k) codes[k] = static_cast<std::uint8_t>((row + k) % 16);
+    std::fill_n(scales, 3, 1.0F);
+  }
+
+ private:
+  std::array<std::int32_t, 96> order_;
+};
+
+TEST(PackedImages, hold_the_order_of_columns_and_are_not_whole_without_one_of_them) {
+  ThreadPool pool(1, false);
+  const ReversedRows rows;
+  const CodedRows* const codes = &rows;
+  const WeightFormat format{.bits = 4, .group = 32, .has_order = true};
+  const CpuLinear first({.weights = {}, .biases = {}, .format = format, .codes = {&codes, 1}},
+                        pool);
+  std::vector<float> a(96), b(96);
+  first.gather_row(1, a.data());
+  for (std::int64_t k = 0; k < 96; ++k)
+    EXPECT_EQ(a[at(95 - k)], static_cast<float>((1 + k) % 16 - 8));
+  auto images = images_of(first);
+  ASSERT_EQ(images.size(), 3U);
+  const auto again = [&](bool& is_whole) {
+    const FillImage fill = [&](std::size_t image, std::size_t offset, std::span<std::byte> to) {
+      std::copy_n(images[image].begin() + static_cast<std::ptrdiff_t>(offset), to.size(),
+                  to.begin());
+      return true;
+    };
+    return CpuLinear({.rows = {40}, .in_width = 96, .format = format}, fill, pool, false, is_whole);
+  };
+  bool is_whole = false;
+  again(is_whole).gather_row(1, b.data());
+  EXPECT_TRUE(is_whole);
+  EXPECT_EQ(a, b);
+  for (const std::int32_t column : {94, 96, -1}) {
+    std::memcpy(images[2].data(), &column, sizeof column);
+    again(is_whole);
+    EXPECT_FALSE(is_whole) << column;
+  }
+}
+
 TEST(PackedImages, say_where_a_piece_could_not_be_had) {
   ThreadPool pool(2, false);
   const LinearShape shape{.rows = {64}, .in_width = 40000, .dtype = DType::kBF16};

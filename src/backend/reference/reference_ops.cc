@@ -81,7 +81,10 @@ class ReferenceLinear final : public PackedLinear {
     for (std::int64_t n = 0; n < rows.rows(); ++n) {
       rows.read(n, codes.data(), scales.data(), given);
       widen_row(format_, in_, codes.data(), scales.data(), given, values.data());
+      const std::size_t first = weight_.size();
       weight_.insert(weight_.end(), values.begin(), values.end());
+      for (std::size_t k = 0; k < rows.order().size(); ++k)
+        weight_[first + at(rows.order()[k])] = values[k];
     }
   }
 
