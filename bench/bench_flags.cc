@@ -68,6 +68,10 @@ FlagTable step_flags() {
                 .text = "weights of 8 or 4 bits",
                 .default_value = "unquant",
                 .choices = made_quantizations()},
+               {.names = {"--quantization-head"},
+                .text = "the output matrix of another kind",
+                .default_note = "8 bits with --quantization",
+                .choices = made_quantizations()},
                {.names = {"--kv-cache-dtype"},
                 .text = "type of the KV cache; auto: the type of the weights",
                 .default_value = "auto",
@@ -175,7 +179,9 @@ StepOptions read_step_options(std::span<const std::string> args) {
   StepOptions options;
   options.shape = values.text("--shape");
   options.dtype = values.text("--dtype");
-  options.quantization = quantization_named(values.text("--quantization"), false, "--quantization");
+  options.quantization =
+      with_head(quantization_named(values.text("--quantization"), false, "--quantization"),
+                values.text("--quantization-head"), false, "--quantization-head");
   options.kv_dtype = kv_dtype_named(values.text("--kv-cache-dtype"), "--kv-cache-dtype");
   options.backend.cpu_isa = values.text("--cpu-isa");
   options.backend.gemm_order = values.text("--gemm-order");

@@ -117,7 +117,7 @@ int run(const StepOptions& options) {
   }
   fmt::print(
       "{}, {} {}, {:.2f} GB of weights, context {} of {}, {:.3f} GB\n", ops->description(),
-      options.shape, options.quantization.is_on() ? options.quantization.name : options.dtype,
+      options.shape, options.quantization.is_on() ? options.quantization.text() : options.dtype,
       weight_bytes / 1e9, options.context, kv_dtype_name(decoder.kv_shape().dtype), kv_bytes / 1e9);
   fmt::print("{}", format_report(report));
   return 0;

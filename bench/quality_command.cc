@@ -80,11 +80,12 @@ std::vector<Kind> kinds_of(const FlagValues& values) {
                               : std::vector<std::string>{};
   };
   std::vector<Kind> kinds;
+  const bool searches = values.on("--quantization-scale-search");
   for (const std::string& name : listed("--quantization", made_quantizations()))
-    kinds.push_back(
-        {name,
-         quantization_named(name, values.on("--quantization-scale-search"), "--quantization"),
-         {}});
+    kinds.push_back({name,
+                     with_head(quantization_named(name, searches, "--quantization"),
+                               values.text("--quantization-head"), searches, "--quantization-head"),
+                     {}});
   for (const std::string& name : listed("--kv-cache-dtype", {"int8", "fp8_e4m3", "fp8_e5m2"}))
     kinds.push_back({"kv " + name, {}, kv_dtype_named(name, "--kv-cache-dtype")});
   return kinds;
@@ -122,6 +123,10 @@ FlagTable quality_flags() {
                 .kind = kTextList,
                 .text = "kinds of weights to compare",
                 .default_note = "all",
+                .choices = made_quantizations()},
+               {.names = {"--quantization-head"},
+                .text = "with output matrices of this kind",
+                .default_note = "8 bits",
                 .choices = made_quantizations()},
                {.names = {"--kv-cache-dtype"},
                 .kind = kTextList,

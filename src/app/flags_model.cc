@@ -72,6 +72,10 @@ FlagGroup model_flags() {
            .choices = quantization_names(),
            .refused_choices = unread_quantizations(),
            .refused_reason = kUnreadQuantization},
+          {.names = {"--quantization-head"},
+           .text = "kind of the output matrix, made while loading",
+           .default_note = "8 bits with --quantization, else as it is stored",
+           .choices = made_quantizations()},
           {.names = {"--quantization-scale-search"},
            .kind = kSwitch,
            .text = "for --quantization: take the scales of least error, not those of the widest "

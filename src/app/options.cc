@@ -361,7 +361,9 @@ Options resolve_options(const FlagValues& values, const Environment& environment
   options.load = resolve_text_options(values, environment, usual);
   options.load.load_format = values.text("--load-format");
   options.load.dtype = values.text("--dtype");
-  options.load.quantization = quantization_of(values, "--quantization");
+  options.load.quantization =
+      with_head(quantization_of(values, "--quantization"), values.text("--quantization-head"),
+                values.on("--quantization-scale-search"), "--quantization-head");
   options.load.kv_dtype = kv_dtype_named(values.text("--kv-cache-dtype"), "--kv-cache-dtype");
   options.load.config_overrides = json_object(values, "--json-model-override-args");
   options.load.context_length = bounded(values, "--context-length", 1);

@@ -88,6 +88,23 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
        }},
       {{"--quantization-scale-search", "--quantization", "w4a8"},
        [](auto& o) { return o.load.quantization.layers.searches_scale; }},
+      {{"--quantization", "int4", "--quantization-head", "w4a8"},
+       [](auto& o) {
+         const Quantization& q = o.load.quantization;
+         return q.layers.bits == 4 && !q.layers.rounds_input && q.head.bits == 4 &&
+                q.head.rounds_input && q.text() == "int4, output matrix w4a8";
+       }},
+      {{"--quantization", "gptq", "--quantization-head", "w8a16"},
+       [](auto& o) {
+         return o.load.quantization.head.bits == 8 && !o.load.quantization.layers.is_coded();
+       }},
+      {{"--quantization", "int4", "--quantization-head", "unquant"},
+       [](auto& o) {
+         return o.load.quantization.layers.is_coded() && !o.load.quantization.head.is_coded();
+       }},
+      {{"--quantization-head", "w8a16", "--speculative-algorithm", "EAGLE",
+        "--speculative-draft-model-quantization", "unquant"},
+       [](auto& o) { return o.load.quantization.is_on() && !o.draft.load.quantization.is_on(); }},
       {{"--quantization", "int4", "--speculative-algorithm", "EAGLE"},
        [](auto& o) { return o.draft.load.quantization.name == "int4"; }},
       {{"--speculative-draft-model-quantization", "unquant", "--speculative-algorithm", "EAGLE",

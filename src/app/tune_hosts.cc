@@ -60,7 +60,7 @@ std::string text_of(const TextHost& host, const std::vector<Token>& tokens) {
 }
 
 std::string quantization_text(const Quantization& quantization) {
-  return quantization.name + (quantization.layers.searches_scale ? " searched" : "");
+  return quantization.text() + (quantization.layers.searches_scale ? " searched" : "");
 }
 
 // As the answers of the record were asked for, but for their logprobs.

@@ -117,11 +117,12 @@ std::unique_ptr<Decoder> load_model(Ops& ops, const std::string& folder,
   auto decoder = std::make_unique<Decoder>(ops, config, *weights, dtype, options.quantization);
   finish_packed(*weights);
   const std::string memory = memory_text(options);
-  std::string quantization;
-  if (options.quantization.is_on())
-    quantization = " quantization=" + options.quantization.name + ",";
-  else if (config.stored_quantization)
-    quantization = " quantization=" + config.stored_quantization->method + ",";
+  Quantization asked = options.quantization;
+  if (!asked.layers.is_coded() && config.stored_quantization)
+    asked.name = config.stored_quantization->method;
+  const std::string quantization = asked.is_on() || config.stored_quantization
+                                       ? " quantization=" + asked.text() + ","
+                                       : std::string{};
   log_info("Load weight end. type={}, dtype={},{}{} mem usage={}.", config.architecture,
            dtype_name(dtype), quantization, memory.empty() ? "" : memory + ",",
            gigabytes(static_cast<double>(decoder->weight_bytes())));

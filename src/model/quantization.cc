@@ -73,4 +73,12 @@ Quantization quantization_named(std::string_view name, bool search_scale, std::s
                .found = std::string(name)});
 }
 
+Quantization with_head(Quantization quantization, std::string_view name, bool search_scale,
+                       std::string_view where) {
+  if (name.empty()) return quantization;
+  quantization.head = quantization_named(name, search_scale, where).layers;
+  quantization.head_name = name;
+  return quantization;
+}
+
 }  // namespace foretoken

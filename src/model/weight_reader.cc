@@ -75,7 +75,10 @@ WeightReader::WeightReader(Ops& ops, const WeightSource& source, DType dtype,
                            const std::optional<StoredQuantization>& stored)
     : ops_(ops), source_(source), dtype_(dtype), quantization_(quantization) {
   if (!source.names().empty()) stored_ = stored;  // made-up weights are floats
-  if (stored_ && is_kind_of(*stored_, quantization)) quantization_ = {};
+  if (stored_ && is_kind_of(*stored_, quantization)) {
+    quantization_.layers = {};
+    if (quantization.head_name.empty()) quantization_.head = {};
+  }
 }
 
 Tensor WeightReader::take(const std::string& name, const Shape& shape) {

@@ -61,6 +61,24 @@ TEST_F(WeightReaderTest, codes_stay_where_nothing_else_or_the_same_is_asked_for)
   EXPECT_NE(packed("w8a8_int8"), as_stored);
 }
 
+TEST_F(WeightReaderTest, an_output_matrix_is_of_the_kind_that_was_named_for_it) {
+  source_.put<float>("head.weight", DType::kF32, {64, 64}, 0.25F);
+  const auto bytes = [&](const char* layers, const char* head, MatrixRole role) {
+    WeightReader read(*ops_, source_, DType::kBF16,
+                      with_head(quantization_named(layers, false, "test"), head, false, "test"),
+                      stored_);
+    return read.linear({{"head", 64}}, 64, Bias::kNone, role)->bytes();
+  };
+  const std::size_t of_bf16 = 64 * 64 * 2;
+  // What the checkpoint is already leaves the output matrix alone, a kind of its own does not.
+  for (const char* layers : {"unquant", "w8a8_int8"}) {
+    EXPECT_EQ(bytes(layers, "", MatrixRole::kHead), of_bf16);
+    EXPECT_LT(bytes(layers, "int4", MatrixRole::kHead), of_bf16 / 2);
+    EXPECT_EQ(bytes(layers, "int4", MatrixRole::kLayer), of_bf16);
+  }
+  EXPECT_EQ(bytes("int4", "unquant", MatrixRole::kHead), of_bf16);
+}
+
 TEST_F(WeightReaderTest, stacked_matrices_share_an_order_of_columns_or_are_floats) {
   stored_ = {};
   stored_.kind = StoredQuantization::Kind::kPacked;

@@ -116,6 +116,7 @@ INSTANTIATE_TEST_SUITE_P(Tiny, Invariance,
 // Weights of fewer bits, drafted for by heads of as many and of bf16, in turns.
 struct FewerBits {
   std::string quantization, order, model;
+  std::string head = {};  // kind of the output matrix, where not the usual one
 };
 class QuantizedInvariance : public testing::TestWithParam<FewerBits> {};
 
@@ -123,7 +124,8 @@ TEST_P(QuantizedInvariance, tokens_and_logprobs_are_the_same_in_every_cell) {
   const auto models = tiny_models();
   const auto model = std::ranges::find(models, GetParam().model, &TinyModel::name);
   ASSERT_NE(model, models.end()) << GetParam().model;
-  const Quantization quantization = quantization_named(GetParam().quantization, false, "test");
+  const Quantization quantization = with_head(
+      quantization_named(GetParam().quantization, false, "test"), GetParam().head, false, "test");
   const auto load = [&](Ops& ops) {
     return std::make_unique<Decoder>(ops, model->config, *tiny_weights(*model), model->dtype,
                                      quantization);
@@ -140,6 +142,8 @@ INSTANTIATE_TEST_SUITE_P(Tiny, QuantizedInvariance,
                          testing::Values(FewerBits{"w8a8_int8", "tile", "llama_gqa_near_ties"},
                                          FewerBits{"w8a16", "pair", "qk_norm_mqa_tied_flat"},
                                          FewerBits{"int4", "tile", "fp16"},
+                                         FewerBits{"int4-g64", "tile", "llama_gqa_near_ties",
+                                                   "w4a8"},
                                          FewerBits{"w4a8-g64", "pair", "qkv_bias_window_steep"}),
                          [](const auto& param) {
                            std::string name = param.param.quantization;
