@@ -43,10 +43,10 @@ inline constexpr std::string_view kUnreadQuantization =
     "are "
     "read";
 inline FlagNames unread_quantizations() {
-  return {"awq_marlin",   "gptq_marlin", "marlin",           "mxfp8",        "mxfp4",
-          "bitsandbytes", "gguf",        "modelopt",         "modelopt_fp8", "modelopt_fp4",
-          "petit_nvfp4",  "qoq",         "w8a8_fp8",         "w4afp8",       "moe_wna16",
-          "auto-round",   "quark",       "quark_int4fp8_moe"};
+  return {"marlin",      "mxfp8",      "mxfp4",        "bitsandbytes",
+          "gguf",        "modelopt",   "modelopt_fp8", "modelopt_fp4",
+          "petit_nvfp4", "qoq",        "w8a8_fp8",     "w4afp8",
+          "moe_wna16",   "auto-round", "quark",        "quark_int4fp8_moe"};
 }
 
 }  // namespace foretoken

@@ -98,6 +98,8 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
        [](auto& o) {
          return o.load.quantization.head.bits == 8 && !o.load.quantization.layers.is_coded();
        }},
+      {{"--quantization", "gptq_marlin"},
+       [](auto& o) { return o.load.quantization.stored_method == "gptq"; }},
       {{"--quantization", "int4", "--quantization-head", "unquant"},
        [](auto& o) {
          return o.load.quantization.layers.is_coded() && !o.load.quantization.head.is_coded();

@@ -23,15 +23,23 @@ constexpr std::array<Named, 9> kNamed{{{"unquant", 0, 0, false},
                                        {"w4a8-g64", 4, 64, true},
                                        {"w4a8-g128", 4, 128, true}}};
 
-// What checkpoints say of themselves.
-constexpr std::array<std::string_view, 4> kStored{"awq", "gptq", "compressed-tensors", "fp8"};
+// What checkpoints say of themselves, also by the names that SGLang's kernels for them have.
+struct Stored {
+  std::string_view name, method;
+};
+constexpr std::array<Stored, 6> kStored{{{"awq", "awq"},
+                                         {"gptq", "gptq"},
+                                         {"compressed-tensors", "compressed-tensors"},
+                                         {"fp8", "fp8"},
+                                         {"awq_marlin", "awq"},
+                                         {"gptq_marlin", "gptq"}}};
 
 }  // namespace
 
 const std::vector<std::string_view>& quantization_names() {
   static const auto names = [] {
     std::vector<std::string_view> all = made_quantizations();
-    all.insert(all.end(), kStored.begin(), kStored.end());
+    for (const Stored& stored : kStored) all.push_back(stored.name);
     return all;
   }();
   return names;
@@ -63,9 +71,10 @@ Quantization quantization_named(std::string_view name, bool search_scale, std::s
         .bits = 8, .rounds_input = named.rounds_input, .searches_scale = search_scale};
     return {.name = std::string(name), .layers = layers, .head = head};
   }
-  for (const std::string_view method : kStored) {
-    known += ", " + std::string(method);
-    if (method == name) return {.name = std::string(name), .stored_method = std::string(name)};
+  for (const Stored& stored : kStored) {
+    known += ", " + std::string(stored.name);
+    if (stored.name == name)
+      return {.name = std::string(name), .stored_method = std::string(stored.method)};
   }
   throw Error({.what = "unknown quantization",
                .where = std::string(where),
