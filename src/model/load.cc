@@ -60,6 +60,22 @@ std::string memory_text(const ModelOptions& options) {
   return " avail mem=" + gigabytes(static_cast<double>(options.available_memory_bytes()));
 }
 
+// Most checkpoints of codes leave the output matrix at 16 bits, which in a small model weighs more
+// than its layers.
+void advise_on_head(const Decoder& decoder, const ModelConfig& config,
+                    const Quantization& quantization) {
+  constexpr double kMuch = 0.1;
+  const auto bytes = static_cast<double>(decoder.head().bytes());
+  const double share = bytes / static_cast<double>(decoder.weight_bytes());
+  const bool is_float = bytes >= 2.0 * static_cast<double>(config.vocab * config.hidden);
+  const bool was_asked = quantization.is_on() || !quantization.head_name.empty();
+  if (config.stored_quantization && is_float && share >= kMuch && !was_asked)
+    log_info(
+        "The output matrix is {:.0f} % of the weights; --quantization-head w8a8_int8 keeps it at 8 "
+        "bits.",
+        100 * share);
+}
+
 }  // namespace
 
 void check_stored_method(const ModelConfig& config, const ModelOptions& options,
@@ -126,6 +142,7 @@ std::unique_ptr<Decoder> load_model(Ops& ops, const std::string& folder,
   log_info("Load weight end. type={}, dtype={},{}{} mem usage={}.", config.architecture,
            dtype_name(dtype), quantization, memory.empty() ? "" : memory + ",",
            gigabytes(static_cast<double>(decoder->weight_bytes())));
+  advise_on_head(*decoder, config, options.quantization);
   return decoder;
 }
 

@@ -73,6 +73,20 @@ TEST_F(Load, logs_begin_and_end_as_sglang_does) {
                              "mem=3.00 GB, mem usage=0.00 GB."));
 }
 
+TEST_F(Load, advises_on_a_heavy_output_matrix_beside_codes) {
+  const auto* const advice = "--quantization-head";
+  EXPECT_THAT(log_of(), Not(HasSubstr(advice)));
+  const std::string config = kConfig;
+  folder_.write("config.json", config.substr(0, config.size() - 1) +
+                                   R"(,"quantization_config":{"quant_method":"fp8"}})");
+  EXPECT_THAT(log_of(), HasSubstr(advice));
+  ModelOptions options;
+  options.quantization = with_head({}, "unquant", false, "test");
+  EXPECT_THAT(log_of(options), Not(HasSubstr(advice)));
+  options.quantization = with_head({}, "w8a16", false, "test");
+  EXPECT_THAT(log_of(options), Not(HasSubstr(advice)));
+}
+
 TEST_F(Load, auto_serves_float32_checkpoints_as_bfloat16_and_says_so) {
   EXPECT_EQ(load()->kv_shape().dtype, DType::kBF16);
   EXPECT_THAT(log_of(), HasSubstr("serves it as bfloat16"));
