@@ -44,7 +44,7 @@ const std::vector<Kinds> kKinds{
     {DType::kBF16, DType::kBF16, {.bits = 4, .group = 32, .scale = DType::kBF16}},
     {DType::kBF16,
      DType::kBF16,
-     {.bits = 4, .group = 32, .scale = DType::kBF16, .has_order = true}}};
+     {.bits = 4, .group = 32, .scale = DType::kBF16, .has_column_order = true}}};
 
 // Codes whose columns are taken to lie in reverse.
 class ReversedRows final : public CodedRows {
@@ -55,7 +55,7 @@ class ReversedRows final : public CodedRows {
   }
   std::int64_t rows() const override { return rows_.rows(); }
   std::int64_t width() const override { return rows_.width(); }
-  std::span<const std::int32_t> order() const override { return order_; }
+  std::span<const std::int32_t> column_order() const override { return order_; }
   void read(std::int64_t row, std::uint8_t* codes, float* scales,
             std::uint8_t* zeros) const override {
     rows_.read(row, codes, scales, zeros);
@@ -86,7 +86,7 @@ class Joined {
         .weights = weights, .biases = biases, .dtype = kinds_.dtype, .format = kinds_.format};
     std::deque<ReversedRows> reversed;
     std::vector<const CodedRows*> codes;
-    if (kinds_.format.has_order) {
+    if (kinds_.format.has_column_order) {
       for (const Tensor& matrix : weights)
         codes.push_back(&reversed.emplace_back(matrix, kinds_.format));
       parts.weights = {};
@@ -175,7 +175,7 @@ class FusedOps : public testing::TestWithParam<Shape3> {
           SCOPED_TRACE(isa + " " + order + " " + std::string(dtype_name(kinds.dtype)) + ", KV " +
                        std::string(dtype_name(kinds.kv)) + ", " +
                        std::to_string(kinds.format.bits) + " bits" +
-                       (kinds.format.has_order ? " in reverse" : ""));
+                       (kinds.format.has_column_order ? " in reverse" : ""));
           Joined joined(isa, order, GetParam(), kinds);
           for (const int rows : kRows) {
             SCOPED_TRACE(rows);

@@ -24,8 +24,8 @@ struct WeightFormat {
       false;              // when floats are turned into codes: tries scales for the least error
   bool is_float = false;  // codes are E4M3 of 8 bits (tensor/float8.h), not NaN; kept as they come
   // Columns lie in an order of their own, in which k are neighbours of a group and products add
-  // them up; see CodedRows::order.
-  bool has_order = false;
+  // them up; see CodedRows::column_order.
+  bool has_column_order = false;
 
   static constexpr std::int64_t kGroupStep = 32;
 
@@ -47,7 +47,7 @@ class CodedRows {
   virtual std::int64_t width() const = 0;
   // The column of the matrix, hence of the input, that lies at each place [width]; all of them
   // once. Empty where the format has no order: they lie as they are.
-  virtual std::span<const std::int32_t> order() const { return {}; }
+  virtual std::span<const std::int32_t> column_order() const { return {}; }
   // codes [width], scales [groups], exact in the format's type; zeros [groups] where the format has
   // zero points, else null.
   virtual void read(std::int64_t row, std::uint8_t* codes, float* scales,

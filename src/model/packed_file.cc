@@ -71,7 +71,7 @@ std::vector<std::int64_t> numbers_of(const WeightFormat& format) {
           static_cast<std::int64_t>(format.rounds_input),
           static_cast<std::int64_t>(format.searches_scale),
           static_cast<std::int64_t>(format.is_float),
-          static_cast<std::int64_t>(format.has_order)};
+          static_cast<std::int64_t>(format.has_column_order)};
 }
 
 std::optional<WeightFormat> format_of(const std::vector<std::int64_t>& numbers) {
@@ -82,14 +82,14 @@ std::optional<WeightFormat> format_of(const std::vector<std::int64_t>& numbers) 
                       .rounds_input = numbers[4] != 0,
                       .searches_scale = numbers[5] != 0,
                       .is_float = numbers[6] != 0,
-                      .has_order = numbers[7] != 0};
+                      .has_column_order = numbers[7] != 0};
   const auto is_scale = [&](DType dtype) { return numbers[2] == static_cast<std::int64_t>(dtype); };
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16})
     if (is_scale(dtype)) format.scale = dtype;
   const bool is_known =
       (format.bits == 0 || format.bits == 4 || format.bits == 8) &&
       !(format.is_float && (format.bits != 8 || format.has_zero_points || format.rounds_input)) &&
-      !(format.has_order && format.bits == 0) && format.group >= 0 &&
+      !(format.has_column_order && format.bits == 0) && format.group >= 0 &&
       format.group % WeightFormat::kGroupStep == 0 && format.group <= std::int64_t{1} << 20;
   if (!is_known || numbers_of(format) != numbers) return std::nullopt;
   return format;
@@ -192,7 +192,7 @@ std::string format_text(const WeightFormat& format) {
                      format.has_zero_points ? ", zero points" : "",
                      format.rounds_input ? ", input rounded" : "",
                      format.searches_scale ? ", scales searched" : "",
-                     format.has_order ? ", columns in another order" : "");
+                     format.has_column_order ? ", columns in another order" : "");
 }
 
 bool write_packed_file(const std::string& path, const std::string& state,

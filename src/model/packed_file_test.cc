@@ -32,7 +32,8 @@ Bytes some_bytes(std::size_t count, unsigned seed) {
   return bytes;
 }
 
-constexpr WeightFormat kOrdered{.bits = 4, .group = 64, .scale = DType::kF16, .has_order = true};
+constexpr WeightFormat kOrdered{
+    .bits = 4, .group = 64, .scale = DType::kF16, .has_column_order = true};
 
 class PackedFileTest : public testing::Test {
  protected:

@@ -74,7 +74,7 @@ class CodesReader {
                     .scale = scale,
                     .has_zero_points = !out_.zeros_.empty(),
                     .rounds_input = stored_.rounds_input,
-                    .has_order = !out_.order_.empty()};
+                    .has_column_order = !out_.order_.empty()};
   }
 
  private:

@@ -32,7 +32,7 @@ class StoredCodes final : public CodedRows {
   const WeightFormat& format() const { return format_; }
   std::int64_t rows() const override { return rows_; }
   std::int64_t width() const override { return width_; }
-  std::span<const std::int32_t> order() const override { return order_; }
+  std::span<const std::int32_t> column_order() const override { return order_; }
   void read(std::int64_t row, std::uint8_t* codes, float* scales,
             std::uint8_t* zeros) const override;
 

@@ -77,14 +77,14 @@ TEST(StoredCodes, columns_of_groups_in_another_order_are_sorted_by_group) {
   for (std::int64_t i = 8; i < 16; ++i) source.set("w.scales", i, 2.0F);
   const auto codes = take(source, gptq_of_groups(32));
   ASSERT_TRUE(codes && codes->is_coded());
-  EXPECT_TRUE(codes->format().has_order);
+  EXPECT_TRUE(codes->format().has_column_order);
   std::vector<std::uint8_t> row(64), zeros(2);
   std::vector<float> scales(2);
   codes->read(3, row.data(), scales.data(), zeros.data());
   EXPECT_EQ(scales, (std::vector<float>{0.5F, 2.0F}));
   for (std::int32_t i = 0; i < 64; ++i) {
     const std::int32_t column = i < 32 ? 2 * i + 1 : 2 * (i - 32);
-    EXPECT_EQ(codes->order()[at(i)], column);
+    EXPECT_EQ(codes->column_order()[at(i)], column);
     EXPECT_EQ(row[at(i)], column % 8);
   }
   const Buffer floats = codes->floats();

@@ -146,7 +146,7 @@ std::unique_ptr<PackedLinear> WeightReader::pack(const std::vector<MatrixPart>& 
   }
   const auto is_alike = [&](const std::optional<StoredCodes>& matrix) {
     return matrix && matrix->is_coded() && matrix->format() == stored.front()->format() &&
-           std::ranges::equal(matrix->order(), stored.front()->order());
+           std::ranges::equal(matrix->column_order(), stored.front()->column_order());
   };
   const bool stays = !making.format.is_coded() && std::ranges::all_of(stored, is_alike) &&
                      !(stored.front()->format().is_float && dtype_ == DType::kF32);

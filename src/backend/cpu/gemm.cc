@@ -44,7 +44,7 @@ std::int64_t packed_stride(const GemmKernels& kernels, const CpuLinear& w) {
 // Products of codes look at a whole group of their input before they round it, and find columns in
 // an order of their own all over it.
 bool takes_whole_rows(const CpuLinear& w) {
-  return (w.format().is_coded() && w.format().rounds_input) || w.order() != nullptr;
+  return (w.format().is_coded() && w.format().rounds_input) || w.column_order() != nullptr;
 }
 
 // Whether GemmKernels::run_codes takes these: zero points times scales are exact.
@@ -170,7 +170,7 @@ const GemmKernels& Gemm::kernels_for(const CpuLinear& w, int rows) const {
 }
 
 void Gemm::expect_weights(const CpuLinear& w) {
-  has_orders_ = has_orders_ || w.order() != nullptr;
+  has_column_orders_ = has_column_orders_ || w.column_order() != nullptr;
   if (!is_widened(w)) return;
   const std::size_t bytes = widened_bytes(w.packed_k()) * at(pool_.size());
   if (widened_.bytes() < bytes) widened_ = Buffer(bytes);
@@ -214,7 +214,7 @@ std::size_t Gemm::workspace_bytes(const ForwardSize& size) const {
       row_step, std::max(kernels_.codes_row8.row_step, kernels_.codes_groups4.row_step));
   // Codes, and of each of the smallest groups a scale and a sum.
   row_bytes = std::max(row_bytes, 2 * round_up(size.widest_input, 2 * kCodeStepK));
-  if (has_orders_) row_bytes += size.widest_input * 4;
+  if (has_column_orders_) row_bytes += size.widest_input * 4;
   const std::int64_t tile_cols = std::max(kMaxCallCols, size.attention.head_dim);
   const std::int64_t tile_floats = (kTileRows + row_step) * tile_cols * 2;
   const std::int64_t wide_floats = row_step > 1 ? std::int64_t{kWideRows} * kWideCols : 0;
@@ -224,7 +224,7 @@ std::size_t Gemm::workspace_bytes(const ForwardSize& size) const {
 }
 
 const float* Gemm::in_order(const CpuLinear& w, const float* x, int rows) {
-  if (w.order() == nullptr) return x;
+  if (w.column_order() == nullptr) return x;
   constexpr std::int64_t kAlone = 1 << 14;  // elements that are moved before workers wake up
   const std::int64_t k = w.in_width();
   const auto bytes = at(rows * k) * sizeof(float);
@@ -233,7 +233,7 @@ const float* Gemm::in_order(const CpuLinear& w, const float* x, int rows) {
   const auto move_row = [&](int row, int) {
     const float* const from = x + row * k;
     float* const to = ordered + row * k;
-    for (std::int64_t i = 0; i < k; ++i) to[i] = from[w.order()[i]];
+    for (std::int64_t i = 0; i < k; ++i) to[i] = from[w.column_order()[i]];
   };
   if (rows * k > kAlone) {
     pool_.parallel_for(rows, move_row);

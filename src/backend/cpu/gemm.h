@@ -128,7 +128,7 @@ class Gemm {
   KernelTable kernels_;
   GemmOrder order_;
   ThreadPool& pool_;
-  bool has_orders_ = false;  // some weights have their columns in an order of their own
+  bool has_column_orders_ = false;  // some weights have their columns in an order of their own
   Buffer ordered_x_;
   Buffer packed_x_;
   Buffer input_;

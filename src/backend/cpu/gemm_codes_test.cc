@@ -45,7 +45,7 @@ class RandomRows final : public CodedRows {
                                                       : sign * scale);
       zeros_.push_back(static_cast<std::uint8_t>(random() & most));
     }
-    if (format.has_order) {
+    if (format.has_column_order) {
       order_.resize(at(width));
       std::iota(order_.begin(), order_.end(), 0);
       std::ranges::shuffle(order_, random);
@@ -56,7 +56,7 @@ class RandomRows final : public CodedRows {
   }
   std::int64_t rows() const override { return rows_; }
   std::int64_t width() const override { return width_; }
-  std::span<const std::int32_t> order() const override { return order_; }
+  std::span<const std::int32_t> column_order() const override { return order_; }
   void read(std::int64_t row, std::uint8_t* codes, float* scales,
             std::uint8_t* zeros) const override {
     const std::int64_t groups = format_.groups(width_);
@@ -104,10 +104,11 @@ struct Problem {
 
   // The input as its columns meet the weights.
   std::vector<float> ordered_x() const {
-    if (!format.has_order) return x;
+    if (!format.has_column_order) return x;
     std::vector<float> ordered;
     for (std::int64_t r = 0; r < rows; ++r)
-      for (const std::int32_t column : weights.order()) ordered.push_back(x[at(r * in + column)]);
+      for (const std::int32_t column : weights.column_order())
+        ordered.push_back(x[at(r * in + column)]);
     return ordered;
   }
 
@@ -236,7 +237,7 @@ std::vector<WeightFormat> all_formats(bool rounds_input) {
                        .scale = DType::kF16,
                        .has_zero_points = bits == 4,
                        .rounds_input = rounds_input,
-                       .has_order = true});
+                       .has_column_order = true});
   // Zero points times scales that take more than float32 has.
   formats.push_back({.bits = 4,
                      .group = 32,
@@ -249,7 +250,8 @@ std::vector<WeightFormat> all_formats(bool rounds_input) {
 std::string name_of(const WeightFormat& format) {
   return std::to_string(format.bits) + (format.is_float ? " bits of floats" : " bits") +
          ", groups of " + std::to_string(format.group) +
-         (format.has_zero_points ? ", zero points" : "") + (format.has_order ? ", order" : "");
+         (format.has_zero_points ? ", zero points" : "") +
+         (format.has_column_order ? ", order" : "");
 }
 
 // So many that calls have kMaxCallCols of them.
@@ -317,7 +319,7 @@ TEST_P(CodesGemm, without_rounding_the_bits_are_those_of_the_widened_weights) {
         for (const std::int64_t n : {0, out - 1}) {
           w.gather_row(n, row.data());
           for (std::int64_t k = 0; k < in; ++k)
-            ASSERT_EQ(row[at(format.has_order ? p.weights.order()[at(k)] : k)],
+            ASSERT_EQ(row[at(format.has_column_order ? p.weights.column_order()[at(k)] : k)],
                       wide[at(n * in + k)]);
         }
       }

@@ -197,7 +197,7 @@ void CpuLinear::gather_codes(std::int64_t row, float* out) const {
     const std::uint8_t bits = get_code(codes_, unit, inside, col);
     const float code = codes_.is_float ? e4m3_to_f32(bits) : static_cast<float>(bits - zero);
     const float value = code * get_scale(codes_, unit, col);
-    const std::int64_t column = order() == nullptr ? k : order()[k];
+    const std::int64_t column = column_order() == nullptr ? k : column_order()[k];
     out[column] = format_.rounds_input ? value : bf16_to_f32(f32_to_bf16(value));
   }
 }

@@ -124,7 +124,7 @@ CpuLinear::CpuLinear(const LinearShape& shape, const FillImage& fill, ThreadPool
 
 std::vector<const Buffer*> CpuLinear::buffers() const {
   std::vector<const Buffer*> all{&weights_, &bias_};
-  if (format_.has_order) all.push_back(&order_);
+  if (format_.has_column_order) all.push_back(&order_);
   return all;
 }
 
@@ -150,7 +150,7 @@ void CpuLinear::lay_out(const LinearShape& shape, bool for_tiles) {
     lay_out_floats();
   weights_ = Buffer(at(round_up(out_, kBlockCols) / block_cols_ * block_bytes_));
   if (shape.has_bias) bias_ = Buffer(at(round_up(out_, kBlockCols)) * sizeof(float));
-  if (format_.has_order) order_ = Buffer(at(in_) * sizeof(std::int32_t));
+  if (format_.has_column_order) order_ = Buffer(at(in_) * sizeof(std::int32_t));
 }
 
 void CpuLinear::lay_out_floats() {
@@ -200,19 +200,19 @@ void CpuLinear::pack_bias(const LinearParts& parts) {
 }
 
 void CpuLinear::pack_order(const LinearParts& parts) {
-  if (!format_.has_order) return;
+  if (!format_.has_column_order) return;
   CHECK(!parts.codes.empty());
-  const std::span<const std::int32_t> order = parts.codes[0]->order();
+  const std::span<const std::int32_t> order = parts.codes[0]->column_order();
   CHECK(std::cmp_equal(order.size(), in_));
-  for (const CodedRows* part : parts.codes) CHECK(std::ranges::equal(part->order(), order));
+  for (const CodedRows* part : parts.codes) CHECK(std::ranges::equal(part->column_order(), order));
   std::ranges::copy(order, static_cast<std::int32_t*>(order_.data()));
   CHECK(has_whole_order());
 }
 
 bool CpuLinear::has_whole_order() const {
-  if (!format_.has_order) return true;
+  if (!format_.has_column_order) return true;
   std::vector<bool> is_there(at(in_), false);
-  for (const std::int32_t column : std::span(order(), at(in_))) {
+  for (const std::int32_t column : std::span(column_order(), at(in_))) {
     if (column < 0 || column >= in_ || is_there[at(column)]) return false;
     is_there[at(column)] = true;
   }

@@ -51,7 +51,9 @@ class CpuLinear : public PackedLinear {
   // [out_width padded to kBlockCols] or null.
   const float* bias() const { return static_cast<const float*>(bias_.data()); }
   // The column of the input that meets each k [in_width], where the format has an order; or null.
-  const std::int32_t* order() const { return static_cast<const std::int32_t*>(order_.data()); }
+  const std::int32_t* column_order() const {
+    return static_cast<const std::int32_t*>(order_.data());
+  }
 
   // How products with it are computed: chosen at load time, before the first step.
   const ProductPlans& plans() const { return plans_; }

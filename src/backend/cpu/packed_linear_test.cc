@@ -171,7 +171,7 @@ class ReversedRows final : public CodedRows {
   }
   std::int64_t rows() const override { return 40; }
   std::int64_t width() const override { return 96; }
-  std::span<const std::int32_t> order() const override { return order_; }
+  std::span<const std::int32_t> column_order() const override { return order_; }
   void read(std::int64_t row, std::uint8_t* codes, float* scales, std::uint8_t*) const override {
     for (std::int64_t k = 0; k < width(); ++k) codes[k] = static_cast<std::uint8_t>((row + k) % 16);
     std::fill_n(scales, 3, 1.0F);
@@ -185,7 +185,7 @@ TEST(PackedImages, hold_the_order_of_columns_and_are_not_whole_without_one_of_th
   ThreadPool pool(1, false);
   const ReversedRows rows;
   const CodedRows* const codes = &rows;
-  const WeightFormat format{.bits = 4, .group = 32, .has_order = true};
+  const WeightFormat format{.bits = 4, .group = 32, .has_column_order = true};
   const CpuLinear first({.weights = {}, .biases = {}, .format = format, .codes = {&codes, 1}},
                         pool);
   std::vector<float> a(96), b(96);

@@ -83,8 +83,8 @@ class ReferenceLinear final : public PackedLinear {
       widen_row(format_, in_, codes.data(), scales.data(), given, values.data());
       const std::size_t first = weight_.size();
       weight_.insert(weight_.end(), values.begin(), values.end());
-      for (std::size_t k = 0; k < rows.order().size(); ++k)
-        weight_[first + at(rows.order()[k])] = values[k];
+      for (std::size_t k = 0; k < rows.column_order().size(); ++k)
+        weight_[first + at(rows.column_order()[k])] = values[k];
     }
   }
 
