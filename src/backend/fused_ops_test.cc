@@ -3,13 +3,12 @@
 #include <cmath>
 #include <cstring>
 #include <deque>
-#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "backend/ops_test_kit.h"
-#include "backend/quantize.h"
+#include "backend/reversed_rows_test_kit.h"
 
 namespace foretoken {
 namespace {
@@ -45,26 +44,6 @@ const std::vector<Kinds> kKinds{
     {DType::kBF16,
      DType::kBF16,
      {.bits = 4, .group = 32, .scale = DType::kBF16, .has_column_order = true}}};
-
-// Codes whose columns are taken to lie in reverse.
-class ReversedRows final : public CodedRows {
- public:
-  ReversedRows(const Tensor& matrix, const WeightFormat& format) : rows_(matrix, format) {
-    for (std::int64_t k = matrix.dim(1); k > 0; --k)
-      order_.push_back(static_cast<std::int32_t>(k - 1));
-  }
-  std::int64_t rows() const override { return rows_.rows(); }
-  std::int64_t width() const override { return rows_.width(); }
-  std::span<const std::int32_t> column_order() const override { return order_; }
-  void read(std::int64_t row, std::uint8_t* codes, float* scales,
-            std::uint8_t* zeros) const override {
-    rows_.read(row, codes, scales, zeros);
-  }
-
- private:
-  QuantizedRows rows_;
-  std::vector<std::int32_t> order_;
-};
 
 // Two ways to compute the same, on one machine.
 class Joined {

@@ -1,11 +1,9 @@
 #include "invariance/ordered_weights.h"
 
 #include <functional>
-#include <map>
 
-#include "base/index.h"
 #include "base/rng.h"
-#include "tensor/buffer.h"
+#include "invariance/stored_source.h"
 
 namespace foretoken {
 namespace {
@@ -13,9 +11,9 @@ namespace {
 constexpr std::int64_t kGroup = 32;
 constexpr float kScale = 0x1p-5F;
 
-class OrderedSource final : public WeightSource {
+class OrderedSource final : public StoredSource {
  public:
-  explicit OrderedSource(const TinyModel& model) : floats_(tiny_weights(model)) {}
+  using StoredSource::StoredSource;
 
   std::optional<Tensor> find(const std::string& name, const Shape& shape) const override {
     const std::uint64_t seed = std::hash<std::string>{}(name);
@@ -35,23 +33,8 @@ class OrderedSource final : public WeightSource {
       return made<std::int32_t>(name, DType::kI32, shape, [&](std::int64_t i) {
         return static_cast<std::int32_t>(i * 7 % shape[0] / kGroup);
       });
-    return floats_->find(name, shape);
+    return floats().find(name, shape);
   }
-  std::vector<std::string> names() const override { return {"model.norm.weight"}; }
-  std::string where() const override { return floats_->where() + " in groups in no order"; }
-
- private:
-  template <typename T, typename Value>
-  Tensor made(const std::string& name, DType dtype, const Shape& shape, const Value& value) const {
-    Buffer& buffer = made_[name + shape.str()];
-    if (buffer.bytes() == 0) buffer = Buffer(at(shape.elements()) * sizeof(T));
-    auto* values = static_cast<T*>(buffer.data());
-    for (std::int64_t i = 0; i < shape.elements(); ++i) values[i] = value(i);
-    return buffer.view(dtype, shape);
-  }
-
-  std::unique_ptr<WeightSource> floats_;
-  mutable std::map<std::string, Buffer> made_;  // views of them are out there
 };
 
 }  // namespace

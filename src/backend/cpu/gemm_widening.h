@@ -261,20 +261,27 @@ void run_coded(int rows, const CodedPanel& panel) {
   if constexpr (R > 1) run_coded<Order, Input, Codes, R - 1>(rows, panel);
 }
 
-// All rows, in groups of nearly equal size, at most kMost; the second finds its weights in a cache.
+// Calls run(rows, the panel from their first on) for all rows of a panel, in groups of nearly equal
+// size, at most `most`.
+template <class AnyPanel, class Run>
+void each_group_of_rows(int rows, int most, AnyPanel panel, const Run& run) {
+  for (int groups = ceil_div(rows, most); groups > 0; --groups) {
+    const int some = ceil_div(rows, groups);
+    run(some, panel);
+    panel.x += some * panel.x_row_bytes;
+    panel.y += some * panel.y_stride;
+    rows -= some;
+  }
+}
+
+// Each group of rows widens the weights; the second finds them in a cache.
 template <class Order, class Input, int kMost>
 struct CodedGroups {
   using PlainInt4 = typename Order::PlainInt4;
 
   template <class Codes>
-  static void run(int rows, CodedPanel panel) {
-    for (int groups = ceil_div(rows, kMost); groups > 0; --groups) {
-      const int some = ceil_div(rows, groups);
-      run_coded<Order, Input, Codes, kMost>(some, panel);
-      panel.x += some * panel.x_row_bytes;
-      panel.y += some * panel.y_stride;
-      rows -= some;
-    }
+  static void run(int rows, const CodedPanel& panel) {
+    each_group_of_rows(rows, kMost, panel, run_coded<Order, Input, Codes, kMost>);
   }
 };
 

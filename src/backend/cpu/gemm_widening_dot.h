@@ -228,25 +228,19 @@ void run_widened_rows(int rows, const CodedPanel& panel) {
   for (int k = 0; k < panel.k; k += kWidenedK) {
     const int end = k + kWidenedK < panel.k ? k + kWidenedK : panel.k;
     widen_stretch<Codes>(panel, k, end, weights);
-    Panel part = {.weights = weights,
-                  .block_bytes = 0,
-                  .x = panel.x + std::int64_t{k} * PairDot::kXBytes,
-                  .x_row_bytes = panel.x_row_bytes,
-                  .y = sums,
-                  .y_stride = kBlockCols,
-                  .bias = nullptr,
-                  .k = end - k,
-                  .cols = kBlockCols,
-                  .prefetch_bytes = 0,
-                  .following = nullptr,
-                  .resume = k > 0};
-    for (int left = rows; left > 0;) {
-      const int some = ceil_div(left, ceil_div(left, PairDot::kFewRows));
-      run_rows<PairDot, PairDot::kFewRows, 2>(some, part);
-      part.x += some * part.x_row_bytes;
-      part.y += some * kBlockCols;
-      left -= some;
-    }
+    const Panel stretch = {.weights = weights,
+                           .block_bytes = 0,
+                           .x = panel.x + std::int64_t{k} * PairDot::kXBytes,
+                           .x_row_bytes = panel.x_row_bytes,
+                           .y = sums,
+                           .y_stride = kBlockCols,
+                           .bias = nullptr,
+                           .k = end - k,
+                           .cols = kBlockCols,
+                           .prefetch_bytes = 0,
+                           .following = nullptr,
+                           .resume = k > 0};
+    each_group_of_rows(rows, PairDot::kFewRows, stretch, run_rows<PairDot, PairDot::kFewRows, 2>);
   }
   Panel row = panel;
   for (int r = 0; r < rows; ++r, row.y += row.y_stride) {
@@ -264,7 +258,7 @@ struct DotColumns {
   template <class Codes>
   static void run(int rows, const CodedPanel& panel) {
     if (rows <= kDotCodedRows)
-      CodedGroups<CodedPairDot, Bf16Input, kDotCodedRows>::run<Codes>(rows, panel);
+      run_coded<CodedPairDot, Bf16Input, Codes, kDotCodedRows>(rows, panel);
     else
       run_widened_rows<Codes>(rows, panel);
   }

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/cpu/convert.h"
+#include "backend/reversed_rows_test_kit.h"
 #include "base/index.h"
 #include "base/word_sum.h"
 #include "tensor/float16.h"
@@ -162,30 +163,15 @@ TEST(PackedImages, make_the_same_matrix_again) {
   }
 }
 
-// Codes whose columns lie in reverse.
-class ReversedRows final : public CodedRows {
- public:
-  ReversedRows() {
-    for (std::int32_t k = 0; k < width(); ++k)
-      order_[at(k)] = static_cast<std::int32_t>(width()) - 1 - k;
-  }
-  std::int64_t rows() const override { return 40; }
-  std::int64_t width() const override { return 96; }
-  std::span<const std::int32_t> column_order() const override { return order_; }
-  void read(std::int64_t row, std::uint8_t* codes, float* scales, std::uint8_t*) const override {
-    for (std::int64_t k = 0; k < width(); ++k) codes[k] = static_cast<std::uint8_t>((row + k) % 16);
-    std::fill_n(scales, 3, 1.0F);
-  }
-
- private:
-  std::array<std::int32_t, 96> order_;
-};
-
 TEST(PackedImages, hold_the_order_of_columns_and_are_not_whole_without_one_of_them) {
   ThreadPool pool(1, false);
-  const ReversedRows rows;
-  const CodedRows* const codes = &rows;
   const WeightFormat format{.bits = 4, .group = 32, .has_column_order = true};
+  std::vector<float> values(40 * 96);  // each is its code less 8
+  for (std::int64_t row = 0; row < 40; ++row)
+    for (std::int64_t k = 0; k < 96; ++k)
+      values[at(row * 96 + k)] = static_cast<float>((row + k) % 16 - 8);
+  const ReversedRows rows(Tensor(values.data(), DType::kF32, {40, 96}), format);
+  const CodedRows* const codes = &rows;
   const CpuLinear first({.weights = {}, .biases = {}, .format = format, .codes = {&codes, 1}},
                         pool);
   std::vector<float> a(96), b(96);
