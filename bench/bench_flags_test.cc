@@ -76,7 +76,7 @@ TEST(BenchFlags, what_cannot_be_meant_is_named) {
   EXPECT_THAT(usage_error(read_step_options, {"--rounds", "0"}),
               HasSubstr("--rounds: expected at"));
   EXPECT_THAT(usage_error(read_step_options, {"--nodes", "4", "0"}), HasSubstr("--nodes"));
-  EXPECT_THAT(usage_error(read_step_options, {"--quantization", "fp8"}), HasSubstr("w8a8_int8"));
+  EXPECT_THAT(usage_error(read_step_options, {"--quantization", "awq"}), HasSubstr("w8a8_int8"));
   EXPECT_THAT(usage_error(read_step_options, {"--nodes", "1,4"}), HasSubstr("an integer"));
   EXPECT_THAT(usage_error(read_step_options, {"--shape", "gpt-9"}), HasSubstr("llama-3.2-1b"));
   EXPECT_THAT(usage_error(read_accept_options, {"--method", "a=--x"}), HasSubstr("--model"));

@@ -25,6 +25,11 @@ float rounded_scale(DType type, float scale) {
   return scale;
 }
 
+// What the value farthest from 0 becomes.
+float last_code(const WeightFormat& format) {
+  return format.is_float ? 448.0F : format.bits == 8 ? 127.0F : -8.0F;
+}
+
 // The distance of the group's values from what its codes stand for, squared.
 double error_of(const float* x, std::int64_t count, float scale, float least, float most) {
   const float inverse = 1.0F / scale;
@@ -43,11 +48,11 @@ float choose_scale(const WeightFormat& format, const float* x, std::int64_t coun
     if (!std::isfinite(x[i])) return std::numeric_limits<float>::quiet_NaN();
     if (std::abs(x[i]) > std::abs(farthest)) farthest = x[i];
   }
-  const float last = format.bits == 8 ? 127.0F : -8.0F;
+  const float last = last_code(format);
   const float whole =
-      rounded_scale(format.scale, format.bits == 8 ? std::abs(farthest) / last : farthest / last);
+      rounded_scale(format.scale, last < 0 ? farthest / last : std::abs(farthest) / last);
   if (std::abs(whole) < std::numeric_limits<float>::min()) return 0;
-  if (!format.searches_scale) return whole;
+  if (!format.searches_scale || format.is_float) return whole;
 
   constexpr int kTries = 24;  // down to 0.64 of the whole range: more is never cut off with profit
   const float least = format.bits == 8 ? -127.0F : -8.0F, most = format.bits == 8 ? 127.0F : 7.0F;
@@ -69,7 +74,7 @@ float choose_scale(const WeightFormat& format, const float* x, std::int64_t coun
 
 QuantizedRows::QuantizedRows(const Tensor& matrix, const WeightFormat& format)
     : matrix_(matrix), format_(format) {
-  CHECK(format.is_coded() && !format.has_zero_points && !format.is_float);
+  CHECK(format.is_coded() && !format.has_zero_points);
 }
 
 void QuantizedRows::read(std::int64_t row, std::uint8_t* codes, float* scales,
@@ -87,8 +92,12 @@ void QuantizedRows::read(std::int64_t row, std::uint8_t* codes, float* scales,
     const bool is_void = scale == 0 || std::isnan(scale);
     const float inverse = is_void ? 0.0F : 1.0F / scale;
     for (std::int64_t k = first; k < first + count; ++k) {
-      const float code = is_void ? 0.0F : std::clamp(nearest(values[at(k)] * inverse), least, most);
-      codes[k] = static_cast<std::uint8_t>(static_cast<int>(code) + format_.zero());
+      const float value = is_void ? 0.0F : values[at(k)] * inverse;
+      codes[k] =
+          format_.is_float
+              ? f32_to_e4m3(value)
+              : static_cast<std::uint8_t>(
+                    static_cast<int>(std::clamp(nearest(value), least, most)) + format_.zero());
     }
   }
 }

@@ -9,9 +9,10 @@
 namespace foretoken {
 
 // The rows of a matrix of floats as codes: to the nearest, ties to even, with the scale that maps
-// the value farthest from 0 onto the last code. Of 8 bits both signs have 127 codes; of 4 bits the
-// farthest value becomes -8 and the scale has its sign. The matrix is the caller's, and it must be
-// finite: a row that is not gets scales of NaN, which whoever loads weights reports.
+// the value farthest from 0 onto the last code. Of 8 bits both signs have 127 codes, of floats of 8
+// bits the last is 448; of 4 bits the farthest value becomes -8 and the scale has its sign. The
+// matrix is the caller's, and it must be finite: a row that is not gets scales of NaN, which
+// whoever loads weights reports.
 class QuantizedRows final : public CodedRows {
  public:
   // format: without zero points.

@@ -32,6 +32,7 @@ std::vector<float> widened(const Row& row, const WeightFormat& format) {
 }
 
 constexpr WeightFormat kInt8{.bits = 8, .rounds_input = true};
+constexpr WeightFormat kFloat8{.bits = 8, .is_float = true};
 constexpr WeightFormat kInt4{.bits = 4, .group = 32, .scale = DType::kBF16, .rounds_input = true};
 
 TEST(Quantize, eight_bits_have_both_signs_and_ties_go_to_even) {
@@ -51,6 +52,14 @@ TEST(Quantize, of_four_bits_the_farthest_value_is_the_eighth_code_below_zero) {
   EXPECT_EQ(row.codes[0], 8);  // 1 / -2, a tie
   EXPECT_EQ(row.codes[32], 10);
   EXPECT_EQ(widened(row, kInt4)[3], 16.0F);
+}
+
+TEST(Quantize, of_floats_of_eight_bits_the_farthest_value_is_448) {
+  const Row row = quantized({-896.0F, 2.0F, 34.0F, 0.0F, 0x1p-9F, -0x1.8p-8F}, kFloat8);
+  EXPECT_EQ(row.scales, std::vector<float>{2.0F});
+  EXPECT_EQ(widened(row, kFloat8),
+            (std::vector<float>{-896.0F, 2.0F, 32.0F, 0.0F, 0.0F, -0x1p-7F}));
+  EXPECT_TRUE(std::isnan(quantized({1.0F, std::nanf("")}, kFloat8).scales[0]));
 }
 
 TEST(Quantize, no_value_moves_by_more_than_half_a_step) {

@@ -1,38 +1,39 @@
 #include "model/compressed_tensors.h"
 
-#include <optional>
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include <boost/json.hpp>
 
-#include "base/error.h"
+#include "base/letters.h"
 #include "model/stored_fields.h"
 
 namespace foretoken {
 namespace {
 
-using Kind = StoredQuantization::Kind;
+using Kind = StoredFormat::Kind;
 constexpr IntRange kBits{1, 64};
 
-// What is done to the input: nothing, or 8 bits by row as it comes.
-void take_input(const FileFields& group, StoredQuantization& stored) {
+// What is done to the input: nothing, or 8 bits by row. A scale that was fixed for all rows is not
+// used: that of each row is nearer, and costs nothing.
+void take_input(const FileFields& group, StoredFormat& format) {
   const auto* object = group.object("input_activations");
   if (object == nullptr) return;
   const FileFields input(*object, group.where() + ", input_activations");
   const auto bits = input.integer("num_bits", kBits).value_or(8);
   const std::string type = input.string("type").value_or("int");
   if (bits != 8) refuse_stored(input, "input of this width", "8 bits", std::to_string(bits));
-  if (stored.kind == Kind::kFp8) return;  // inputs are kept, see docs/quantization.md
+  if (format.kind == Kind::kFp8) return;  // inputs are kept, see docs/quantization.md
   if (type != "int") refuse_stored(input, "input of this type", "int", type);
-  if (!input.boolean("dynamic").value_or(false))
-    refuse_stored(input, "input with a scale of its own", "dynamic true", "false");
   if (!input.boolean("symmetric").value_or(true))
     refuse_stored(input, "input with zero points", "symmetric true", "false");
-  if (const auto strategy = input.string("strategy").value_or("token"); strategy != "token")
-    refuse_stored(input, "input of this strategy", "token", strategy);
-  if (stored.kind != Kind::kInt8)
+  const auto strategy = input.string("strategy").value_or("token");
+  if (strategy != "token" && strategy != "tensor")
+    refuse_stored(input, "input of this strategy", "token or tensor", strategy);
+  if (format.kind != Kind::kInt8)
     refuse_stored(input, "input of 8 bits beside packed weights", "none", "8 bits");
-  stored.rounds_input = true;
+  format.rounds_input = true;
 }
 
 // Whether columns belong to groups in another order than their own, as weight_g_idx says.
@@ -47,56 +48,68 @@ bool reorders(const FileFields& weights) {
   refuse_stored(weights, "this order (actorder)", "group, dynamic, weight or static", name);
 }
 
-void take_weights(const FileFields& weights, const std::string& format,
-                  StoredQuantization& stored) {
-  take_bits(weights, "num_bits", stored);
+void take_weights(const FileFields& weights, const std::string& name, StoredFormat& format) {
+  take_bits(weights, "num_bits", format);
   const std::string type = weights.string("type").value_or("int"),
                     strategy = weights.string("strategy").value_or("channel");
-  stored.is_symmetric = weights.boolean("symmetric").value_or(true);
-  if (format == "pack-quantized" && type == "int") {
-    stored.kind = Kind::kPacked;
+  format.is_symmetric = weights.boolean("symmetric").value_or(true);
+  if (name == "pack-quantized" && type == "int") {
+    format.kind = Kind::kPacked;
     if (strategy == "group")
-      stored.group = stored_group(weights, "group_size", 0);
+      format.group = stored_group(weights, "group_size", 0);
     else if (strategy != "channel")
       refuse_stored(weights, "this strategy", "group or channel", strategy);
-    stored.has_g_idx = reorders(weights);
+    format.has_g_idx = reorders(weights);
     return;
   }
-  if (type == "float" && stored.bits == 8 &&
-      (format == "float-quantized" || format == "naive-quantized")) {
-    stored.kind = Kind::kFp8;
+  if (type == "float" && format.bits == 8 &&
+      (name == "float-quantized" || name == "naive-quantized")) {
+    format.kind = Kind::kFp8;
     if (strategy == "block") {
       const auto block = weights.integers("block_structure", {1, 1 << 16});
       if (block.size() != 2) weights.refuse("block_structure", "rows and columns");
-      stored.block_rows = block[0];
-      stored.block_columns = block[1];
+      format.block_rows = block[0];
+      format.block_columns = block[1];
     } else if (strategy != "channel" && strategy != "tensor") {
       refuse_stored(weights, "this strategy", "tensor, channel or block", strategy);
     }
     return;
   }
-  if (type == "int" && stored.bits == 8 &&
-      (format == "int-quantized" || format == "naive-quantized")) {
-    stored.kind = Kind::kInt8;
-    if (!stored.is_symmetric) refuse_stored(weights, "this kind", "symmetric true", "false");
+  if (type == "int" && format.bits == 8 && (name == "int-quantized" || name == "naive-quantized")) {
+    format.kind = Kind::kInt8;
+    if (!format.is_symmetric) refuse_stored(weights, "this kind", "symmetric true", "false");
     if (strategy != "channel" && strategy != "tensor")
       refuse_stored(weights, "this strategy", "channel or tensor", strategy);
     return;
   }
   refuse_stored(weights, "this format", "pack-quantized, int-quantized or float-quantized",
-                format + " of " + std::to_string(stored.bits) + " bits, " + type);
+                name + " of " + std::to_string(format.bits) + " bits, " + type);
 }
 
-StoredQuantization parse_group(const FileFields& group, const std::string& all_format) {
-  StoredQuantization stored;
+StoredFormat parse_group(const FileFields& group, const std::string& all_format) {
+  StoredFormat format;
   const auto* weights = group.object("weights");
   if (weights == nullptr) group.refuse_missing("weights");
-  const auto format = group.string("format");
-  take_weights(FileFields(*weights, group.where() + ", weights"), format ? *format : all_format,
-               stored);
-  take_input(group, stored);
+  take_weights(FileFields(*weights, group.where() + ", weights"),
+               group.string("format").value_or(all_format), format);
+  take_input(group, format);
   if (group.has("output_activations")) refuse_stored(group, "rounded output", {}, {});
-  return stored;
+  return format;
+}
+
+// Where groups differ: to which matrices each belongs. "Linear" is all that no name is of.
+void take_targets(const FileFields& group, const StoredFormat& format, StoredQuantization& stored) {
+  const auto targets = group.strings("targets");
+  if (!targets) group.refuse_missing("targets");
+  for (const std::string& target : *targets) {
+    if (lower_case(target) != "linear") {
+      stored.rules.push_back({.names = target, .format = format});
+      continue;
+    }
+    if (stored.usual && !(*stored.usual == format))
+      refuse_stored(group, "another format for the same layers (targets)", "names", target);
+    stored.usual = format;
+  }
 }
 
 // Rotations of weights are in the weights; those of what meets them would have to be computed.
@@ -132,27 +145,29 @@ void check_sparsity(const FileFields& fields) {
 
 }  // namespace
 
-// Which layers a group is for (`targets`) and whether keys and values were to be quantized
-// (`kv_cache_scheme`) change nothing: see docs/quantization.md.
+// Which layers the groups are for (`targets`) matters only where they differ; that keys and values
+// were to be quantized (`kv_cache_scheme`) changes nothing: see docs/quantization.md.
 StoredQuantization parse_compressed_tensors(const FileFields& fields) {
   const auto* groups = fields.object("config_groups");
   if (groups == nullptr) fields.refuse_missing("config_groups");
   if (groups->empty()) fields.refuse("config_groups", "at least one group");
-  const std::string format = fields.string("format").value_or("");
-  std::optional<StoredQuantization> stored;
+  const std::string name_of_all = fields.string("format").value_or("");
+  std::vector<FileFields> each;
+  std::vector<StoredFormat> formats;
   for (const auto& [name, value] : *groups) {
-    const std::string where = fields.where() + ", config_groups, " + std::string(name);
     if (!value.is_object()) fields.refuse("config_groups", "objects");
-    const StoredQuantization found = parse_group(FileFields(value.get_object(), where), format);
-    if (stored && !(*stored == found))
-      refuse_stored(fields, "more than one format (config_groups)", "groups that are alike",
-                    std::to_string(groups->size()) + " groups");
-    stored = found;
+    each.emplace_back(value.get_object(), fields.where() + ", config_groups, " + std::string(name));
+    formats.push_back(parse_group(each.back(), name_of_all));
   }
+  StoredQuantization stored;
+  if (std::ranges::all_of(formats, [&](const auto& one) { return one == formats.front(); }))
+    stored.usual = formats.front();
+  else
+    for (std::size_t i = 0; i < each.size(); ++i) take_targets(each[i], formats[i], stored);
   check_transforms(fields);
   check_sparsity(fields);
-  take_names(fields, "ignore", *stored);
-  return *stored;
+  take_names(fields, "ignore", stored);
+  return stored;
 }
 
 }  // namespace foretoken

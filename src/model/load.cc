@@ -3,8 +3,12 @@
 #include <filesystem>
 #include <utility>
 
+#include <boost/json.hpp>
+
 #include "base/error.h"
 #include "base/file.h"
+#include "base/file_fields.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "model/dtype_names.h"
 #include "model/packed_cache.h"
@@ -90,6 +94,24 @@ void check_stored_method(const ModelConfig& config, const ModelOptions& options,
     throw Error({"the checkpoint is not quantized as " + flag + " says", folder, asked, found});
 }
 
+namespace {
+
+// NVIDIA's Model Optimizer describes what it made in a file of its own, too, and older versions
+// only there.
+void take_modelopt_file(const std::string& folder, ModelConfig& config) {
+  if (config.stored_quantization) return;
+  const std::string path = folder + "/hf_quant_config.json";
+  auto said = read_json_file(path);
+  if (!said) return;
+  const FileFields fields(*said, path);
+  const auto* const stored = fields.object("quantization");
+  if (stored == nullptr || !FileFields(*stored, path).has("quant_algo")) return;  // floats
+  (*said)["quant_method"] = "modelopt";
+  config.stored_quantization = StoredQuantization::parse(*said, path);
+}
+
+}  // namespace
+
 ModelConfig read_model_config(const std::string& folder, const ModelOptions& options) {
   if (!std::filesystem::is_directory(folder))
     throw Error({"no such model folder", folder, "a folder with config.json", {}});
@@ -97,6 +119,7 @@ ModelConfig read_model_config(const std::string& folder, const ModelOptions& opt
   const auto text = read_file(path);
   if (!text) throw Error({"the model folder has no config.json", folder, {}, {}});
   ModelConfig config = ModelConfig::parse(*text, path, options.config_overrides);
+  take_modelopt_file(folder, config);
   config.kv_dtype = options.kv_dtype;
   config.context_length =
       choose_context_length(config, options.context_length, options.longer_context);

@@ -15,6 +15,7 @@
 namespace foretoken {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -85,6 +86,29 @@ TEST_F(Load, advises_on_a_heavy_output_matrix_beside_codes) {
   EXPECT_THAT(log_of(options), Not(HasSubstr(advice)));
   options.quantization = with_head({}, "w8a16", false, "test");
   EXPECT_THAT(log_of(options), Not(HasSubstr(advice)));
+}
+
+TEST_F(Load, a_file_of_model_optimizer_says_how_weights_are_quantized) {
+  const auto say = [&](const std::string& quantization) {
+    folder_.write("hf_quant_config.json",
+                  R"({"producer":{"name":"modelopt"})" + quantization + "}");
+  };
+  say(R"(,"quantization":{"quant_algo":"FP8","exclude_modules":["lm_head"]})");
+  EXPECT_THAT(log_of(), HasSubstr("quantization=modelopt"));
+  for (const char* floats :
+       {R"(,"quantization":{"quant_algo":null,"kv_cache_quant_algo":"FP8"})", ""}) {
+    say(floats);
+    EXPECT_THAT(log_of(), Not(HasSubstr("quantization="))) << floats;
+  }
+  say(R"(,"quantization":{"quant_algo":"NVFP4"})");
+  EXPECT_THAT(error_of([&] { load(); }),
+              AllOf(HasSubstr("NVFP4"), HasSubstr("hf_quant_config.json")));
+  folder_.write("hf_quant_config.json", "[]");
+  EXPECT_THAT(error_of([&] { load(); }), HasSubstr("hf_quant_config.json"));
+  const std::string config = kConfig;  // which says it itself
+  folder_.write("config.json", config.substr(0, config.size() - 1) +
+                                   R"(,"quantization_config":{"quant_method":"fp8"}})");
+  EXPECT_THAT(log_of(), HasSubstr("quantization=fp8"));
 }
 
 TEST_F(Load, auto_serves_float32_checkpoints_as_bfloat16_and_says_so) {

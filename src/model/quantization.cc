@@ -12,27 +12,31 @@ struct Named {
   int bits;
   std::int64_t group;
   bool rounds_input;
+  bool is_float = false;
 };
-constexpr std::array<Named, 9> kNamed{{{"unquant", 0, 0, false},
-                                       {"w8a8_int8", 8, 0, true},
-                                       {"w8a16", 8, 0, false},
-                                       {"int4", 4, 32, false},
-                                       {"int4-g64", 4, 64, false},
-                                       {"int4-g128", 4, 128, false},
-                                       {"w4a8", 4, 32, true},
-                                       {"w4a8-g64", 4, 64, true},
-                                       {"w4a8-g128", 4, 128, true}}};
+constexpr std::array<Named, 10> kNamed{{{"unquant", 0, 0, false},
+                                        {"w8a8_int8", 8, 0, true},
+                                        {"w8a16", 8, 0, false},
+                                        {"fp8", 8, 0, false, true},
+                                        {"int4", 4, 32, false},
+                                        {"int4-g64", 4, 64, false},
+                                        {"int4-g128", 4, 128, false},
+                                        {"w4a8", 4, 32, true},
+                                        {"w4a8-g64", 4, 64, true},
+                                        {"w4a8-g128", 4, 128, true}}};
 
 // What checkpoints say of themselves, also by the names that SGLang's kernels for them have.
 struct Stored {
   std::string_view name, method;
 };
-constexpr std::array<Stored, 6> kStored{{{"awq", "awq"},
+constexpr std::array<Stored, 8> kStored{{{"awq", "awq"},
                                          {"gptq", "gptq"},
+                                         {"auto-round", "auto-round"},
                                          {"compressed-tensors", "compressed-tensors"},
-                                         {"fp8", "fp8"},
+                                         {"modelopt", "modelopt"},
                                          {"awq_marlin", "awq"},
-                                         {"gptq_marlin", "gptq"}}};
+                                         {"gptq_marlin", "gptq"},
+                                         {"modelopt_fp8", "modelopt"}}};
 
 }  // namespace
 
@@ -66,9 +70,12 @@ Quantization quantization_named(std::string_view name, bool search_scale, std::s
                               .group = named.group,
                               .scale = named.group == 0 ? DType::kF32 : DType::kBF16,
                               .rounds_input = named.rounds_input,
-                              .searches_scale = search_scale};
-    const WeightFormat head{
-        .bits = 8, .rounds_input = named.rounds_input, .searches_scale = search_scale};
+                              .searches_scale = search_scale,
+                              .is_float = named.is_float};
+    const WeightFormat head{.bits = 8,
+                            .rounds_input = named.rounds_input,
+                            .searches_scale = search_scale,
+                            .is_float = named.is_float};
     return {.name = std::string(name), .layers = layers, .head = head};
   }
   for (const Stored& stored : kStored) {

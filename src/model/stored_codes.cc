@@ -15,7 +15,7 @@
 namespace foretoken {
 namespace {
 
-using Kind = StoredQuantization::Kind;
+using Kind = StoredFormat::Kind;
 
 // E5M2 is the upper half of fp16.
 float float8(DType type, std::uint8_t bits) {
@@ -32,7 +32,7 @@ bool is_float(DType type) {
 // Takes the tensors of one matrix, checked.
 class CodesReader {
  public:
-  CodesReader(const WeightSource& source, const StoredQuantization& stored, std::string name,
+  CodesReader(const WeightSource& source, const StoredFormat& stored, std::string name,
               const std::function<void(const std::string&)>& took, StoredCodes& out)
       : source_(source),
         stored_(stored),
@@ -262,7 +262,7 @@ class CodesReader {
   }
 
   const WeightSource& source_;
-  const StoredQuantization& stored_;
+  const StoredFormat& stored_;
   const std::string name_;
   const std::function<void(const std::string&)>& took_;
   StoredCodes& out_;
@@ -274,23 +274,24 @@ std::optional<StoredCodes> StoredCodes::take(const WeightSource& source,
                                              const std::string& name, std::int64_t rows,
                                              std::int64_t width,
                                              const std::function<void(const std::string&)>& took) {
-  if (stored.leaves_out(name)) return std::nullopt;
+  const StoredFormat* const format = stored.format_of(name);
+  if (format == nullptr) return std::nullopt;
   const Shape shape{rows, width};
-  if (stored.kind == Kind::kInt8 || stored.kind == Kind::kFp8) {
+  if (format->kind == Kind::kInt8 || format->kind == Kind::kFp8) {
     const auto weight = source.find(name + ".weight", shape);
     if (!weight || is_float(weight->dtype())) return std::nullopt;
     const bool is_float8 = weight->dtype() == DType::kF8E4M3 || weight->dtype() == DType::kF8E5M2;
-    if (stored.kind == Kind::kFp8 && !is_float8)
+    if (format->kind == Kind::kFp8 && !is_float8)
       throw Error({"weight has the wrong dtype", source.where() + ", tensor " + name + ".weight",
                    "8-bit floats", std::string(dtype_name(weight->dtype()))});
   } else {
-    const char* suffix = stored.kind == Kind::kPacked ? ".weight_packed" : ".qweight";
+    const char* suffix = format->kind == Kind::kPacked ? ".weight_packed" : ".qweight";
     if (!source.find(name + suffix, shape)) return std::nullopt;
   }
   StoredCodes codes;
   codes.rows_ = rows;
   codes.width_ = width;
-  CodesReader(source, stored, name, took, codes).read();
+  CodesReader(source, *format, name, took, codes).read();
   return codes;
 }
 

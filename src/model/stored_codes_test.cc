@@ -16,7 +16,7 @@ namespace foretoken {
 namespace {
 
 using testing::HasSubstr;
-using Kind = StoredQuantization::Kind;
+using Kind = StoredFormat::Kind;
 
 // A matrix "w" of 8 rows and 64 columns in groups of 32.
 class Source final : public TensorSource {
@@ -29,8 +29,8 @@ class Source final : public TensorSource {
   }
 };
 
-StoredQuantization gptq_of_groups(std::int64_t group) {
-  StoredQuantization stored;
+StoredFormat gptq_of_groups(std::int64_t group) {
+  StoredFormat stored;
   stored.kind = Kind::kGptq;
   stored.group = group;
   stored.is_symmetric = false;
@@ -42,8 +42,11 @@ std::optional<StoredCodes> take(const Source& source, const StoredQuantization& 
                                 std::int64_t width = 64) {
   return StoredCodes::take(source, stored, "w", 8, width, [](const std::string&) {});
 }
-std::string fault_of(const Source& source, const StoredQuantization& stored,
-                     std::int64_t width = 64) {
+std::optional<StoredCodes> take(const Source& source, const StoredFormat& format,
+                                std::int64_t width = 64) {
+  return take(source, StoredQuantization{.usual = format}, width);
+}
+std::string fault_of(const Source& source, const StoredFormat& stored, std::int64_t width = 64) {
   return error_of([&] { take(source, stored, width); });
 }
 
@@ -121,7 +124,7 @@ TEST(StoredCodes, the_last_group_may_be_narrower) {
 }
 
 TEST(StoredCodes, an_order_of_columns_is_read_whether_it_was_announced_or_not) {
-  StoredQuantization stored;
+  StoredFormat stored;
   stored.kind = Kind::kPacked;
   stored.group = 32;
   Source source;
@@ -141,11 +144,23 @@ TEST(StoredCodes, an_order_of_columns_is_read_whether_it_was_announced_or_not) {
 TEST(StoredCodes, floats_of_a_layer_left_out_are_not_its_business) {
   Source source;
   source.put_gptq();
-  StoredQuantization stored = gptq_of_groups(32);
-  stored.ignore = {"w"};
+  const StoredQuantization stored{.usual = gptq_of_groups(32), .ignore = {"w"}};
   EXPECT_FALSE(take(source, stored).has_value());
   source.drop("w.qweight");
   EXPECT_FALSE(take(source, gptq_of_groups(32)).has_value());
+}
+
+TEST(StoredCodes, a_matrix_may_have_a_format_of_its_own) {
+  Source source;
+  source.put_gptq();
+  for (std::int64_t i = 0; i < 64; ++i) source.set<std::int32_t>("w.g_idx", i, i / 32);
+  const StoredFormat packed{.kind = Kind::kPacked};
+  const StoredQuantization stored{.usual = packed,
+                                  .rules = {{"v", packed}, {"re:w$", gptq_of_groups(32)}}};
+  const auto codes = take(source, stored);
+  ASSERT_TRUE(codes && codes->is_coded());
+  EXPECT_EQ(codes->format().group, 32);
+  EXPECT_FALSE(take(source, packed).has_value());
 }
 
 TEST(StoredCodes, what_is_wrong_is_named) {
@@ -184,7 +199,7 @@ TEST(StoredCodes, eight_bit_floats_stay_codes_or_are_widened) {
   source.set("w.weight_scale_inv", 3, 4.0F);
   source.set<std::uint8_t>("w.weight", 1, 0x7e);  // 448
   source.set<std::uint8_t>("w.weight", 2, 0x81);  // -2^-9
-  StoredQuantization stored;
+  StoredFormat stored;
   stored.kind = Kind::kFp8;
   stored.bits = 8;
   stored.block_rows = 4;
@@ -213,7 +228,7 @@ TEST(StoredCodes, eight_bit_floats_that_no_product_takes_are_floats) {
     source.put<std::uint8_t>("w.weight", type, {8, 64}, 0x38);
     source.set<std::uint8_t>("w.weight", 100, odd_one);
     source.put<float>("w.weight_scale", DType::kF32, {8, ceil_div(std::int64_t{64}, columns)}, 1);
-    StoredQuantization stored;
+    StoredFormat stored;
     stored.kind = Kind::kFp8;
     stored.bits = 8;
     stored.block_rows = 1;
@@ -231,7 +246,7 @@ TEST(StoredCodes, eight_bit_floats_that_no_product_takes_are_floats) {
 TEST(StoredCodes, codes_of_8_bits_have_a_scale_a_row_or_one) {
   Source source;
   source.put<std::int8_t>("w.weight", DType::kI8, {8, 64}, -3);
-  StoredQuantization stored;
+  StoredFormat stored;
   stored.kind = Kind::kInt8;
   stored.bits = 8;
   stored.rounds_input = true;

@@ -22,9 +22,9 @@ std::int64_t stored_group(const FileFields& fields, std::string_view key, std::i
   return group;
 }
 
-void take_bits(const FileFields& fields, std::string_view key, StoredQuantization& stored) {
-  stored.bits = static_cast<int>(fields.integer(key, kBits).value_or(4));
-  if (stored.bits != 4 && stored.bits != 8) fields.refuse(key, "4 or 8");
+void take_bits(const FileFields& fields, std::string_view key, StoredFormat& format) {
+  format.bits = static_cast<int>(fields.integer(key, kBits).value_or(format.bits));
+  if (format.bits != 4 && format.bits != 8) fields.refuse(key, "4 or 8");
 }
 
 void take_names(const FileFields& fields, std::string_view key, StoredQuantization& stored) {

@@ -15,9 +15,10 @@ namespace foretoken {
 [[noreturn]] void refuse_stored(const FileFields& fields, const std::string& what,
                                 const std::string& expected, const std::string& found);
 
-// The width of groups, 0: whole rows.
+// The width of groups, 0: whole rows; without the key `fallback`.
 std::int64_t stored_group(const FileFields& fields, std::string_view key, std::int64_t fallback);
-void take_bits(const FileFields& fields, std::string_view key, StoredQuantization& stored);
+// 8 or 4; without the key what `format` has.
+void take_bits(const FileFields& fields, std::string_view key, StoredFormat& format);
 void take_names(const FileFields& fields, std::string_view key, StoredQuantization& stored);
 
 }  // namespace foretoken

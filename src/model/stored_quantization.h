@@ -1,39 +1,43 @@
 #pragma once
-// StoredQuantization: how a checkpoint that is quantized already keeps its matrices, from
-// `quantization_config` (or `compression_config`) of its config.json. What cannot be read is an
-// Error naming it. Pure data; parsed once. The tensors themselves: stored_codes.h.
+// StoredQuantization: what a checkpoint that is quantized already says of its matrices, from
+// `quantization_config` (or `compression_config`) of its config.json: the format that most of them
+// have, those with one of their own, and those left out. What cannot be read is an Error naming it.
+// A matrix that the checkpoint holds as floats is one, whatever is said here. Pure data; parsed
+// once.
 
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <boost/json/fwd.hpp>
 
+#include "model/stored_format.h"
+
 namespace foretoken {
 
 struct StoredQuantization {
-  enum class Kind {
-    kAwq,     // qweight [k, n / 8], qzeros, scales [groups, n]
-    kGptq,    // qweight [k / 8, n], qzeros, scales [groups, n], g_idx [k]
-    kPacked,  // weight_packed [n, k / 8], weight_scale [n, groups]
-    kInt8,    // weight [n, k] int8, weight_scale [n, 1] or one
-    kFp8,     // weight [n, k] of 8-bit floats, weight_scale [n, 1] or one, or weight_scale_inv of
-              // blocks
+  // A format for the matrix of this name, or, behind "re:", for all whose names begin with what the
+  // regular expression matches.
+  struct Rule {
+    std::string names;
+    StoredFormat format;
+    bool operator==(const Rule&) const = default;
   };
-  Kind kind = Kind::kAwq;
-  std::string method = {};          // as the file says: "awq", "gptq", "compressed-tensors", "fp8"
-  int bits = 4;                     // 8 or 4
-  std::int64_t group = 0;           // k that share a scale; 0: all
-  bool is_symmetric = true;         // there are no zero points
-  bool has_g_idx = false;           // k belong to groups as g_idx says, not in their order
-  bool zeros_are_less_one = false;  // GPTQ's first format stores zero points less 1
-  bool rounds_input = false;        // activations to 8 bits per row
-  std::int64_t block_rows = 0, block_columns = 0;  // of kFp8; 0: none
-  std::vector<std::string> ignore = {};            // names of matrices that are floats
+
+  std::string method = {};                 // "awq", "gptq", "compressed-tensors", "fp8", ..
+  std::optional<StoredFormat> usual = {};  // of matrices that no rule names; none: floats
+  std::vector<Rule> rules = {};            // the first one that names a matrix decides
+  std::vector<std::string> ignore = {};    // names of matrices that are floats
 
   // Whether a matrix is one of those left out: its name is listed, or ends or begins with what is
   // listed, part by part; "re:" begins a regular expression.
   bool leaves_out(const std::string& name) const;
+
+  // Null where the matrix is of floats.
+  const StoredFormat* format_of(const std::string& name) const;
+
+  // All that any matrix may have.
+  std::vector<StoredFormat> formats() const;
 
   static StoredQuantization parse(const boost::json::object& object, const std::string& where);
   bool operator==(const StoredQuantization&) const = default;

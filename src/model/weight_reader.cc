@@ -41,8 +41,12 @@ bool is_derived(const std::string& name) { return name.ends_with("rotary_emb.inv
 
 // What SGLang calls by the same name whether it is stored or made while loading.
 bool is_kind_of(const StoredQuantization& stored, const Quantization& asked) {
-  return asked.name == "w8a8_int8" && stored.kind == StoredQuantization::Kind::kInt8 &&
-         stored.rounds_input;
+  using Kind = StoredFormat::Kind;
+  return std::ranges::all_of(stored.formats(), [&](const StoredFormat& format) {
+    return format.kind == Kind::kFp8
+               ? asked.name == "fp8"
+               : format.kind == Kind::kInt8 && format.rounds_input && asked.name == "w8a8_int8";
+  });
 }
 
 // Tensors beside a matrix that change nothing: scales of what is not rounded, or rounded by scales

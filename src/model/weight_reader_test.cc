@@ -24,9 +24,8 @@ class WeightReaderTest : public testing::Test {
     for (std::int64_t row = 0; row < 32; ++row)
       source_.set<std::int8_t>("w.weight", row * 64, -128);
     source_.put<float>("w.weight_scale", DType::kF32, {1}, 0.5F);
-    stored_.kind = StoredQuantization::Kind::kInt8;
-    stored_.bits = 8;
-    stored_.rounds_input = true;
+    stored_.usual =
+        StoredFormat{.kind = StoredFormat::Kind::kInt8, .bits = 8, .rounds_input = true};
   }
 
   // All bytes of the packed matrix.
@@ -57,7 +56,7 @@ class WeightReaderTest : public testing::Test {
 TEST_F(WeightReaderTest, codes_stay_where_nothing_else_or_the_same_is_asked_for) {
   const std::string as_stored = packed("unquant");
   EXPECT_EQ(packed("w8a8_int8"), as_stored);
-  stored_.rounds_input = false;
+  stored_.usual->rounds_input = false;
   EXPECT_NE(packed("w8a8_int8"), as_stored);
 }
 
@@ -80,9 +79,7 @@ TEST_F(WeightReaderTest, an_output_matrix_is_of_the_kind_that_was_named_for_it) 
 }
 
 TEST_F(WeightReaderTest, stacked_matrices_share_an_order_of_columns_or_are_floats) {
-  stored_ = {};
-  stored_.kind = StoredQuantization::Kind::kPacked;
-  stored_.group = 32;
+  stored_ = {.usual = StoredFormat{.kind = StoredFormat::Kind::kPacked, .group = 32}};
   for (const std::string name : {"a", "b"}) {
     source_.put<std::uint32_t>(name + ".weight_packed", DType::kI32, {32, 8}, 0x76543210U);
     source_.put<float>(name + ".weight_scale", DType::kF32, {32, 2}, 0.5F);

@@ -31,5 +31,18 @@ TEST(Float8, e4m3_has_two_signs_and_two_that_are_not_numbers) {
   }
 }
 
+TEST(Float8, floats_become_the_nearest_code_and_ties_the_even_one) {
+  for (int code = 0; code < 0x7e; ++code) {
+    const auto here = static_cast<std::uint8_t>(code), next = static_cast<std::uint8_t>(code + 1);
+    const float middle = (e4m3_to_f32(here) + e4m3_to_f32(next)) / 2;
+    EXPECT_EQ(f32_to_e4m3(e4m3_to_f32(here)), here);
+    EXPECT_EQ(f32_to_e4m3(middle), code % 2 == 0 ? here : next) << code;
+    EXPECT_EQ(f32_to_e4m3(std::nextafter(middle, 0.0F)), here) << code;
+    EXPECT_EQ(f32_to_e4m3(-std::nextafter(middle, 500.0F)), next | 0x80) << code;
+  }
+  for (const float far : {448.0F, 449.0F, 464.0F, 1e30F}) EXPECT_EQ(f32_to_e4m3(far), 0x7e);
+  EXPECT_EQ(f32_to_e4m3(-0.0F), 0x80);
+}
+
 }  // namespace
 }  // namespace foretoken

@@ -44,12 +44,11 @@ std::unique_ptr<WeightSource> float8_weights(const TinyModel& model) {
 }
 
 StoredQuantization float8_blocks() {
-  StoredQuantization stored;
-  stored.kind = StoredQuantization::Kind::kFp8;
-  stored.method = "fp8";
-  stored.bits = 8;
-  stored.block_rows = stored.block_columns = kBlock;
-  return stored;
+  return {.method = "fp8",
+          .usual = StoredFormat{.kind = StoredFormat::Kind::kFp8,
+                                .bits = 8,
+                                .block_rows = kBlock,
+                                .block_columns = kBlock}};
 }
 
 }  // namespace foretoken

@@ -141,6 +141,7 @@ TEST_P(QuantizedInvariance, tokens_and_logprobs_are_the_same_in_every_cell) {
 INSTANTIATE_TEST_SUITE_P(Tiny, QuantizedInvariance,
                          testing::Values(FewerBits{"w8a8_int8", "tile", "llama_gqa_near_ties"},
                                          FewerBits{"w8a16", "pair", "qk_norm_mqa_tied_flat"},
+                                         FewerBits{"fp8", "tile", "qk_norm_mqa_tied_flat"},
                                          FewerBits{"int4", "tile", "fp16"},
                                          FewerBits{"int4-g64", "tile", "llama_gqa_near_ties",
                                                    "w4a8"},
@@ -151,7 +152,8 @@ INSTANTIATE_TEST_SUITE_P(Tiny, QuantizedInvariance,
                            return name;
                          });
 
-// Checkpoints whose codes are kept: of 8-bit floats, and of 4 bits with columns in another order.
+// Checkpoints whose codes are kept: of 8-bit floats, of 4 bits with columns in another order, and
+// of both widths in one model.
 struct Stored {
   std::string kind, order, model;
   std::unique_ptr<WeightSource> (*weights)(const TinyModel& model);
@@ -182,7 +184,9 @@ INSTANTIATE_TEST_SUITE_P(
         Stored{"fp8", "tile", "llama_gqa_near_ties", float8_weights, float8_blocks},
         Stored{"fp8", "pair", "qkv_bias_window_steep", float8_weights, float8_blocks},
         Stored{"gptq", "tile", "qk_norm_mqa_tied_flat", ordered_weights, groups_in_no_order},
-        Stored{"gptq", "pair", "llama_gqa_near_ties", ordered_weights, groups_in_no_order}),
+        Stored{"gptq", "pair", "llama_gqa_near_ties", ordered_weights, groups_in_no_order},
+        Stored{"gptq_mixed", "tile", "llama_gqa_near_ties", ordered_weights,
+               groups_of_both_widths}),
     [](const auto& param) { return param.param.kind + "_" + param.param.order; });
 
 // Keys and values as codes of 8 bits, under weights of bf16 and of fewer bits, and as bf16 under

@@ -44,12 +44,18 @@ std::unique_ptr<WeightSource> ordered_weights(const TinyModel& model) {
 }
 
 StoredQuantization groups_in_no_order() {
-  StoredQuantization stored;
-  stored.kind = StoredQuantization::Kind::kGptq;
-  stored.method = "gptq";
-  stored.group = kGroup;
-  stored.has_g_idx = true;
-  stored.zeros_are_less_one = true;
+  return {.method = "gptq",
+          .usual = StoredFormat{.kind = StoredFormat::Kind::kGptq,
+                                .group = kGroup,
+                                .has_g_idx = true,
+                                .zeros_are_less_one = true}};
+}
+
+StoredQuantization groups_of_both_widths() {
+  StoredQuantization stored = groups_in_no_order();
+  StoredFormat bytes = *stored.usual;
+  bytes.bits = 8;
+  stored.rules = {{.names = "re:.*\\.(down|q)_proj", .format = bytes}};
   return stored;
 }
 

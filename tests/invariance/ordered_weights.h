@@ -11,5 +11,7 @@ std::unique_ptr<WeightSource> ordered_weights(const TinyModel& model);
 
 // What its config.json would say.
 StoredQuantization groups_in_no_order();
+// The same with codes of 8 bits for some.
+StoredQuantization groups_of_both_widths();
 
 }  // namespace foretoken

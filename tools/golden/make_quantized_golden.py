@@ -157,6 +157,13 @@ def float8(rows, columns, scale_name):
     return write
 
 
+def by_name(usual, special):
+    """Matrices whose names end with a key of `special` are written by its value."""
+    def write(name, w, out):
+        return next((made for end, made in special.items() if name.endswith(end)), usual)(name, w, out)
+    return write
+
+
 # ---- products that round their input
 def round_input(x, group):
     shape = x.shape
@@ -184,6 +191,9 @@ def from_floats(w, bits, group):
     group = group or k
     parts = w.reshape(n, -1, group)
     far = parts.gather(-1, parts.abs().argmax(-1, keepdim=True))
+    if bits == "fp8":
+        scales = far.abs() / 448
+        return (parts * (1 / scales)).to(torch.float8_e4m3fn).float().reshape(n, k), scales[..., 0]
     scales = far.abs() / 127 if bits == 8 else bf16(far / -8)
     low, high = (-127, 127) if bits == 8 else (-8, 7)
     codes = torch.round(parts * (1 / scales)).clamp(low, high)
@@ -195,7 +205,8 @@ def quantize_while_loading(model, bits, group, rounds):
         if not isinstance(module, torch.nn.Linear):
             continue
         is_head = name == "lm_head"
-        codes, scales = from_floats(module.weight.data, 8 if is_head else bits, 0 if is_head else group)
+        head_bits = "fp8" if bits == "fp8" else 8
+        codes, scales = from_floats(module.weight.data, head_bits if is_head else bits, 0 if is_head else group)
         width = codes.shape[1] // scales.shape[1]
         if rounds:
             parent = model.get_submodule(name.rpartition(".")[0])
@@ -281,8 +292,34 @@ CASES = {
     "fp8_tensor": (float8(0, 0, "weight_scale"), [], {"quant_method": "fp8", "activation_scheme": "dynamic"}),
     "fp8_blocks": (float8(32, 64, "weight_scale_inv"), [],
                    {"quant_method": "fp8", "activation_scheme": "dynamic", "weight_block_size": [32, 64]}),
+    # Some matrices have a format of their own.
+    "auto_round_mixed": (by_name(gptq(4, GROUP, 1), {"layers.1.mlp.down_proj": gptq(8, -1, 1), "o_proj": gptq(4, 64, 1)}),
+                         ["layers.0.self_attn.v_proj"],
+                         {"quant_method": "auto-round", "bits": 4, "group_size": GROUP, "sym": False, "data_type": "int",
+                          "packing_format": "auto_round:auto_gptq",
+                          "extra_config": {"model.layers.1.mlp.down_proj": {"bits": 8, "group_size": -1},
+                                           "model.layers.0.self_attn.v_proj": {"bits": 16, "data_type": "float"},
+                                           ".*o_proj": {"group_size": 64}}}),
+    "gptq_mixed": (by_name(gptq(4, GROUP, 1), {"down_proj": gptq(8, GROUP, 1, True), "layers.0.mlp.up_proj": gptq(8, -1, 1)}),
+                   [], {"quant_method": "gptq", "bits": 4, "group_size": GROUP, "desc_act": False,
+                        "dynamic": {"+:.*down_proj": {"bits": 8, "desc_act": True}, "-:.*lm_head": {},
+                                    ".*\\.0\\.mlp\\.up": {"bits": 8, "group_size": -1}}}),
+    "packed_and_fp8": (by_name(packed(4, GROUP, True), {"down_proj": float8(1, 0, "weight_scale"),
+                                                        "layers.1.self_attn.q_proj": packed(8, 0, True)}), [],
+                       {"quant_method": "compressed-tensors", "format": "mixed-precision", "ignore": ["lm_head"],
+                        "config_groups": {
+                            "group_0": {"targets": ["Linear"], "format": "pack-quantized", "weights": integers(4, GROUP)},
+                            "group_1": {"targets": ["re:.*down_proj$"], "format": "float-quantized",
+                                        "weights": dict(FLOATS, strategy="channel"),
+                                        "input_activations": dict(TOKEN_INPUT, type="float")},
+                            "group_2": {"targets": ["model.layers.1.self_attn.q_proj"], "format": "pack-quantized",
+                                        "weights": integers(8)}}}),
+    "modelopt_fp8": (float8(0, 0, "weight_scale"), [],
+                     {"quant_method": "modelopt", "quant_algo": "FP8", "ignore": ["lm_head"],
+                      "kv_cache_scheme": {"dynamic": False, "num_bits": 8, "type": "float"}}),
 }
-WHILE_LOADING = {"w8a8_int8": (8, 0, True), "w8a16": (8, 0, False), "int4": (4, 32, False), "w4a8": (4, 32, True)}
+WHILE_LOADING = {"w8a8_int8": (8, 0, True), "w8a16": (8, 0, False), "int4": (4, 32, False), "w4a8": (4, 32, True),
+                 "fp8": ("fp8", 0, False)}
 
 
 def is_left_out(name, left_out):
