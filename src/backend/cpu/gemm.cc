@@ -265,7 +265,8 @@ Gemm::PackedX Gemm::pack_x(const GemmKernels& kernels, const CpuLinear& w, const
                     .rows = count,
                     .tile_rows = tile_rows,
                     .packed_k = w.packed_k(),
-                    .group = w.codes().group});
+                    .group = w.codes().group,
+                    .zero = w.format().has_zero_points ? 1 : w.format().zero()});
   };
   if (rows * k <= kAlone) {
     const FlushDenormals flush;

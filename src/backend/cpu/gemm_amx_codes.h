@@ -19,7 +19,7 @@ inline float* code_tile_scales(const void* block, std::int64_t packed_k) {
 }
 
 // Sixteen rows take 16 * x_stride bytes: their tiles [K/64][tile_rows][64], then scales
-// [groups][16], then sums. What the last tile of K has beyond it is not written.
+// [groups][16], then starts. What the last tile of K has beyond it is not written.
 inline void pack_x_code_tiles(const PackXCall& call) {
   const int padded_rows = round_up(call.rows, call.tile_rows);
   const std::int64_t groups = call.packed_k / call.group;
@@ -29,16 +29,17 @@ inline void pack_x_code_tiles(const PackXCall& call) {
         static_cast<char*>(call.packed) + row / kTileRows * kTileRows * call.x_stride;
     auto* const codes = reinterpret_cast<std::int8_t*>(block) + row % kTileRows * kTileCodes;
     float* scales = code_tile_scales(block, call.packed_k) + row % kTileRows;
-    auto* sums = reinterpret_cast<std::int32_t*>(scales + groups * kTileRows);
-    for (std::int64_t g = 0; g < groups; ++g, scales += kTileRows, sums += kTileRows) {
+    auto* starts = reinterpret_cast<std::int32_t*>(scales + groups * kTileRows);
+    for (std::int64_t g = 0; g < groups; ++g, scales += kTileRows, starts += kTileRows) {
       const std::int64_t first = g * call.group, left = row < call.rows ? call.k - first : 0;
       *scales = round_group(
           call.x + row * call.k + first, left < call.group ? left : call.group, call.group,
+          call.zero,
           [=](std::int64_t i) {
             const std::int64_t k = first + i;
             return codes + k / kTileCodes * tile_bytes + k % kTileCodes;
           },
-          sums);
+          starts);
     }
   }
 }
@@ -46,13 +47,13 @@ inline void pack_x_code_tiles(const PackXCall& call) {
 // What outputs of 32 columns have in common whatever the row.
 struct CodeColumns {
   V16 scales[2];
-  I16 zeros[2];  // the codes that stand for 0
+  I16 zeros[2];  // the codes that stand for 0 where there are any, else 1
 
   CodeColumns(const char* unit, const CodeLayout& codes) {
     const auto* const all = reinterpret_cast<const std::int16_t*>(unit + codes.zeros_at);
     for (int half = 0; half < 2; ++half) {
       scales[half] = load_scales(unit + codes.scales_at, codes.scale, half);
-      zeros[half] = codes.zeros_at == 0 ? int_set1(128) : load_i16(all + half * 16);
+      zeros[half] = codes.zeros_at == 0 ? int_set1(1) : load_i16(all + half * 16);
     }
   }
 };
@@ -62,14 +63,14 @@ inline void take_code_tiles(const GemmCall& call, const GemmOutputs& out) {
   each_tile_output(out, call.sums, sums_of_block(call.rows), [&](int row, int col) {
     const char* const x = static_cast<const char*>(call.x) + row * call.x_stride;
     const float* const x_scales = code_tile_scales(x, call.k);
-    const auto* const x_sums = reinterpret_cast<const std::int32_t*>(x_scales + kTileRows);
+    const auto* const starts = reinterpret_cast<const std::int32_t*>(x_scales + kTileRows);
     const char* const weights = static_cast<const char*>(call.weights);
     const CodeColumns columns(weights + (out.col + col) / kBlockCols * call.block_bytes,
                               call.codes);
     return [=](int r, int half, const float* sums) {
-      const I16 excess = int_mul(columns.zeros[half], int_set1(x_sums[r]));
+      const I16 start = int_mul(columns.zeros[half], int_set1(starts[r]));
       const V16 scale = mul(set1(x_scales[r]), columns.scales[half]);
-      return fma(to_float(int_sub(int_load(sums), excess)), scale, zero());
+      return fma(to_float(int_add(int_load(sums), start)), scale, zero());
     };
   });
 }

@@ -2,7 +2,8 @@
 // GEMM micro-kernels of weights that are codes and inputs that are rounded to codes, group by
 // group:
 //   y = fma(float(sum of (w - zero) * x over the group), x_scale * w_scale, y), groups ascending.
-// The sums are of integers and exact, so that it does not matter how an instruction set forms them.
+// The sums are of integers and exact, so that it does not matter how an instruction set forms them:
+// they begin with -zero * (sum of x), which is found when the input is packed.
 // Also the packing of such inputs.
 // For translation units of kernels only (v16.h).
 
@@ -25,10 +26,10 @@ namespace {
 constexpr int kReachAhead = 1024;
 
 // The codes of one group, sixteen from i on to codes_at(i); `count` of its values exist. Returns
-// their scale.
+// their scale; start: what sums of products with the group begin with.
 template <class CodesAt>
-FT_INLINE float round_group(const float* x, std::int64_t count, std::int64_t group,
-                            CodesAt codes_at, std::int32_t* sum) {
+FT_INLINE float round_group(const float* x, std::int64_t count, std::int64_t group, int zero_code,
+                            CodesAt codes_at, std::int32_t* start) {
   const auto [farthest, is_finite] = reach_of(x, count, kReachAhead);
   const bool is_void = !is_finite || farthest < kLeastReach;
   const V16 inverse = set1(is_void ? 0.0F : 127.0F / farthest);
@@ -38,7 +39,7 @@ FT_INLINE float round_group(const float* x, std::int64_t count, std::int64_t gro
     store_i8(codes_at(i), code);
     total = add(total, code);
   }
-  *sum = static_cast<std::int32_t>(reduce_sum(total));
+  *start = -zero_code * static_cast<std::int32_t>(reduce_sum(total));
   if (!is_finite) return __builtin_nanf("");
   return is_void ? 0.0F : farthest / 127.0F;
 }
@@ -49,12 +50,12 @@ inline void pack_x_codes(const PackXCall& call) {
     const float* from = call.x + row * call.k;
     auto* codes = static_cast<std::int8_t*>(call.packed) + row * call.x_stride;
     auto* scales = reinterpret_cast<float*>(codes + call.packed_k);
-    auto* sums = reinterpret_cast<std::int32_t*>(scales + groups);
+    auto* starts = reinterpret_cast<std::int32_t*>(scales + groups);
     for (std::int64_t g = 0; g < groups; ++g) {
       const std::int64_t first = g * call.group, left = call.k - first;
       scales[g] = round_group(
-          from + first, left < call.group ? left : call.group, call.group,
-          [=](std::int64_t i) { return codes + first + i; }, sums + g);
+          from + first, left < call.group ? left : call.group, call.group, call.zero,
+          [=](std::int64_t i) { return codes + first + i; }, starts + g);
     }
   }
 }
@@ -69,7 +70,7 @@ struct CodePanel {
   const char* x;  // the codes that meet the weights
   std::int64_t x_row_bytes;
   const float* scales;  // of x, of the first row and group
-  const std::int32_t* sums;
+  const std::int32_t* starts;
   float* y;
   std::int64_t y_stride;
   const float* bias;  // added at the end
@@ -102,12 +103,24 @@ FT_INLINE void store_y(const CodePanel& panel, int r, int v, V16 a) {
     store_n(y, a, n);
 }
 
+// Sums of one group before its first product: so much less that its codes count from their zero.
 template <int R, int V>
-FT_INLINE void zero_sums(I16 (&sum)[R][V]) {
+FT_INLINE void begin_sums(const char* unit, const CodePanel& p, int group, I16 (&sum)[R][V]) {
+  const std::int32_t* const starts = p.starts + group;
+  const std::int64_t row_step = p.x_row_bytes / 4;
   FT_UNROLL
   for (int r = 0; r < R; ++r) {
     FT_UNROLL
-    for (int v = 0; v < V; ++v) sum[r][v] = int_zero();
+    for (int v = 0; v < V; ++v) sum[r][v] = int_set1(starts[r * row_step]);
+  }
+  if (p.codes.zeros_at == 0) return;
+  FT_UNROLL
+  for (int v = 0; v < V; ++v) {
+    const auto* const zeros =
+        reinterpret_cast<const std::int16_t*>(unit + v / 2 * p.block_bytes + p.codes.zeros_at);
+    const I16 zero_codes = load_i16(zeros + v % 2 * 16);
+    FT_UNROLL
+    for (int r = 0; r < R; ++r) sum[r][v] = int_mul(sum[r][v], zero_codes);
   }
 }
 
@@ -185,10 +198,9 @@ FT_INLINE void add_codes(const char* w, const char* x, int k, const CodePanel& p
 }
 
 // acc += the sums of one group, scaled.
-template <int Bits, int R, int V>
+template <int R, int V>
 FT_INLINE void scale_sums(const char* unit, const CodePanel& p, int group, const I16 (&sum)[R][V],
                           V16 (&acc)[R][V]) {
-  constexpr int kMiddle = 1 << (Bits - 1);
   V16 scale[V];
   FT_UNROLL
   for (int v = 0; v < V; ++v)
@@ -197,17 +209,9 @@ FT_INLINE void scale_sums(const char* unit, const CodePanel& p, int group, const
   FT_UNROLL
   for (int r = 0; r < R; ++r) {
     const V16 x_scale = set1(p.scales[r * row_step + group]);
-    const std::int32_t x_sum = p.sums[r * row_step + group];
     FT_UNROLL
-    for (int v = 0; v < V; ++v) {
-      I16 excess = int_set1(kMiddle * x_sum);
-      if (p.codes.zeros_at != 0) {
-        const auto* zeros =
-            reinterpret_cast<const std::int16_t*>(unit + v / 2 * p.block_bytes + p.codes.zeros_at);
-        excess = int_mul(load_i16(zeros + v % 2 * 16), int_set1(x_sum));
-      }
-      acc[r][v] = fma(to_float(int_sub(sum[r][v], excess)), mul(x_scale, scale[v]), acc[r][v]);
-    }
+    for (int v = 0; v < V; ++v)
+      acc[r][v] = fma(to_float(sum[r][v]), mul(x_scale, scale[v]), acc[r][v]);
   }
 }
 
@@ -231,8 +235,9 @@ struct WholeRows {
   template <int R, int V>
   static __attribute__((noinline)) void run(const CodePanel& p) {
     I16 sum[R][V];
-    zero_sums(sum);
-    if (p.resume) {
+    if (!p.resume) {
+      begin_sums(p.unit, p, 0, sum);
+    } else {
       FT_UNROLL
       for (int r = 0; r < R; ++r) {
         FT_UNROLL
@@ -254,7 +259,7 @@ struct WholeRows {
       FT_UNROLL
       for (int v = 0; v < V; ++v) acc[r][v] = zero();
     }
-    scale_sums<Bits>(p.unit, p, 0, sum, acc);
+    scale_sums(p.unit, p, 0, sum, acc);
     store_result(p, acc);
   }
 };
@@ -262,9 +267,10 @@ struct WholeRows {
 // Several groups: blocks of K are of whole groups and spill results.
 template <int Bits>
 struct GroupedRows {
-  // A sum and a result for each output: eight rows of two vectors fill 32 registers.
+  // A sum and a result for each output: eight rows of two vectors fill 32 registers, so that
+  // results wait in memory while a group is added up.
   static constexpr int kFewRows = kRegisters == 32 ? 8 : 1;
-  static constexpr int kManyRows = kRegisters == 32 ? 6 : kRegisters == 8 ? 2 : 1;
+  static constexpr int kManyRows = kRegisters == 32 ? 8 : kRegisters == 8 ? 2 : 1;
   static constexpr int kManyVecs = kRegisters == 32 ? 2 : 1;
 
   template <int R, int V>
@@ -281,9 +287,9 @@ struct GroupedRows {
     for (int g = 0; g < p.groups;
          ++g, unit += p.codes.unit_bytes, half += p.codes.unit_bytes, x += p.codes.group) {
       I16 sum[R][V];
-      zero_sums(sum);
+      begin_sums(unit, p, g, sum);
       add_codes<Bits>(half, x, p.codes.group, p, sum);
-      scale_sums<Bits>(unit, p, g, sum, acc);
+      scale_sums(unit, p, g, sum, acc);
     }
     store_result(p, acc);
   }
@@ -306,7 +312,7 @@ void run_code_groups(const GemmCall& call, CodePanel panel, std::int64_t stream_
     run_code_rows<M, R, V>(rows, panel);
     panel.x += rows * panel.x_row_bytes;
     panel.scales += rows * panel.x_row_bytes / 4;
-    panel.sums += rows * panel.x_row_bytes / 4;
+    panel.starts += rows * panel.x_row_bytes / 4;
     panel.y += rows * panel.y_stride;
   }
 }
@@ -370,7 +376,7 @@ void run_code_gemm(const GemmCall& call) {
         .x = x + k,
         .x_row_bytes = call.x_stride,
         .scales = scales,
-        .sums = reinterpret_cast<const std::int32_t*>(scales + codes.groups),
+        .starts = reinterpret_cast<const std::int32_t*>(scales + codes.groups),
         .y = call.y,
         .y_stride = call.y_stride,
         .bias = last ? call.bias : nullptr,

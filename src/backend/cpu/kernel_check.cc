@@ -37,7 +37,8 @@ std::vector<float> multiply(const GemmKernels& kernels, const std::vector<float>
                   .x_stride = stride,
                   .rows = kRows,
                   .packed_k = kK,
-                  .group = kK});
+                  .group = kK,
+                  .zero = 1 << (codes.bits - 1)});
   std::vector<float> y(std::size_t{kRows} * kCols);
   kernels.run({.weights = weights.data(),
                .block_bytes = static_cast<std::int64_t>(weights.bytes()),

@@ -80,7 +80,7 @@ inline constexpr int kWideRows = 512, kWideCols = 512;  // of a call of GemmKern
 
 // The activations of a GEMM on their way into the form that a kernel reads. For weights of codes
 // that is a row of [packed_k] signed codes, then for each group a float scale, then for each group
-// the sum of its codes (int32).
+// what sums of its products begin with (int32): the sum of its codes times -zero.
 struct PackXCall {
   const float* x;         // [.., k] the first row
   std::int64_t k;         // true
@@ -90,6 +90,7 @@ struct PackXCall {
   int tile_rows = 16;         // see GemmKernels
   std::int64_t packed_k = 0;  // for codes: their K, padded
   std::int64_t group = 0;     // for codes: the k of a scale, padded
+  int zero = 0;  // for codes: the weight's code that stands for 0; 1 where each group has its own
 };
 
 // Blocks of weights of codes as the blocks of bf16 weights that they stand for.
