@@ -88,6 +88,25 @@ TEST_F(Load, advises_on_a_heavy_output_matrix_beside_codes) {
   EXPECT_THAT(log_of(options), Not(HasSubstr(advice)));
 }
 
+TEST_F(Load, advises_on_input_that_codes_keep) {
+  const auto log_with = [&](const std::string& quantization, std::string_view asked = "") {
+    const std::string config = kConfig;
+    folder_.write("config.json", config.substr(0, config.size() - 1) +
+                                     R"(,"quantization_config":)" + quantization + "}");
+    ModelOptions options;
+    options.quantization = quantization_named(asked, false, "test");
+    return log_of(options);
+  };
+  const auto* const gptq = R"({"quant_method":"gptq","bits":4})";
+  EXPECT_THAT(log_with(gptq), HasSubstr("--quantization w4a8 "));
+  EXPECT_THAT(log_with(gptq, "w4a8"), Not(HasSubstr("keeps the codes")));
+  EXPECT_THAT(log_with(R"({"quant_method":"gptq","bits":8})"),
+              HasSubstr("--quantization w8a8_int8 "));
+  for (const char* other : {R"({"quant_method":"fp8"})", R"({"quant_method":"w8a8_int8"})",
+                            R"({"quant_method":"gptq","bits":4,"dynamic":{"+:.*mlp":{"bits":8}}})"})
+    EXPECT_THAT(log_with(other), Not(HasSubstr("keeps the codes"))) << other;
+}
+
 TEST_F(Load, a_file_of_model_optimizer_says_how_weights_are_quantized) {
   const auto say = [&](const std::string& quantization) {
     folder_.write("hf_quant_config.json",

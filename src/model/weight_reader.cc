@@ -49,6 +49,20 @@ bool is_kind_of(const StoredQuantization& stored, const Quantization& asked) {
   });
 }
 
+// What stored codes are kept as; nothing where they become floats, of which the backend makes what
+// was asked for. They stay where nothing was, but floats of 8 bits under products of float32; and
+// integers where as many bits were, in their own groups: making them anew would only lose. What
+// products do to their input is then as it was asked for.
+std::optional<WeightFormat> kept_format(const WeightFormat& stored, const WeightFormat& asked,
+                                        DType dtype) {
+  if (!asked.is_coded())
+    return stored.is_float && dtype == DType::kF32 ? std::nullopt : std::optional(stored);
+  if (stored.is_float || asked.is_float || asked.bits != stored.bits) return std::nullopt;
+  WeightFormat kept = stored;
+  kept.rounds_input = asked.rounds_input;
+  return kept;
+}
+
 // Tensors beside a matrix that change nothing: scales of what is not rounded, or rounded by scales
 // of our own, and the shape of what has one.
 bool is_harmless(std::string_view suffix) {
@@ -127,9 +141,7 @@ std::unique_ptr<PackedLinear> WeightReader::linear(const std::vector<MatrixPart>
   return packed;
 }
 
-// Matrices that the checkpoint keeps as codes stay as they are, where all of a stack are alike and
-// nothing else was asked for; floats of 8 bits unless products of float32 were. Else they are
-// floats, of which the backend makes what was asked for.
+// Matrices that the checkpoint keeps as codes may stay so where all of a stack are alike.
 std::unique_ptr<PackedLinear> WeightReader::pack(const std::vector<MatrixPart>& parts,
                                                  std::int64_t in_width, Bias bias, Making& making) {
   std::vector<Tensor> biases;
@@ -152,9 +164,10 @@ std::unique_ptr<PackedLinear> WeightReader::pack(const std::vector<MatrixPart>& 
     return matrix && matrix->is_coded() && matrix->format() == stored.front()->format() &&
            std::ranges::equal(matrix->column_order(), stored.front()->column_order());
   };
-  const bool stays = !making.format.is_coded() && std::ranges::all_of(stored, is_alike) &&
-                     !(stored.front()->format().is_float && dtype_ == DType::kF32);
-  if (stays) making.format = stored.front()->format();
+  const auto kept = std::ranges::all_of(stored, is_alike)
+                        ? kept_format(stored.front()->format(), making.format, dtype_)
+                        : std::nullopt;
+  if (kept) making.format = *kept;
   const WeightFormat& format = making.format;
   if (format.is_coded() && format.rounds_input && format.group_width(in_width) > kMostSummed)
     throw Error({"the matrix is too wide for exact sums of codes",
@@ -165,7 +178,7 @@ std::unique_ptr<PackedLinear> WeightReader::pack(const std::vector<MatrixPart>& 
   std::vector<Buffer> made;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Shape shape{parts[i].rows, in_width};
-    if (stays) {
+    if (kept) {
       codes.push_back(&*stored[i]);
     } else if (stored[i]) {
       made.push_back(stored[i]->floats());

@@ -53,11 +53,31 @@ class WeightReaderTest : public testing::Test {
   StoredQuantization stored_;
 };
 
-TEST_F(WeightReaderTest, codes_stay_where_nothing_else_or_the_same_is_asked_for) {
-  const std::string as_stored = packed("unquant");
-  EXPECT_EQ(packed("w8a8_int8"), as_stored);
+TEST_F(WeightReaderTest, codes_stay_where_nothing_or_as_many_bits_are_asked_for) {
+  const std::string rounding = packed("unquant");
+  EXPECT_EQ(packed("w8a8_int8"), rounding);
   stored_.usual->rounds_input = false;
-  EXPECT_NE(packed("w8a8_int8"), as_stored);
+  const std::string keeping = packed("unquant");
+  EXPECT_EQ(packed("w8a8_int8"), rounding);
+  EXPECT_EQ(packed("w8a16"), keeping);
+  stored_.usual->rounds_input = true;
+  EXPECT_EQ(packed("w8a16"), keeping);
+  for (const char* other : {"w4a8", "fp8"}) {
+    EXPECT_NE(packed(other), rounding) << other;
+    EXPECT_NE(packed(other), keeping) << other;
+  }
+}
+
+// Groups of 64 stay so whatever groups the name has.
+TEST_F(WeightReaderTest, codes_of_4_bits_keep_their_groups) {
+  stored_ = {.usual = StoredFormat{.kind = StoredFormat::Kind::kPacked, .group = 64}};
+  source_.drop("w.weight");
+  source_.put<std::uint32_t>("w.weight_packed", DType::kI32, {32, 8}, 0x76543210U);
+  source_.put<float>("w.weight_scale", DType::kF32, {32, 1}, 0.5F);
+  const std::string keeping = packed("unquant"), rounding = packed("w4a8-g64");
+  for (const char* name : {"int4", "int4-g128"}) EXPECT_EQ(packed(name), keeping) << name;
+  for (const char* name : {"w4a8", "w4a8-g128"}) EXPECT_EQ(packed(name), rounding) << name;
+  EXPECT_NE(packed("w8a16"), keeping);
 }
 
 TEST_F(WeightReaderTest, an_output_matrix_is_of_the_kind_that_was_named_for_it) {

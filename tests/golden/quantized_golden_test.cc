@@ -167,6 +167,10 @@ std::vector<Case> cases() {
   // its row by a step, and with it the rows that see it; those before it are the same.
   all.push_back({"w8a8", "", 1e-3, 5e-2, 1e-5});
   for (const char* name : {"w8a8_int8", "w4a8"}) all.push_back({"floats", name, 1e-3, 5e-2, 1e-5});
+  // Codes stay, and round their input because a name asks for it.
+  for (const char* folder : {"awq", "gptq_desc_act"})
+    all.push_back({folder, "w4a8", 1e-3, 5e-2, 1e-5});
+  all.push_back({"w8a16", "w8a8_int8", 1e-3, 5e-2, 1e-5});
   // Keys and values are rounded alike where the products are; with inputs of bf16 the coarser a
   // code is, the more it makes of a difference.
   for (const char* name : {"kv_int8", "kv_fp8_e4m3"})

@@ -158,6 +158,7 @@ struct Stored {
   std::string kind, order, model;
   std::unique_ptr<WeightSource> (*weights)(const TinyModel& model);
   StoredQuantization (*quantization)();
+  std::string asked = {};  // what becomes of the codes; empty: they stay
 };
 class StoredInvariance : public testing::TestWithParam<Stored> {};
 
@@ -169,7 +170,8 @@ TEST_P(StoredInvariance, tokens_and_logprobs_are_the_same_in_every_cell) {
   model.config.stored_quantization = GetParam().quantization();
   const auto load = [&](Ops& ops) {
     auto made =
-        std::make_unique<Decoder>(ops, model.config, *GetParam().weights(model), model.dtype);
+        std::make_unique<Decoder>(ops, model.config, *GetParam().weights(model), model.dtype,
+                                  quantization_named(GetParam().asked, false, "test"));
     const Decoder floats(ops, found->config, *tiny_weights(*found), model.dtype);
     EXPECT_LT(made->weight_bytes(), floats.weight_bytes());
     return made;
@@ -185,8 +187,9 @@ INSTANTIATE_TEST_SUITE_P(
         Stored{"fp8", "pair", "qkv_bias_window_steep", float8_weights, float8_blocks},
         Stored{"gptq", "tile", "qk_norm_mqa_tied_flat", ordered_weights, groups_in_no_order},
         Stored{"gptq", "pair", "llama_gqa_near_ties", ordered_weights, groups_in_no_order},
-        Stored{"gptq_mixed", "tile", "llama_gqa_near_ties", ordered_weights,
-               groups_of_both_widths}),
+        Stored{"gptq_mixed", "tile", "llama_gqa_near_ties", ordered_weights, groups_of_both_widths},
+        Stored{"gptq_rounding", "pair", "qkv_bias_window_steep", ordered_weights,
+               groups_in_no_order, "w4a8"}),
     [](const auto& param) { return param.param.kind + "_" + param.param.order; });
 
 // Keys and values as codes of 8 bits, under weights of bf16 and of fewer bits, and as bf16 under

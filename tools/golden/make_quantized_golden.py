@@ -47,6 +47,15 @@ def bf16(x):
     return x.bfloat16().float()
 
 
+# What was written last of each matrix: codes less zero points and scales, columns group by group in an order.
+CODED = {}
+
+
+def remember(name, codes, scales, zeros, group_of):
+    order = torch.argsort(group_of, stable=True)
+    CODED[name] = ((codes - zeros[:, group_of])[:, order], scales, order)
+
+
 # ---- codes: [n, k] unsigned, scales [n, groups], zeros [n, groups]
 def encode(w, bits, group, symmetric, scale_type):
     n, k = w.shape
@@ -90,6 +99,7 @@ def awq(name, w, out):
     out[name + ".qweight"] = pack(codes.T.contiguous(), 4, AWQ_ORDER)
     out[name + ".qzeros"] = pack(zeros.T.contiguous(), 4, AWQ_ORDER)
     out[name + ".scales"] = scales.T.contiguous().half()
+    remember(name, codes, scales, zeros, torch.arange(w.shape[1]) // GROUP)
     return bf16(decode(codes, scales, zeros))
 
 
@@ -110,6 +120,7 @@ def gptq(bits, group, less_one, reorders=False, has_positive=False):
         out[name + ".qzeros"] = torch.where(words < -(2 ** 31), words + 2 ** 32, words).to(torch.int32)
         out[name + ".scales"] = scales.T.contiguous().half()
         out[name + ".g_idx"] = group_of.to(torch.int32)
+        remember(name, codes, scales, zeros, group_of)
         return bf16(decode(codes, scales, zeros, group_of))
     return write
 
@@ -128,6 +139,7 @@ def packed(bits, group, symmetric, reorders=False):
             out[name + ".weight_zero_point"] = pack(zeros.T.contiguous(), bits).T.contiguous()
         if reorders:
             out[name + ".weight_g_idx"] = group_of.to(torch.int32)
+        remember(name, codes, scales, zeros, group_of)
         return bf16(decode(codes, scales, zeros, group_of))
     return write
 
@@ -174,11 +186,13 @@ def round_input(x, group):
 
 
 class Rounding(torch.nn.Module):
-    def __init__(self, codes, scales, group):  # codes [n, k] signed, scales [n, groups]
+    def __init__(self, codes, scales, group, order=None):  # codes [n, k] signed, scales [n, groups]
         super().__init__()
-        self.codes, self.scales, self.group = codes.double(), scales.double(), group
+        self.codes, self.scales, self.group, self.order = codes.double(), scales.double(), group, order
 
     def forward(self, x):
+        if self.order is not None:
+            x = x[..., self.order]
         codes, x_scales = round_input(x, self.group)
         weights = self.codes.reshape(self.codes.shape[0], -1, self.group)
         sums = torch.einsum("...gk,ngk->...ng", codes.double(), weights)
@@ -244,8 +258,8 @@ def keep_kv_as(model, name):
 
 
 @torch.no_grad()
-def logits_of(model):
-    return model(TOKENS[None]).logits[0].contiguous()
+def logits_of(model, tokens=TOKENS):
+    return model(tokens[None]).logits[0].contiguous()
 
 
 def compressed(fmt, weights, ignore, **more):
@@ -321,6 +335,9 @@ CASES = {
 WHILE_LOADING = {"w8a8_int8": (8, 0, True), "w8a16": (8, 0, False), "int4": (4, 32, False), "w4a8": (4, 32, True),
                  "fp8": ("fp8", 0, False)}
 
+# Stored codes whose products round their input because a name asks for it.
+ROUNDED = {"awq": "w4a8", "gptq_desc_act": "w4a8", "w8a16": "w8a8_int8"}
+
 
 def is_left_out(name, left_out):
     return any(name.endswith(part.removeprefix("re:.*")) for part in left_out)
@@ -344,10 +361,26 @@ def write_case(folder, name, write, left_out, settings):
     for path, parameter in new_model().named_parameters():
         if path not in taken:
             tensors[path] = parameter.data.bfloat16()
-    save(folder / name, model.config, settings, tensors, {"logits": logits_of(model)})
+    # With columns in that order an input of the first token lies between two codes.
+    tokens = TOKENS[1:] if name == "gptq_desc_act" else TOKENS
+    logits = {"logits": logits_of(model, tokens)}
+    if name in ROUNDED:
+        round_inputs(model)
+        logits[ROUNDED[name]] = logits_of(model, tokens)
+    save(folder / name, model.config, settings, tensors, logits, tokens)
 
 
-def save(folder, config, settings, tensors, logits):
+def round_inputs(model):
+    """The codes that were written, their input rounded; the output matrix in 8 bits, made while loading."""
+    for path in linears(model):
+        codes, scales, order = CODED[path]
+        parent = model.get_submodule(path.rpartition(".")[0])
+        setattr(parent, path.rpartition(".")[2], Rounding(codes, scales, codes.shape[1] // scales.shape[1], order))
+    codes, scales = from_floats(model.lm_head.weight.data, 8, 0)
+    model.lm_head = Rounding(codes, scales, codes.shape[1])
+
+
+def save(folder, config, settings, tensors, logits, tokens=TOKENS):
     folder.mkdir(parents=True)
     text = config.to_dict()
     text |= {"architectures": ["LlamaForCausalLM"], "dtype": "bfloat16"}
@@ -355,7 +388,7 @@ def save(folder, config, settings, tensors, logits):
         text["quantization_config"] = settings
     (folder / "config.json").write_text(json.dumps(text, indent=1, sort_keys=True) + "\n")
     save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / "model.safetensors")
-    save_file({"tokens": TOKENS} | logits, folder / "logits.safetensors")
+    save_file({"tokens": tokens.contiguous()} | logits, folder / "logits.safetensors")
 
 
 def main():

@@ -55,10 +55,13 @@ class ReferenceLinear final : public PackedLinear {
     }
     const std::int64_t group = format_.group_width(in_);
     std::vector<std::int8_t> codes(at(group));
+    std::vector<float> values(at(group));
     for (std::int64_t k = 0; k < in_; k += group) {
       const std::int64_t count = std::min(group, in_ - k);
-      const float scale = round_input(x + k, count, codes.data());
-      for (std::int64_t i = 0; i < count; ++i) x[k + i] = static_cast<float>(codes[at(i)]) * scale;
+      for (std::int64_t i = 0; i < count; ++i) values[at(i)] = x[column(k + i)];
+      const float scale = round_input(values.data(), count, codes.data());
+      for (std::int64_t i = 0; i < count; ++i)
+        x[column(k + i)] = static_cast<float>(codes[at(i)]) * scale;
     }
   }
 
@@ -73,8 +76,13 @@ class ReferenceLinear final : public PackedLinear {
     for (std::int64_t i = 0; i < w.elements(); ++i)
       weight_.push_back(round_to(dtype_, load_float(w.data(), w.dtype(), i)));
   }
+  // Of the input, that lies at a place of a row of codes.
+  std::int64_t column(std::int64_t place) const {
+    return order_.empty() ? place : order_[at(place)];
+  }
   void add_codes(const CodedRows& rows) {
     begin(rows.rows(), rows.width());
+    order_.assign(rows.column_order().begin(), rows.column_order().end());
     std::vector<std::uint8_t> codes(at(in_)), zeros(at(format_.groups(in_)));
     std::vector<float> scales(zeros.size()), values(at(in_));
     std::uint8_t* const given = format_.has_zero_points ? zeros.data() : nullptr;
@@ -82,9 +90,8 @@ class ReferenceLinear final : public PackedLinear {
       rows.read(n, codes.data(), scales.data(), given);
       widen_row(format_, in_, codes.data(), scales.data(), given, values.data());
       const std::size_t first = weight_.size();
-      weight_.insert(weight_.end(), values.begin(), values.end());
-      for (std::size_t k = 0; k < rows.column_order().size(); ++k)
-        weight_[first + at(rows.column_order()[k])] = values[k];
+      weight_.resize(first + at(in_));
+      for (std::int64_t k = 0; k < in_; ++k) weight_[first + at(column(k))] = values[at(k)];
     }
   }
 
@@ -92,7 +99,8 @@ class ReferenceLinear final : public PackedLinear {
   WeightFormat format_;
   std::int64_t in_ = 0;
   std::vector<std::int64_t> part_rows_;
-  std::vector<float> weight_;  // [out, in]; codes as their product sees them
+  std::vector<std::int32_t> order_;  // of columns, where codes have one of their own
+  std::vector<float> weight_;        // [out, in]; codes as their product sees them
   std::vector<float> bias_;
 };
 
