@@ -12,20 +12,13 @@
 namespace foretoken {
 namespace {
 
-FT_INLINE V16 even_of(const char* pairs) {
-  return even_bf16(reinterpret_cast<const std::uint16_t*>(pairs));
-}
-FT_INLINE V16 odd_of(const char* pairs) {
-  return odd_bf16(reinterpret_cast<const std::uint16_t*>(pairs));
-}
-
-// One k of a pair, by the half of the weights that half_of takes: sum = w * x + sum.
-template <int R, int V, class Half>
-FT_INLINE void add_k(const char* pairs, const char* x, const Panel& panel, Half half_of,
-                     V16 (&sum)[R][V]) {
+// One k of a pair: sum = w * x + sum.
+template <class Weights, int Odd, int R, int V>
+FT_INLINE void add_k(const char* w, int pair, const char* x, const Panel& panel, V16 (&sum)[R][V]) {
   V16 b[V];
   FT_UNROLL
-  for (int v = 0; v < V; ++v) b[v] = half_of(pairs + Bf16Weights::vec_offset(panel, v));
+  for (int v = 0; v < V; ++v) b[v] = Weights::template weight<V, Odd>(w, pair, v, panel);
+  x += (2 * pair + Odd) * 4;
   FT_UNROLL
   for (int r = 0; r < R; ++r) {
     const V16 a = set1(*reinterpret_cast<const float*>(x + r * panel.x_row_bytes));
@@ -49,44 +42,59 @@ inline void pack_x_rounded(const PackXCall& call) {
   }
 }
 
-// Pair order: acc = even * even + (odd * odd + acc).
-struct PairOrder : Bf16Weights {
-  static constexpr int kXBytes = 4;
-  static constexpr int kFewRows = kRegisters == 32 ? 12 : kRegisters == 8 ? 2 : 1;
-  static constexpr int kManyRows = kRegisters >= 8 ? 6 : 2;
-  static constexpr int kManyVecs = kRegisters == 32 ? 4 : 1;
+constexpr int kNoRowLimit = 1 << 30;
 
+// The register block of weights that were widened before they meet many rows, which spares each
+// block of rows the widening.
+struct WideBlock {
+  static constexpr int kFewRows = 1;
+  static constexpr int kManyRows = kRegisters == 32 ? 14 : kRegisters == 8 ? 6 : 1;
+  static constexpr int kManyVecs = kRegisters == 32 ? 2 : 1;
+};
+
+// Pair order: acc = even * even + (odd * odd + acc).
+template <class Weights>
+struct PairChain {
   template <int R, int V>
   static __attribute__((noinline)) void run(const Panel& panel) {
     V16 acc[R][V];
     load_accumulators(panel, acc);
     const char* w = panel.weights;
     const char* x = panel.x;
-    for (int k = 0; k < panel.k; k += kBlockK, w += kTilePairBytes, x += kBlockK * kXBytes) {
+    for (int k = 0; k < panel.k;
+         k += kBlockK, w += Weights::template kPanelStep<V>, x += kBlockK * 4)
       for (int pair = 0; pair < kBlockK / 2; ++pair) {
-        prefetch<V>(w, pair, panel);
-        add_k(w + pair * 64, x + pair * 8 + 4, panel, odd_of, acc);
-        add_k(w + pair * 64, x + pair * 8, panel, even_of, acc);
+        Weights::template prefetch<V>(w, pair, panel);
+        add_k<Weights, 1>(w, pair, x, panel, acc);
+        add_k<Weights, 0>(w, pair, x, panel, acc);
       }
-    }
     store_accumulators(panel, acc);
   }
 };
 
-// Tile order: per block of 32, acc = acc + (chain over even k + chain over odd k).
-struct TileOrder : Bf16Weights {
+struct PairOrder : Bf16Weights, PairChain<Bf16Weights> {
   static constexpr int kXBytes = 4;
-  static constexpr int kFewRows = kRegisters == 32 ? 14 : 1;
-  static constexpr int kManyRows = kRegisters == 32 ? 14 : kRegisters == 8 ? 6 : 1;
-  static constexpr int kManyVecs = kRegisters == 32 ? 2 : 1;
+  static constexpr int kFewRows = kRegisters == 32 ? 12 : kRegisters == 8 ? 2 : 1;
+  static constexpr int kManyRows = kRegisters >= 8 ? 6 : 2;
+  static constexpr int kManyVecs = kRegisters == 32 ? 4 : 1;
+  static constexpr int kFewestWideRows = kRegisters >= 8 ? 49 : kNoRowLimit;
 
+  struct Wide : WideWeights, PairChain<WideWeights>, WideBlock {
+    static constexpr int kXBytes = 4;
+  };
+};
+
+// Tile order: per block of 32, acc = acc + (chain over even k + chain over odd k).
+template <class Weights>
+struct TileChains {
   template <int R, int V>
   static __attribute__((noinline)) void run(const Panel& panel) {
     V16 acc[R][V];
     load_accumulators(panel, acc);
     const char* w = panel.weights;
     const char* x = panel.x;
-    for (int k = 0; k < panel.k; k += kBlockK, w += kTilePairBytes, x += kBlockK * kXBytes)
+    for (int k = 0; k < panel.k;
+         k += kBlockK, w += Weights::template kPanelStep<V>, x += kBlockK * 4)
       if constexpr (2 * R * V <= kMostSums)
         add_chains(w, x, panel, acc);
       else
@@ -105,11 +113,11 @@ struct TileOrder : Bf16Weights {
     zero_sums(even);
     zero_sums(odd);
     for (int pair = 0; pair < kBlockK / 2; ++pair, x += 8) {
-      prefetch<V>(w, pair, panel);
+      Weights::template prefetch<V>(w, pair, panel);
       FT_UNROLL
       for (int v = 0; v < V; ++v) {
-        const char* pairs = w + vec_offset(panel, v) + pair * 64;
-        const V16 b0 = even_of(pairs), b1 = odd_of(pairs);
+        const V16 b0 = Weights::template weight<V, 0>(w, pair, v, panel);
+        const V16 b1 = Weights::template weight<V, 1>(w, pair, v, panel);
         FT_UNROLL
         for (int r = 0; r < R; ++r) {
           const float* a = reinterpret_cast<const float*>(x + r * panel.x_row_bytes);
@@ -134,8 +142,8 @@ struct TileOrder : Bf16Weights {
     V16 sum[R][V];
     zero_sums(sum);
     for (int pair = 0; pair < kBlockK / 2; ++pair) {
-      prefetch_line<V>(w, pair, panel);
-      add_k(w + pair * 64, x + pair * 8, panel, even_of, sum);
+      Weights::template prefetch_line<V>(w, pair, panel);
+      add_k<Weights, 0>(w, pair, x, panel, sum);
     }
     FT_UNROLL
     for (int r = 0; r < R; ++r) {
@@ -144,9 +152,9 @@ struct TileOrder : Bf16Weights {
     }
     zero_sums(sum);
     for (int pair = 0; pair < kBlockK / 2; ++pair) {
-      prefetch_line<V>(w, kBlockK / 2 + pair, panel);
-      prefetch_following<V>(w, pair, panel);
-      add_k(w + pair * 64, x + pair * 8 + 4, panel, odd_of, sum);
+      Weights::template prefetch_line<V>(w, kBlockK / 2 + pair, panel);
+      Weights::template prefetch_following<V>(w, pair, panel);
+      add_k<Weights, 1>(w, pair, x, panel, sum);
     }
     FT_UNROLL
     for (int r = 0; r < R; ++r) {
@@ -162,6 +170,19 @@ struct TileOrder : Bf16Weights {
       for (int v = 0; v < V; ++v) sum[r][v] = zero();
     }
   }
+};
+
+struct TileOrder : Bf16Weights, TileChains<Bf16Weights> {
+  static constexpr int kXBytes = 4;
+  static constexpr int kFewRows = kRegisters == 32 ? 14 : 1;
+  static constexpr int kManyRows = kRegisters == 32 ? 14 : kRegisters == 8 ? 6 : 1;
+  static constexpr int kManyVecs = kRegisters == 32 ? 2 : 1;
+  // With 32 registers a weight meets so many rows that nothing was gained.
+  static constexpr int kFewestWideRows = kRegisters == 8 ? 49 : kNoRowLimit;
+
+  struct Wide : WideWeights, TileChains<WideWeights>, WideBlock {
+    static constexpr int kXBytes = 4;
+  };
 };
 
 // fp16 and float32 weights [N/16][K][16]: acc = w * x + acc in ascending k, x unrounded.
@@ -209,12 +230,17 @@ struct OneChain {
   }
 };
 
-constexpr int kNoRowLimit = 1 << 30;
+template <class M>
+void run_bf16(const GemmCall& call) {
+  if constexpr (M::kFewestWideRows < kNoRowLimit)
+    if (call.rows >= M::kFewestWideRows) return run_wide_gemm<M>(call);
+  run_gemm<M>(call);
+}
 
 template <class M, class Coded>
 constexpr GemmKernels bf16_gemm() {
   return {.pack_x = pack_x_rounded,
-          .run = run_gemm<M>,
+          .run = run_bf16<M>,
           .peak = fma_peak,
           .x_bytes = M::kXBytes,
           .x_row_extra = 16,

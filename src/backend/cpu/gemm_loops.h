@@ -97,13 +97,9 @@ void run_groups(const GemmCall& call, Panel panel) {
   }
 }
 
-template <class M>
-void run_gemm(const GemmCall& call) {
-  const bool few = call.rows <= M::kFewRows;
-  const int vecs = few ? 2 : M::kManyVecs;
-  const int k_block = few || call.rows <= M::kManyRows ? static_cast<int>(call.k)
-                      : call.step_k > 0                ? call.step_k
-                                                       : M::kStepK;
+// use(panel) for each stretch of k_block k and of so many columns.
+template <class M, class Use>
+void each_panel(const GemmCall& call, int k_block, int cols, const Use& use) {
   for (int k = 0; k < call.k; k += k_block) {
     const bool last = k + k_block >= call.k;
     Panel panel = {.weights = nullptr,
@@ -118,8 +114,8 @@ void run_gemm(const GemmCall& call) {
                    .prefetch_bytes = call.prefetch_bytes > 0 ? call.prefetch_bytes : kPrefetchBytes,
                    .following = nullptr,
                    .resume = k > 0};
-    for (int col = 0; col < call.cols; col += vecs * 16) {
-      const int next_col = col + vecs * 16;
+    for (int col = 0; col < call.cols; col += cols) {
+      const int next_col = col + cols;
       panel.following = next_col < call.cols ? M::weights_at(call, next_col, k)
                         : last               ? M::weights_at(call, col, static_cast<int>(call.k))
                                              : M::weights_at(call, 0, k + k_block);
@@ -127,12 +123,37 @@ void run_gemm(const GemmCall& call) {
       panel.y = call.y + col;
       panel.bias = last && call.bias != nullptr ? call.bias + col : nullptr;
       panel.cols = call.cols - col;
-      if (few || (vecs == 4 && panel.cols <= 32))
-        run_groups<M, M::kFewRows, 2>(call, panel);
-      else
-        run_groups<M, M::kManyRows, M::kManyVecs>(call, panel);
+      use(panel);
     }
   }
+}
+
+template <class M>
+void run_gemm(const GemmCall& call) {
+  const bool few = call.rows <= M::kFewRows;
+  const int k_block = few || call.rows <= M::kManyRows ? static_cast<int>(call.k)
+                      : call.step_k > 0                ? call.step_k
+                                                       : M::kStepK;
+  each_panel<M>(call, k_block, (few ? 2 : M::kManyVecs) * 16, [&](const Panel& panel) {
+    if (few || (M::kManyVecs == 4 && panel.cols <= 32))
+      run_groups<M, M::kFewRows, 2>(call, panel);
+    else
+      run_groups<M, M::kManyRows, M::kManyVecs>(call, panel);
+  });
+}
+
+// Many rows meet weights of M that were widened before, those of one panel at a time, by M::Wide.
+template <class M>
+void run_wide_gemm(const GemmCall& call) {
+  using Wide = typename M::Wide;
+  constexpr int kVecs = Wide::kManyVecs;
+  alignas(64) float wide[M::kStepK * kVecs * 16];
+  const int k_block = call.step_k > 0 && call.step_k < M::kStepK ? call.step_k : M::kStepK;
+  each_panel<M>(call, k_block, kVecs * 16, [&](Panel panel) {
+    Wide::template widen<kVecs>(panel.weights, panel.k, wide);
+    panel.weights = reinterpret_cast<const char*>(wide);
+    run_groups<Wide, Wide::kManyRows, kVecs>(call, panel);
+  });
 }
 
 }  // namespace
