@@ -30,7 +30,7 @@ struct WeightFormat {
   static constexpr std::int64_t kGroupStep = 32;
 
   bool is_coded() const { return bits > 0; }
-  int zero() const { return is_float ? 0 : 1 << (bits - 1); }
+  int zero() const { return is_float || !is_coded() ? 0 : 1 << (bits - 1); }
   std::int64_t group_width(std::int64_t width) const { return group == 0 ? width : group; }
   std::int64_t groups(std::int64_t width) const {
     return group == 0 ? 1 : (width + group - 1) / group;

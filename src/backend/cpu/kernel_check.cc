@@ -38,7 +38,7 @@ std::vector<float> multiply(const GemmKernels& kernels, const std::vector<float>
                   .rows = kRows,
                   .packed_k = kK,
                   .group = kK,
-                  .zero = 1 << (codes.bits - 1)});
+                  .zero = codes.bits == 0 ? 0 : 1 << (codes.bits - 1)});
   std::vector<float> y(std::size_t{kRows} * kCols);
   kernels.run({.weights = weights.data(),
                .block_bytes = static_cast<std::int64_t>(weights.bytes()),
