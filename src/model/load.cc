@@ -16,6 +16,20 @@
 namespace foretoken {
 namespace {
 
+// NVIDIA's Model Optimizer describes what it made in a file of its own, too, and older versions
+// only there.
+void take_modelopt_file(const std::string& folder, ModelConfig& config) {
+  if (config.stored_quantization) return;
+  const std::string path = folder + "/hf_quant_config.json";
+  auto said = read_json_file(path);
+  if (!said) return;
+  const FileFields fields(*said, path);
+  const auto* const stored = fields.object("quantization");
+  if (stored == nullptr || !FileFields(*stored, path).has("quant_algo")) return;  // floats
+  (*said)["quant_method"] = "modelopt";
+  config.stored_quantization = StoredQuantization::parse(*said, path);
+}
+
 // What the checkpoint is stored in: the config says so, or the embedding shows it.
 DType stored_dtype(const ModelConfig& config, const WeightSource& weights) {
   if (config.stored_dtype) return *config.stored_dtype;
@@ -114,24 +128,6 @@ void check_stored_method(const ModelConfig& config, const ModelOptions& options,
   if (found != asked)
     throw Error({"the checkpoint is not quantized as " + flag + " says", folder, asked, found});
 }
-
-namespace {
-
-// NVIDIA's Model Optimizer describes what it made in a file of its own, too, and older versions
-// only there.
-void take_modelopt_file(const std::string& folder, ModelConfig& config) {
-  if (config.stored_quantization) return;
-  const std::string path = folder + "/hf_quant_config.json";
-  auto said = read_json_file(path);
-  if (!said) return;
-  const FileFields fields(*said, path);
-  const auto* const stored = fields.object("quantization");
-  if (stored == nullptr || !FileFields(*stored, path).has("quant_algo")) return;  // floats
-  (*said)["quant_method"] = "modelopt";
-  config.stored_quantization = StoredQuantization::parse(*said, path);
-}
-
-}  // namespace
 
 ModelConfig read_model_config(const std::string& folder, const ModelOptions& options) {
   if (!std::filesystem::is_directory(folder))

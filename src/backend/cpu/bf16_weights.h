@@ -62,8 +62,6 @@ struct Bf16Weights {
 
 // [K][V][16] float32 of at most V vectors, in memory of a call's own that stays in its caches.
 struct WideWeights {
-  static constexpr int kStepK = Bf16Weights::kStepK;
-
   template <int V>
   static constexpr int kPanelStep = kBlockK * V * 64;
 

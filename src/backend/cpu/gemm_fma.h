@@ -47,7 +47,6 @@ constexpr int kNoRowLimit = 1 << 30;
 // The register block of weights that were widened before they meet many rows, which spares each
 // block of rows the widening.
 struct WideBlock {
-  static constexpr int kFewRows = 1;
   static constexpr int kManyRows = kRegisters == 32 ? 14 : kRegisters == 8 ? 6 : 1;
   static constexpr int kManyVecs = kRegisters == 32 ? 2 : 1;
 };
@@ -79,9 +78,7 @@ struct PairOrder : Bf16Weights, PairChain<Bf16Weights> {
   static constexpr int kManyVecs = kRegisters == 32 ? 4 : 1;
   static constexpr int kFewestWideRows = kRegisters >= 8 ? 49 : kNoRowLimit;
 
-  struct Wide : WideWeights, PairChain<WideWeights>, WideBlock {
-    static constexpr int kXBytes = 4;
-  };
+  struct Wide : WideWeights, PairChain<WideWeights>, WideBlock {};
 };
 
 // Tile order: per block of 32, acc = acc + (chain over even k + chain over odd k).
@@ -180,9 +177,7 @@ struct TileOrder : Bf16Weights, TileChains<Bf16Weights> {
   // With 32 registers a weight meets so many rows that nothing was gained.
   static constexpr int kFewestWideRows = kRegisters == 8 ? 49 : kNoRowLimit;
 
-  struct Wide : WideWeights, TileChains<WideWeights>, WideBlock {
-    static constexpr int kXBytes = 4;
-  };
+  struct Wide : WideWeights, TileChains<WideWeights>, WideBlock {};
 };
 
 // fp16 and float32 weights [N/16][K][16]: acc = w * x + acc in ascending k, x unrounded.

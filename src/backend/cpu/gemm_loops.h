@@ -7,6 +7,8 @@
 //   kStepK                 K between two spills of such a block, usually
 //   kXBytes                bytes per element of packed x
 //   weights_at(call, col, k)  the weights of 16 columns from K index k on
+//   Wide                   for run_wide_gemm: the kernel of weights that were widened, with
+//                          kManyRows, kManyVecs and widen<V>(weights, k, floats)
 // Memory is read at an even pace: a single group of rows asks for its weights ahead of itself, of
 // several each asks for a part of the panel that follows, so that the first does not wait for
 // memory while the others only compute.
