@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "backend/ops.h"
-#include "model/head_config.h"
 #include "model/model_config.h"
 
 namespace foretoken {
@@ -14,13 +13,11 @@ namespace foretoken {
 // So many rows of float32, in so many tensors.
 std::size_t rows_bytes(std::int64_t rows, std::int64_t width, int tensors = 1);
 
+// The scratch of one layer: LayerScratch, and that of the tail of the last layer.
+std::size_t layer_bytes(const ModelConfig& config, std::int64_t rows);
+
 // Decoder::forward with so many taps.
 std::size_t decoder_bytes(const ModelConfig& config, std::int64_t rows, std::size_t taps);
 ForwardSize decoder_size(const ModelConfig& config, std::int64_t rows);
-
-// HeadDraft::features and HeadDraft::forward.
-std::size_t head_feature_bytes(const HeadConfig& config, std::int64_t rows);
-std::size_t head_bytes(const HeadConfig& config, std::int64_t rows);
-ForwardSize head_size(const HeadConfig& config, std::int64_t rows);
 
 }  // namespace foretoken

@@ -11,8 +11,8 @@
 #include "kv/kv_store.h"
 #include "model/checkpoint.h"
 #include "model/draft_model.h"
-#include "model/forward_memory.h"
 #include "model/head_config.h"
+#include "model/head_memory.h"
 
 namespace foretoken {
 

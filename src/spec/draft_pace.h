@@ -3,6 +3,7 @@
 // how many levels it grows. This one does all it may; MeasuredPace does what pays. What it answers
 // changes speed only. Engine thread only.
 
+#include <cstdint>
 #include <span>
 
 #include "spec/drafter.h"
@@ -14,6 +15,11 @@ namespace foretoken {
 enum class DraftWork { kReading, kRoots, kLevel };
 
 inline constexpr SeqSlot kNoSlot = -1;
+
+// Tokens that a sequence which has rested catches up with: enough to guess as well as before, few
+// enough that waking a whole batch is no pause. At least a page, so that whole pages are read.
+inline constexpr std::int32_t kCatchUpTokens = 32;
+static_assert(kCatchUpTokens >= 2 * kPageTokens);
 
 class DraftPace {
  public:
@@ -48,10 +54,8 @@ class DraftPace {
     (void)rows, (void)promised;
     return true;
   }
-  // A tree of this sum of scores took so many rows of levels below the root's.
-  virtual void plant(SeqSlot slot, double promised, int level_rows) {
-    (void)slot, (void)promised, (void)level_rows;
-  }
+  // The slot's tree is grown: the sum of its scores.
+  virtual void plant(SeqSlot slot, double promised) { (void)slot, (void)promised; }
   // All trees are planted.
   virtual void end_growth() {}
 

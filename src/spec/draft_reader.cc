@@ -50,7 +50,7 @@ DraftReader::DraftReader(Ops& ops, DraftModel& model, int num_pages, int num_slo
     page_carried_ = ops_.alloc(DType::kF32, {num_pages, carried_width_});
     root_carried_ = ops_.alloc(DType::kF32, {num_slots, carried_width_});
   }
-  const Shape kept{std::int64_t{num_slots} * kKept, model.tap_width()};
+  const Shape kept{std::int64_t{num_slots} * kCatchUpTokens, model.tap_width()};
   const FeatureTaps taps = model.taps();
   if (taps.last_hidden) kept_.last_hidden = ops_.alloc(DType::kF32, kept);
   for (std::size_t i = 0; i < taps.layer_inputs.size(); ++i)
@@ -60,7 +60,8 @@ DraftReader::DraftReader(Ops& ops, DraftModel& model, int num_pages, int num_slo
 std::size_t DraftReader::bytes_per_slot(const DraftModel& model) {
   const FeatureTaps taps = model.taps();
   const std::size_t tensors = taps.layer_inputs.size() + (taps.last_hidden ? 1 : 0);
-  return (tensors * at(kKept * model.tap_width()) + at(model.carried_width())) * sizeof(float);
+  return (tensors * at(kCatchUpTokens * model.tap_width()) + at(model.carried_width())) *
+         sizeof(float);
 }
 
 void DraftReader::open(SeqSlot slot) { slots_[at(slot)] = {}; }
@@ -114,10 +115,11 @@ void DraftReader::pass_by(const CommittedRows& rows, std::size_t i, bool is_kept
   if (s.missed < 0) s.missed = s.kept = seq.base;
   if (!is_kept && reads_features()) s.kept = length;
   mark(rows.table.pages[at(seq.slot)], seq.base, length, false);
-  for (std::int32_t slot = std::max(seq.base, length - kKept); slot < length; ++slot) {
+  for (std::int32_t slot = std::max(seq.base, length - kCatchUpTokens); slot < length; ++slot) {
     const std::int32_t row = row_at(seq, rows.walk.seqs[i], slot);
-    s.token[at(slot % kKept)] = rows.batch.token[at(row)];
-    if (is_kept && reads_features()) to_kept_.add(row, seq.slot * kKept + slot % kKept);
+    s.token[at(slot % kCatchUpTokens)] = rows.batch.token[at(row)];
+    if (is_kept && reads_features())
+      to_kept_.add(row, seq.slot * kCatchUpTokens + slot % kCatchUpTokens);
   }
 }
 
@@ -139,8 +141,8 @@ DraftReader::Reading DraftReader::choose_reading(const CommittedRows& rows, std:
 // All that was missed if it is little and known, else the last whole pages that are, each row with
 // the feature in front of it.
 std::int32_t DraftReader::first_after_rest(const Slot& slot, std::int32_t base) const {
-  if (base - slot.missed < kKept && slot.kept == slot.missed) return slot.missed;
-  return round_up(std::max(base - kKept, slot.kept) + 1, kPageTokens);
+  if (base - slot.missed < kCatchUpTokens && slot.kept == slot.missed) return slot.missed;
+  return round_up(std::max(base - kCatchUpTokens, slot.kept) + 1, kPageTokens);
 }
 
 void DraftReader::mark(std::span<const PageId> pages, std::int32_t from, std::int32_t to,
@@ -194,7 +196,7 @@ void DraftReader::add_sequence(const CommittedRows& rows, std::size_t i, const R
                          .first_slot = has_page_0 ? shift_ : 0});
   for (std::int32_t slot = first; slot < end; ++slot) {
     const WalkSeq& found = rows.walk.seqs[i];
-    const Token token = slot < seq.base ? s.token[at(slot % kKept)]
+    const Token token = slot < seq.base ? s.token[at(slot % kCatchUpTokens)]
                         : slot < length ? rows.batch.token[at(row_at(seq, found, slot))]
                                         : found.emitted.back().token;
     add_draft_row(batch_, readable(token), slot - shift_, slot - left_out, 0);
@@ -222,7 +224,7 @@ void DraftReader::list_features(const CommittedRows& rows, std::size_t i, const 
     from.source.push_back(row);
   };
   for (std::int32_t slot = kept_from; slot < seq.base; ++slot)
-    add(from_kept_, seq.slot * kKept + slot % kKept, slot);
+    add(from_kept_, seq.slot * kCatchUpTokens + slot % kCatchUpTokens, slot);
   for (std::int32_t slot = seq.base; slot < length; ++slot)
     add(from_target_, row_at(seq, rows.walk.seqs[i], slot), slot);
 

@@ -28,11 +28,6 @@ namespace foretoken {
 
 class DraftReader {
  public:
-  // Tokens that a sequence which has rested catches up with: enough to guess as well as before, few
-  // enough that waking a whole batch is no pause. At least a page, so that whole pages are read.
-  static constexpr std::int32_t kKept = 32;
-  static_assert(kKept >= 2 * kPageTokens);
-
   // The model has its KV already, of num_pages pages. scratch_slots: that trees need behind the
   // root. References outlive the reader.
   DraftReader(Ops& ops, DraftModel& model, int num_pages, int num_slots, int scratch_slots);
@@ -63,7 +58,8 @@ class DraftReader {
     std::int32_t missed = -1;  // first KV slot that went by unread since it was awake, or -1
     std::int32_t kept = -1;    // the features since this one are kept, or -1
     std::int32_t seq = -1;
-    std::array<Token, kKept> token{};  // that went by unread, at its position modulo kKept
+    std::array<Token, kCatchUpTokens>
+        token{};  // that went by unread, at its position modulo kCatchUpTokens
   };
   // Of a sequence its slots [first, length), then the root in slot `length`.
   struct Reading {
@@ -120,7 +116,7 @@ class DraftReader {
   Tensor page_feature_;        // [pages, feature width]: of the last token read in each
   Tensor page_carried_;        // [pages, carried width]: from the same token's row
   Tensor root_carried_;        // [slots, carried width]: from the root stored last
-  Features kept_;              // [slots * kKept, width] each: of tokens that went by unread
+  Features kept_;  // [slots * kCatchUpTokens, width] each: of tokens that went by unread
 
   Batch batch_;
   DraftRows found_;

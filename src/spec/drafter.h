@@ -18,10 +18,9 @@ namespace foretoken {
 // What a drafter needs from each step; asked once at start.
 struct DraftNeeds {
   FeatureTaps taps;
-  int max_nodes = 1;         // root included
-  bool host_tokens = false;  // wants the committed tokens on the host
-  bool runs_model = false;   // what it reads and proposes takes forwards
-  bool foreseen = false;     // wants WalkSeq::foreseen
+  int max_nodes = 1;        // root included
+  bool runs_model = false;  // what it reads and proposes takes forwards
+  bool foreseen = false;    // wants WalkSeq::foreseen
   // KV slots behind the committed text that it writes while it drafts. Where pages are short it
   // gets none, and proposes nothing.
   int scratch_slots = 0;

@@ -200,7 +200,7 @@ std::size_t draft_fixed_bytes(const DraftOptions& options) {
 std::size_t draft_step_bytes(const DraftModel& model, const TreeShape& asked, std::int64_t rows,
                              int num_slots) {
   const TreeShape shape = needed_shape(asked);
-  const std::int64_t kept = std::int64_t{num_slots} * DraftReader::kKept;
+  const std::int64_t kept = std::int64_t{num_slots} * kCatchUpTokens;
   const std::int64_t read = rows + num_slots + kept;
   const std::int64_t level = std::int64_t{num_slots} * shape.topk;
   const auto levels = static_cast<std::size_t>(std::max(shape.steps - 1, 0));
@@ -216,7 +216,7 @@ std::size_t draft_step_bytes(const DraftModel& model, const TreeShape& asked, st
 
 ForwardSize draft_forward_size(const DraftModel& model, const TreeShape& shape, std::int64_t rows,
                                int num_slots) {
-  return model.forward_size(std::max(rows + std::int64_t{num_slots} * (1 + DraftReader::kKept),
+  return model.forward_size(std::max(rows + std::int64_t{num_slots} * (1 + kCatchUpTokens),
                                      std::int64_t{num_slots} * needed_shape(shape).topk));
 }
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/index.h"
-#include "spec/draft_reader.h"
 
 namespace foretoken {
 namespace {
@@ -14,7 +13,7 @@ constexpr int kMemory = 50;       // steps in means
 constexpr double kOutlier = 1.5;  // a step counts as at most so many usual ones
 // Steps of a rest before something is drafted again, in which what was said is kept, so that there
 // is something to go on from.
-constexpr int kWaking = DraftReader::kKept;
+constexpr int kWaking = kCatchUpTokens;
 
 }  // namespace
 
@@ -199,10 +198,7 @@ bool MeasuredPace::is_level_worth(int rows, double promised) const {
   return worth_.is_level_worth(promised * times_, level.of(static_cast<int>(rows * times_)));
 }
 
-void MeasuredPace::plant(SeqSlot slot, double promised, int level_rows) {
-  (void)level_rows;
-  drafted_[at(slot)] = {true, promised};
-}
+void MeasuredPace::plant(SeqSlot slot, double promised) { drafted_[at(slot)] = {true, promised}; }
 
 void MeasuredPace::end_growth() { grown_ = clock_(); }
 

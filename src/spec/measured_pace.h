@@ -36,7 +36,7 @@ class MeasuredPace : public DraftPace {
   void end_forward(int rows) override;
   float least_score() const override { return least_score(rests_); }
   bool is_level_worth(int rows, double promised) const override;
-  void plant(SeqSlot slot, double promised, int level_rows) override;
+  void plant(SeqSlot slot, double promised) override;
   void end_growth() override;
   DraftPace& texts() override { return texts_; }
   void credit_texts(SeqSlot slot, int drafts, int accepted) override;

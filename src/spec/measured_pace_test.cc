@@ -65,7 +65,7 @@ class Machine {
       ++asked_;
     }
     nodes_ = std::max(nodes_, 1 + found_);
-    if (nodes_ > 1) pace_.plant(0, 0.9 * (nodes_ - 1), 0);
+    if (nodes_ > 1) pace_.plant(0, 0.9 * (nodes_ - 1));
     in_texts_ += found_ > 0;
     pace_.end_growth();
   }

@@ -78,7 +78,6 @@ void ModelDrafter::start_growing(std::span<const SeqSlot> slots,
     growing.root = reader_.place_of_root(seq);
     growing.position = reader_.batch().position[at(facts.first_row + facts.rows - 1)];
     growing.end = facts.base + facts.rows;
-    growing.computed = 0;
     growing.is_following = true;
     growing.growth.start(shape_, limits[i], pace_->least_score());
     growing.slot_bit.clear();
@@ -148,7 +147,6 @@ void ModelDrafter::add_level_rows(Growing& growing) {
     const std::uint64_t bit = std::uint64_t{1} << free;
     const std::uint64_t ancestors = parent < 0 ? 0 : growing.mask[at(parent)];
     taken |= bit;
-    ++growing.computed;
     rows_.push_back(parent < 0 ? growing.root : growing.row[at(parent)]);
     if (growing.mask.size() <= at(candidate)) {
       growing.slot_bit.resize(at(candidate) + 1);
@@ -212,7 +210,7 @@ void ModelDrafter::propose(std::span<const SeqSlot> slots, std::span<const TreeL
   start_growing(slots, limits);
   if (num_growing_ > 0) grow_levels();
   for (Growing& growing : std::span(growing_).first(num_growing_))
-    pace_->plant(growing.slot, growing.growth.plant(growing.slot, trees), growing.computed);
+    pace_->plant(growing.slot, growing.growth.plant(growing.slot, trees));
   pace_->end_growth();
 }
 

@@ -54,7 +54,6 @@ class ModelDrafter final : public Drafter {
     std::int32_t root = 0;      // row of what the reader found
     std::int32_t position = 0;  // of the root's row
     std::int32_t end = 0;       // index into the pages behind the root
-    int computed = 0;           // rows of this tree that the model has computed, root excluded
     bool is_following = true;   // has rows in the level being computed
     TreeGrowth growth;
     std::vector<std::uint64_t> slot_bit;  // by candidate: where its row is stored, behind `end`

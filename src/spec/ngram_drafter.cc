@@ -30,9 +30,7 @@ NgramDrafter::NgramDrafter(const NgramOptions& options, int nodes, int num_slots
       pace_(std::move(pace)),
       sequences_(at(num_slots)) {}
 
-DraftNeeds NgramDrafter::needs() const {
-  return {.taps = {}, .max_nodes = nodes_, .host_tokens = true};
-}
+DraftNeeds NgramDrafter::needs() const { return {.taps = {}, .max_nodes = nodes_}; }
 
 void NgramDrafter::open(SeqSlot slot, const DraftRequest& request) {
   const auto tokens = request.wish.allows_drafts() ? request.tokens : std::span<const Token>();

@@ -11,7 +11,6 @@ TEST(NullDrafter, needs_nothing_and_leaves_every_tree_at_its_root) {
   const auto drafter = make_null_drafter();
   const DraftNeeds needs = drafter->needs();
   EXPECT_EQ(needs.max_nodes, 1);
-  EXPECT_FALSE(needs.host_tokens);
   EXPECT_FALSE(needs.taps.last_hidden);
   EXPECT_TRUE(needs.taps.layer_inputs.empty());
 

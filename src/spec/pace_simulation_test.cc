@@ -81,7 +81,6 @@ class Simulation {
   struct Sequence {
     std::uint64_t id = 0;  // of its text
     int position = 0, left = 0;
-    int level_rows = 0;
     std::vector<int> parent{-1};  // of the tree that is to be verified
     std::vector<bool> is_true{true};
   };
@@ -175,7 +174,6 @@ class Simulation {
       TreeGrowth growth;
       std::vector<bool> is_true;  // by candidate
       std::vector<int> depth;
-      int rows = 0;
       bool follows = true;
     };
     std::vector<Growing> growing;
@@ -223,9 +221,7 @@ class Simulation {
       if (rows == 0 || !pace.is_level_worth(rows, promised)) break;
       pace.begin_forward(DraftWork::kLevel);
       for (Growing& g : growing) {
-        if (!g.follows) continue;
-        g.rows += static_cast<int>(g.growth.followed().size());
-        add_level(g);
+        if (g.follows) add_level(g);
       }
       spend(c.forward + c.forward_row * rows);
       pace.end_forward(rows);
@@ -241,7 +237,7 @@ class Simulation {
         s.is_true.push_back(g.is_true[at(candidate)]);
         promised += static_cast<double>(g.growth.score(candidate));
       }
-      if (s.parent.size() > 1) pace.plant(static_cast<SeqSlot>(g.sequence), promised, g.rows);
+      if (s.parent.size() > 1) pace.plant(static_cast<SeqSlot>(g.sequence), promised);
     }
     pace.end_growth();
   }

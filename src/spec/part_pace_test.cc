@@ -14,7 +14,7 @@ class Strict final : public DraftPace {
   float least_score() const override { return 0.2F; }
   bool is_level_worth(int rows, double promised) const override { return promised > rows; }
   void rate(int, std::span<float> probabilities) const override { probabilities[0] = 0.5F; }
-  void plant(SeqSlot, double, int) override { ++reports; }
+  void plant(SeqSlot, double) override { ++reports; }
   void observe(const CommittedRows&) override { ++reports; }
   void end_growth() override { ++reports; }
   void end_forward(int rows) override { computed += rows; }
@@ -67,7 +67,7 @@ TEST(PartPace, work_is_told_to_the_pace_of_all_and_trees_are_not) {
   EXPECT_EQ(chance[0], 0.5F);
   pace.end_forward(7);
   EXPECT_EQ(all.computed, 7);
-  pace.plant(0, 1, 1);
+  pace.plant(0, 1);
   pace.end_growth();
   EXPECT_EQ(all.reports, 0);
 }

@@ -42,9 +42,7 @@ SuffixDrafter::SuffixDrafter(const SuffixOptions& options, int nodes, int num_sl
       pace_(std::move(pace)),
       sequences_(at(num_slots)) {}
 
-DraftNeeds SuffixDrafter::needs() const {
-  return {.taps = {}, .max_nodes = nodes_, .host_tokens = true};
-}
+DraftNeeds SuffixDrafter::needs() const { return {.taps = {}, .max_nodes = nodes_}; }
 
 // ---- requests come and go
 

@@ -42,7 +42,7 @@ void TextOffers::offer(SeqSlot slot, std::span<const TextDraft> drafts, DraftPac
                               .score = score,
                               .node = node});
   }
-  if (promised > 0) pace.plant(slot, promised, 0);
+  if (promised > 0) pace.plant(slot, promised);
 }
 
 TextOffers::Outcome TextOffers::learn(SeqSlot slot, std::span<const SampledToken> sampled) {

@@ -62,7 +62,6 @@ DraftNeeds UnionDrafter::needs() const {
   for (const Part& part : parts_) {
     const DraftNeeds& needs = part.needs;
     all.max_nodes = std::max(all.max_nodes, needs.max_nodes);
-    all.host_tokens |= needs.host_tokens;
     all.foreseen |= needs.foreseen;
     all.scratch_slots = std::max(all.scratch_slots, needs.scratch_slots);
     if (!needs.runs_model) continue;
@@ -272,7 +271,7 @@ void UnionDrafter::join(SeqSlot slot, const TreeLimits& limits, DraftTrees& tree
     promised += static_cast<double>(node.chance);
   }
   if (!chosen_.empty())
-    pace_->plant(slot, promised, 0);
+    pace_->plant(slot, promised);
   else if (runs_model_ ? pace_->rests(slot) : pace_->texts().rests(slot))
     ++sequence.report.rested;
 }

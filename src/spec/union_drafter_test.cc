@@ -67,7 +67,7 @@ class Script final : public Drafter {
   std::shared_ptr<DraftPace> pace_;
 };
 
-constexpr DraftNeeds kText{.taps = {}, .max_nodes = 8, .host_tokens = true};
+constexpr DraftNeeds kText{.taps = {}, .max_nodes = 8};
 constexpr DraftNeeds kModel{.taps = {}, .max_nodes = 16, .runs_model = true, .scratch_slots = 5};
 
 // Two drafters and one sequence in slot 0.
@@ -237,7 +237,6 @@ TEST(UnionDrafter, needs_what_its_parts_need) {
   const Steps steps(kText, kModel);
   const DraftNeeds needs = steps.drafter.needs();
   EXPECT_EQ(needs.max_nodes, 16);
-  EXPECT_TRUE(needs.host_tokens);
   EXPECT_TRUE(needs.runs_model);
   EXPECT_EQ(needs.scratch_slots, 5);
 }

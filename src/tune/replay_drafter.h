@@ -67,7 +67,6 @@ class ReplayDrafter final : public Drafter {
     TreeGrowth growth;
     std::vector<Place> places;
     std::vector<int> below;  // by row and rank: the row of this child, -1: none
-    int computed = 0;
   };
 
   void start_growing(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits);

@@ -13,6 +13,7 @@
 #include "backend/cpu/attention.h"
 #include "backend/cpu/attention_model.h"
 #include "backend/cpu/gemm.h"
+#include "backend/cpu/select_kernels.h"
 #include "backend/host_step.h"
 
 namespace foretoken {

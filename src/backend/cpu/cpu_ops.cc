@@ -14,6 +14,7 @@
 #include "backend/cpu/product_tuner.h"
 #include "backend/cpu/roof.h"
 #include "backend/cpu/rope_call.h"
+#include "backend/cpu/select_kernels.h"
 #include "backend/host_step.h"
 #include "backend/kv_codes.h"
 #include "base/index.h"

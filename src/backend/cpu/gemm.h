@@ -20,10 +20,6 @@
 
 namespace foretoken {
 
-// The kernel table of an instruction set that this machine has. Dot-product instructions are
-// adopted only if they reproduce the order of addition they stand for (kernel_check.h).
-KernelTable select_kernels(Isa isa);
-
 class Gemm {
  public:
   Gemm(const KernelTable& kernels, GemmOrder order, ThreadPool& pool);

@@ -18,8 +18,7 @@
 namespace foretoken {
 namespace {
 
-// ---- The input
-// -----------------------------------------------------------------------------------
+// ---- The input ----------------------------------------------------------------------------------
 
 // Groups and rows lie one after the other, and the machine's own prefetching ends where a page
 // does.
@@ -60,8 +59,7 @@ inline void pack_x_codes(const PackXCall& call) {
   }
 }
 
-// ---- Products
-// ------------------------------------------------------------------------------------
+// ---- Products -----------------------------------------------------------------------------------
 
 struct CodePanel {
   const char* weights;  // of the first group or, within a group, of the first k
@@ -402,8 +400,7 @@ inline void run_codes(const GemmCall& call) {
     run_code_gemm<4>(call);
 }
 
-// ---- The roof
-// ------------------------------------------------------------------------------------
+// ---- The roof -----------------------------------------------------------------------------------
 
 inline double code_peak(int rounds) {
   constexpr int kChains = kRegisters == 32 ? 16 : kRegisters == 8 ? 4 : 1;

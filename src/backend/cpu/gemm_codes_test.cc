@@ -16,6 +16,7 @@
 
 #include "backend/cpu/amx_model.h"
 #include "backend/cpu/gemm.h"
+#include "backend/cpu/select_kernels.h"
 #include "backend/quantize.h"
 #include "base/index.h"
 #include "tensor/float16.h"

@@ -13,14 +13,14 @@
 #include <gtest/gtest.h>
 
 #include "backend/cpu/amx_model.h"
+#include "backend/cpu/select_kernels.h"
 #include "base/index.h"
 #include "tensor/float16.h"
 
 namespace foretoken {
 namespace {
 
-// ---- The definition
-// ------------------------------------------------------------------------------
+// ---- The definition -----------------------------------------------------------------------------
 
 float tile_order(const float* x, const float* w, int k) {
   float acc = 0.0F;
@@ -51,8 +51,7 @@ float chain_order(const float* x, const float* w, int k) {
   return acc;
 }
 
-// ---- Material
-// ------------------------------------------------------------------------------------
+// ---- Material -----------------------------------------------------------------------------------
 
 enum class Values { kNormal, kExtreme };
 
@@ -165,8 +164,7 @@ int differences(const Problem& p, const CpuLinear& w, Gemm& gemm, int first_row,
   return wrong;
 }
 
-// ---- Each kernel
-// ---------------------------------------------------------------------------------
+// ---- Each kernel --------------------------------------------------------------------------------
 
 struct Kernel {
   std::string table;  // an ISA, or "amx_model"

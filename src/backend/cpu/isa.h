@@ -14,8 +14,7 @@ enum class Isa : std::uint8_t { kScalar, kAvx2, kAvx512, kAvx512Bf16, kAmx };
 
 // The order in which a bf16 GEMM adds its products; results are a function of it, not of the Isa.
 //   kTile  K in blocks of 32: (FMA chain over even k) + (FMA chain over odd k), both from 0, added
-//   to
-//          the accumulator: what TDPBF16PS computes.
+//          to the accumulator: what TDPBF16PS computes.
 //   kPair  one FMA chain per output, in each pair k odd before k even: what VDPBF16PS computes.
 enum class GemmOrder : std::uint8_t { kTile, kPair };
 

@@ -7,12 +7,15 @@
 // DAZ to be set. Include no standard header with inline functions beside it (see kernels.h).
 //
 // Every variant defines:
-//   V16 load(p)  load_n(p, n): lanes >= n are 0  set1(f)  zero()    void store(p, v)  store_n(p, v,
-//   n) fma(a, b, c) = a * b + c rounded once   add sub mul div sqrt max(a, b) = a > b ? a : b
-//   min(a, b) = a < b ? a : b    (b where one is NaN) M16 less(a, b)  less_equal(a, b)  is_nan(a)
-//   lanes(bits)  select(m, a, b) = m ? a : b round_even(a): to the nearest integer, ties to even
-//   load_bf16(p) store_bf16(p, v) load_f16(p) store_f16(p, v): 16 elements; rounding as in
-//     tensor/float16.h    round_bf16(v): through bf16 and back
+//   V16 load(p)  load_n(p, n): lanes >= n are 0  set1(f)  zero()
+//   void store(p, v)  store_n(p, v, n)
+//   fma(a, b, c) = a * b + c rounded once   add sub mul div sqrt
+//   max(a, b) = a > b ? a : b   min(a, b) = a < b ? a : b   (b where one is NaN)
+//   M16 less(a, b)  less_equal(a, b)  is_nan(a)  lanes(bits)  select(m, a, b) = m ? a : b
+//   round_even(a): to the nearest integer, ties to even
+//   load_bf16(p)  store_bf16(p, v)  load_f16(p)  store_f16(p, v): 16 elements; rounding as in
+//     tensor/float16.h
+//   round_bf16(v): through bf16 and back
 //   round_plain_bf16(v): the same of lanes that are 0 or normal; of NaN it makes anything
 //   even_bf16(p), odd_bf16(p): elements 0, 2, .. 30 and 1, 3, .. 31 of p[32]
 //   add_exponent(a, t): a * 2^n for t = n + kRoundMagic, n and the result in range
