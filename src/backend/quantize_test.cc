@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/ops_test_kit.h"
+#include "backend/testing/ops_test_kit.h"
 #include "base/index.h"
 #include "tensor/float16.h"
 

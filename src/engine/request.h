@@ -18,8 +18,8 @@
 
 #include "batch/sampling.h"
 #include "batch/token_constraint.h"
+#include "draft/draft_report.h"
 #include "engine/shared_tokens.h"
-#include "spec/draft_report.h"
 
 namespace foretoken {
 

@@ -8,9 +8,9 @@
 #include <memory>
 #include <vector>
 
-#include "spec/draft_pace.h"
-#include "spec/drafter.h"
-#include "spec/tree_growth.h"
+#include "draft/draft_pace.h"
+#include "draft/drafter.h"
+#include "draft/tree_growth.h"
 #include "tune/record.h"
 #include "tune/step_costs.h"
 
