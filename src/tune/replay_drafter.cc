@@ -23,7 +23,6 @@ DraftNeeds ReplayDrafter::needs() const {
 }
 
 void ReplayDrafter::open(SeqSlot slot, const DraftRequest& request) {
-  pace_->open(slot);
   Slot& s = slots_[at(slot)];
   CHECK(s.seated != nullptr);
   s.output = static_cast<int>(request.tokens.size() - request.prompt_tokens);
@@ -33,7 +32,6 @@ void ReplayDrafter::open(SeqSlot slot, const DraftRequest& request) {
 // What a DraftReader reads: all that was committed and the root behind it; of those that rest, only
 // prompts, and of those that sleep nothing.
 void ReplayDrafter::observe(const CommittedRows& rows) {
-  pace_->observe(rows);
   int read = 0;
   for (std::size_t i = 0; i < rows.walk.seqs.size(); ++i) {
     const WalkSeq& found = rows.walk.seqs[i];
@@ -70,8 +68,7 @@ void ReplayDrafter::propose(std::span<const SeqSlot> slots, std::span<const Tree
     }
   }
   for (Growing& growing : std::span(growing_).first(num_growing_))
-    pace_->plant(growing.slot, growing.growth.plant(growing.slot, trees));
-  pace_->end_growth();
+    growing.growth.plant(growing.slot, trees);
 }
 
 void ReplayDrafter::start_growing(std::span<const SeqSlot> slots,

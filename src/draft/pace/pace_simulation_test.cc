@@ -51,7 +51,7 @@ struct World {
   int answer = 128;   // tokens of a sequence
 };
 
-class PlainPace final : public DraftPace {
+class PlainPace final : public StepPace {
  public:
   bool rests(SeqSlot) const override { return true; }
 };
@@ -63,7 +63,7 @@ class Simulation {
   double now() const { return now_; }
 
   // Milliseconds per token in each phase.
-  std::vector<double> run(DraftPace& pace) {
+  std::vector<double> run(StepPace& pace) {
     std::vector<double> result;
     for (const Phase& phase : world_.phases) {
       sequences_.resize(at(phase.sequences));
@@ -111,12 +111,12 @@ class Simulation {
     return rank == 0 ? first : (1 - first) * std::pow(0.5, rank) * first;
   }
 
-  void step(DraftPace& pace, const Phase& phase) {
+  void step(StepPace& pace, const Phase& phase) {
     verify(pace, phase);
     propose(pace, phase);
   }
 
-  void verify(DraftPace& pace, const Phase& phase) {
+  void verify(StepPace& pace, const Phase& phase) {
     StepPlan plan;
     Batch batch;
     Walk walk;
@@ -167,7 +167,7 @@ class Simulation {
     (void)phase;
   }
 
-  void propose(DraftPace& pace, const Phase& phase) {
+  void propose(StepPace& pace, const Phase& phase) {
     const Costs& c = world_.costs;
     struct Growing {
       std::size_t sequence;
@@ -256,7 +256,7 @@ struct Outcome {
 // By phase.
 std::vector<Outcome> outcomes(const World& world) {
   PlainPace plain;
-  DraftPace whole;
+  StepPace whole;
   const auto plainly = Simulation(world).run(plain), wholly = Simulation(world).run(whole);
   Simulation simulation(world);
   MeasuredPace pace([&] { return simulation.now() / 1000; });

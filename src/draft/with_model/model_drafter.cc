@@ -42,7 +42,6 @@ DraftNeeds ModelDrafter::needs() const {
 }
 
 void ModelDrafter::open(SeqSlot slot, const DraftRequest&) {
-  pace_->open(slot);
   reader_.open(slot);
   finder_.open(slot);
 }
@@ -58,7 +57,6 @@ DraftReport ModelDrafter::report(SeqSlot slot) const {
 }
 
 void ModelDrafter::observe(const CommittedRows& rows) {
-  pace_->observe(rows);
   reader_.read(rows, *pace_);
   finder_.observe(rows);
 }
@@ -210,8 +208,7 @@ void ModelDrafter::propose(std::span<const SeqSlot> slots, std::span<const TreeL
   start_growing(slots, limits);
   if (num_growing_ > 0) grow_levels();
   for (Growing& growing : std::span(growing_).first(num_growing_))
-    pace_->plant(growing.slot, growing.growth.plant(growing.slot, trees));
-  pace_->end_growth();
+    growing.growth.plant(growing.slot, trees);
 }
 
 void ModelDrafter::grow_levels() {

@@ -31,7 +31,7 @@ class ModelDrafter final : public Drafter {
   // when the shape is impossible. ops outlive the drafter.
   // logit_slice_bytes: of logits that are in memory at once.
   ModelDrafter(Ops& ops, std::unique_ptr<DraftModel> model, const TreeShape& shape, int num_pages,
-               int num_slots, std::shared_ptr<DraftPace> pace = std::make_unique<DraftPace>(),
+               int num_slots, std::shared_ptr<DraftPace> pace = std::make_shared<DraftPace>(),
                std::size_t logit_slice_bytes = kLogitSliceBytes,
                Coupling coupling = Coupling::kMeasured);
 
