@@ -1,15 +1,20 @@
 #pragma once
-// RestChoice: whether anything is drafted at all, for each load, that is about so many sequences at
-// once. Drafting has to gain more than it costs: it is told what every drafted step gained, in
-// plain steps, and rests where the mean of that is a loss for sure. What rests is tried again from
-// time to time, the more seldom the more often that was in vain. A load that comes for the first
-// time rests if fewer sequences do: more of them make rows dearer, and drafts no better. While it
-// does not rest, a step now and then is plain all the same, so that it stays known what a plain
-// step takes.
-// Where there are many sequences a trial begins with a few of them: what all would have gained is
-// guessed from those, and only where that may be a gain are all tried. So it costs little to learn
-// that drafts do not pay, and that they do is never decided by a guess. Not a clock. Engine thread
-// only.
+// RestChoice: whether anything is drafted at all, decided by what drafted steps have gained. Each
+// load, that is about so many sequences at once, is decided for itself. Not a clock: gains come in
+// plain steps. Not a choice of sequences: TrialGroup makes it. Engine thread only.
+//
+//   a load  | goes on to    | when
+//   --------+---------------+-----------------------------------------------------------------
+//   drafts  | rests         | the mean gain is a loss for sure, or the first steps of a trial
+//           |               | lose very much
+//   rests   | drafts, or    | its pause is over: 64 to 4096 steps, the longer the more its last
+//           | tries few     | trial has lost; with 16 sequences or more a few are tried first
+//   tries   | rests         | the guess of what all would have gained is a clear loss
+//   few     | drafts        | any other guess: only real gains decide for drafting
+//
+// - A load that comes for the first time rests if the next smaller known one does: more sequences
+//   make rows dearer and drafts no better.
+// - While a load drafts, a step now and then is plain, so that it stays known what one takes.
 
 #include <vector>
 

@@ -1,17 +1,30 @@
 #pragma once
 // DraftReader: lets a draft model read what was committed, and the root behind it, so that trees
-// can be grown from there. Not a drafter: it grows nothing.
-// A model that reads features reads the pair (x[p], f[p - 1]) into slot p. The feature of the last
-// token read in each page is kept beside the page, so that whoever goes on from there, with the
-// next step or after a prefix hit, finds it. So is what the model itself carries from that row to
-// the next one. Where nothing was carried to the first row of a reading, because what is before it
-// went by unread, the target's feature stands in.
-// The committed tokens of a sequence that rests go by unread, prompts excepted. When it wakes, the
-// model catches up with the last of them: so many tokens and features are kept of each slot. Where
-// it sleeps, prompts go by, too, and features are not even kept: once they are, it goes on from the
-// first whole page. Pages with unread slots in them are left out of what the model sees, positions
-// staying as they are.
-// Allocates nothing once its vectors have grown. Engine thread only.
+// can be grown from there. Not a drafter: it grows nothing. Allocates nothing once its vectors have
+// grown. Engine thread only.
+//
+// What lies in KV slot p, and at which rotary position:
+//
+//   slot                     0       1           2       ...  n - 1           n (root)
+//   a language model reads   x[0]    x[1]        x[2]         x[n-1]          x[n]        at p
+//   a head reads             -       x[1] f[0]   x[2] f[1]    x[n-1] f[n-2]   x[n] f[n-1] at p - 1
+//
+//   x[p]  the token at p     f[p]  the target's feature of it     n  tokens committed
+//
+// Beside each page lies the feature of the last token read in it, and what the model carries from
+// that row to the next one (HeadChain). So who goes on there, with the next step or after a prefix
+// hit, finds both. Where nothing was carried to the first row of a reading, because what is before
+// it went by unread, the target's feature stands in.
+//
+//   a sequence   | of what is committed the model reads | of the last 32 tokens are kept
+//   -------------+--------------------------------------+-------------------------------
+//   is awake     | all, and the root                    | nothing
+//   rests        | prompts                              | tokens and features
+//   sleeps       | nothing                              | tokens
+//   wakes        | what it missed, if that is kept,     | nothing
+//                | else the last whole pages kept       |
+//
+// Pages with unread slots are left out of what the model sees; positions stay as they are.
 
 #include <array>
 #include <cstddef>
