@@ -43,7 +43,8 @@ class DraftTrees {
   // Adds a proposal and returns its node, or the node of the sibling that already carries the
   // token, or -1 when the tree is full.
   int grow(SeqSlot slot, int parent, Token token, float score = 1.0F);
-  // Keeps the first `nodes` nodes (parents precede children, so a prefix is a tree).
+  // Keeps the first `nodes` nodes: parents precede children, so a prefix is a tree. Of a tree that
+  // was grown best first, as UnionDrafter does, these are the best.
   void prune(SeqSlot slot, int nodes);
 
  private:

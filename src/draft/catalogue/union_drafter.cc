@@ -259,13 +259,18 @@ void UnionDrafter::join(SeqSlot slot, const TreeLimits& limits, DraftTrees& tree
   chances_.clear();
   for (const Node& node : std::span(nodes_).subspan(1)) chances_.push_back(node.chance);
   best_scores(chances_, std::min(limits.nodes, trees.max_nodes()) - 1, 0, chosen_);
+  // Best first, parents before children: a step that has room for fewer verifies the first ones.
+  std::ranges::sort(chosen_, [this](int a, int b) {
+    const float x = chances_[at(a)], y = chances_[at(b)];
+    return x != y ? x > y : a < b;
+  });
 
   Sequence& sequence = sequences_[at(slot)];
   sequence.planted.clear();
   double promised = 0;
   for (const int draft : chosen_) {
     Node& node = nodes_[at(draft + 1)];
-    // A draft is never better than its parent, so that is there.
+    // A draft is never better than its parent, so that is there already.
     node.node = trees.grow(slot, nodes_[at(node.parent)].node, node.token, node.chance);
     sequence.planted.push_back(node.scores);
     promised += static_cast<double>(node.chance);

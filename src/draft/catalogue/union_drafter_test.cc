@@ -166,6 +166,38 @@ TEST(UnionDrafter, the_best_of_all_are_verified_and_every_node_has_its_parent) {
   EXPECT_EQ(steps.trees.size(0), 1);
 }
 
+TEST(UnionDrafter, where_a_step_has_room_for_fewer_the_best_are_verified) {
+  Steps steps;
+  steps.a->drafts = {{-1, 2, 0.3F}, {0, 3, 0.2F}, {-1, 4, 0.8F}};
+  steps.b->drafts = {{-1, 5, 0.9F}, {0, 6, 0.7F}, {1, 7, 0.7F}, {-1, 8, 0.1F}};
+  steps.open();
+  steps.commit({0});
+  steps.propose();
+  ASSERT_EQ(steps.trees.size(0), 8);
+  steps.trees.prune(0, 6);
+  EXPECT_EQ(tree_fault(steps.trees.tokens(0), steps.trees.parents(0)), "");
+  EXPECT_THAT(steps.paths(),
+              UnorderedElementsAre(Pair("5", 0.9F), Pair("4", 0.8F), Pair("56", 0.7F),
+                                   Pair("567", 0.7F), Pair("2", 0.3F)));
+  steps.trees.prune(0, 3);
+  EXPECT_THAT(steps.paths(), UnorderedElementsAre(Pair("5", 0.9F), Pair("4", 0.8F)));
+  steps.commit({0, 1});  // 5
+  const DraftReport report = steps.drafter.report(0);
+  EXPECT_EQ(report.by_drafter[0].proposed, 1) << "of what was verified";
+  EXPECT_EQ(report.by_drafter[0].accepted, 0);
+  EXPECT_EQ(report.by_drafter[1].proposed, 1);
+  EXPECT_EQ(report.by_drafter[1].accepted, 1);
+}
+
+TEST(UnionDrafter, drafts_of_one_score_keep_their_order) {
+  Steps steps;
+  steps.a->drafts = {{-1, 2, 1.0F}, {0, 3, 1.0F}, {-1, 4, 1.0F}};
+  steps.open();
+  steps.commit({0});
+  steps.propose();
+  EXPECT_THAT(steps.trees.tokens(0), ElementsAre(1, 2, 3, 4));
+}
+
 // Notes what is said to it of drafts that a model had no part in.
 class Ledger final : public StepPace {
  public:
