@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "bench/shapes.h"
-#include "model/kv_dtype.h"
+#include "kv/kv_dtype.h"
 
 namespace foretoken {
 namespace {

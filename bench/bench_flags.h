@@ -1,16 +1,16 @@
 #pragma once
 // The flags of foretoken-bench and of its subcommand `accept`, as tables for the program's own flag
-// parser (app/flag_parser.h), and what they mean. Pure functions.
+// parser (app/flags/flag_parser.h), and what they mean. Pure functions.
 
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "app/flag_parser.h"
+#include "app/flags/flag_parser.h"
 #include "backend/backend.h"
 #include "bench/contender.h"
-#include "model/quantization.h"
+#include "model/config/quantization.h"
 
 namespace foretoken {
 

@@ -4,11 +4,11 @@
 
 #include <boost/json.hpp>
 
-#include "app/draft_vocabulary.h"
-#include "app/environment.h"
+#include "app/host/draft_vocabulary.h"
+#include "app/machine/environment.h"
 #include "base/error.h"
 #include "base/rng.h"
-#include "model/generation_config.h"
+#include "model/config/generation_config.h"
 #include "text/text_stream.h"
 
 namespace foretoken {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "app/model_host.h"
-#include "app/text_host.h"
+#include "app/host/model_host.h"
+#include "app/host/text_host.h"
 #include "bench/draft_methods.h"
 
 namespace foretoken {

@@ -2,8 +2,8 @@
 // foretoken-bench grammar-check FOLDER: what grammars over that tokenizer's vocabulary take. Reads
 // a line of JSON for each question and answers it with one:
 //   {"source": SCHEMA or text, "kind": "json_schema", "texts": [...], "samples": 0, "seed": 0}
-//   {"verdicts": ["whole", "beginning" or "barred", ...], "samples": [...], "unfinished": 0, "ms":
-//   1}
+//   {"verdicts": ["whole", "beginning" or "barred", ...], "samples": [...], "unfinished": 0,
+//    "ms": 1}
 //   {"refused": "why", "ms": 1}
 // Samples are random texts of the grammar. Questions come from tools/check_schemas.py.
 

@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "app/flag_help.h"
+#include "app/flags/flag_help.h"
 #include "backend/backend.h"
 #include "bench/accept_command.h"
 #include "bench/bench_flags.h"
@@ -27,7 +27,7 @@
 #include "bench/shapes.h"
 #include "bench/step_rig.h"
 #include "bench/suffix_command.h"
-#include "model/kv_dtype.h"
+#include "kv/kv_dtype.h"
 #include "model/runner.h"
 #include "tensor/buffer.h"
 

@@ -6,7 +6,7 @@
 
 #include "bench/author.h"
 #include "bench/report.h"
-#include "spec/ngram_growth.h"
+#include "draft/from_text/ngram/ngram_growth.h"
 
 namespace foretoken {
 namespace {

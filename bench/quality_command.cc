@@ -14,8 +14,8 @@
 #include "base/file.h"
 #include "base/index.h"
 #include "base/log.h"
-#include "model/kv_dtype.h"
-#include "model/load.h"
+#include "kv/kv_dtype.h"
+#include "model/decoder/load.h"
 #include "model/runner.h"
 #include "text/tokenizer.h"
 

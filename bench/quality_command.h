@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "app/flag_parser.h"
+#include "app/flags/flag_parser.h"
 
 namespace foretoken {
 

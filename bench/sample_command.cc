@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "backend/host_step.h"
+#include "backend/host/host_step.h"
 #include "base/index.h"
 #include "base/rng.h"
 #include "base/threads.h"

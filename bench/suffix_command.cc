@@ -7,8 +7,8 @@
 
 #include "bench/author.h"
 #include "bench/report.h"
-#include "spec/suffix_answers.h"
-#include "spec/suffix_growth.h"
+#include "draft/from_text/suffix/suffix_answers.h"
+#include "draft/from_text/suffix/suffix_growth.h"
 
 namespace foretoken {
 namespace {

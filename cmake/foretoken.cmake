@@ -46,6 +46,24 @@ add_compile_options(-Wall -Wextra $<$<NOT:$<BOOL:${FORETOKEN_FUZZ}>>:-Werror> -f
 # Clang holds against us what libstdc++ 12 does inside of stable_sort.
 add_compile_options($<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 
+# foretoken_sources(<result> FOLDERS a b ... [EXCEPT x.cc ...]): the .cc files in those folders that are no tests, so that
+# a new file needs no edit here. foretoken_tests(<result> FOLDERS a b ...): those that are.
+function(foretoken_sources result)
+  cmake_parse_arguments(ARG "" "" "FOLDERS;EXCEPT" ${ARGN})
+  list(TRANSFORM ARG_FOLDERS APPEND /*.cc OUTPUT_VARIABLE patterns)
+  file(GLOB found RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS ${patterns})
+  list(FILTER found EXCLUDE REGEX "_test\\.cc$")
+  list(REMOVE_ITEM found ${ARG_EXCEPT})
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()
+function(foretoken_tests result)
+  cmake_parse_arguments(ARG "" "" "FOLDERS;EXCEPT" ${ARGN})
+  list(TRANSFORM ARG_FOLDERS APPEND /*_test.cc OUTPUT_VARIABLE patterns)
+  file(GLOB found RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS ${patterns})
+  list(REMOVE_ITEM found ${ARG_EXCEPT})
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()
+
 # foretoken_library(<folder> SOURCES a.cc ... DEPS ft_base ...): the static library ft_<folder>.
 function(foretoken_library folder)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "app/commands.h"
-#include "app/flag_help.h"
-#include "app/flag_parser.h"
+#include "app/commands/commands.h"
+#include "app/flags/flag_help.h"
+#include "app/flags/flag_parser.h"
 #include "app/version.h"
 
 namespace foretoken {

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/attention_test_kit.h"
+#include "backend/testing/attention_test_kit.h"
 
 namespace foretoken {
 namespace {

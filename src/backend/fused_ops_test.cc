@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/ops_test_kit.h"
-#include "backend/reversed_rows_test_kit.h"
+#include "backend/testing/ops_test_kit.h"
+#include "backend/testing/reversed_rows_test_kit.h"
 
 namespace foretoken {
 namespace {

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/ops_test_kit.h"
+#include "backend/testing/ops_test_kit.h"
 
 namespace foretoken {
 namespace {
@@ -275,8 +275,7 @@ TEST(Rows, splitting_k_would_be_noticed) {
   expect_near({left}, {whole}, 1e-3, "the split sum is the same sum");
 }
 
-// ---- the factory
-// ---------------------------------------------------------------------------------
+// ---- the factory --------------------------------------------------------------------------------
 
 TEST(Backend, unknown_names_are_refused) {
   ThreadPool pool(1);

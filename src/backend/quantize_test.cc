@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/ops_test_kit.h"
+#include "backend/testing/ops_test_kit.h"
 #include "base/index.h"
 #include "tensor/float16.h"
 
@@ -123,8 +123,7 @@ TEST(Quantize, inputs_are_rounded_to_127_codes_of_each_sign) {
   EXPECT_EQ(codes, std::vector<std::int8_t>(4, 0));
 }
 
-// ---- Through Ops
-// --------------------------------------------------------------------------------
+// ---- Through Ops --------------------------------------------------------------------------------
 
 TEST(Codes, linear_agrees_with_the_reference) {
   for (const bool rounds_input : {true, false})

@@ -1,8 +1,9 @@
 #pragma once
 // The three kinds of failure and their mechanisms.
-//   Bug: CHECK / DCHECK print file, line and condition and abort; never reachable from outside
-//   input. Cannot start: constructors throw Error (what, where, expected, found); main catches it
-//   once. A request is wrong or unlucky: data, Result<T> here and FinishReason in the engine.
+//   A bug            CHECK / DCHECK print file, line and condition and abort; never reachable
+//                    from outside input
+//   Cannot start     constructors throw Error (what, where, expected, found); main catches it once
+//   A bad request    is data: Result<T> here and FinishReason in the engine
 // Not for control flow: after the engine runs nothing is thrown. Thread-safe: no state.
 
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 // Reading small files (configurations, templates, tokenizers) whole. Not for weights, which are
-// mapped (model/mapped_file.h). Thread-safe: no state.
+// mapped (checkpoint/formats/mapped_file.h). Thread-safe: no state.
 
 #include <filesystem>
 #include <optional>

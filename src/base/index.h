@@ -1,7 +1,7 @@
 #pragma once
 // Arithmetic of indices and sizes that every folder needs, each in this one place. All of it is
 // inlined always, so that no copy is ever emitted and translation units of kernels, which are
-// compiled for one instruction set, may use it too (see backend/cpu/kernels.h).
+// compiled for one instruction set, may use it too (see backend/cpu/table/kernels.h).
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 // JsonFields: typed reading of the fields of one JSON object. A field that is absent or null reads
 // as nullopt (or null); so does one of the wrong type or out of range, after wrong_type() was told.
-// What that does is the layer above: FileFields throws it, server/json_fields.h records the first
+// What that does is the layer above: FileFields throws it, server/json/json_fields.h records the first
 // one for the client. Not a schema; unknown fields are the caller's business. Holds a reference:
 // the object outlives it.
 

@@ -1,7 +1,8 @@
 #pragma once
 // The plain data of one step, structure of arrays.
-//   StepPlan   what the scheduler wants computed: for each sequence a chain of prompt tokens and/or
-//   its tree SeqTable   facts about running sequences by slot (length, pages); the walk updates it
+//   StepPlan   what the scheduler wants computed: for each sequence a chain of prompt tokens
+//              and/or its tree
+//   SeqTable   facts about running sequences by slot (length, pages); the walk updates it
 //   Batch      the rows derived from both by Ops::layout: what kernels read
 //   Walk       what sampling found: emitted tokens, accepted nodes
 // Not behaviour: no methods that compute. A prompt chunk is a chain of rows; when it is the last

@@ -16,10 +16,10 @@
 #include "backend/ops.h"
 #include "base/error.h"
 #include "batch/logit_slices.h"
+#include "draft/drafter.h"
 #include "engine/engine_port.h"
 #include "engine/request.h"
 #include "model/target_model.h"
-#include "spec/drafter.h"
 
 namespace foretoken {
 

@@ -12,6 +12,9 @@
 
 #include "backend/backend.h"
 #include "base/log.h"
+#include "draft/from_text/ngram/ngram_drafter.h"
+#include "draft/from_text/suffix/suffix_drafter.h"
+#include "draft/with_model/model_drafter.h"
 #include "engine/engine.h"
 #include "engine/testing/answers.h"
 #include "engine/testing/guess_drafter.h"
@@ -19,9 +22,6 @@
 #include "engine/testing/random_heads.h"
 #include "engine/testing/tiny_model.h"
 #include "model/runner.h"
-#include "spec/model_drafter.h"
-#include "spec/ngram_drafter.h"
-#include "spec/suffix_drafter.h"
 
 namespace foretoken {
 namespace {

@@ -3,7 +3,7 @@
 // share.
 //   Request      token ids in, sampling parameters, limits
 //   TokenStream  the way back: the engine pushes deltas, one consumer takes them; either side may
-//   end it
+//                end it
 // Not text: stop strings, templates and detokenisation belong to the consumer, which cancels the
 // stream when it has seen enough.
 
@@ -18,8 +18,8 @@
 
 #include "batch/sampling.h"
 #include "batch/token_constraint.h"
+#include "draft/draft_report.h"
 #include "engine/shared_tokens.h"
-#include "spec/draft_report.h"
 
 namespace foretoken {
 

@@ -381,7 +381,7 @@ TEST(Scheduler, admission_plans_for_less_of_the_outputs_while_all_goes_well) {
 // Proposes nothing, and notes how deep it might have gone.
 class NotingDrafter final : public Drafter {
  public:
-  DraftNeeds needs() const override { return {.taps = {}, .max_nodes = 8, .host_tokens = false}; }
+  DraftNeeds needs() const override { return {.taps = {}, .max_nodes = 8}; }
   void open(SeqSlot, const DraftRequest&) override {}
   void close(SeqSlot) override {}
   void observe(const CommittedRows&) override {}
@@ -415,7 +415,7 @@ TEST(Scheduler, no_drafts_are_asked_for_that_could_not_become_text) {
 // Proposes long chains for all slots but the first.
 class LopsidedDrafter final : public Drafter {
  public:
-  DraftNeeds needs() const override { return {.taps = {}, .max_nodes = 32, .host_tokens = false}; }
+  DraftNeeds needs() const override { return {.taps = {}, .max_nodes = 32}; }
   void open(SeqSlot, const DraftRequest&) override {}
   void close(SeqSlot) override {}
   void observe(const CommittedRows&) override {}
@@ -466,7 +466,7 @@ TEST(Scheduler, proposals_are_dropped_before_anybody_is_preempted) {
 class AskedDrafter final : public Drafter {
  public:
   explicit AskedDrafter(std::vector<TreeLimits>& asked) : asked_(asked) {}
-  DraftNeeds needs() const override { return {.taps = {}, .max_nodes = 8, .host_tokens = false}; }
+  DraftNeeds needs() const override { return {.taps = {}, .max_nodes = 8}; }
   void open(SeqSlot, const DraftRequest&) override {}
   void close(SeqSlot) override {}
   void observe(const CommittedRows&) override {}

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "batch/batch.h"
-#include "spec/drafter.h"
+#include "draft/drafter.h"
 
 namespace foretoken {
 

@@ -11,9 +11,9 @@
 #include "batch/batch.h"
 #include "batch/logit_slices.h"
 #include "batch/tree.h"
+#include "draft/drafter.h"
 #include "engine/slot_change.h"
 #include "model/target_model.h"
-#include "spec/drafter.h"
 
 namespace foretoken {
 

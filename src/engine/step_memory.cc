@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/index.h"
-#include "model/forward_memory.h"
-#include "spec/make_drafter.h"
+#include "draft/catalogue/make_drafter.h"
+#include "model/decoder/forward_memory.h"
 
 namespace foretoken {
 namespace {

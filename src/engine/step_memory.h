@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <limits>
 
+#include "draft/tree_growth.h"
 #include "engine/engine.h"
+#include "model/config/model_config.h"
 #include "model/draft_model.h"
-#include "model/model_config.h"
-#include "spec/tree_growth.h"
 
 namespace foretoken {
 

@@ -12,12 +12,12 @@
 
 #include "backend/backend.h"
 #include "base/threads.h"
+#include "draft/with_model/model_drafter.h"
 #include "engine/engine.h"
 #include "engine/testing/answers.h"
 #include "engine/testing/random_heads.h"
 #include "engine/testing/tiny_model.h"
 #include "model/runner.h"
-#include "spec/model_drafter.h"
 
 namespace foretoken {
 namespace {

@@ -7,11 +7,11 @@
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
+#include "draft/from_text/ngram/ngram_drafter.h"
+#include "draft/from_text/suffix/suffix_drafter.h"
 #include "engine/engine.h"
 #include "engine/testing/answers.h"
 #include "engine/testing/hash_model.h"
-#include "spec/ngram_drafter.h"
-#include "spec/suffix_drafter.h"
 
 namespace foretoken {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backend/ops.h"
-#include "model/decoder.h"
+#include "model/decoder/decoder.h"
 
 namespace foretoken {
 

@@ -11,9 +11,9 @@
 
 #include "backend/ops.h"
 #include "kv/kv_store.h"
-#include "model/decoder.h"
+#include "model/decoder/decoder.h"
+#include "model/decoder/forward_memory.h"
 #include "model/draft_model.h"
-#include "model/forward_memory.h"
 #include "model/target_model.h"
 
 namespace foretoken {

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "backend/ops.h"
-#include "model/decoder.h"
+#include "model/decoder/decoder.h"
 
 namespace foretoken {
 

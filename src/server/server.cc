@@ -10,14 +10,14 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 
-#include "server/anthropic/api.h"
-#include "server/generation.h"
+#include "server/context/server_context.h"
 #include "server/http/http_server.h"
 #include "server/http/router.h"
-#include "server/http_watch.h"
-#include "server/openai/api.h"
-#include "server/server_context.h"
-#include "server/sglang/api.h"
+#include "server/request/generation.h"
+#include "server/request/http_watch.h"
+#include "server/routes/anthropic/api.h"
+#include "server/routes/openai/api.h"
+#include "server/routes/sglang/api.h"
 #include "server/unsupported_routes.h"
 #include "server/work_queue.h"
 

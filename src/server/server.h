@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "engine/engine_port.h"
+#include "server/context/server_config.h"
 #include "server/http/http_server.h"
-#include "server/server_config.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "server/error_reply.h"
+#include "server/http/error_reply.h"
 
 namespace foretoken {
 namespace {

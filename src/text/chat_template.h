@@ -21,9 +21,10 @@ namespace foretoken {
 // How messages reach the template.
 enum class MessageForm {
   kAsGiven,  // untouched, as apply_chat_template gets them
-  kOpenAi,   // as an OpenAI client sends them: the arguments of tool calls become objects, null
-            // entries vanish, a null content becomes "", and parts of type text join to a string if
-            // the template expects one
+  // As an OpenAI client sends them: the arguments of tool calls become objects, null entries
+  // vanish, a null content becomes "", and parts of type text join to a string if the template
+  // expects one.
+  kOpenAi,
 };
 
 class ChatTemplate {

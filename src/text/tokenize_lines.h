@@ -1,10 +1,11 @@
 #pragma once
 // tokenize_lines: the work of `foretoken tokenize`: one JSON object per line in, one per line out.
-//   {"text": ...}                         -> {"prompt": the text, "tokens": [...]}, special tokens
-//   added
-//   {"messages": [...], "tools": ..., ...} -> {"prompt": rendered, "tokens": [...]}, rendered as
-//                                            the server does (MessageForm::kOpenAi), roles as given
-//   anything else                         -> {"error": "..."}
+//   {"text": ...}                           -> {"prompt": the text, "tokens": [...]}, special
+//                                              tokens added
+//   {"messages": [...], "tools": ..., ...}  -> {"prompt": rendered, "tokens": [...]}, rendered as
+//                                              the server does (MessageForm::kOpenAi), roles as
+//                                              given
+//   anything else                           -> {"error": "..."}
 // Output order is input order; blank lines are skipped. A bad line does not stop the rest.
 
 #include <iosfwd>

@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "backend/ops.h"
+#include "draft/draft_pace.h"
+#include "draft/drafter.h"
+#include "draft/tree_growth.h"
+#include "draft/with_model/candidate_finder.h"
+#include "draft/with_model/draft_reader.h"
 #include "model/draft_model.h"
-#include "spec/candidate_finder.h"
-#include "spec/draft_pace.h"
-#include "spec/draft_reader.h"
-#include "spec/drafter.h"
-#include "spec/tree_growth.h"
 #include "tune/record.h"
 
 namespace foretoken {

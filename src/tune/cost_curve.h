@@ -1,14 +1,14 @@
 #pragma once
 // CostCurve: seconds that work takes by its rows, as they were measured: for each number of rows
 // the mean of the samples without the extreme ones, smoothed where they are few, between them
-// straight lines, beyond them the line that fits best (spec/linear_cost.h). Not a clock.
+// straight lines, beyond them the line that fits best (draft/pace/linear_cost.h). Not a clock.
 
 #include <map>
 #include <vector>
 
 #include <boost/json/value.hpp>
 
-#include "spec/linear_cost.h"
+#include "draft/pace/linear_cost.h"
 
 namespace foretoken {
 

@@ -10,8 +10,8 @@
 #include <random>
 #include <vector>
 
-#include "spec/draft_pace.h"
-#include "spec/measured_pace.h"
+#include "draft/draft_pace.h"
+#include "draft/pace/measured_pace.h"
 #include "tune/step_costs.h"
 
 namespace foretoken {

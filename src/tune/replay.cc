@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/index.h"
-#include "spec/make_drafter.h"
-#include "spec/measured_pace.h"
+#include "draft/catalogue/make_drafter.h"
+#include "draft/pace/measured_pace.h"
 #include "tune/replay_drafter.h"
 
 namespace foretoken {

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "spec/draft_options.h"
-#include "spec/draft_pace.h"
-#include "spec/drafter.h"
+#include "draft/catalogue/draft_options.h"
+#include "draft/draft_pace.h"
+#include "draft/drafter.h"
 #include "tune/record.h"
 #include "tune/step_costs.h"
 

@@ -63,17 +63,14 @@ void ReplayDrafter::propose(std::span<const SeqSlot> slots, std::span<const Tree
     for (int rows = choose_following(); rows > 0; rows = choose_following()) {
       pace_->begin_forward(DraftWork::kLevel);
       for (std::size_t i = 0; i < num_growing_; ++i) {
-        Growing& growing = growing_[i];
-        if (!growing.is_following) continue;
-        growing.computed += static_cast<int>(growing.growth.followed().size());
-        add_level(growing);
+        if (growing_[i].is_following) add_level(growing_[i]);
       }
       if (clock_.costs != nullptr) clock_.pass(clock_.costs->level.of(rows), clock_.levels);
       pace_->end_forward(rows);
     }
   }
   for (Growing& growing : std::span(growing_).first(num_growing_))
-    pace_->plant(growing.slot, growing.growth.plant(growing.slot, trees), growing.computed);
+    pace_->plant(growing.slot, growing.growth.plant(growing.slot, trees));
   pace_->end_growth();
 }
 
@@ -92,7 +89,6 @@ void ReplayDrafter::start_growing(std::span<const SeqSlot> slots,
     growing.slot = slots[i];
     growing.record = &s.seated->trees[at(s.output - 1)];
     growing.is_following = true;
-    growing.computed = 0;
     growing.growth.start(shape_, limits[i], pace_->least_score());
     growing.places.clear();
     growing.below.assign(growing.record->rows.size() * at(width_), -1);

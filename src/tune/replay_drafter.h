@@ -8,9 +8,9 @@
 #include <memory>
 #include <vector>
 
-#include "spec/draft_pace.h"
-#include "spec/drafter.h"
-#include "spec/tree_growth.h"
+#include "draft/draft_pace.h"
+#include "draft/drafter.h"
+#include "draft/tree_growth.h"
 #include "tune/record.h"
 #include "tune/step_costs.h"
 
@@ -67,7 +67,6 @@ class ReplayDrafter final : public Drafter {
     TreeGrowth growth;
     std::vector<Place> places;
     std::vector<int> below;  // by row and rank: the row of this child, -1: none
-    int computed = 0;
   };
 
   void start_growing(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits);

@@ -2,15 +2,15 @@
 
 #include <array>
 
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/formats/pickle.h"
+#include "checkpoint/formats/safetensors_header.h"
+#include "checkpoint/formats/torch_file.h"
+#include "checkpoint/formats/zip_directory.h"
+#include "checkpoint/token_map.h"
 #include "kit.h"
-#include "model/checkpoint.h"
-#include "model/generation_config.h"
-#include "model/model_config.h"
-#include "model/pickle.h"
-#include "model/safetensors_header.h"
-#include "model/token_map.h"
-#include "model/torch_file.h"
-#include "model/zip_directory.h"
+#include "model/config/generation_config.h"
+#include "model/config/model_config.h"
 #include "targets.h"
 
 namespace foretoken::fuzz {

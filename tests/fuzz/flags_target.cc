@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "app/flag_parser.h"
-#include "app/options.h"
-#include "app/tune_options.h"
+#include "app/flags/flag_parser.h"
+#include "app/options/resolve_options.h"
+#include "app/options/tune_options.h"
 #include "kit.h"
 #include "targets.h"
 

@@ -6,8 +6,8 @@
 
 #include <boost/json.hpp>
 
-#include "model/mapped_file.h"
-#include "model/safetensors_header.h"
+#include "checkpoint/formats/mapped_file.h"
+#include "checkpoint/formats/safetensors_header.h"
 
 namespace foretoken {
 namespace {

@@ -12,11 +12,11 @@
 
 #include "backend/backend.h"
 #include "base/threads.h"
+#include "draft/catalogue/make_drafter.h"
+#include "draft/with_model/model_drafter.h"
 #include "draft_case.h"
-#include "model/load.h"
+#include "model/decoder/load.h"
 #include "model/runner.h"
-#include "spec/make_drafter.h"
-#include "spec/model_drafter.h"
 
 namespace foretoken {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <boost/json.hpp>
 
-#include "model/checkpoint.h"
-#include "model/mapped_file.h"
-#include "model/safetensors_header.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/formats/mapped_file.h"
+#include "checkpoint/formats/safetensors_header.h"
 
 namespace foretoken {
 namespace {

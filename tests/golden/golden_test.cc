@@ -11,9 +11,9 @@
 #include "backend/backend.h"
 #include "base/index.h"
 #include "base/threads.h"
+#include "checkpoint/checkpoint.h"
 #include "golden_case.h"
-#include "model/checkpoint.h"
-#include "model/context_length.h"
+#include "model/config/context_length.h"
 #include "model/runner.h"
 
 namespace foretoken {

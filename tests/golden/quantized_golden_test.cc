@@ -13,11 +13,11 @@
 #include "base/index.h"
 #include "base/log.h"
 #include "base/threads.h"
-#include "model/kv_dtype.h"
-#include "model/load.h"
-#include "model/mapped_file.h"
+#include "checkpoint/formats/mapped_file.h"
+#include "checkpoint/formats/safetensors_header.h"
+#include "kv/kv_dtype.h"
+#include "model/decoder/load.h"
 #include "model/runner.h"
-#include "model/safetensors_header.h"
 
 namespace foretoken {
 namespace {

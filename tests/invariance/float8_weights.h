@@ -2,8 +2,8 @@
 // The weights of a tiny model as a checkpoint of 8-bit floats in blocks has them: layers' matrices
 // as E4M3 with scales of blocks of 32 x 32, all else as it was.
 
+#include "checkpoint/quantized/stored_quantization.h"
 #include "invariance/tiny_models.h"
-#include "model/stored_quantization.h"
 
 namespace foretoken {
 

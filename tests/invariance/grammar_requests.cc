@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "server/call_constraint.h"
-#include "server/grammar_constraint.h"
+#include "server/chat/thought_budget.h"
+#include "server/structured/call_constraint.h"
+#include "server/structured/grammar_constraint.h"
 #include "server/testing/byte_tokenizer.h"
-#include "server/thought_budget.h"
 
 namespace foretoken {
 namespace {

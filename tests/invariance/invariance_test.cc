@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "base/log.h"
+#include "draft/catalogue/make_drafter.h"
 #include "engine/testing/answers.h"
 #include "invariance/float8_weights.h"
 #include "invariance/grammar_requests.h"
@@ -24,9 +25,8 @@
 #include "invariance/request_mix.h"
 #include "invariance/tiny_models.h"
 #include "invariance/wrong_ops.h"
-#include "model/kv_dtype.h"
-#include "model/load.h"
-#include "spec/make_drafter.h"
+#include "kv/kv_dtype.h"
+#include "model/decoder/load.h"
 
 namespace foretoken {
 namespace {

@@ -8,17 +8,17 @@
 #include "backend/backend.h"
 #include "backend/testing/delayed_ops.h"
 #include "base/index.h"
+#include "draft/catalogue/union_drafter.h"
+#include "draft/from_text/constraint_drafter.h"
+#include "draft/from_text/ngram/ngram_drafter.h"
+#include "draft/from_text/suffix/suffix_drafter.h"
+#include "draft/with_model/model_drafter.h"
 #include "engine/testing/answers.h"
 #include "engine/testing/erratic_pace.h"
 #include "engine/testing/guess_drafter.h"
 #include "engine/testing/random_heads.h"
 #include "engine/testing/tiny_model.h"
 #include "model/runner.h"
-#include "spec/constraint_drafter.h"
-#include "spec/model_drafter.h"
-#include "spec/ngram_drafter.h"
-#include "spec/suffix_drafter.h"
-#include "spec/union_drafter.h"
 
 namespace foretoken {
 namespace {

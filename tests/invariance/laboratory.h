@@ -14,13 +14,13 @@
 
 #include "backend/ops.h"
 #include "base/threads.h"
+#include "draft/draft_pace.h"
+#include "draft/drafter.h"
 #include "engine/engine.h"
 #include "invariance/matrix.h"
-#include "model/decoder.h"
+#include "model/decoder/decoder.h"
 #include "model/draft_model.h"
 #include "model/runner.h"
-#include "spec/draft_pace.h"
-#include "spec/drafter.h"
 
 namespace foretoken {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "spec/tree_growth.h"
+#include "draft/tree_growth.h"
 
 namespace foretoken {
 

@@ -2,8 +2,8 @@
 // The weights of a tiny model as a checkpoint of GPTQ with `desc_act` has them: layers' matrices as
 // codes of 4 bits whose columns belong to groups in no order, all else as it was.
 
+#include "checkpoint/quantized/stored_quantization.h"
 #include "invariance/tiny_models.h"
-#include "model/stored_quantization.h"
 
 namespace foretoken {
 

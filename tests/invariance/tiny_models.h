@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/decoder.h"
+#include "model/decoder/decoder.h"
 
 namespace foretoken {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backend/delegate_test_kit.h"
+#include "backend/testing/delegate_test_kit.h"
 
 namespace foretoken {
 namespace {

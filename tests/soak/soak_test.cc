@@ -21,7 +21,7 @@
 #include "engine/engine.h"
 #include "engine/testing/guess_drafter.h"
 #include "engine/testing/tiny_model.h"
-#include "model/load.h"
+#include "model/decoder/load.h"
 #include "model/runner.h"
 
 namespace foretoken {

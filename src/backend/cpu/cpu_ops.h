@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "backend/cpu/isa.h"
+#include "backend/cpu/table/isa.h"
 #include "backend/ops.h"
 #include "base/threads.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/float_view.h"
-#include "backend/host_step.h"
+#include "backend/host/host_step.h"
 #include "backend/kv_codes.h"
 #include "backend/quantize.h"
 #include "base/index.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/ops_test_kit.h"
+#include "backend/testing/ops_test_kit.h"
 
 namespace foretoken {
 namespace {

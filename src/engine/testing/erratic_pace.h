@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/index.h"
-#include "spec/draft_pace.h"
+#include "draft/draft_pace.h"
 
 namespace foretoken {
 

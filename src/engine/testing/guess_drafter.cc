@@ -11,9 +11,7 @@ namespace foretoken {
 GuessDrafter::GuessDrafter(const Options& options, std::vector<std::vector<Token>> texts)
     : options_(options), texts_(std::move(texts)), random_(options.seed) {}
 
-DraftNeeds GuessDrafter::needs() const {
-  return {.taps = {}, .max_nodes = options_.max_nodes, .host_tokens = true};
-}
+DraftNeeds GuessDrafter::needs() const { return {.taps = {}, .max_nodes = options_.max_nodes}; }
 
 void GuessDrafter::open(SeqSlot slot, const DraftRequest& request) {
   const auto index = at(slot);

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "spec/drafter.h"
+#include "draft/drafter.h"
 
 namespace foretoken {
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "backend/host_step.h"
+#include "backend/host/host_step.h"
 #include "base/index.h"
 #include "base/rng.h"
 #include "batch/sampling.h"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "model/head_chain.h"
+#include "model/heads/head_chain.h"
 
 namespace foretoken {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "model/model_config.h"
+#include "model/config/model_config.h"
 
 namespace foretoken {
 

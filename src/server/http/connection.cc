@@ -3,8 +3,8 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 
-#include "server/error_reply.h"
 #include "server/http/connection_exchange.h"
+#include "server/http/error_reply.h"
 
 namespace foretoken {
 namespace {

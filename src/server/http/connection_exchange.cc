@@ -2,7 +2,7 @@
 
 #include <boost/asio/post.hpp>
 
-#include "server/error_reply.h"
+#include "server/http/error_reply.h"
 
 namespace foretoken {
 

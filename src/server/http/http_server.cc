@@ -10,8 +10,8 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/log.h"
-#include "server/error_reply.h"
 #include "server/http/connection.h"
+#include "server/http/error_reply.h"
 #include "server/http/listen.h"
 
 namespace foretoken {

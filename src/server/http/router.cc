@@ -5,7 +5,7 @@
 
 #include "base/letters.h"
 #include "base/log.h"
-#include "server/error_reply.h"
+#include "server/http/error_reply.h"
 
 namespace foretoken {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "server/json_writer.h"
+#include "server/json/json_writer.h"
 
 namespace foretoken {
 namespace {

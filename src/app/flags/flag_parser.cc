@@ -1,0 +1,165 @@
+#include "app/flags/flag_parser.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "app/flags/flag_match.h"
+
+namespace foretoken {
+namespace {
+
+template <typename Number>
+std::optional<Number> read_number(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  Number number{};
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (fault != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+bool is_integer(const Flag& flag) {
+  return flag.kind == FlagKind::kInteger || flag.kind == FlagKind::kIntegerList;
+}
+
+// As argparse: what begins with a dash is a flag, except numbers, texts with spaces, and "-".
+bool looks_like_flag(const std::string& arg) {
+  return arg.size() > 1 && arg.front() == '-' && arg.find(' ') == std::string::npos &&
+         !read_number<double>(arg);
+}
+
+void check_value(const Flag& flag, const std::string& value) {
+  const std::string where(flag.name());
+  if (is_integer(flag) && !read_number<std::int64_t>(value))
+    throw UsageError({.what = where, .expected = "an integer", .found = "'" + value + "'"});
+  if (flag.kind == FlagKind::kNumber) {
+    const auto number = read_number<double>(value);
+    if (!number || !std::isfinite(*number))
+      throw UsageError({.what = where, .expected = "a number", .found = "'" + value + "'"});
+  }
+  const bool restricted = flag.support == Support::kYes && !flag.choices.empty();
+  if (!restricted || std::ranges::find(flag.choices, value) != flag.choices.end()) return;
+  if (std::ranges::find(flag.refused_choices, value) != flag.refused_choices.end())
+    throw UsageError(where + " " + value + ": " + std::string(flag.refused_reason));
+  throw UsageError({.what = where,
+                    .expected = "one of " + join_names(flag.choices),
+                    .found = "'" + value + "'"});
+}
+
+bool takes_list(const Flag& flag) {
+  return flag.kind == FlagKind::kTextList || flag.kind == FlagKind::kIntegerList;
+}
+
+// The values of `flag` that stand at args[next...]; advances `next` past them.
+std::vector<std::string> take_values(const Flag& flag, std::span<const std::string> args,
+                                     std::size_t& next) {
+  std::vector<std::string> values;
+  const std::size_t most = takes_list(flag) ? args.size() : 1;
+  while (values.size() < most && next < args.size() && !looks_like_flag(args[next]))
+    values.push_back(args[next++]);
+  if (values.empty()) throw UsageError(std::string(flag.name()) + " needs a value");
+  return values;
+}
+
+// What was refused, as "flag value", gathered under the reasons in the order of the command line.
+class Refusals {
+ public:
+  void consider(const Flag& flag, const std::vector<std::string>& values) {
+    if (flag.support != Support::kRefused) return;
+    if (!values.empty() && std::ranges::find(flag.choices, values.front()) != flag.choices.end())
+      return;
+    std::string item(flag.name());
+    for (const auto& value : values) item += " " + value;
+    const auto known = std::ranges::find(reasons_, flag.text, &Reason::text);
+    if (known != reasons_.end())
+      known->items += ", " + item;
+    else
+      reasons_.push_back({flag.text, item});
+  }
+
+  void throw_if_any() const {
+    std::string sentence;
+    for (const auto& reason : reasons_)
+      sentence += (sentence.empty() ? "" : "; ") + reason.items + ": " + std::string(reason.text);
+    if (!sentence.empty()) throw UsageError(sentence);
+  }
+
+ private:
+  struct Reason {
+    std::string_view text;
+    std::string items;
+  };
+  std::vector<Reason> reasons_;
+};
+
+}  // namespace
+
+const Flag& FlagValues::flag(std::string_view name) const {
+  for (const auto& group : table_)
+    for (const auto& flag : group.flags)
+      if (flag.name() == name) return flag;
+  CHECK(false) << "no flag " << name << " in the table";
+  return table_.front().flags.front();
+}
+
+std::string FlagValues::text(std::string_view name) const {
+  const auto found = values_.find(name);
+  return found != values_.end() ? found->second.front() : std::string(flag(name).default_value);
+}
+
+std::optional<std::int64_t> FlagValues::integer(std::string_view name) const {
+  return read_number<std::int64_t>(text(name));
+}
+
+std::optional<double> FlagValues::number(std::string_view name) const {
+  return read_number<double>(text(name));
+}
+
+std::vector<std::string> FlagValues::list(std::string_view name) const {
+  const auto found = values_.find(name);
+  return found != values_.end() ? found->second : std::vector<std::string>{};
+}
+
+void FlagValues::set(const Flag& flag, std::vector<std::string> values) {
+  auto& kept = values_[std::string(flag.name())];
+  if (!flag.is_gathered) kept.clear();
+  kept.insert(kept.end(), values.begin(), values.end());
+}
+
+FlagValues parse_flags(std::span<const std::string> args, const FlagTable& table) {
+  FlagValues result(table);
+  Refusals refusals;
+  for (std::size_t next = 0; next < args.size();) {
+    const std::string& arg = args[next++];
+    if (!looks_like_flag(arg))
+      throw UsageError("unexpected argument '" + arg + "': values follow a --flag");
+    const std::size_t equals = arg.find('=');
+    const Flag& flag = match_flag(arg.substr(0, equals), table);
+    std::vector<std::string> values;
+    if (equals != std::string::npos) {
+      if (flag.kind == FlagKind::kSwitch)
+        throw UsageError(std::string(flag.name()) + " takes no value, found '" +
+                         arg.substr(equals + 1) + "'");
+      values.push_back(arg.substr(equals + 1));
+    } else if (flag.kind != FlagKind::kSwitch) {
+      values = take_values(flag, args, next);
+    }
+    for (const auto& value : values) check_value(flag, value);
+    refusals.consider(flag, values);
+    result.set(flag, std::move(values));
+  }
+  refusals.throw_if_any();
+  return result;
+}
+
+std::vector<std::string> notes_of(const FlagValues& values) {
+  std::vector<std::string> notes;
+  for (const auto& group : values.table())
+    for (const auto& flag : group.flags)
+      if (flag.support == Support::kNoEffect && values.given(flag.name()))
+        notes.push_back(std::string(flag.name()) +
+                        " has no effect here: " + std::string(flag.text));
+  return notes;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,219 @@
+#include "app/host/model_host.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "app/host/memory_plan.h"
+#include "base/index.h"
+#include "base/log.h"
+#include "engine/step_memory.h"
+#include "kv/kv_dtype.h"
+#include "model/decoder/load.h"
+
+namespace foretoken {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double gigabytes(std::size_t bytes) {
+  return static_cast<double>(bytes) / static_cast<double>(std::size_t{1} << 30);
+}
+
+ModelOptions model_options(const Options& options) {
+  ModelOptions model;
+  model.dtype = options.load.dtype;
+  model.quantization = options.load.quantization;
+  model.kv_dtype = options.load.kv_dtype;
+  model.load_format = options.load.load_format;
+  model.seed = options.load.seed;
+  model.packed_cache = options.load.packed_cache;
+  model.config_overrides = options.load.config_overrides;
+  model.context_length = options.load.context_length;
+  model.longer_context =
+      options.load.allow_longer_context ? LongerContext::kWarn : LongerContext::kRefuse;
+  model.available_memory_bytes = [] { return read_memory().available_bytes; };
+  return model;
+}
+
+// Prefixes of twice the running texts stay cached; more memory is taken only when asked for.
+int useful_tokens(const EngineConfig& engine) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  return static_cast<int>(
+      std::min(kMost, std::int64_t{2} * engine.max_running_requests * engine.context_length));
+}
+
+// Where acceptance is simulated, the drafter must know, too.
+DraftOptions draft_options(const Options& options) {
+  DraftOptions draft = options.draft;
+  draft.load.available_memory_bytes = [] { return read_memory().available_bytes; };
+  for (int drafts = 1; options.simulation.length > 0 && drafts < kMaxTreeNodes; ++drafts)
+    draft.simulated_chances.push_back(static_cast<float>(options.simulation.chance(drafts)));
+  return draft;
+}
+
+}  // namespace
+
+ModelHost::ModelHost(const Options& options, const MakeDrafter& make) : pool_(options.threads) {
+  const auto start = std::chrono::steady_clock::now();
+  const MachineMemory memory = read_memory();
+  ops_ = make_backend(options.backend, pool_);
+  log_info("Backend: {}.", ops_->description());
+  decoder_ = load_model(*ops_, options.load.model_folder, model_options(options));
+  load_drafts(options);
+  autotune(*ops_, options.autotune);
+  phases_.emplace_back("load_weight", seconds_since(start));
+  const auto loaded = std::chrono::steady_clock::now();
+  const EngineConfig config = size_engine(options, memory);
+  runner_ = std::make_unique<Runner>(*ops_, *decoder_, pages_for(config.total_tokens));
+  DraftOptions draft = draft_options(options);
+  if (drafts_from_corpora(draft))
+    draft.ngram.corpora = corpora_ = std::make_shared<Corpora>(draft.ngram.corpus_tokens);
+  const int num_pages = pages_for(config.total_tokens);
+  drafter_ = make ? make(*ops_, std::move(draft_model_), draft, plan_, num_pages,
+                         config.max_running_requests)
+                  : make_drafter(*ops_, std::move(draft_model_), draft, plan_, num_pages,
+                                 config.max_running_requests);
+  TargetModel* target = runner_.get();
+  if (options.simulation.length > 0) {
+    log_warning(
+        "Acceptance is simulated: {} tokens per step, whatever the model says. ALL ANSWERS ARE "
+        "WRONG, only their speed means something. To serve, leave out --simulate-acc-len and "
+        "SGLANG_SIMULATE_ACC_LEN.",
+        options.simulation.length);
+    simulated_ = std::make_unique<SimulatedAcceptance>(*ops_, *runner_, options.simulation);
+    target = simulated_.get();
+  }
+  if (config.greedy)
+    log_warning(
+        "SGLANG_NGRAM_FORCE_GREEDY_VERIFY is set: every request is decoded as at temperature 0, so "
+        "sampled answers differ from those without it.");
+  log_info("Overlap schedule: {}.", config.ring_depth > 1
+                                        ? "on, the next step is planned while one is computed"
+                                        : "off, steps are planned one after the other");
+  engine_ = std::make_unique<Engine>(config, *ops_, *target, *drafter_);
+  phases_.emplace_back("kv_cache_allocation", seconds_since(loaded));
+  phases_.emplace_back("scheduler_e2e", seconds_since(start));
+
+  const double half = gigabytes(kv_bytes()) / 2;
+  log_info("KV Cache is allocated. #tokens: {}, K size: {:.2f} GB, V size: {:.2f} GB, dtype: {}",
+           config.total_tokens, half, half, kv_types_);
+  const double available = gigabytes(read_memory().available_bytes);
+  log_info("Memory pool end. avail mem={:.2f} GB", available);
+  log_info(
+      "max_total_num_tokens={}, chunked_prefill_size={}, max_prefill_tokens={}, "
+      "max_running_requests={}, context_len={}, available_mem={:.2f} GB",
+      config.total_tokens, config.chunked_prefill_size, config.max_prefill_tokens,
+      config.max_running_requests, config.context_length, available);
+}
+
+// The draft model shares the target's pages, so each of them costs the KV of both.
+void ModelHost::load_drafts(const Options& options) {
+  weight_bytes_ = decoder_->weight_bytes();
+  page_bytes_ = ops_->kv_page_bytes(decoder_->kv_shape());
+  kv_types_ = kv_dtype_name(decoder_->kv_shape().dtype);
+  drafter_bytes_ = draft_fixed_bytes(options.draft);
+  DraftOptions draft = draft_options(options);
+  plan_ = plan_drafts(draft, decoder_->config().architecture);
+  drafts_ = !options.draft.algorithm.empty();
+  if (!drafts_) return;
+  draft.steps = plan_.model.steps;
+  draft_model_ = load_draft_model(*ops_, *decoder_, draft);
+  has_draft_model_ = draft_model_ != nullptr;
+  log_info(
+      "Draft trees: speculative_num_steps={}, speculative_eagle_topk={}, "
+      "speculative_num_draft_tokens={}.",
+      plan_.shape.steps, plan_.shape.topk, plan_.shape.nodes);
+  if (drafter_bytes_ > 0)
+    log_info("Memory of texts for drafts: up to {:.2f} GB.", gigabytes(drafter_bytes_));
+  if (!draft_model_) return;
+  weight_bytes_ += draft_model_->weight_bytes() +
+                   draft_bytes_per_slot(*draft_model_) *
+                       static_cast<std::size_t>(options.engine.max_running_requests);
+  page_bytes_ += draft_bytes_per_page(*ops_, *draft_model_);
+  const std::string_view draft_type = kv_dtype_name(draft_model_->kv_shape().dtype);
+  if (draft_type != kv_types_) kv_types_ += fmt::format(" (of drafts: {})", draft_type);
+}
+
+EngineConfig ModelHost::size_engine(const Options& options, const MachineMemory& memory) const {
+  EngineConfig config = options.engine;
+  config.context_length = static_cast<int>(decoder_->config().context_length);
+  const StepModels models{.target = decoder_->config(),
+                          .draft = draft_model_.get(),
+                          .shape = plan_.model,
+                          .max_nodes = plan_.max_nodes(),
+                          .most_drafts = plan_.most_drafts(config.max_running_requests)};
+  const MemoryNeeds needs{.weight_bytes = weight_bytes_ + drafter_bytes_,
+                          .page_bytes = page_bytes_,
+                          .step_bytes = most_step_bytes(config, *ops_, models),
+                          .useful_tokens = useful_tokens(config)};
+  config.total_tokens = plan_kv_tokens(options.memory, memory, needs);
+  return config;
+}
+
+std::vector<std::string> ModelHost::drafters() const {
+  std::vector<std::string> names;
+  for (const DraftPart& part : plan_.parts) names.push_back(part.name);
+  return names;
+}
+
+std::size_t ModelHost::kv_bytes() const {
+  return at(pages_for(config().total_tokens)) * page_bytes_;
+}
+
+std::size_t ModelHost::draft_kv_bytes() const {
+  const std::size_t draft_page_bytes = page_bytes_ - ops_->kv_page_bytes(decoder_->kv_shape());
+  return static_cast<std::size_t>(config().total_tokens / kPageTokens) * draft_page_bytes;
+}
+
+// Greedily, whatever the tokens; throws Error when the generation fails.
+TokenDelta ModelHost::answer(std::vector<Token> prompt, int new_tokens) {
+  Request request;
+  request.id = "warm-up";
+  request.prompt = std::move(prompt);
+  request.sampling.temperature = 0;
+  request.sampling.top_logprobs = -1;
+  request.max_new_tokens = new_tokens;
+  request.stream = std::make_shared<TokenStream>();
+  const auto stream = request.stream;
+  if (const auto refusal = engine_->submit(std::move(request)))
+    throw Error({.what = "the warm-up was refused", .found = refusal->message});
+  TokenDelta delta;
+  do {
+    delta = stream->wait();
+  } while (!delta.finish);
+  if (delta.finish->reason != FinishReason::kLength && delta.finish->reason != FinishReason::kStop)
+    throw Error({.what = "the warm-up failed", .found = delta.finish->message});
+  engine_->flush_cache().wait();
+  return delta;
+}
+
+void ModelHost::warm_up() { answer(std::vector<Token>(8, Token{0}), 4); }
+
+void ModelHost::check_drafts(const std::vector<Token>& prompt) {
+  constexpr int kNewTokens = 48;
+  const int room = config().context_length - static_cast<int>(prompt.size());
+  if (!has_draft_model_ || prompt.empty() || room < 2) return;
+  const TokenDelta end = answer(prompt, std::min(kNewTokens, room));
+  if (end.verify_steps == 0) return;
+  if (end.proposed_drafts == 0) {
+    log_info(
+        "Self-check of the drafts: nothing was drafted, because on this machine and this prompt no "
+        "draft is worth its cost (see --draft-budget).");
+    return;
+  }
+  const double length = 1.0 + static_cast<double>(end.accepted_drafts) / end.verify_steps;
+  log_info("Self-check of the drafts: accept length {:.2f} in {} steps.", length, end.verify_steps);
+  if (end.accepted_drafts == 0)
+    log_warning(
+        "None of {} proposals of the draft model was right (accept length 1.00): answers are "
+        "correct, but slower than without drafts. Likely causes: the draft model was made for "
+        "another model or vocabulary, it has random weights (load format dummy), or its "
+        "checkpoint is damaged.",
+        end.proposed_drafts);
+}
+
+}  // namespace foretoken

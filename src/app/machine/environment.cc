@@ -1,0 +1,106 @@
+#include "app/machine/environment.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <string_view>
+
+#include <unistd.h>
+
+#include "base/letters.h"
+
+namespace foretoken {
+namespace {
+
+using Variables = std::map<std::string, std::string, std::less<>>;
+
+std::string value_of(const Variables& variables, std::string_view name) {
+  const auto found = variables.find(name);
+  return found == variables.end() ? std::string{} : found->second;
+}
+
+// As SGLang reads booleans.
+bool is_on(const std::string& written) {
+  const std::string value = lower_case(written);
+  return value == "1" || value == "true" || value == "yes" || value == "y";
+}
+
+// The order of huggingface_hub.
+std::string hub_cache_of(const Variables& variables) {
+  for (const auto* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"})
+    if (auto folder = value_of(variables, name); !folder.empty()) return folder;
+  if (auto home = value_of(variables, "HF_HOME"); !home.empty()) return home + "/hub";
+  if (auto cache = value_of(variables, "XDG_CACHE_HOME"); !cache.empty())
+    return cache + "/huggingface/hub";
+  return value_of(variables, "HOME") + "/.cache/huggingface/hub";
+}
+
+std::string cache_of(const Variables& variables) {
+  if (auto cache = value_of(variables, "XDG_CACHE_HOME"); !cache.empty())
+    return cache + "/foretoken";
+  return value_of(variables, "HOME") + "/.cache/foretoken";
+}
+
+std::string note_on(std::string_view name) {
+  static constexpr std::pair<std::string_view, std::string_view> kReasons[] = {
+      {"SGLANG_SIMULATE_ACC_TOKEN_MODE", "simulated texts are made of the drafts themselves"},
+      {"SGLANG_RETURN_ORIGINAL_LOGPROB", "logprobs are those after temperature"},
+  };
+  const auto* known = std::ranges::find(kReasons, name, [](const auto& row) { return row.first; });
+  const std::string_view reason =
+      known == std::end(kReasons) ? "it is not known to this program" : known->second;
+  return "environment variable " + std::string(name) +
+         " has no effect here: " + std::string(reason);
+}
+
+}  // namespace
+
+Environment read_environment(const std::vector<std::string>& variables) {
+  Variables map;
+  for (const auto& variable : variables) {
+    const auto equals = variable.find('=');
+    if (equals != std::string::npos)
+      map.insert_or_assign(variable.substr(0, equals), variable.substr(equals + 1));
+  }
+  Environment environment;
+  environment.hub_cache = hub_cache_of(map);
+  environment.cache = cache_of(map);
+  for (const auto& [name, value] : map) {
+    if (!name.starts_with("SGLANG_")) continue;
+    if (name == "SGLANG_TEST_RETRACT") {
+      if (is_on(value))
+        environment.force_preempt_every =
+            std::max(1, std::atoi(value_of(map, "SGLANG_TEST_RETRACT_INTERVAL").c_str()));
+    } else if (name == "SGLANG_ENABLE_STRICT_MEM_CHECK_DURING_BUSY") {
+      environment.check_integrity = is_on(value) || std::atoi(value.c_str()) > 0;
+    } else if (name == "SGLANG_ENABLE_SPEC_V2") {
+      environment.overlaps_steps = is_on(value);
+    } else if (name == "SGLANG_NGRAM_FORCE_GREEDY_VERIFY") {
+      environment.ngram_verifies_greedily = is_on(value);
+    } else if (name == "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN") {
+      environment.allow_longer_context = is_on(value);
+    } else if (name == "SGLANG_SIMULATE_ACC_LEN") {
+      environment.simulate_acc_len = value;
+    } else if (name == "SGLANG_SIMULATE_ACC_METHOD") {
+      environment.simulate_acc_method = value;
+    } else if (name == "SGLANG_REQ_WAITING_TIMEOUT") {
+      environment.req_waiting_timeout = value;
+    } else if (name == "SGLANG_REQ_RUNNING_TIMEOUT") {
+      environment.req_running_timeout = value;
+    } else if (name == "SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION") {
+      environment.clip_max_new_tokens = value;
+    } else if (name != "SGLANG_TEST_RETRACT_INTERVAL") {
+      environment.notes.push_back(note_on(name));
+    }
+  }
+  return environment;
+}
+
+Environment Environment::from_process() {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    variables.emplace_back(*variable);
+  return read_environment(variables);
+}
+
+}  // namespace foretoken

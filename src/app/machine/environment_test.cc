@@ -1,0 +1,87 @@
+#include "app/machine/environment.h"
+
+#include <gtest/gtest.h>
+
+namespace foretoken {
+namespace {
+
+TEST(Environment, the_hub_cache_is_found_in_the_order_of_hugging_face) {
+  EXPECT_EQ(read_environment({"HOME=/h"}).hub_cache, "/h/.cache/huggingface/hub");
+  EXPECT_EQ(read_environment({"HOME=/h", "XDG_CACHE_HOME=/x"}).hub_cache, "/x/huggingface/hub");
+  EXPECT_EQ(read_environment({"XDG_CACHE_HOME=/x", "HF_HOME=/f"}).hub_cache, "/f/hub");
+  EXPECT_EQ(read_environment({"HF_HOME=/f", "HF_HUB_CACHE=/c"}).hub_cache, "/c");
+}
+
+TEST(Environment, test_hooks_are_read) {
+  EXPECT_EQ(read_environment({}).force_preempt_every, 0);
+  EXPECT_EQ(read_environment({"SGLANG_TEST_RETRACT=False"}).force_preempt_every, 0);
+  EXPECT_EQ(read_environment({"SGLANG_TEST_RETRACT=true"}).force_preempt_every, 1);
+  EXPECT_EQ(read_environment({"SGLANG_TEST_RETRACT=1", "SGLANG_TEST_RETRACT_INTERVAL=5"})
+                .force_preempt_every,
+            5);
+  EXPECT_TRUE(read_environment({"SGLANG_ENABLE_STRICT_MEM_CHECK_DURING_BUSY=1"}).check_integrity);
+  EXPECT_TRUE(
+      read_environment({"SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1"}).allow_longer_context);
+}
+
+TEST(Environment, limits_of_requests_are_read) {
+  const auto environment =
+      read_environment({"SGLANG_REQ_WAITING_TIMEOUT=1.5", "SGLANG_REQ_RUNNING_TIMEOUT=20",
+                        "SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION=64"});
+  EXPECT_EQ(environment.req_waiting_timeout, "1.5");
+  EXPECT_EQ(environment.req_running_timeout, "20");
+  EXPECT_EQ(environment.clip_max_new_tokens, "64");
+  EXPECT_TRUE(environment.notes.empty());
+}
+
+TEST(Environment, simulated_acceptance_is_read) {
+  const auto environment =
+      read_environment({"SGLANG_SIMULATE_ACC_LEN=3.5", "SGLANG_SIMULATE_ACC_METHOD=multinomial",
+                        "SGLANG_SIMULATE_ACC_TOKEN_MODE=fixed"});
+  EXPECT_EQ(environment.simulate_acc_len, "3.5");
+  EXPECT_EQ(environment.simulate_acc_method, "multinomial");
+  ASSERT_EQ(environment.notes.size(), 1U);
+  EXPECT_EQ(environment.notes[0],
+            "environment variable SGLANG_SIMULATE_ACC_TOKEN_MODE has no effect here: simulated "
+            "texts are made of the drafts themselves");
+}
+
+TEST(Environment, forced_greedy_verification_is_read_as_sglang_reads_booleans) {
+  const auto of = [](const std::string& value) {
+    return read_environment({"SGLANG_NGRAM_FORCE_GREEDY_VERIFY=" + value});
+  };
+  for (const auto* on : {"1", "true", "True", "YES", "y"})
+    EXPECT_TRUE(of(on).ngram_verifies_greedily) << on;
+  for (const auto* off : {"0", "false", "no", ""})
+    EXPECT_FALSE(of(off).ngram_verifies_greedily) << off;
+  EXPECT_FALSE(read_environment({}).ngram_verifies_greedily);
+  EXPECT_TRUE(of("1").notes.empty());
+}
+
+TEST(Environment, the_users_cache_has_a_folder_for_this_program) {
+  EXPECT_EQ(read_environment({"HOME=/home/u"}).cache, "/home/u/.cache/foretoken");
+  EXPECT_EQ(read_environment({"HOME=/home/u", "XDG_CACHE_HOME=/c"}).cache, "/c/foretoken");
+}
+
+TEST(Environment, the_overlap_of_steps_is_asked_for_by_a_variable) {
+  EXPECT_TRUE(read_environment({"SGLANG_ENABLE_SPEC_V2=True"}).overlaps_steps);
+  EXPECT_FALSE(read_environment({"SGLANG_ENABLE_SPEC_V2=0"}).overlaps_steps);
+  EXPECT_FALSE(read_environment({}).overlaps_steps);
+  EXPECT_TRUE(read_environment({"SGLANG_ENABLE_SPEC_V2=1"}).notes.empty());
+}
+
+TEST(Environment, other_variables_of_sglang_give_a_note_each) {
+  const auto notes = read_environment({"SGLANG_RETURN_ORIGINAL_LOGPROB=1", "SGLANG_UNKNOWN=1",
+                                       "PATH=/bin", "broken"})
+                         .notes;
+  ASSERT_EQ(notes.size(), 2U);
+  EXPECT_EQ(notes[0],
+            "environment variable SGLANG_RETURN_ORIGINAL_LOGPROB has no effect here: logprobs are "
+            "those after temperature");
+  EXPECT_EQ(
+      notes[1],
+      "environment variable SGLANG_UNKNOWN has no effect here: it is not known to this program");
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,100 @@
+#pragma once
+// Kernels of single rows: norm, addition, activation, rotation with the store of keys and values.
+// For translation units of kernels only (v16.h).
+
+#include "backend/cpu/rows/kv_formats.h"
+#include "backend/cpu/simd/v16.h"
+#include "backend/cpu/table/op_kernels.h"
+
+namespace foretoken {
+namespace {
+
+FT_INLINE int lanes_from(std::int64_t i, std::int64_t width) {
+  return width - i < 16 ? static_cast<int>(width - i) : 16;
+}
+FT_INLINE V16 load_some(const float* p, int n) { return n == 16 ? load(p) : load_n(p, n); }
+FT_INLINE void store_some(float* p, V16 a, int n) {
+  if (n == 16)
+    store(p, a);
+  else
+    store_n(p, a, n);
+}
+
+inline void norm_row(const float* x, const float* weight, std::int64_t width, float eps,
+                     float* out) {
+  V16 squares = zero();
+  for (std::int64_t i = 0; i < width; i += 16) {
+    const V16 a = load_some(x + i, lanes_from(i, width));
+    squares = fma(a, a, squares);
+  }
+  const V16 mean = div(set1(reduce_sum(squares)), set1(static_cast<float>(width)));
+  const V16 scale = div(set1(1.0F), sqrt(add(mean, set1(eps))));
+  for (std::int64_t i = 0; i < width; i += 16) {
+    const int n = lanes_from(i, width);
+    store_some(out + i, mul(mul(load_some(x + i, n), scale), load_some(weight + i, n)), n);
+  }
+}
+
+inline void add_row(float* a, const float* b, std::int64_t width) {
+  for (std::int64_t i = 0; i < width; i += 16) {
+    const int n = lanes_from(i, width);
+    store_some(a + i, add(load_some(a + i, n), load_some(b + i, n)), n);
+  }
+}
+
+inline void gated_act_row(const float* gate, const float* up, std::int64_t width, float* out) {
+  for (std::int64_t i = 0; i < width; i += 16) {
+    const int n = lanes_from(i, width);
+    const V16 g = load_some(gate + i, n);
+    const V16 silu = div(g, add(set1(1.0F), exp(sub(zero(), g))));
+    store_some(out + i, mul(silu, load_some(up + i, n)), n);
+  }
+}
+
+// Normalises (weight not null) and rotates one head.
+FT_INLINE void turn_head(const RopeRow& row, const float* head, const float* weight, float* out) {
+  const float* from = head;
+  if (weight != nullptr) {
+    norm_row(head, weight, row.head_dim, row.eps, out);
+    from = out;
+  }
+  const int half = row.rotary_dim / 2;
+  for (int i = 0; i < half; i += 16) {
+    const int n = lanes_from(i, half);
+    const V16 c = load_some(row.cos + i, n), s = load_some(row.sin + i, n);
+    const V16 a = load_some(from + i, n), b = load_some(from + half + i, n);
+    store_some(out + i, sub(mul(a, c), mul(b, s)), n);
+    store_some(out + half + i, add(mul(b, c), mul(a, s)), n);
+  }
+  for (int i = row.rotary_dim; i < row.head_dim; ++i) out[i] = from[i];
+}
+
+template <typename Kv>
+void rope_store_row(const RopeRow& row) {
+  using Element = typename Kv::Element;
+  const int dim = row.head_dim;
+  for (int h = 0; h < row.heads; ++h)
+    turn_head(row, row.q_in + h * dim, row.q_weight, row.q + h * dim);
+  auto* k = static_cast<Element*>(row.k);
+  auto* v = static_cast<Element*>(row.v);
+  for (int h = 0; h < row.kv_heads; ++h) {
+    const std::int64_t at = static_cast<std::int64_t>(h) * dim * kAttnSlots;
+    const float* v_in = row.v_in + h * dim;
+    if (k != nullptr) turn_head(row, row.k_in + h * dim, row.k_weight, row.temp);
+    if constexpr (Kv::kIsCode) {
+      if (k != nullptr)
+        row.k_scale[h * kAttnSlots] = Kv::write_row(row.temp, dim, Kv::kLast, k + at, kAttnSlots);
+      if (v != nullptr)
+        row.v_scale[h * kAttnSlots] = Kv::write_row(v_in, dim, Kv::kLast, v + at, 1);
+    } else {
+      for (int d = 0; d < dim; d += 16) {
+        const int n = lanes_from(d, dim);
+        if (k != nullptr) Kv::store_key(k + at, d, load_some(row.temp + d, n), n);
+        if (v != nullptr) Kv::store_value(v + at, d, load_some(v_in + d, n), n);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace foretoken

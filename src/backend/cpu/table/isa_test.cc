@@ -1,0 +1,76 @@
+#include "backend/cpu/table/isa.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace foretoken {
+namespace {
+
+constexpr CpuFeatures kHaswell{.avx2 = true};
+constexpr CpuFeatures kSkylake{.avx2 = true, .avx512 = true};
+constexpr CpuFeatures kZen4{.avx2 = true, .avx512 = true, .avx512_bf16 = true};
+constexpr CpuFeatures kSapphire{.avx2 = true, .avx512 = true, .avx512_bf16 = true, .amx = true};
+
+std::string refusal(const std::string& name, const CpuFeatures& cpu) {
+  try {
+    select_isa(name, cpu);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(SelectIsa, auto_takes_the_best_that_the_machine_has) {
+  EXPECT_EQ(select_isa("auto", kHaswell), Isa::kAvx2);
+  EXPECT_EQ(select_isa("auto", kSkylake), Isa::kAvx512);
+  EXPECT_EQ(select_isa("auto", kZen4), Isa::kAvx512Bf16);
+  EXPECT_EQ(select_isa("auto", kSapphire), Isa::kAmx);
+}
+
+TEST(SelectIsa, a_lower_one_can_be_forced) {
+  EXPECT_EQ(select_isa("scalar", kSapphire), Isa::kScalar);
+  EXPECT_EQ(select_isa("avx2", kSapphire), Isa::kAvx2);
+  EXPECT_EQ(select_isa("avx512", kZen4), Isa::kAvx512);
+}
+
+TEST(SelectIsa, one_that_the_machine_lacks_is_refused_with_what_it_has) {
+  EXPECT_EQ(refusal("amx", kZen4),
+            "this machine lacks the instruction set amx (--cpu-isa): expected auto or one of "
+            "scalar, avx2, avx512, avx512_bf16, found amx");
+  EXPECT_NE(refusal("avx512", kHaswell), "");
+}
+
+TEST(SelectIsa, unknown_names_are_refused) {
+  EXPECT_NE(refusal("sse2", kSapphire).find("unknown instruction set"), std::string::npos);
+  EXPECT_NE(refusal("", kSapphire), "");
+}
+
+TEST(SelectIsa, a_machine_without_avx2_is_refused_whatever_is_asked_for) {
+  for (const char* name : {"auto", "scalar", "avx2"})
+    EXPECT_NE(refusal(name, CpuFeatures{}).find("AVX2"), std::string::npos) << name;
+}
+
+TEST(SelectGemmOrder, auto_follows_the_machine) {
+  EXPECT_EQ(select_gemm_order("auto", kHaswell), GemmOrder::kTile);
+  EXPECT_EQ(select_gemm_order("auto", kSkylake), GemmOrder::kTile);
+  EXPECT_EQ(select_gemm_order("auto", kZen4), GemmOrder::kPair);
+  EXPECT_EQ(select_gemm_order("auto", kSapphire), GemmOrder::kTile);
+}
+
+TEST(SelectGemmOrder, both_can_be_named_anywhere_and_nothing_else) {
+  EXPECT_EQ(select_gemm_order("pair", kHaswell), GemmOrder::kPair);
+  EXPECT_EQ(select_gemm_order("tile", kZen4), GemmOrder::kTile);
+  EXPECT_THROW(select_gemm_order("any", kZen4), Error);
+}
+
+TEST(DetectCpu, each_instruction_set_implies_the_lower_ones) {
+  const CpuFeatures cpu = detect_cpu();
+  EXPECT_TRUE(!cpu.amx || cpu.avx512_bf16);
+  EXPECT_TRUE(!cpu.avx512_bf16 || cpu.avx512);
+  EXPECT_TRUE(!cpu.avx512 || cpu.avx2);
+  EXPECT_TRUE(has_isa(cpu, select_isa("auto", cpu)));
+}
+
+}  // namespace
+}  // namespace foretoken

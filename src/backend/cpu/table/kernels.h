@@ -1,0 +1,167 @@
+#pragma once
+// The table of CPU kernels: one per instruction set, chosen once at start. Its entries are plain
+// function pointers into translation units compiled with that set's own flags.
+// Included by those units, hence plain structs and no inline functions: an inline function compiled
+// with AVX-512 could be the copy that the linker keeps for everybody.
+// Kernels know neither threads nor memory: callers hand them disjoint outputs. They expect FTZ and
+// DAZ to be set (ThreadPool does it).
+
+#include <cstdint>
+
+#include "backend/cpu/table/op_kernels.h"
+
+namespace foretoken {
+
+// bf16 weights: blocks of kBlockCols outputs, K padded with zeros to kBlockK, inside a block
+// [K/32][2 halves][16 k-pairs][16 columns][2]. fp16 and float32 weights: blocks [K][16 columns].
+// All outputs are padded with zeros to kBlockCols.
+inline constexpr int kBlockCols = 32;
+inline constexpr int kBlockK = 32;
+inline constexpr int kChainBlockCols = 16;
+
+// Weights of codes (backend/weight_format.h): blocks of kBlockCols outputs, K padded to whole
+// groups, a group of one scale a row to kCodeStepK. A block is a unit for each group; a unit is
+// [k/step][2 halves][lines of 64 bytes], step = kCodeStepK or, where the group is no multiple of
+// it, half of that; then kBlockCols scales, then as many zero points (int16) where there are any;
+// padded to 64 bytes. A line of 8 bits holds four k of 16 outputs, [16][4], unsigned; a line of
+// 4 bits holds eight: the first four in the low halves of its bytes. Laid out for tiles, a unit of
+// 4 bits is [k/32][8 lines]: a line holds 32 k of four outputs, [32][4], in words of 16 bits; a
+// unit of 8 bits is as one of bf16, [k/32][2 halves][16 k-pairs][16 columns][2], integers less 128.
+// Of E4M3 by table, where the step is kCodeStepK, it is [k/64][32 outputs] lines of 64 k, which are
+// [4][2][8]: the second dimension is k and k + 32.
+inline constexpr int kCodeStepK = 64;
+inline constexpr int kMostTileGroup = 256;  // k that products of 4 bits by tiles take
+enum class CodeScale : std::uint8_t { kF32, kBF16, kF16 };
+struct CodeLayout {
+  int bits;    // 8 or 4
+  int group;   // k of a unit, padded
+  int groups;  // units of a block
+  int step;    // k between which the halves alternate
+  int unit_bytes;
+  int scales_at;  // bytes from the unit's start
+  int zeros_at;   // 0: there are none, the middle of the codes stands for 0
+  CodeScale scale;
+  bool is_float;  // codes of 8 bits are E4M3 and stand for themselves
+  bool for_tiles = false;
+  bool by_table = false;
+};
+
+// At most kMaxCallCols outputs of y = x * W^T + bias, for some rows.
+inline constexpr int kMaxCallCols = 64;
+struct GemmCall {
+  const void* weights = nullptr;  // the first block
+  std::int64_t block_bytes = 0;   // from block to block
+  std::int64_t k = 0;             // as packed: padded for bf16, true for fp16 and float32
+  const void* x;                  // the first row, as pack_x wrote it
+  std::int64_t x_stride;          // elements from row to row
+  float* y;                       // the first row, at the first column of the first block
+  std::int64_t y_stride;          // elements from row to row
+  const float* bias =
+      nullptr;             // of the first column, readable to the end of the last block; or null
+  int rows;                // <= GemmKernels::max_rows
+  int cols;                // outputs that exist; the last block may be partial
+  int tile_rows = 16;      // of packed x, see GemmKernels
+  int step_k = 0;          // K is interrupted where that pays after so many, a multiple of kBlockK
+  int prefetch_bytes = 0;  // weights are asked for so far ahead; both 0: as the kernel likes
+  CodeLayout codes = {};   // of the weights, where they are codes
+  float* sums = nullptr;   // for GemmKernels::sum: aligned, wide_sums(rows, cols) of them
+};
+
+// Outputs that GemmKernels::take reads from the sums of a call.
+struct GemmOutputs {
+  int first_row, rows;  // from a multiple of row_step on
+  int col, cols;        // of the call, from a block on
+  const float* bias;    // of the first column, or null
+  float* y;             // the first of them
+  std::int64_t y_stride;
+};
+
+inline constexpr int kWideRows = 512, kWideCols = 512;  // of a call of GemmKernels::sum, at most
+
+// The activations of a GEMM on their way into the form that a kernel reads. For weights of codes
+// that is a row of [packed_k] signed codes, then for each group a float scale, then for each group
+// what sums of its products begin with (int32): the sum of its codes times -zero.
+struct PackXCall {
+  const float* x;         // [.., k] the first row
+  std::int64_t k;         // true
+  void* packed;           // the first row; K padded with zeros, room for rows up to row_step
+  std::int64_t x_stride;  // elements of packed x from row to row, a multiple of row_step rows apart
+  int rows;
+  int tile_rows = 16;         // see GemmKernels
+  std::int64_t packed_k = 0;  // for codes: their K, padded
+  std::int64_t group = 0;     // for codes: the k of a scale, padded
+  int zero = 0;  // for codes: the weight's code that stands for 0; 1 where each group has its own
+};
+
+// Blocks of weights of codes as the blocks of bf16 weights that they stand for.
+struct WidenCall {
+  const void* weights;  // the first block
+  std::int64_t block_bytes;
+  CodeLayout codes;
+  void* out;
+  std::int64_t out_block_bytes;
+  int blocks;
+};
+
+struct GemmKernels {
+  void (*pack_x)(const PackXCall& call);  // null: the kernel reads x itself
+  void (*run)(const GemmCall& call);
+  double (*peak)(int rounds);  // run's arithmetic on registers alone; returns its FLOPs
+  int x_bytes;                 // per element of packed x
+  int x_row_extra;             // elements beyond the padded K, so that rows do not share cache sets
+  int row_step;                // calls begin at multiples of this, and x is packed in tiles of them
+  int max_rows;                // of one call
+  int x_row_place = kBlockK;   // elements between rows of one tile, where row_step is not 1
+  // Of many rows sums of more columns stay in the worker's memory until K is done, and outputs are
+  // taken from there in pieces. Both null where that does not pay.
+  void (*sum)(const GemmCall& call) = nullptr;
+  void (*take)(const GemmCall& call, const GemmOutputs& outputs) = nullptr;
+  int wide_rows = 0;       // from so many rows on
+  int prefetch_bytes = 0;  // of a call that names none; 0: as the kernel likes
+  // The same product of weights of codes that stand for bf16 (widen), for up to so many rows, where
+  // codes have exact shifts. Null where blocks are better widened first.
+  void (*run_codes)(const GemmCall& call) = nullptr;
+  int code_rows = 0;
+
+  // Of a product of fewer rows a tile of x has only those, so that they stay in L1.
+  int tile_rows(int rows) const { return rows < row_step ? rows : row_step; }
+};
+
+struct KernelTable {
+  GemmKernels bf16_tile;
+  GemmKernels bf16_pair;
+  GemmKernels f16;  // fp16 and float32 weights: one FMA chain per output in ascending k
+  GemmKernels f32;
+  GemmKernels codes;       // weights of codes whose products round their input
+  GemmKernels codes_row8;  // the same of 8 bits with one group a row, in steps of kCodeStepK
+  // The same of 4 bits in groups of kMostTileGroup or less, from so many rows times k of a group
+  // on.
+  GemmKernels codes_groups4 = {};
+  int groups4_work = 1 << 30;
+  // Weights of codes that keep their input, in tile order; they are packed for tiles where these
+  // are.
+  GemmKernels widened4 = {};
+  GemmKernels widened8 = {};
+  GemmKernels looked_up8 = {};  // those by table
+  void (*widen)(const WidenCall& call);
+  OpKernels ops;
+  void (*read)(const void* data, std::int64_t bytes);  // streams over memory, a multiple of 1 KB
+};
+
+// One per translation unit; callable only where the machine has the instruction set.
+KernelTable scalar_kernels();
+KernelTable avx2_kernels();
+KernelTable avx512_kernels();
+GemmKernels avx512_bf16_pair_gemm();
+void avx512_bf16_attention(const AttnItem& item);  // in pair order
+GemmKernels avx_vnni_codes_gemm();
+GemmKernels avx512_vnni_codes_gemm();
+GemmKernels amx_tile_gemm();
+void amx_attention(const AttnItem& item);  // in tile order
+GemmKernels amx_codes_gemm();              // codes_row8
+GemmKernels amx_groups_gemm();             // codes_groups4
+GemmKernels amx_lookup_gemm();             // widened4
+GemmKernels amx_bytes_gemm();              // widened8
+GemmKernels amx_e4m3_gemm();               // looked_up8
+
+}  // namespace foretoken

@@ -1,9 +1,0 @@
-// The V16 probe of the instruction set "avx2".
-#define FT_V16_AVX2
-#include "backend/cpu/v16_probe_body.h"
-
-namespace foretoken {
-
-void avx2_v16_probe(const V16Inputs& in, const V16Outputs& out) { v16_probe(in, out); }
-
-}  // namespace foretoken

@@ -1,9 +1,0 @@
-// The V16 probe of the instruction set "scalar".
-#define FT_V16_SCALAR
-#include "backend/cpu/v16_probe_body.h"
-
-namespace foretoken {
-
-void scalar_v16_probe(const V16Inputs& in, const V16Outputs& out) { v16_probe(in, out); }
-
-}  // namespace foretoken

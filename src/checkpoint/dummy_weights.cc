@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "base/rng.h"
+#include "checkpoint/checkpoint.h"
+#include "tensor/buffer.h"
+#include "tensor/float16.h"
+
+namespace foretoken {
+namespace {
+
+std::uint64_t hash_of(const std::string& name) {  // FNV-1a
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return hash;
+}
+
+// Uniform in (-bound, bound), four values per hash; a value depends on its index only.
+void fill_uniform(std::uint16_t* out, std::int64_t count, std::uint64_t key, float bound) {
+  const float step = bound / 32768.0F;
+  auto value = [&](std::uint64_t word, int lane) {
+    const auto bits = static_cast<std::int32_t>((word >> (16 * lane)) & 0xffffU);
+    return f32_to_bf16((static_cast<float>(bits - 32768) + 0.5F) * step);
+  };
+  std::int64_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    const std::uint64_t word = mix_seed(key, static_cast<std::uint64_t>(i / 4));
+    for (int lane = 0; lane < 4; ++lane) out[i + lane] = value(word, lane);
+  }
+  const std::uint64_t word = mix_seed(key, static_cast<std::uint64_t>(i / 4));
+  for (int lane = 0; i < count; ++i, ++lane) out[i] = value(word, lane);
+}
+
+class DummySource final : public WeightSource {
+ public:
+  explicit DummySource(std::uint64_t seed) : seed_(seed) {}
+
+  // bf16. Matrices [out, in] have variance 1 / in, so that activations keep their size through any
+  // number of layers; norm weights are 1, biases small.
+  std::optional<Tensor> find(const std::string& name, const Shape& expected) const override {
+    const std::int64_t count = expected.elements();
+    const Tensor tensor = memory_for(name, static_cast<std::size_t>(count) * sizeof(std::uint16_t))
+                              .view(DType::kBF16, expected);
+    if (name.ends_with("norm.weight")) {
+      std::fill_n(tensor.bits16(), count, f32_to_bf16(1.0F));
+    } else {
+      const float deviation =
+          expected.rank() < 2 ? 0.02F
+                              : 1.0F / std::sqrt(static_cast<float>(expected[expected.rank() - 1]));
+      fill_uniform(tensor.bits16(), count, mix_seed(seed_, hash_of(name)),
+                   std::sqrt(3.0F) * deviation);
+    }
+    return tensor;
+  }
+
+  std::vector<std::string> names() const override { return {}; }
+  std::string where() const override { return "dummy weights"; }
+  void release(const std::string& name) const override {
+    const auto made = made_.find(name);
+    if (made == made_.end()) return;
+    if (made->second.bytes() > spare_.bytes()) spare_ = std::move(made->second);
+    made_.erase(made);
+  }
+
+ private:
+  // Released memory is used again: fresh pages cost more than the values in them.
+  const Buffer& memory_for(const std::string& name, std::size_t bytes) const {
+    Buffer& buffer = made_[name];
+    buffer = spare_.bytes() >= bytes ? std::exchange(spare_, {}) : Buffer(bytes);
+    return buffer;
+  }
+
+  std::uint64_t seed_;
+  mutable std::map<std::string, Buffer> made_;
+  mutable Buffer spare_;
+};
+
+}  // namespace
+
+std::unique_ptr<WeightSource> dummy_weights(std::uint64_t seed) {
+  return std::make_unique<DummySource>(seed);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,50 @@
+#include "draft/draft_report.h"
+
+#include <gtest/gtest.h>
+
+namespace foretoken {
+namespace {
+
+DraftReport of(int steps, int drafted, int unwished, int rested, DraftTally drafts = {}) {
+  DraftReport report;
+  report.by_drafter[1] = drafts;
+  report.steps = steps;
+  report.drafted = drafted;
+  report.unwished = unwished;
+  report.rested = rested;
+  return report;
+}
+
+TEST(DraftReport, where_most_steps_had_drafts_there_is_nothing_to_explain) {
+  EXPECT_EQ(of(0, 0, 0, 0).reason(), "");
+  EXPECT_EQ(of(10, 5, 0, 5).reason(), "");
+}
+
+TEST(DraftReport, says_in_a_word_why_little_was_drafted) {
+  EXPECT_EQ(of(10, 0, 10, 0).reason(), "request");
+  EXPECT_EQ(of(10, 0, 0, 10).reason(), "cost") << "others rest, so does it";
+  EXPECT_EQ(of(10, 2, 0, 8, {.proposed = 8, .accepted = 6}).reason(), "cost");
+  EXPECT_EQ(of(10, 2, 0, 8, {.proposed = 8, .accepted = 1}).reason(), "acceptance");
+  EXPECT_EQ(of(10, 0, 0, 0).reason(), "acceptance") << "nobody had a draft";
+}
+
+TEST(DraftReport, adds_up_over_the_slots_that_a_request_has_had) {
+  DraftReport sum = of(10, 2, 1, 7, {.proposed = 8, .accepted = 6});
+  sum.predictions = {.proposed = 3, .accepted = 1};
+  sum.greedy_rows = 5;
+  sum.coupled_rows = 4;
+  sum.add(sum);
+  EXPECT_EQ(sum.steps, 20);
+  EXPECT_EQ(sum.drafted, 4);
+  EXPECT_EQ(sum.unwished, 2);
+  EXPECT_EQ(sum.rested, 14);
+  EXPECT_EQ(sum.by_drafter[1].proposed, 16);
+  EXPECT_EQ(sum.by_drafter[1].accepted, 12);
+  EXPECT_EQ(sum.predictions.proposed, 6);
+  EXPECT_EQ(sum.predictions.accepted, 2);
+  EXPECT_EQ(sum.greedy_rows, 10);
+  EXPECT_EQ(sum.coupled_rows, 8);
+}
+
+}  // namespace
+}  // namespace foretoken

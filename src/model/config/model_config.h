@@ -1,0 +1,68 @@
+#pragma once
+// ModelConfig: config.json of a checkpoint as a plain struct. A feature that the decoder does not
+// have is an Error naming the key, never ignored. Pure data; parsed once.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/types.h"
+#include "checkpoint/quantized/stored_quantization.h"
+#include "tensor/tensor.h"
+
+namespace foretoken {
+
+struct RopeScaling {
+  enum class Kind { kNone, kLinear, kDynamic, kYarn, kLongRope, kLlama3 } kind = Kind::kNone;
+  std::optional<double> factor;                       // absent: max_position / original
+  double low_freq_factor = 1.0;                       // llama3
+  double high_freq_factor = 4.0;                      // llama3
+  std::optional<std::int64_t> original_max_position;  // llama3, yarn, longrope
+  std::optional<double> attention_factor;             // yarn, longrope
+  double beta_fast = 32.0;                            // yarn
+  double beta_slow = 1.0;                             // yarn
+  std::optional<double> mscale, mscale_all_dim;       // yarn
+  bool truncate = true;                               // yarn
+  std::vector<double> short_factor, long_factor;      // longrope, [head_dim / 2]
+};
+
+struct ModelConfig {
+  std::string architecture;  // "LlamaForCausalLM", ...
+  std::string model_type;
+  int layers = 0;
+  int hidden = 0;
+  int intermediate = 0;
+  int heads = 0;
+  int kv_heads = 0;
+  int head_dim = 0;
+  std::int64_t vocab = 0;
+  std::int64_t max_position = 0;    // trained length
+  std::int64_t context_length = 0;  // what is served, see context_length.h
+  float rms_eps = 1e-6F;
+  double rope_theta = 10000.0;
+  RopeScaling rope;
+  bool tied_embeddings = false;
+  bool qkv_bias = false;
+  bool o_bias = false;
+  bool mlp_bias = false;
+  bool qk_norm = false;
+  int mtp_layers = 0;  // draft heads that the checkpoint carries, as far as the config says so
+  std::vector<int> layer_window;      // sliding window per layer, 0: none; empty: no layer has one
+  std::optional<DType> stored_dtype;  // torch_dtype / dtype
+  std::vector<Token> eos;             // eos_token_id, one or several
+  Token bos = kNoToken;
+  std::optional<StoredQuantization> stored_quantization;  // matrices are codes already
+  std::optional<DType> kv_dtype;  // of keys and values; absent: that of the weights
+
+  int window(int layer) const {
+    return layer_window.empty() ? 0 : layer_window[static_cast<std::size_t>(layer)];
+  }
+
+  // Parses the text of config.json; `where` names it in errors. `overrides`: JSON object merged
+  // over it (--json-model-override-args), may be empty. context_length is the default one.
+  static ModelConfig parse(const std::string& json, const std::string& where,
+                           const std::string& overrides = {});
+};
+
+}  // namespace foretoken

@@ -1,0 +1,110 @@
+#include "model/config/rope_config.h"
+
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file_fields.h"
+
+namespace foretoken {
+namespace {
+
+using Kind = RopeScaling::Kind;
+
+Kind parse_kind(const FileFields& rope) {
+  const std::string key = rope.find("rope_type") != nullptr ? "rope_type" : "type";
+  const std::string type = rope.string(key).value_or("default");
+  if (type == "default") return Kind::kNone;
+  if (type == "linear") return Kind::kLinear;
+  if (type == "dynamic") return Kind::kDynamic;
+  if (type == "yarn") return Kind::kYarn;
+  if (type == "longrope" || type == "su") return Kind::kLongRope;
+  if (type == "llama3") return Kind::kLlama3;
+  rope.refuse(key, "default, linear, dynamic, llama3, yarn or longrope");
+}
+
+double positive(const FileFields& rope, std::string_view key, double value) {
+  if (!(value > 0.0)) rope.refuse(key, "a positive number");
+  return value;
+}
+
+void parse_factor(const FileFields& rope, RopeScaling& scaling) {
+  scaling.factor = rope.number("factor");
+  const bool is_derivable = scaling.kind == Kind::kYarn || scaling.kind == Kind::kLongRope;
+  if (!scaling.factor && !is_derivable) rope.refuse_missing("factor");
+  if (scaling.factor && !(*scaling.factor >= 1.0 && *scaling.factor <= 1e6))
+    rope.refuse("factor", "a number from 1 to 1e6");
+}
+
+void parse_llama3(const FileFields& rope, RopeScaling& scaling) {
+  scaling.low_freq_factor =
+      positive(rope, "low_freq_factor", rope.required_number("low_freq_factor"));
+  scaling.high_freq_factor =
+      positive(rope, "high_freq_factor", rope.required_number("high_freq_factor"));
+  if (scaling.high_freq_factor <= scaling.low_freq_factor)
+    rope.refuse("high_freq_factor", "a number above low_freq_factor");
+}
+
+void parse_yarn(const FileFields& rope, RopeScaling& scaling) {
+  scaling.beta_fast = positive(rope, "beta_fast", rope.number("beta_fast").value_or(32.0));
+  scaling.beta_slow = positive(rope, "beta_slow", rope.number("beta_slow").value_or(1.0));
+  scaling.mscale = rope.number("mscale");
+  scaling.mscale_all_dim = rope.number("mscale_all_dim");
+  scaling.truncate = rope.boolean("truncate").value_or(true);
+}
+
+std::vector<double> parse_factors(const FileFields& rope, std::string_view key, int head_dim) {
+  auto factors = rope.numbers(key);
+  if (!factors) rope.refuse_missing(key);
+  if (factors->size() != static_cast<std::size_t>(head_dim / 2))
+    rope.refuse(key, std::to_string(head_dim / 2) + " numbers (half of head_dim)");
+  for (const double factor : *factors) positive(rope, key, factor);
+  return *std::move(factors);
+}
+
+}  // namespace
+
+// Of both keys rope_scaling has priority, as in transformers: a file that says all in
+// rope_parameters is given another scaling by it.
+void parse_rope(const FileFields& fields, ModelConfig& config) {
+  static const boost::json::object kNothing;
+  const boost::json::object* const scaled = fields.object("rope_scaling");
+  const boost::json::object* const usual = fields.object("rope_parameters");
+  const bool is_scaled = usual == nullptr || (scaled != nullptr && !scaled->empty());
+  const char* key = is_scaled ? "rope_scaling" : "rope_parameters";
+  const boost::json::object* object = is_scaled ? scaled : usual;
+  const FileFields rope(object != nullptr ? *object : kNothing,
+                        fields.where() + ", " + std::string(key));
+  for (const char* layer_type : {"full_attention", "sliding_attention"})
+    if (rope.find(layer_type) != nullptr)
+      fields.refuse(key, "one set of rotary settings for all layers");
+  if (rope.find("mrope_section") != nullptr)
+    rope.refuse("mrope_section", "no multimodal rotary sections");
+  if (rope.number("partial_rotary_factor").value_or(1.0) != 1.0)
+    rope.refuse("partial_rotary_factor", "1 (the whole head is rotated)");
+
+  auto theta = rope.number("rope_theta");
+  if (!theta && usual != nullptr) theta = FileFields(*usual, fields.where()).number("rope_theta");
+  config.rope_theta = theta ? *theta : fields.number("rope_theta").value_or(10000.0);
+  if (!(config.rope_theta > 1.0)) (theta ? rope : fields).refuse("rope_theta", "a number above 1");
+
+  RopeScaling& scaling = config.rope;
+  scaling.kind = parse_kind(rope);
+  if (scaling.kind == Kind::kNone) return;
+  parse_factor(rope, scaling);
+  // Some configs keep the original length beside the rotary settings; there it has priority.
+  const IntRange positions{1};
+  scaling.original_max_position = fields.integer("original_max_position_embeddings", positions);
+  if (!scaling.original_max_position)
+    scaling.original_max_position = rope.integer("original_max_position_embeddings", positions);
+  if (const auto attention = rope.number("attention_factor"))
+    scaling.attention_factor = positive(rope, "attention_factor", *attention);
+  if (scaling.kind == Kind::kLlama3) parse_llama3(rope, scaling);
+  if (scaling.kind == Kind::kYarn) parse_yarn(rope, scaling);
+  if (scaling.kind == Kind::kLongRope) {
+    scaling.short_factor = parse_factors(rope, "short_factor", config.head_dim);
+    scaling.long_factor = parse_factors(rope, "long_factor", config.head_dim);
+  }
+}
+
+}  // namespace foretoken

@@ -1,0 +1,184 @@
+#include "model/decoder/decoder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "batch/batch_tail.h"
+#include "model/decoder/decoder_layer.h"
+#include "model/decoder/rope.h"
+#include "model/decoder/weight_reader.h"
+
+namespace foretoken {
+
+struct Decoder::Layer {
+  Tensor input_norm;
+  DecoderLayer body;
+};
+
+struct Decoder::Weights {
+  std::optional<Embedding> embedding;
+  std::vector<Layer> layers;
+  Tensor final_norm;
+  std::unique_ptr<PackedLinear> head;  // null: tied to the embedding
+  RopeTable rope;
+  std::size_t bytes = 0;
+};
+
+namespace {
+
+Tensor copy_of(Ops& ops, Tensor x) {
+  std::vector<std::int32_t> every_row(static_cast<std::size_t>(x.dim(0)));
+  std::iota(every_row.begin(), every_row.end(), 0);
+  const Tensor copy = ops.temp(x.dtype(), x.shape());
+  ops.gather_rows(x, every_row, copy);
+  return copy;
+}
+
+// Whether what leaves the last layer is wanted of all rows.
+bool reads_every_end(const FeatureTaps& taps, int layers) {
+  return taps.last_hidden || (!taps.layer_inputs.empty() && taps.layer_inputs.back() == layers);
+}
+
+// Heads that draft for this model may be in the same checkpoint; whoever drafts reads them.
+void skip_draft_heads(WeightReader& read, const WeightSource& source, int layers) {
+  read.skip_under("model.mtp_layers.");
+  read.skip_under("mtp.");
+  const auto names = source.names();
+  for (int layer = layers;; ++layer) {
+    const std::string next = "model.layers." + std::to_string(layer) + ".";
+    if (std::ranges::count(names, next + "eh_proj.weight") == 0) return;
+    read.skip_under(next);
+  }
+}
+
+constexpr const char* kTokens = "model.embed_tokens";
+constexpr const char* kHead = "lm_head";
+
+std::optional<Tensor> matrix_named(const WeightSource& source, const std::string& name,
+                                   const Shape& shape) {
+  if (std::ranges::count(source.names(), name + ".weight") == 0) return std::nullopt;
+  return source.find(name + ".weight", shape);
+}
+
+// The matrix that is looked up and multiplied with: its name, or nothing where there are two. Some
+// writers keep it under the name of the head alone; a head that was trained on is another matrix
+// whatever the config says, as transformers sees it.
+std::optional<std::string> tied_matrix(const ModelConfig& config, const WeightSource& source) {
+  if (!config.tied_embeddings) return std::nullopt;
+  const Shape shape{config.vocab, config.hidden};
+  const auto tokens = matrix_named(source, kTokens, shape);
+  const auto head = matrix_named(source, kHead, shape);
+  if (!tokens && head) return kHead;
+  const bool are_two = tokens && head && tokens->dtype() == head->dtype() &&
+                       tokens->bytes() == head->bytes() &&
+                       std::memcmp(tokens->data(), head->data(), head->bytes()) != 0;
+  if (!are_two) return kTokens;
+  log_warning(
+      "lm_head.weight is another matrix than the embedding, though config.json ties them: "
+      "both are used ({})",
+      source.where());
+  return std::nullopt;
+}
+
+}  // namespace
+
+Decoder::Decoder(Ops& ops, const ModelConfig& config, const WeightSource& source, DType dtype,
+                 const Quantization& quantization)
+    : config_(config), dtype_(dtype), weights_(std::make_unique<Weights>()) {
+  WeightReader read(ops, source, dtype, quantization, config.stored_quantization);
+  const std::int64_t hidden = config.hidden;
+  const auto tied = tied_matrix(config, source);
+  weights_->embedding.emplace(read, tied.value_or(kTokens), config.vocab, hidden, tied.has_value());
+  for (int i = 0; i < config.layers; ++i) {
+    const std::string name = "model.layers." + std::to_string(i) + ".";
+    Tensor input_norm = read.vector(name + "input_layernorm.weight", hidden);
+    weights_->layers.push_back(
+        {input_norm, DecoderLayer(read, config, name, hidden, config.window(i))});
+  }
+  weights_->final_norm = read.vector("model.norm.weight", hidden);
+  if (tied)
+    read.skip(std::string(kHead) + ".weight");  // some writers store the shared matrix twice
+  else
+    weights_->head = read.linear({{kHead, config.vocab}}, hidden, Bias::kNone, MatrixRole::kHead);
+  skip_draft_heads(read, source, config.layers);
+  read.finish();
+  weights_->rope = make_rope_table(ops, config);
+  weights_->bytes = read.packed_bytes() + weights_->rope.cos.bytes() + weights_->rope.sin.bytes();
+}
+
+Decoder::~Decoder() = default;
+
+Features Decoder::forward(Ops& ops, const Batch& batch, const KvStore& kv,
+                          const FeatureTaps& taps) const {
+  LayerScratch s(ops, config_, batch);
+  Features features;
+  auto tap = taps.layer_inputs.begin();
+  auto tap_residual = [&](int layer) {
+    for (; tap != taps.layer_inputs.end() && *tap == layer; ++tap)
+      features.taps.push_back(copy_of(ops, s.residual));
+  };
+
+  const bool ends_with_tail = !reads_every_end(taps, config_.layers) && ends_early(batch);
+  weights_->embedding->embed(ops, batch.token, s.residual);
+  for (int i = 0; i < config_.layers; ++i) {
+    const Layer& layer = weights_->layers[static_cast<std::size_t>(i)];
+    if (i == 0) {
+      ops.norm(s.residual, layer.input_norm, config_.rms_eps, s.normed);
+    } else {
+      ops.add_norm(s.residual, s.delta, layer.input_norm, config_.rms_eps, s.normed);
+    }
+    tap_residual(i);
+    if (ends_with_tail && i == config_.layers - 1) {
+      end_with_tail(kv, s, features);
+      return features;
+    }
+    layer.body.forward(s.normed, weights_->rope, kv.layer(i), s);
+  }
+  ops.add_norm(s.residual, s.delta, weights_->final_norm, config_.rms_eps, s.normed);
+  tap_residual(config_.layers);
+  CHECK(tap == taps.layer_inputs.end()) << "tap of layer " << *tap;
+  features.last_hidden = s.normed;
+  return features;
+}
+
+// The last layer, where most rows leave their keys and values only.
+void Decoder::end_with_tail(const KvStore& kv, LayerScratch& s, Features& features) const {
+  const int last = config_.layers - 1;
+  BatchTail tail = tail_of(s.batch);
+  LayerScratch end(s.ops, config_, tail.batch);
+  weights_->layers[static_cast<std::size_t>(last)].body.forward_tail(s.normed, weights_->rope,
+                                                                     kv.layer(last), s, tail, end);
+  if (!tail.rows.empty())
+    s.ops.add_norm(end.residual, end.delta, weights_->final_norm, config_.rms_eps, end.normed);
+  features.last_hidden = end.normed;
+  features.last_rows = std::move(tail.rows);
+}
+
+const Embedding& Decoder::embedding() const { return *weights_->embedding; }
+
+const PackedLinear& Decoder::head() const {
+  return weights_->head ? *weights_->head : *weights_->embedding->packed();
+}
+
+Tensor Decoder::logits(Ops& ops, Tensor hidden) const {
+  const Tensor out = ops.temp(DType::kF32, {hidden.dim(0), config_.vocab});
+  ops.linear(head(), hidden, out);
+  return out;
+}
+
+KvShape Decoder::kv_shape() const {
+  return {.layers = config_.layers,
+          .kv_heads = config_.kv_heads,
+          .head_dim = config_.head_dim,
+          .dtype = config_.kv_dtype.value_or(dtype_)};
+}
+
+std::size_t Decoder::weight_bytes() const { return weights_->bytes; }
+
+}  // namespace foretoken

@@ -1,0 +1,20 @@
+#include "model/decoder/embedding.h"
+
+namespace foretoken {
+
+Embedding::Embedding(WeightReader& read, const std::string& name, std::int64_t vocab,
+                     std::int64_t width, bool is_head) {
+  if (is_head)
+    packed_ = read.linear({{name, vocab}}, width, Bias::kNone, MatrixRole::kHead);
+  else
+    rows_ = read.rows({name, vocab}, width);
+}
+
+void Embedding::embed(Ops& ops, std::span<const Token> tokens, Tensor out) const {
+  if (packed_)
+    ops.embed(*packed_, tokens, out);
+  else
+    ops.look_up(rows_, tokens, out);
+}
+
+}  // namespace foretoken

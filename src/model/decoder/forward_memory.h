@@ -1,0 +1,23 @@
+#pragma once
+// What forwards take from the scratch of a step, as upper bounds in bytes, so that memory can be
+// shared out before anything runs. Pure functions of a model's sizes.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/ops.h"
+#include "model/config/model_config.h"
+
+namespace foretoken {
+
+// So many rows of float32, in so many tensors.
+std::size_t rows_bytes(std::int64_t rows, std::int64_t width, int tensors = 1);
+
+// The scratch of one layer: LayerScratch, and that of the tail of the last layer.
+std::size_t layer_bytes(const ModelConfig& config, std::int64_t rows);
+
+// Decoder::forward with so many taps.
+std::size_t decoder_bytes(const ModelConfig& config, std::int64_t rows, std::size_t taps);
+ForwardSize decoder_size(const ModelConfig& config, std::int64_t rows);
+
+}  // namespace foretoken

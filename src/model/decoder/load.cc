@@ -1,0 +1,190 @@
+#include "model/decoder/load.h"
+
+#include <filesystem>
+#include <utility>
+
+#include <boost/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/file_fields.h"
+#include "base/json_text.h"
+#include "base/log.h"
+#include "checkpoint/packed/packed_cache.h"
+#include "tensor/dtype_names.h"
+
+namespace foretoken {
+namespace {
+
+// NVIDIA's Model Optimizer describes what it made in a file of its own, too, and older versions
+// only there.
+void take_modelopt_file(const std::string& folder, ModelConfig& config) {
+  if (config.stored_quantization) return;
+  const std::string path = folder + "/hf_quant_config.json";
+  auto said = read_json_file(path);
+  if (!said) return;
+  const FileFields fields(*said, path);
+  const auto* const stored = fields.object("quantization");
+  if (stored == nullptr || !FileFields(*stored, path).has("quant_algo")) return;  // floats
+  (*said)["quant_method"] = "modelopt";
+  config.stored_quantization = StoredQuantization::parse(*said, path);
+}
+
+// What the checkpoint is stored in: the config says so, or the embedding shows it.
+DType stored_dtype(const ModelConfig& config, const WeightSource& weights) {
+  if (config.stored_dtype) return *config.stored_dtype;
+  if (weights.names().empty()) return DType::kBF16;
+  const auto embedding = weights.find("model.embed_tokens.weight", {config.vocab, config.hidden});
+  return embedding ? embedding->dtype() : DType::kBF16;
+}
+
+DType serving_dtype(const ModelConfig& config, const WeightSource& weights,
+                    const std::string& option) {
+  if (option != "auto") {
+    const auto dtype = float_dtype_named(option);
+    if (!dtype)
+      throw Error({"unknown dtype", "--dtype", "auto, bfloat16, float16 or float32", option});
+    return *dtype;
+  }
+  const DType stored = stored_dtype(config, weights);
+  if (stored == DType::kBF16 || stored == DType::kF16) return stored;
+  log_info("The checkpoint is stored as {}; --dtype auto serves it as bfloat16.",
+           dtype_name(stored));
+  return DType::kBF16;
+}
+
+// A checkpoint whose packed matrices are kept.
+class KeptWeights final : public WeightSource {
+ public:
+  KeptWeights(std::unique_ptr<WeightSource> source, std::unique_ptr<PackedCache> cache)
+      : source_(std::move(source)), cache_(std::move(cache)) {}
+  std::optional<Tensor> find(const std::string& name, const Shape& expected) const override {
+    return source_->find(name, expected);
+  }
+  std::vector<std::string> names() const override { return source_->names(); }
+  std::string where() const override { return source_->where(); }
+  void release(const std::string& name) const override { source_->release(name); }
+  PackedCache* packed() const override { return cache_.get(); }
+
+ private:
+  std::unique_ptr<WeightSource> source_;
+  std::unique_ptr<PackedCache> cache_;
+};
+
+std::string gigabytes(double bytes) { return fmt::format("{:.2f} GB", bytes / (1 << 30)); }
+
+std::string memory_text(const ModelOptions& options) {
+  if (!options.available_memory_bytes) return {};
+  return " avail mem=" + gigabytes(static_cast<double>(options.available_memory_bytes()));
+}
+
+// Most checkpoints of codes leave the output matrix at 16 bits, which in a small model weighs more
+// than its layers.
+void advise_on_head(const Decoder& decoder, const ModelConfig& config,
+                    const Quantization& quantization) {
+  constexpr double kMuch = 0.1;
+  const auto bytes = static_cast<double>(decoder.head().bytes());
+  const double share = bytes / static_cast<double>(decoder.weight_bytes());
+  const bool is_float = bytes >= 2.0 * static_cast<double>(config.vocab * config.hidden);
+  const bool was_asked = quantization.is_on() || !quantization.head_name.empty();
+  if (config.stored_quantization && is_float && share >= kMuch && !was_asked)
+    log_info(
+        "The output matrix is {:.0f} % of the weights; --quantization-head w8a8_int8 keeps it at 8 "
+        "bits.",
+        100 * share);
+}
+
+// Codes of which all are integers of as many bits, whose products keep their input: 0 if not so.
+int bits_that_keep_input(const StoredQuantization& stored) {
+  int bits = 0;
+  for (const StoredFormat& format : stored.formats()) {
+    const bool is_other = bits != 0 && format.bits != bits;
+    if (is_other || format.rounds_input || format.kind == StoredFormat::Kind::kFp8) return 0;
+    bits = format.bits;
+  }
+  return bits;
+}
+
+void advise_on_input(const ModelConfig& config, const Quantization& quantization) {
+  const int bits =
+      config.stored_quantization ? bits_that_keep_input(*config.stored_quantization) : 0;
+  if (bits != 0 && !quantization.layers.is_coded())
+    log_info(
+        "Products of codes keep their input; --quantization {} keeps the codes and rounds it to 8 "
+        "bits, which is faster, most of all where a processor has no bf16 instructions.",
+        bits == 4 ? "w4a8" : "w8a8_int8");
+}
+
+}  // namespace
+
+void check_stored_method(const ModelConfig& config, const ModelOptions& options,
+                         const std::string& folder) {
+  const std::string& asked = options.quantization.stored_method;
+  if (asked.empty()) return;
+  const std::string found =
+      config.stored_quantization ? config.stored_quantization->method : "not quantized";
+  const std::string flag =
+      options.part == "draft" ? "--speculative-draft-model-quantization" : "--quantization";
+  if (found != asked)
+    throw Error({"the checkpoint is not quantized as " + flag + " says", folder, asked, found});
+}
+
+ModelConfig read_model_config(const std::string& folder, const ModelOptions& options) {
+  if (!std::filesystem::is_directory(folder))
+    throw Error({"no such model folder", folder, "a folder with config.json", {}});
+  const std::string path = folder + "/config.json";
+  const auto text = read_file(path);
+  if (!text) throw Error({"the model folder has no config.json", folder, {}, {}});
+  ModelConfig config = ModelConfig::parse(*text, path, options.config_overrides);
+  take_modelopt_file(folder, config);
+  config.kv_dtype = options.kv_dtype;
+  config.context_length =
+      choose_context_length(config, options.context_length, options.longer_context);
+  return config;
+}
+
+std::unique_ptr<WeightSource> open_weights(const std::string& folder, const ModelOptions& options) {
+  if (options.load_format == "dummy") {
+    if (!options.packed_cache.empty())
+      log_warning("--packed-cache has no effect: made-up weights are in no file.");
+    return dummy_weights(options.seed);
+  }
+  auto weights = open_checkpoint(folder, options.load_format, options.show_progress);
+  if (options.packed_cache.empty()) return weights;
+  const Quantization& quantization = options.quantization;
+  const std::string wish = fmt::format("{} {}; layers {}; head {}; {}", options.load_format,
+                                       options.dtype, format_text(quantization.layers),
+                                       format_text(quantization.head), options.config_overrides);
+  return std::make_unique<KeptWeights>(
+      std::move(weights), open_packed_cache(options.packed_cache, folder, options.part, wish));
+}
+
+void finish_packed(const WeightSource& weights) {
+  if (PackedCache* const cache = weights.packed()) cache->finish();
+}
+
+std::unique_ptr<Decoder> load_model(Ops& ops, const std::string& folder,
+                                    const ModelOptions& options) {
+  const ModelConfig config = read_model_config(folder, options);
+  check_stored_method(config, options, folder);
+  log_info("Load weight begin.{}", memory_text(options));
+  const auto weights = open_weights(folder, options);
+  const DType dtype = serving_dtype(config, *weights, options.dtype);
+  auto decoder = std::make_unique<Decoder>(ops, config, *weights, dtype, options.quantization);
+  finish_packed(*weights);
+  const std::string memory = memory_text(options);
+  Quantization asked = options.quantization;
+  if (!asked.layers.is_coded() && config.stored_quantization)
+    asked.name = config.stored_quantization->method;
+  const std::string quantization = asked.is_on() || config.stored_quantization
+                                       ? " quantization=" + asked.text() + ","
+                                       : std::string{};
+  log_info("Load weight end. type={}, dtype={},{}{} mem usage={}.", config.architecture,
+           dtype_name(dtype), quantization, memory.empty() ? "" : memory + ",",
+           gigabytes(static_cast<double>(decoder->weight_bytes())));
+  advise_on_head(*decoder, config, options.quantization);
+  advise_on_input(config, options.quantization);
+  return decoder;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,50 @@
+#pragma once
+// Loading a model: from a checkpoint folder and the options of the command line to a Decoder.
+// Not the tokenizer, not the KV store. Throws Error; logs SGLang's "Load weight" lines.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backend/ops.h"
+#include "checkpoint/checkpoint.h"
+#include "model/config/context_length.h"
+#include "model/config/quantization.h"
+#include "model/decoder/decoder.h"
+
+namespace foretoken {
+
+struct ModelOptions {
+  std::string dtype = "auto";          // auto | bfloat16 | half | float16 | float | float32
+  Quantization quantization = {};      // of matrices
+  std::optional<DType> kv_dtype = {};  // absent: that of the weights
+  std::string load_format = "auto";    // auto | safetensors | pt | dummy
+  std::string packed_cache = {};       // folder of packed weights; empty: none are kept
+  std::string part = "target";         // whose weights they are
+  std::uint64_t seed = 0;              // of dummy weights
+  std::string config_overrides = {};   // JSON object merged over config.json
+  std::optional<std::int64_t> context_length = {};
+  LongerContext longer_context = LongerContext::kRefuse;
+  bool show_progress = true;
+  std::function<std::size_t()> available_memory_bytes = {};  // for the log; empty: not logged
+};
+
+// config.json of the folder with the context length chosen. Reads no weights.
+ModelConfig read_model_config(const std::string& folder, const ModelOptions& options);
+
+// The weights of a checkpoint folder in the format that the options name.
+std::unique_ptr<WeightSource> open_weights(const std::string& folder, const ModelOptions& options);
+
+// Throws Error unless the checkpoint is quantized as the options say that it is.
+void check_stored_method(const ModelConfig& config, const ModelOptions& options,
+                         const std::string& folder);
+
+// Once all matrices of a model have been made from weights that are kept: writes what is new.
+void finish_packed(const WeightSource& weights);
+
+std::unique_ptr<Decoder> load_model(Ops& ops, const std::string& folder,
+                                    const ModelOptions& options);
+
+}  // namespace foretoken

@@ -1,0 +1,34 @@
+#pragma once
+// Rotary tables: cos and sin of position * frequency, for every kind of scaling, computed as
+// Hugging Face does (frequencies and angles in float32). One table per model, chosen at start by
+// the context length: a table that moved with the length of the text would break prefix reuse. The
+// same bits on every machine: no libm beyond the few frequencies.
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/ops.h"
+#include "model/config/model_config.h"
+
+namespace foretoken {
+
+struct RopeFrequencies {
+  std::vector<float> inverse;     // [head_dim / 2], radians per position
+  float attention_factor = 1.0F;  // multiplies cos and sin
+};
+
+// For config.context_length: dynamic scales when it exceeds the trained length, longrope takes its
+// long factors when it exceeds the original length.
+RopeFrequencies rope_frequencies(const ModelConfig& config);
+
+// Table for positions 0 .. config.context_length + kMaxTreeNodes - 1 in the backend's memory (draft
+// nodes may stand beyond the last position that is ever kept).
+RopeTable make_rope_table(Ops& ops, const ModelConfig& config);
+
+// sine and cosine of an angle in [0, 2^20], error below 2^-50, by one fixed polynomial.
+struct SinCos {
+  double sin, cos;
+};
+SinCos sin_cos(double angle);
+
+}  // namespace foretoken

@@ -1,0 +1,115 @@
+#include "model/decoder/rope.h"
+
+#include <cmath>
+#include <numbers>
+
+#include <gtest/gtest.h>
+
+#include "backend/backend.h"
+
+namespace foretoken {
+namespace {
+
+using Kind = RopeScaling::Kind;
+
+ModelConfig config_of(Kind kind) {
+  ModelConfig config;
+  config.head_dim = 64;
+  config.rope_theta = 10000.0;
+  config.max_position = 4096;
+  config.context_length = 4096;
+  config.rope.kind = kind;
+  config.rope.factor = 4.0;
+  return config;
+}
+
+TEST(SinCos, agrees_with_libm_to_the_last_bits) {
+  for (int i = 0; i < 1000000; ++i) {
+    const double angle = i * 1.048576 + 1e-3 * (i % 777);
+    const SinCos found = sin_cos(angle);
+    ASSERT_NEAR(found.sin, std::sin(angle), 3e-16) << angle;
+    ASSERT_NEAR(found.cos, std::cos(angle), 3e-16) << angle;
+  }
+}
+
+TEST(Rope, plain_frequencies_are_powers_of_the_base) {
+  const auto plain = rope_frequencies(config_of(Kind::kNone));
+  ASSERT_EQ(plain.inverse.size(), 32U);
+  EXPECT_EQ(plain.inverse[0], 1.0F);
+  EXPECT_FLOAT_EQ(plain.inverse[16], 0.01F);
+  EXPECT_EQ(plain.attention_factor, 1.0F);
+}
+
+TEST(Rope, linear_scaling_divides_every_frequency) {
+  const auto plain = rope_frequencies(config_of(Kind::kNone));
+  const auto linear = rope_frequencies(config_of(Kind::kLinear));
+  for (std::size_t i = 0; i < 32; ++i) EXPECT_FLOAT_EQ(linear.inverse[i], plain.inverse[i] / 4.0F);
+}
+
+TEST(Rope, dynamic_scaling_starts_beyond_the_trained_length) {
+  const auto plain = rope_frequencies(config_of(Kind::kNone));
+  ModelConfig config = config_of(Kind::kDynamic);
+  config.context_length = 1000;
+  EXPECT_EQ(rope_frequencies(config).inverse, plain.inverse);
+  config.context_length = 8192;  // base grows by (4 * 2 - 3) ^ (64 / 62)
+  const auto scaled = rope_frequencies(config);
+  EXPECT_EQ(scaled.inverse[0], 1.0F);
+  EXPECT_NEAR(scaled.inverse[31] / plain.inverse[31], 1.0 / 5.0, 1e-3);
+}
+
+TEST(Rope, llama3_scaling_keeps_short_wavelengths_and_stretches_long_ones) {
+  const auto plain = rope_frequencies(config_of(Kind::kNone));
+  ModelConfig config = config_of(Kind::kLlama3);
+  config.rope.original_max_position = 1024;
+  const auto scaled = rope_frequencies(config);
+  for (std::size_t i = 0; i < 32; ++i) {
+    const double wavelength = 2.0 * std::numbers::pi / plain.inverse[i];
+    const double ratio = plain.inverse[i] / scaled.inverse[i];
+    if (wavelength < 1024.0 / 4.0) {
+      EXPECT_EQ(ratio, 1.0);
+    } else if (wavelength > 1024.0) {
+      EXPECT_NEAR(ratio, 4.0, 1e-6);
+    } else {
+      EXPECT_GE(ratio, 1.0);
+      EXPECT_LE(ratio, 4.0);
+    }
+  }
+}
+
+TEST(Rope, yarn_scales_attention_by_the_logarithm_of_the_factor) {
+  ModelConfig config = config_of(Kind::kYarn);
+  EXPECT_FLOAT_EQ(rope_frequencies(config).attention_factor,
+                  static_cast<float>(0.1 * std::log(4.0) + 1.0));
+  config.rope.attention_factor = 0.5;
+  EXPECT_EQ(rope_frequencies(config).attention_factor, 0.5F);
+}
+
+TEST(Rope, longrope_takes_its_long_factors_beyond_the_original_length) {
+  ModelConfig config = config_of(Kind::kLongRope);
+  config.rope.short_factor.assign(32, 1.0);
+  config.rope.long_factor.assign(32, 8.0);
+  config.rope.original_max_position = 1024;
+  config.context_length = 1024;
+  EXPECT_EQ(rope_frequencies(config).inverse[0], 1.0F);
+  config.context_length = 1025;
+  EXPECT_EQ(rope_frequencies(config).inverse[0], 0.125F);
+  EXPECT_FLOAT_EQ(rope_frequencies(config).attention_factor,
+                  static_cast<float>(std::sqrt(1.0 + std::log(4.0) / std::log(1024.0))));
+}
+
+TEST(Rope, the_table_covers_the_context_and_a_tree_beyond_it) {
+  ThreadPool pool(1, false);
+  const auto ops = make_backend({.device = "reference"}, pool);
+  ModelConfig config = config_of(Kind::kNone);
+  config.context_length = 100;
+  const RopeTable table = make_rope_table(*ops, config);
+  expect(table.cos, {100 + kMaxTreeNodes, 32}, DType::kF32);
+  EXPECT_EQ(table.rotary_dim, 64);
+  for (const int position : {0, 1, 99, 163}) {
+    EXPECT_FLOAT_EQ(table.cos.row_f32(position)[0], static_cast<float>(std::cos(position)));
+    EXPECT_FLOAT_EQ(table.sin.row_f32(position)[0], static_cast<float>(std::sin(position)));
+  }
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,257 @@
+#include "model/decoder/weight_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/index.h"
+#include "base/log.h"
+#include "checkpoint/packed/packed_cache.h"
+#include "checkpoint/quantized/stored_codes.h"
+#include "tensor/float16.h"
+
+namespace foretoken {
+namespace {
+
+// Products of so many codes of 8 bits fit 32 bits together.
+constexpr std::int64_t kMostSummed = std::int64_t{1} << 16;
+
+float element(const Tensor& x, std::int64_t i) {
+  switch (x.dtype()) {
+    case DType::kBF16:
+      return bf16_to_f32(x.bits16()[i]);
+    case DType::kF16:
+      return f16_to_f32(x.bits16()[i]);
+    case DType::kF64:
+      return static_cast<float>(static_cast<const double*>(x.data())[i]);
+    default:
+      return x.f32()[i];
+  }
+}
+
+float rounded_to(DType dtype, float value) {
+  if (dtype == DType::kBF16) return bf16_to_f32(f32_to_bf16(value));
+  if (dtype == DType::kF16) return f16_to_f32(f32_to_f16(value));
+  return value;
+}
+
+// Buffers that old checkpoints carry and that are computed from the config.
+bool is_derived(const std::string& name) { return name.ends_with("rotary_emb.inv_freq"); }
+
+// What SGLang calls by the same name whether it is stored or made while loading.
+bool is_kind_of(const StoredQuantization& stored, const Quantization& asked) {
+  using Kind = StoredFormat::Kind;
+  return std::ranges::all_of(stored.formats(), [&](const StoredFormat& format) {
+    return format.kind == Kind::kFp8
+               ? asked.name == "fp8"
+               : format.kind == Kind::kInt8 && format.rounds_input && asked.name == "w8a8_int8";
+  });
+}
+
+// What stored codes are kept as; nothing where they become floats, of which the backend makes what
+// was asked for. They stay where nothing was, but floats of 8 bits under products of float32; and
+// integers where as many bits were, in their own groups: making them anew would only lose. What
+// products do to their input is then as it was asked for.
+std::optional<WeightFormat> kept_format(const WeightFormat& stored, const WeightFormat& asked,
+                                        DType dtype) {
+  if (!asked.is_coded())
+    return stored.is_float && dtype == DType::kF32 ? std::nullopt : std::optional(stored);
+  if (stored.is_float || asked.is_float || asked.bits != stored.bits) return std::nullopt;
+  WeightFormat kept = stored;
+  kept.rounds_input = asked.rounds_input;
+  return kept;
+}
+
+// Tensors beside a matrix that change nothing: scales of what is not rounded, or rounded by scales
+// of our own, and the shape of what has one.
+bool is_harmless(std::string_view suffix) {
+  constexpr std::array<std::string_view, 7> kHarmless{
+      "input_scale", "activation_scale", "output_scale", "k_scale",
+      "v_scale",     "kv_scale",         "weight_shape"};
+  return std::ranges::find(kHarmless, suffix) != kHarmless.end();
+}
+
+bool is_zero(const Tensor& x) {
+  const auto* const begin = static_cast<const std::byte*>(x.data());
+  return std::all_of(begin, begin + x.bytes(), [](std::byte b) { return b == std::byte{0}; });
+}
+
+// All that decides what becomes of a matrix of one checkpoint.
+std::string matrix_name(const Ops& ops, const std::vector<MatrixPart>& parts, std::int64_t in_width,
+                        Bias bias, DType dtype, const WeightFormat& asked) {
+  std::string name = ops.packed_layout() + ":";
+  for (const MatrixPart& part : parts) name += fmt::format(" {}[{}]", part.name, part.rows);
+  return name + fmt::format(" of {}{}, {}, {}", in_width, bias == Bias::kRequired ? " + bias" : "",
+                            dtype_name(dtype), format_text(asked));
+}
+
+}  // namespace
+
+WeightReader::WeightReader(Ops& ops, const WeightSource& source, DType dtype,
+                           const Quantization& quantization,
+                           const std::optional<StoredQuantization>& stored)
+    : ops_(ops), source_(source), dtype_(dtype), quantization_(quantization) {
+  if (!source.names().empty()) stored_ = stored;  // made-up weights are floats
+  if (stored_ && is_kind_of(*stored_, quantization)) {
+    quantization_.layers = {};
+    if (quantization.head_name.empty()) quantization_.head = {};
+  }
+}
+
+Tensor WeightReader::take(const std::string& name, const Shape& shape) {
+  const auto tensor = source_.find(name, shape);
+  const std::string where = source_.where() + ", tensor " + name;
+  if (!tensor) throw Error({"missing weight", where, {}, {}});
+  if (!(tensor->shape() == shape))
+    throw Error({"weight has the wrong shape", where, shape.str(), tensor->shape().str()});
+  if (!dtype_is_float(tensor->dtype()))
+    throw Error({"weight has the wrong dtype", where, "float32, bfloat16 or float16",
+                 std::string(dtype_name(tensor->dtype()))});
+  known_.insert(name);
+  return *tensor;
+}
+
+std::unique_ptr<PackedLinear> WeightReader::linear(const std::vector<MatrixPart>& parts,
+                                                   std::int64_t in_width, Bias bias,
+                                                   MatrixRole role) {
+  for (const MatrixPart& part : parts) matrices_.insert(part.name);
+  const WeightFormat asked = role == MatrixRole::kHead ? quantization_.head : quantization_.layers;
+  Making making{.format = asked};
+  PackedCache* const cache = ops_.packed_layout().empty() ? nullptr : source_.packed();
+  const std::string name =
+      cache == nullptr ? "" : matrix_name(ops_, parts, in_width, bias, dtype_, asked);
+  const auto shape = [&] {
+    LinearShape shape{.in_width = in_width, .has_bias = bias == Bias::kRequired, .dtype = dtype_};
+    for (const MatrixPart& part : parts) shape.rows.push_back(part.rows);
+    return shape;
+  };
+  std::unique_ptr<PackedLinear> packed;
+  if (cache != nullptr) packed = cache->take(ops_, name, shape(), making.tensors);
+  if (!packed) {
+    making.tensors.clear();
+    packed = pack(parts, in_width, bias, making);
+    if (cache != nullptr) cache->keep(name, making.format, making.tensors, *packed);
+  }
+  packed_bytes_ += packed->bytes();
+  for (const std::string& tensor : making.tensors) {
+    known_.insert(tensor);
+    source_.release(tensor);
+  }
+  return packed;
+}
+
+// Matrices that the checkpoint keeps as codes may stay so where all of a stack are alike.
+std::unique_ptr<PackedLinear> WeightReader::pack(const std::vector<MatrixPart>& parts,
+                                                 std::int64_t in_width, Bias bias, Making& making) {
+  std::vector<Tensor> biases;
+  const auto taken_float = [&](const std::string& name, const Shape& shape) {
+    making.tensors.push_back(name);
+    return take(name, shape);
+  };
+  for (const MatrixPart& part : parts)
+    if (bias == Bias::kRequired) biases.push_back(taken_float(part.name + ".bias", {part.rows}));
+  std::vector<std::optional<StoredCodes>> stored;
+  std::vector<const CodedRows*> codes;
+  std::vector<std::string> taken;
+  for (const MatrixPart& part : parts) {
+    stored.push_back(std::nullopt);
+    if (!stored_) continue;
+    stored.back() = StoredCodes::take(source_, *stored_, part.name, part.rows, in_width,
+                                      [&](const std::string& name) { taken.push_back(name); });
+  }
+  const auto is_alike = [&](const std::optional<StoredCodes>& matrix) {
+    return matrix && matrix->is_coded() && matrix->format() == stored.front()->format() &&
+           std::ranges::equal(matrix->column_order(), stored.front()->column_order());
+  };
+  const auto kept = std::ranges::all_of(stored, is_alike)
+                        ? kept_format(stored.front()->format(), making.format, dtype_)
+                        : std::nullopt;
+  if (kept) making.format = *kept;
+  const WeightFormat& format = making.format;
+  if (format.is_coded() && format.rounds_input && format.group_width(in_width) > kMostSummed)
+    throw Error({"the matrix is too wide for exact sums of codes",
+                 source_.where() + ", tensor " + parts[0].name + ".weight",
+                 "at most " + std::to_string(kMostSummed) + " columns", std::to_string(in_width)});
+
+  std::vector<Tensor> weights;
+  std::vector<Buffer> made;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Shape shape{parts[i].rows, in_width};
+    if (kept) {
+      codes.push_back(&*stored[i]);
+    } else if (stored[i]) {
+      made.push_back(stored[i]->floats());
+      stored[i].reset();
+      weights.push_back(made.back().view(DType::kF32, shape));
+    } else {
+      weights.push_back(taken_float(parts[i].name + ".weight", shape));
+    }
+  }
+  for (const std::string& name : taken) source_.release(name);  // codes and floats are copies
+  making.tensors.insert(making.tensors.end(), taken.begin(), taken.end());
+  return ops_.pack(
+      {.weights = weights, .biases = biases, .dtype = dtype_, .format = format, .codes = codes});
+}
+
+Tensor WeightReader::rows(const MatrixPart& part, std::int64_t width) {
+  const std::string name = part.name + ".weight";
+  const Tensor made = ops_.keep_rows(take(name, {part.rows, width}), dtype_);
+  packed_bytes_ += made.bytes();
+  source_.release(name);
+  return made;
+}
+
+Tensor WeightReader::vector(const std::string& name, std::int64_t width) {
+  const Tensor stored = take(name, {width});
+  std::vector<float> values(at(width));
+  for (std::int64_t i = 0; i < width; ++i) values[at(i)] = rounded_to(dtype_, element(stored, i));
+  const Tensor made = ops_.alloc(DType::kF32, {width});
+  ops_.upload({values.data(), DType::kF32, {width}}, made);
+  source_.release(name);
+  packed_bytes_ += made.bytes();
+  return made;
+}
+
+void WeightReader::skip(const std::string& name) {
+  known_.insert(name);
+  matrices_.insert(name.substr(0, name.rfind('.')));
+}
+
+void WeightReader::skip_under(const std::string& prefix) {
+  for (const std::string& name : source_.names())
+    if (name.starts_with(prefix)) known_.insert(name);
+}
+
+// Biases and zero points of 0 are what several tools write where there are none.
+void WeightReader::refuse_if_part(const std::string& tensor) const {
+  const auto dot = tensor.rfind('.');
+  if (!stored_ || dot == std::string::npos || !matrices_.contains(tensor.substr(0, dot)) ||
+      is_harmless(std::string_view(tensor).substr(dot + 1)))
+    return;
+  const auto found = source_.find(tensor, {});
+  if (found && !is_zero(*found))
+    throw Error({"a tensor of a quantized matrix would be left unread",
+                 source_.where() + ", tensor " + tensor,
+                 {},
+                 {}});
+}
+
+void WeightReader::finish() {
+  constexpr int kShown = 5;
+  std::string unknown;
+  int count = 0;
+  for (const std::string& name : source_.names()) {
+    const bool is_known = known_.contains(name) || is_derived(name);
+    if (!is_known) refuse_if_part(name);
+    source_.release(name);
+    if (is_known) continue;
+    if (++count <= kShown) unknown += (count > 1 ? ", " : "") + name;
+  }
+  if (count == 0) return;
+  if (count > kShown) unknown += ", ...";
+  log_warning("{} tensors of the checkpoint are not used by this model: {} ({})", count, unknown,
+              source_.where());
+}
+
+}  // namespace foretoken

@@ -1,0 +1,315 @@
+#include "model/heads/head_config.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <boost/json/serialize.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/file_fields.h"
+#include "base/index.h"
+#include "base/json_text.h"
+
+namespace foretoken {
+namespace {
+
+bool contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+// ---- EAGLE-3
+
+// What enters layers 2, L / 2 and L - 3, which is what leaves the ones before them.
+std::vector<int> usual_taps(int layers) { return {2, layers / 2, layers - 3}; }
+
+// Inside eagle_config (SGLang) numbers are of layers that are left, at the top (vLLM, speculators)
+// of layers that are entered.
+std::vector<int> read_taps(const FileFields& fields, const char* key, bool are_left,
+                           const ModelConfig& target) {
+  std::vector<int> taps;
+  for (const std::int64_t layer : fields.integers(key, {.low = are_left ? -1 : 0, .high = 1 << 20}))
+    taps.push_back(static_cast<int>(layer) + (are_left ? 1 : 0));
+  if (taps.empty()) taps = usual_taps(target.layers);
+  if (taps.front() < 0 || taps.back() > target.layers || !std::is_sorted(taps.begin(), taps.end()))
+    throw Error(
+        {.what = "the draft head reads layers that the target does not have",
+         .where = fields.where(),
+         .expected = are_left
+                         ? fmt::format("ascending outputs of layers 0 to {}", target.layers - 1)
+                         : fmt::format("ascending inputs of layers 0 to {}, the last of "
+                                       "which is the output of all",
+                                       target.layers),
+         .found = fmt::format("what enters layers {}", fmt::join(taps, ", "))});
+  return taps;
+}
+
+std::vector<int> find_taps(const FileFields& fields, const ModelConfig& target) {
+  constexpr const char *kTaps = "eagle_aux_hidden_state_layer_ids",
+                       *kShortName = "aux_hidden_state_layer_ids";
+  if (const auto* object = fields.object("eagle_config")) {
+    const FileFields inner(*object, fields.where() + ", eagle_config");
+    if (inner.find(kTaps) != nullptr) return read_taps(inner, kTaps, true, target);
+  }
+  return read_taps(fields, fields.find(kTaps) != nullptr ? kTaps : kShortName, false, target);
+}
+
+// A flag of the head, which some writers put into "eagle_config".
+bool eagle_flag(const FileFields& fields, const char* key, bool fallback = false) {
+  if (const auto own = fields.boolean(key)) return *own;
+  const auto* inner = fields.object("eagle_config");
+  if (inner == nullptr) return fallback;
+  return FileFields(*inner, fields.where() + ", eagle_config").boolean(key).value_or(fallback);
+}
+
+void read_features(const FileFields& fields, const ModelConfig& target, HeadConfig& head) {
+  if (!eagle_flag(fields, "use_aux_hidden_state", true)) {
+    head.taps.last_hidden = true;
+    return;
+  }
+  head.taps.layer_inputs = find_taps(fields, target);
+  const auto count = fields.integer("num_aux_hidden_states");
+  if (count && *count != static_cast<std::int64_t>(head.taps.layer_inputs.size()))
+    fields.refuse("num_aux_hidden_states", std::to_string(head.taps.layer_inputs.size()));
+  head.tap_join_name = "fc";
+  head.tap_join_bias = eagle_flag(fields, "bias");
+  if (eagle_flag(fields, "norm_before_fc")) head.taps_norm = "input_norm";
+  if (eagle_flag(fields, "fc_norm") || eagle_flag(fields, "use_aux_norm"))
+    head.tap_norms_name = "fc_norm.";
+}
+
+void read_eagle3(const FileFields& fields, const ModelConfig& target, HeadConfig& head) {
+  head.join = HeadConfig::Join::kLayer;
+  head.layers_name = "layers.";
+  head.embedding_norm = "layers.0.input_layernorm";
+  head.feature_norm = "layers.0.hidden_norm";
+  head.later_norms.assign(at(head.layer.layers - 1), "hidden_norm");
+  head.final_norm = "norm";
+  head.norm_before_residual = eagle_flag(fields, "norm_before_residual");
+  head.recurs_before_norm = !eagle_flag(fields, "norm_output");
+  head.target_hidden = fields.integer("target_hidden_size").value_or(target.hidden);
+  read_features(fields, target, head);
+
+  head.has_embedding = head.layer.hidden != target.hidden;
+  head.draft_vocab = fields.integer("draft_vocab_size", {.low = 1}).value_or(0);
+  head.head_is_embedding = head.layer.tied_embeddings;
+  if (head.draft_vocab > 0 && !head.head_is_embedding) head.head_name = "lm_head";
+  if (head.draft_vocab > target.vocab)
+    fields.refuse("draft_vocab_size", fmt::format("at most {}", target.vocab));
+}
+
+// ---- EAGLE and EAGLE-2
+
+void read_eagle(const FileFields& fields, HeadConfig& head) {
+  head.layers_name = "layers.";
+  head.join_name = "fc";
+  head.join_bias = fields.boolean("bias").value_or(true);
+  head.taps.last_hidden = true;
+}
+
+// ---- checks
+
+// Some writers put the keys of the head's layers into an object of their own. What stands beside it
+// is of the whole head and counts, but for model_type, which there only names the writer's format.
+boost::json::object flat_keys(const boost::json::object& json) {
+  for (const char* name : {"transformer_layer_config", "model"}) {
+    const auto* const inner = json.if_contains(name);
+    if (inner == nullptr || !inner->is_object()) continue;
+    boost::json::object keys = inner->get_object();
+    for (const auto& [key, value] : json) {
+      const bool counts = !value.is_null() && key != "model_type";
+      if (key != name && (counts || !keys.contains(key))) keys[key] = value;
+    }
+    return keys;
+  }
+  return json;
+}
+
+// The architecture of the decoder that the head's layers belong to. Where the head's name does not
+// say, the type of its layers does.
+std::string layer_architecture(const std::string& architecture, const std::string& model_type) {
+  constexpr std::array<std::pair<const char*, const char*>, 4> kDecoders{
+      {{"Qwen2", "qwen2"}, {"Qwen3", "qwen3"}, {"Mistral", "mistral"}, {"MiMo", "mimo"}}};
+  for (const auto& [name, type] : kDecoders)
+    if (contains(architecture, name)) return std::string(name) + "ForCausalLM";
+  for (const auto& [name, type] : kDecoders)
+    if (!contains(architecture, "Llama") && model_type == type)
+      return std::string(name) + "ForCausalLM";
+  return "LlamaForCausalLM";
+}
+
+// A head without a name is what it is asked for as, unless its keys say more.
+void check_family(const FileFields& fields, const std::string& architecture, HeadFamily family) {
+  if (contains(architecture, "DFlash") || fields.has("dflash_config"))
+    throw Error({.what = "not supported yet: draft heads of DFLASH",
+                 .where = fields.where(),
+                 .expected = "a head of EAGLE, EAGLE-3 or NextN",
+                 .found = architecture});
+  const bool is_eagle3 = contains(architecture, "Eagle3") || contains(architecture, "EAGLE3") ||
+                         fields.find("draft_vocab_size") != nullptr ||
+                         fields.string("speculators_model_type") == "eagle3";
+  if (is_eagle3 == (family == HeadFamily::kEagle3) || (architecture.empty() && !is_eagle3)) return;
+  throw Error(
+      {.what = is_eagle3 ? "the draft model is an EAGLE-3 head"
+                         : "the draft model is not an EAGLE-3 head",
+       .where = fields.where(),
+       .expected = is_eagle3 ? "--speculative-algorithm EAGLE3" : "--speculative-algorithm EAGLE",
+       .found = (architecture.empty() ? "a head without a name" : architecture) +
+                (is_eagle3 ? " under EAGLE" : " under EAGLE3")});
+}
+
+void check_target(const FileFields& fields, const HeadConfig& head, const ModelConfig& target) {
+  const auto check = [&](const char* key, std::int64_t expected, std::int64_t found) {
+    if (expected == found) return;
+    throw Error({.what = "the draft head was made for another model",
+                 .where = fields.where(),
+                 .expected = fmt::format("{} {}", key, expected),
+                 .found = std::to_string(found)});
+  };
+  check("vocab_size", target.vocab, head.layer.vocab);
+  if (fields.find("target_hidden_size") != nullptr)
+    check("target_hidden_size", target.hidden, head.target_hidden);
+  else
+    check("hidden_size", target.hidden, head.layer.hidden);
+  if (head.taps.last_hidden) check("hidden_size", target.hidden, head.layer.hidden);
+}
+
+// Takes what says how matrices are kept out of a config where it cannot be read, and tells why.
+std::optional<Error> drop_unread_quantization(boost::json::object& json, const std::string& where) {
+  std::optional<Error> fault;
+  for (const char* key : {"quantization_config", "compression_config"}) {
+    const auto* const stored = json.if_contains(key);
+    if (stored == nullptr || !stored->is_object()) continue;
+    try {
+      StoredQuantization::parse(stored->get_object(), where);
+    } catch (const Error& error) {
+      fault = error;
+      json.erase(key);
+    }
+  }
+  return fault;
+}
+
+// ---- MTP
+
+HeadConfig nextn_layer(int number) {
+  HeadConfig head;
+  head.layers_name = "model.layers.";
+  head.first_layer = number;
+  const std::string layer = head.layer_prefix(0);
+  head.join_name = layer + "eh_proj";
+  head.embedding_norm = layer + "enorm";
+  head.feature_norm = layer + "hnorm";
+  head.final_norm = layer + "shared_head.norm";
+  return head;
+}
+
+// NextN numbers its layers after the target's last ...
+HeadConfig nextn_head(const ModelConfig& config, int depth) {
+  return nextn_layer(config.layers + depth);
+}
+
+// ... and from 0 where they are exported without it.
+HeadConfig lone_nextn_head(const ModelConfig&, int depth) { return nextn_layer(depth); }
+
+HeadConfig mimo_head(const ModelConfig&, int depth) {
+  HeadConfig head;
+  head.layers_name = "model.mtp_layers.";
+  head.first_layer = depth;
+  const std::string layer = head.layer_prefix(0);
+  head.join_name = layer + "input_proj";
+  head.embedding_norm = layer + "token_layernorm";
+  head.feature_norm = layer + "hidden_layernorm";
+  head.final_norm = layer + "final_layernorm";
+  head.feature_first = true;
+  head.first_embedding_is_zero = true;
+  head.all_read_target = true;
+  return head;
+}
+
+// Only the layer itself is one of several.
+HeadConfig qwen_mtp_head(const ModelConfig&, int depth) {
+  HeadConfig head;
+  head.layers_name = "mtp.layers.";
+  head.first_layer = depth;
+  head.join_name = "mtp.fc";
+  head.embedding_norm = "mtp.pre_fc_norm_embedding";
+  head.feature_norm = "mtp.pre_fc_norm_hidden";
+  head.final_norm = "mtp.norm";
+  return head;
+}
+
+// The head of a make for a depth, complete.
+template <typename Make>
+HeadConfig mtp_head(Make make, const ModelConfig& config, int depth) {
+  HeadConfig head = make(config, depth);
+  head.layer = config;
+  head.layer.layers = 1;
+  head.layer.layer_window.clear();
+  head.target_hidden = config.hidden;
+  head.taps.last_hidden = true;
+  head.input_norm = head.layer_prefix(0) + "input_layernorm";
+  return head;
+}
+
+}  // namespace
+
+HeadConfig read_head_config(const std::string& folder, HeadFamily family,
+                            const ModelConfig& target) {
+  const std::string path = folder + "/config.json";
+  const auto text = read_file(path);
+  if (!text) throw Error({"the draft model's folder has no config.json", folder, {}, {}});
+  auto json = flat_keys(read_json_object(*text, path));
+  HeadConfig head;
+  head.quantization_fault = drop_unread_quantization(json, path);
+  const FileFields fields(json, path);
+  const auto names = fields.strings("architectures");
+  const std::string architecture = names && !names->empty() ? names->front() : "";
+  check_family(fields, architecture, family);
+
+  head.is_whole_checkpoint = true;
+  head.layer = ModelConfig::parse(
+      boost::json::serialize(json), path,
+      fmt::format(R"({{"architectures":["{}"]}})",
+                  layer_architecture(architecture, fields.string("model_type").value_or(""))));
+  head.layer.context_length = target.context_length;
+  head.target_hidden = target.hidden;
+  if (family == HeadFamily::kEagle3)
+    read_eagle3(fields, target, head);
+  else
+    read_eagle(fields, head);
+  check_target(fields, head, target);
+  return head;
+}
+
+std::vector<HeadConfig> find_mtp_heads(const std::vector<std::string>& names,
+                                       const ModelConfig& config) {
+  constexpr int kMostHeads = kPageTokens - 1;
+  constexpr std::array kMakes{mimo_head, nextn_head, qwen_mtp_head, lone_nextn_head};
+  const auto has = [&](const std::string& name) {
+    return std::ranges::count(names, name + ".weight") > 0;
+  };
+  std::vector<HeadConfig> heads;
+  if (names.empty()) {
+    const auto make = kMakes[config.architecture == "MiMoForCausalLM" ? 0 : 1];
+    for (int depth = 0; depth < std::min(config.mtp_layers, kMostHeads); ++depth)
+      heads.push_back(mtp_head(make, config, depth));
+    return heads;
+  }
+  for (const auto make : kMakes) {
+    if (!has(make(config, 0).join_name)) continue;
+    heads.push_back(mtp_head(make, config, 0));
+    for (int depth = 1; depth < kMostHeads; ++depth) {
+      HeadConfig head = mtp_head(make, config, depth);
+      if (!has(head.join_name) || !has(head.input_norm)) break;
+      heads.push_back(std::move(head));
+    }
+    break;
+  }
+  return heads;
+}
+
+}  // namespace foretoken

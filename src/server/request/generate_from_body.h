@@ -1,0 +1,24 @@
+#pragma once
+// What handlers of routes that generate have in common: the body is a JSON object, a function of
+// the route makes a plan of it, what is wrong is answered in the words of the route's family.
+// Thread-safe.
+
+#include <memory>
+
+#include "base/error.h"
+#include "server/context/server_context.h"
+#include "server/http/error_reply.h"
+#include "server/http/message.h"
+#include "server/json/json_fields.h"
+#include "server/request/generation.h"
+
+namespace foretoken {
+
+// What to generate, or why not. A fault that `body` collected refuses the plan, too.
+using ReadPlan = Result<GenerationPlan> (*)(ServerContext& context, Fields& body);
+
+// Starts what `read_plan` makes of the exchange's body. A plan without choices is answered at once.
+void generate_from_body(ServerContext& context, const std::shared_ptr<Exchange>& exchange,
+                        ErrorStyle errors, ReadPlan read_plan);
+
+}  // namespace foretoken

@@ -1,0 +1,124 @@
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <boost/json/array.hpp>
+#include <boost/json/value.hpp>
+
+#include "server/request/generate_from_body.h"
+#include "server/routes/openai/api.h"
+#include "server/routes/openai/completions_format.h"
+
+namespace foretoken {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::int64_t kDefaultMaxTokens = 16;
+
+struct Prompt {
+  std::vector<Token> tokens;
+  std::string text;  // for echo
+};
+
+Result<Prompt> from_text(const ServerContext& context, std::string_view text, AddSpecial special) {
+  auto tokens = encode_prompt(context, text, special);
+  if (!tokens) return tokens.refusal();
+  return Prompt{*std::move(tokens), std::string(text)};
+}
+
+Result<Prompt> from_ids(const ServerContext& context, const json::array& ids) {
+  auto tokens = token_list(ids);
+  if (!tokens)
+    return Refusal{
+        "body.prompt: Input should be a string, a list of strings, a list of integers "
+        "or a list of lists of integers"};
+  Prompt prompt{*std::move(tokens), {}};
+  if (context.tokenizer == nullptr)
+    return Refusal{
+        "this route answers with text, and this server runs with "
+        "--skip-tokenizer-init: send input_ids to /generate"};
+  prompt.text = context.tokenizer->decode(prompt.tokens, SpecialText::kSkip);
+  return prompt;
+}
+
+// One prompt of a list: a text or a list of ids.
+Result<Prompt> read_one(const ServerContext& context, const json::value& value,
+                        AddSpecial special) {
+  if (value.is_string()) return from_text(context, value.get_string(), special);
+  if (value.is_array()) return from_ids(context, value.get_array());
+  return Refusal{
+      fmt::format("body.prompt: Input should be a string, a list of strings, a list of "
+                  "integers or a list of lists of integers (found {} in the list)",
+                  json_kind(value))};
+}
+
+Result<std::vector<Prompt>> read_prompts(const ServerContext& context, Fields& fields) {
+  fields.require("prompt");
+  const auto special =
+      fields.boolean("add_special_tokens").value_or(true) ? AddSpecial::kYes : AddSpecial::kNo;
+  if (!fields.ok()) return *fields.fault();
+  const json::value& value = *fields.find("prompt");
+  std::vector<Prompt> out;
+  const bool is_one =
+      !value.is_array() || value.get_array().empty() || value.get_array().front().is_number();
+  if (is_one) {
+    auto prompt = read_one(context, value, special);
+    if (!prompt) return prompt.refusal();
+    out.push_back(*std::move(prompt));
+    return out;
+  }
+  if (const auto refusal = check_batch_size(value.get_array().size())) return *refusal;
+  for (const json::value& item : value.get_array()) {
+    auto prompt = read_one(context, item, special);
+    if (!prompt) return prompt.refusal();
+    out.push_back(*std::move(prompt));
+  }
+  return out;
+}
+
+void read_own_fields(Fields& fields, SamplingFields& sampling) {
+  sampling.max_new_tokens = fields.integer("max_tokens");
+  if (sampling.max_new_tokens && *sampling.max_new_tokens < 0)
+    fields.refuse(
+        fmt::format("max_new_tokens must be at least 0, got {}.", *sampling.max_new_tokens));
+  fields.refuse_unsupported({"suffix"}, "this model does not fill in the middle");
+}
+
+Result<GenerationPlan> plan_completions(ServerContext& context, Fields& body) {
+  OpenAiCommon common = read_openai_common(body, context, BodyKind::kCompletion);
+  read_own_fields(body, common.prompt.sampling);
+  const bool echo = body.boolean("echo").value_or(false);
+  if (body.has("logprobs"))
+    common.prompt.top_logprobs = read_top_logprobs(body, "logprobs", kMaxOpenAiLogprobs);
+  if (echo && common.prompt.top_logprobs >= 0) common.prompt.logprob_start = 0;
+  common.prompt.default_max_new_tokens = kDefaultMaxTokens;
+  auto prompts = read_prompts(context, body);
+  if (!prompts) return prompts.refusal();
+  if (body.fault()) return *body.fault();
+
+  GenerationPlan plan;
+  plan.stream = common.stream;
+  plan.stream_interval = context.config.stream_interval;
+  std::vector<std::string> echoes;
+  for (Prompt& prompt : *prompts) {
+    PromptPlan one = common.prompt;
+    one.tokens = std::move(prompt.tokens);
+    if (echo) one.echoed_bytes = prompt.text.size();
+    if (echo) echoes.push_back(std::move(prompt.text));
+    if (prompts->size() > 1) one.number_from = static_cast<int>(plan.choices.size());
+    if (const auto refusal = add_prompt(context, std::move(one), plan)) return *refusal;
+  }
+  plan.format = std::make_unique<CompletionFormat>(context, std::move(common), std::move(echoes));
+  return plan;
+}
+
+}  // namespace
+
+void handle_completions(ServerContext& context, const std::shared_ptr<Exchange>& exchange) {
+  generate_from_body(context, exchange, ErrorStyle::kOpenAi, plan_completions);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,52 @@
+#pragma once
+// ResponsesFormat: words the answers of /v1/responses, whole and as typed events, and keeps what a
+// later request may go on from. Not the reading of requests. One per request, on its strand.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/chat/part_cursor.h"
+#include "server/context/response_store.h"
+#include "server/request/generation.h"
+#include "server/routes/openai/chat_of_response.h"
+#include "server/routes/openai/chat_plan.h"
+
+namespace foretoken {
+
+class ResponsesFormat final : public AnswerFormat {
+ public:
+  ResponsesFormat(const ServerContext& context, ChatAnswer answer, ResponseRequest request);
+
+  void write_event(const RunningChoice& choice, std::string& out) override;
+  void write_ending(const std::vector<RunningChoice>&, std::string&) override {}
+  bool ends_with_done() const override { return false; }
+  HttpReply whole(const std::vector<RunningChoice>& choices) override;
+
+ private:
+  // How far an item is, as its events and the whole answer show it.
+  enum class State { kBegun, kWhole };
+
+  template <typename Write>
+  void event(std::string& out, std::string_view type, Write write);
+  void response_event(std::string& out, std::string_view type, const RunningChoice& choice);
+  void write_part(const PartCursor::News& news, std::string& out);
+  void open_part(const PartCursor::News& news, std::string& out);
+  void close_part(const PartCursor::News& news, std::string& out);
+  std::string item_id(const AnswerPart& part, std::size_t index) const;
+  void write_item(JsonWriter& json, const AnswerPart& part, std::size_t index, State state) const;
+  void write_response(JsonWriter& json, const RunningChoice& choice) const;
+  void write_usage(JsonWriter& json, const RunningChoice& choice) const;
+  void keep(const RunningChoice& choice) const;
+
+  const ServerContext& context_;
+  OpenAiCommon common_;
+  std::string id_;
+  std::string echo_;      // JSON text of the fields that repeat the request, without braces
+  std::string messages_;  // of the conversation so far; empty: it is not kept
+  PartCursor shown_;
+  std::int64_t sequence_ = 0;  // number of the next event
+};
+
+}  // namespace foretoken

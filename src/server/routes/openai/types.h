@@ -1,0 +1,77 @@
+#pragma once
+// What the two OpenAI routes share: the common part of the bodies, usage, logprobs, finish reasons
+// and stream bookkeeping. Pure functions and plain structs.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/json/json_fields.h"
+#include "server/json/json_writer.h"
+#include "server/request/generation.h"
+#include "server/request/prompt_plan.h"
+
+namespace foretoken {
+
+// OpenAI's limit of top_logprobs.
+inline constexpr int kMaxOpenAiLogprobs = 20;
+
+// The part of a body that both routes have.
+struct OpenAiCommon {
+  std::string id;
+  std::string model;
+  std::int64_t created = 0;  // seconds since 1970
+  bool stream = false;
+  bool include_usage = false;
+  bool continuous_usage = false;  // usage in every chunk
+  PromptPlan prompt;              // without tokens: sampling, salt, deadline, id
+};
+
+OpenAiCommon read_openai_common(Fields& fields, ServerContext& context, BodyKind kind);
+
+// Tokens of an answer.
+struct Usage {
+  std::int64_t prompt_tokens = 0;
+  std::int64_t completion_tokens = 0;
+  std::int64_t cached_tokens = 0;
+  std::int64_t reasoning_tokens = 0;
+  // Drafts from predictions; told where the request had one.
+  bool has_prediction = false;
+  std::int64_t accepted_prediction_tokens = 0;
+  std::int64_t rejected_prediction_tokens = 0;
+
+  void add(const RunningChoice& choice);
+};
+Usage usage_of(const std::vector<RunningChoice>& choices);
+void write_usage(JsonWriter& json, const Usage& usage, const ServerConfig& config);
+
+// "usage": of the choice so far where the request wants it in every chunk, else null.
+void write_chunk_usage(JsonWriter& json, const OpenAiCommon& common, const RunningChoice& choice,
+                       const ServerConfig& config);
+
+// "speculative": what became of drafts, where the choice is complete and its request asked.
+void write_drafts(JsonWriter& json, const RunningChoice& choice, const ServerConfig& config);
+
+// "finish_reason": ..., "matched_stop": ...; both null while it runs. At its end, its drafts.
+void write_finish(JsonWriter& json, const RunningChoice& choice, const ServerConfig& config);
+
+// id, object, created, model: the opening of answers and chunks.
+void write_opening(JsonWriter& json, const OpenAiCommon& common, std::string_view object);
+
+// usage and metadata, and the end of the object: the closing of answers.
+void write_closing(JsonWriter& json, const std::vector<RunningChoice>& choices,
+                   const ServerConfig& config);
+
+// The chunk with all of the usage and no choice.
+std::string usage_chunk(const OpenAiCommon& common, std::string_view object,
+                        const std::vector<RunningChoice>& choices, const ServerConfig& config);
+
+// For a choice that failed after output began: the error event instead of a finish reason.
+// False: nothing of that kind happened.
+bool write_failure_event(const Choice& choice, std::string& out);
+
+// A logprob as JSON can hold it: OpenAI writes minus infinity as -9999.
+float shown_logprob(float logprob);
+
+}  // namespace foretoken
