@@ -4,7 +4,8 @@
 In every document of docs/develop
   - a block of C++ names the file that it is taken from, ```cpp path/of/file.cc, and its lines are in that file, one after
     the other: indentation and empty lines do not count, and a line "// ..." stands for lines left out;
-  - a path in backticks that begins with a folder of this tree exists, and so does what a relative link leads to;
+  - a path in backticks that begins with a folder of this tree exists, a name of a source alone (`name.h`) is that of some
+    file, and what a relative link leads to exists;
   - there are 250 lines at most, of 160 characters at most.
 With --self-test, checks that each rule fires on a made-up document.
 """
@@ -19,6 +20,7 @@ MOST_LINES, MOST_COLUMNS = 250, 160
 LEFT_OUT = "// ..."
 # Paths with "<name>", "*" or ".." in them are patterns, not paths.
 PATH = re.compile(r"`((?:src|tests|bench|tools|docs|cmake|models)/[A-Za-z0-9_./-]+)`")
+NAME = re.compile(r"`([A-Za-z0-9_]+\.(?:h|cc|py|toml))`")
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]+)[^)]*\)")
 
 
@@ -77,11 +79,20 @@ def code_faults(lines, root):
             yield number, f'{words[1]} has no "{missing}" with what follows it here'
 
 
-def path_faults(document, lines, root):
+def names_of(root):
+    """The names of all sources."""
+    folders = [root / name for name in ("src", "tests", "bench", "tools")]
+    return {file.name for folder in folders for file in folder.rglob("*.*")}
+
+
+def path_faults(document, lines, root, names):
     for number, line in enumerate(lines, 1):
         for path in PATH.findall(line):
             if ".." not in path and not (root / path).exists():
                 yield number, f"{path} does not exist"
+        for name in NAME.findall(line):
+            if name not in names:
+                yield number, f"no file is called {name}"
         for target in LINK.findall(line):
             if not (document.parent / target).exists():
                 yield number, f"the link to {target} leads nowhere"
@@ -96,11 +107,11 @@ def size_faults(lines):
 
 
 def check(root):
-    faults = []
+    faults, names = [], names_of(root)
     for document in sorted((root / FOLDER).rglob("*.md")):
         lines = document.read_text().rstrip("\n").split("\n")
         name = document.relative_to(root).as_posix()
-        found = [*code_faults(lines, root), *path_faults(document, lines, root), *size_faults(lines)]
+        found = [*code_faults(lines, root), *path_faults(document, lines, root, names), *size_faults(lines)]
         faults += [f"{name}:{number}: {fault}" for number, fault in sorted(found)]
     return faults
 
@@ -118,6 +129,7 @@ CASES = [
     ("```cpp\nint f() {\n```\n", 1),
     ("```cpp src/b.cc\nint f() {\n```\n", 1),
     ("`src/b.cc`\n", 1),
+    ("`a.cc` but `b.cc`\n", 1),
     ("[nothing](b.md)\n", 1),
     ("line\n" * (MOST_LINES + 1), 1),
     ("x" * (MOST_COLUMNS + 1) + "\n", 1),

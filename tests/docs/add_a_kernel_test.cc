@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/cpu/gemm.h"
-#include "backend/cpu/kernel_check.h"
-#include "backend/cpu/kernels.h"
+#include "backend/cpu/matmul/gemm.h"
+#include "backend/cpu/select/kernel_check.h"
+#include "backend/cpu/table/kernels.h"
 #include "base/index.h"
 #include "tensor/float16.h"
 
