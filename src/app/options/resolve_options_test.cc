@@ -1,4 +1,4 @@
-#include "app/options/options.h"
+#include "app/options/resolve_options.h"
 
 #include <functional>
 #include <set>
@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "app/options/server_args.h"
-#include "app/testing/test_folder.h"
+#include "base/testing/test_folder.h"
 
 namespace foretoken {
 namespace {

@@ -1,4 +1,4 @@
-#include "app/options/options.h"
+#include "app/options/resolve_options.h"
 
 #include <algorithm>
 #include <cmath>
