@@ -53,6 +53,7 @@ std::unique_ptr<DraftModel> load_standalone(Ops& ops, const Decoder& target,
   // It reads what the target reads, position by position.
   load.context_length = target.config().context_length;
   load.longer_context = LongerContext::kWarn;
+  load.others = mtp_prefixes;
   return std::make_unique<Runner>(ops, load_model(ops, options.folder, load),
                                   target.config().vocab);
 }
