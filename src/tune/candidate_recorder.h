@@ -82,7 +82,7 @@ class CandidateRecorder final : public Drafter {
   void add_level_rows(Growing& growing);
   Tensor level_features(const DraftRows& above);
 
-  Ops& ops_;
+  StepOps& ops_;
   std::unique_ptr<DraftModel> model_;
   const int steps_, topk_;
   DraftPace pace_;

@@ -73,7 +73,7 @@ class ModelDrafter final : public Drafter {
   Tensor level_features(const DraftRows& above);
   void add_level_rows(Growing& growing);
 
-  Ops& ops_;
+  StepOps& ops_;
   std::unique_ptr<DraftModel> model_;
   const TreeShape shape_;
   std::shared_ptr<DraftPace> pace_;

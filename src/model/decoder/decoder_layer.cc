@@ -9,7 +9,7 @@ Bias bias_if(bool is_present) { return is_present ? Bias::kRequired : Bias::kNon
 
 }  // namespace
 
-LayerScratch::LayerScratch(Ops& backend, const ModelConfig& config, const Batch& rows)
+LayerScratch::LayerScratch(StepOps& backend, const ModelConfig& config, const Batch& rows)
     : ops(backend), batch(rows) {
   const std::int64_t q_width = std::int64_t{config.heads} * config.head_dim;
   auto temp = [&](std::int64_t width) { return ops.temp(DType::kF32, {batch.rows, width}); };
@@ -70,7 +70,7 @@ void DecoderLayer::forward_tail(Tensor in, const RopeTable& rope, const KvLayer&
 }
 
 void DecoderLayer::finish(const KvLayer& kv, LayerScratch& s) const {
-  Ops& ops = s.ops;
+  StepOps& ops = s.ops;
   ops.attend(s.q, kv, s.plan(attention_), *o_, s.delta);
   ops.add_norm(s.residual, s.delta, post_attention_norm_, eps_, s.normed);
   ops.gated_mlp(*gate_up_, *down_, s.normed, s.delta);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/ops.h"
+#include "backend/ops/step_ops.h"
 #include "batch/batch_tail.h"
 #include "model/config/model_config.h"
 #include "model/decoder/weight_reader.h"
@@ -18,11 +18,11 @@ namespace foretoken {
 // What the layers of one forward share: the tensors that every layer writes anew (float32, one row
 // per row of the batch), and how the batch attends, worked out once for each shape of theirs.
 struct LayerScratch {
-  LayerScratch(Ops& ops, const ModelConfig& config, const Batch& batch);
+  LayerScratch(StepOps& ops, const ModelConfig& config, const Batch& batch);
 
   const AttentionPlan& plan(const AttentionShape& shape);
 
-  Ops& ops;
+  StepOps& ops;
   const Batch& batch;
   std::vector<const AttentionPlan*> plans;
   Tensor residual;  // [rows, hidden], the stream between layers without the pending `delta`
