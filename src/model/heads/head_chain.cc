@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/index.h"
+#include "model/decoder/forward_memory.h"
 
 namespace foretoken {
 namespace {

@@ -1,4 +1,4 @@
-#include "text/test_tokenizers.h"
+#include "text/testing/test_tokenizers.h"
 
 #include <unistd.h>
 
