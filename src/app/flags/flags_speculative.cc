@@ -69,7 +69,7 @@ FlagGroup speculative_flags() {
            .choices = {"auto", "always", "never"}},
           {.names = {"--simulate-acc-len"},
            .kind = kNumber,
-           .text = "benchmarks only, answers become wrong: accept so many tokens per step",
+           .text = "benchmarks only, answers become wrong: accept this many tokens per step",
            .default_note = "off"},
           {.names = {"--simulate-acc-method"},
            .text = "how the tokens per step are drawn around --simulate-acc-len",

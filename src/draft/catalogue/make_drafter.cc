@@ -53,6 +53,7 @@ std::unique_ptr<DraftModel> load_standalone(Ops& ops, const Decoder& target,
   // It reads what the target reads, position by position.
   load.context_length = target.config().context_length;
   load.longer_context = LongerContext::kWarn;
+  load.others = mtp_prefixes;
   return std::make_unique<Runner>(ops, load_model(ops, options.folder, load),
                                   target.config().vocab);
 }
@@ -168,7 +169,7 @@ std::unique_ptr<DraftModel> load_draft_model(Ops& ops, const Decoder& target,
   return load_eagle3(ops, target, options);
 }
 
-std::size_t draft_bytes_per_page(const Ops& ops, const DraftModel& model) {
+std::size_t draft_bytes_per_page(const LoadOps& ops, const DraftModel& model) {
   return ops.kv_page_bytes(model.kv_shape()) +
          at(model.feature_width() + model.carried_width()) * sizeof(float);
 }

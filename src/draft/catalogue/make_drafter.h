@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 
+#include "backend/ops.h"
 #include "draft/catalogue/draft_options.h"
 #include "draft/drafter.h"
 #include "draft/step_pace.h"
@@ -19,7 +20,7 @@ std::unique_ptr<DraftModel> load_draft_model(Ops& ops, const Decoder& target,
                                              const DraftOptions& options);
 
 // What each page of the cache costs on top of the target's KV.
-std::size_t draft_bytes_per_page(const Ops& ops, const DraftModel& model);
+std::size_t draft_bytes_per_page(const LoadOps& ops, const DraftModel& model);
 
 // And each sequence that may run at once.
 std::size_t draft_bytes_per_slot(const DraftModel& model);
