@@ -1,11 +1,13 @@
 #pragma once
-// CandidateRecorder: a drafter that proposes nothing, so that the target decodes plainly, and keeps
-// below every token what a draft model would have given to any tree there: for each number of
-// children that a shape may have it lets a tree of all its levels grow (TreeGrowth), side by side,
-// and the draft model computes every row that one of them follows. A tree of fewer nodes, of less
-// depth or of a higher least score follows some of these rows and no others, because no path gains
-// by going on. Rows that find no room (64 are seen at once, as in any tree) are left out; what
-// needs them is not answered. Engine thread only, but take().
+// CandidateRecorder: a drafter that proposes nothing, so that the target decodes plainly, and
+// records below every token what a draft model would give to any tree there. Engine thread only,
+// but take().
+//   - For each number of children that a shape may have it grows a tree of all its levels
+//     (TreeGrowth), side by side; the draft model computes every row that one of them follows.
+//   - A tree of fewer nodes, less depth or a higher least score follows some of these rows and no
+//     others, because no path gains by going on.
+//   - Rows beyond the 64 that are seen at once, as in any tree, are left out; what needs them is
+//     not answered.
 
 #include <cstdint>
 #include <map>
