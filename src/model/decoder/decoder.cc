@@ -32,7 +32,7 @@ struct Decoder::Weights {
 
 namespace {
 
-Tensor copy_of(Ops& ops, Tensor x) {
+Tensor copy_of(StepOps& ops, Tensor x) {
   std::vector<std::int32_t> every_row(static_cast<std::size_t>(x.dim(0)));
   std::iota(every_row.begin(), every_row.end(), 0);
   const Tensor copy = ops.temp(x.dtype(), x.shape());
@@ -43,18 +43,6 @@ Tensor copy_of(Ops& ops, Tensor x) {
 // Whether what leaves the last layer is wanted of all rows.
 bool reads_every_end(const FeatureTaps& taps, int layers) {
   return taps.last_hidden || (!taps.layer_inputs.empty() && taps.layer_inputs.back() == layers);
-}
-
-// Heads that draft for this model may be in the same checkpoint; whoever drafts reads them.
-void skip_draft_heads(WeightReader& read, const WeightSource& source, int layers) {
-  read.skip_under("model.mtp_layers.");
-  read.skip_under("mtp.");
-  const auto names = source.names();
-  for (int layer = layers;; ++layer) {
-    const std::string next = "model.layers." + std::to_string(layer) + ".";
-    if (std::ranges::count(names, next + "eh_proj.weight") == 0) return;
-    read.skip_under(next);
-  }
 }
 
 constexpr const char* kTokens = "model.embed_tokens";
@@ -88,7 +76,7 @@ std::optional<std::string> tied_matrix(const ModelConfig& config, const WeightSo
 
 }  // namespace
 
-Decoder::Decoder(Ops& ops, const ModelConfig& config, const WeightSource& source, DType dtype,
+Decoder::Decoder(LoadOps& ops, const ModelConfig& config, const WeightSource& source, DType dtype,
                  const Quantization& quantization)
     : config_(config), dtype_(dtype), weights_(std::make_unique<Weights>()) {
   WeightReader read(ops, source, dtype, quantization, config.stored_quantization);
@@ -106,7 +94,6 @@ Decoder::Decoder(Ops& ops, const ModelConfig& config, const WeightSource& source
     read.skip(std::string(kHead) + ".weight");  // some writers store the shared matrix twice
   else
     weights_->head = read.linear({{kHead, config.vocab}}, hidden, Bias::kNone, MatrixRole::kHead);
-  skip_draft_heads(read, source, config.layers);
   read.finish();
   weights_->rope = make_rope_table(ops, config);
   weights_->bytes = read.packed_bytes() + weights_->rope.cos.bytes() + weights_->rope.sin.bytes();
@@ -114,7 +101,7 @@ Decoder::Decoder(Ops& ops, const ModelConfig& config, const WeightSource& source
 
 Decoder::~Decoder() = default;
 
-Features Decoder::forward(Ops& ops, const Batch& batch, const KvStore& kv,
+Features Decoder::forward(StepOps& ops, const Batch& batch, const KvStore& kv,
                           const FeatureTaps& taps) const {
   LayerScratch s(ops, config_, batch);
   Features features;
@@ -166,7 +153,7 @@ const PackedLinear& Decoder::head() const {
   return weights_->head ? *weights_->head : *weights_->embedding->packed();
 }
 
-Tensor Decoder::logits(Ops& ops, Tensor hidden) const {
+Tensor Decoder::logits(StepOps& ops, Tensor hidden) const {
   const Tensor out = ops.temp(DType::kF32, {hidden.dim(0), config_.vocab});
   ops.linear(head(), hidden, out);
   return out;

@@ -7,8 +7,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "backend/ops.h"
+#include "backend/ops/load_ops.h"
 #include "checkpoint/checkpoint.h"
 #include "model/config/context_length.h"
 #include "model/config/quantization.h"
@@ -27,6 +28,10 @@ struct ModelOptions {
   std::string config_overrides = {};   // JSON object merged over config.json
   std::optional<std::int64_t> context_length = {};
   LongerContext longer_context = LongerContext::kRefuse;
+  // Prefixes of tensors in the model's checkpoint that others read, as mtp_prefixes()
+  // (heads/head_config.h); null: there are none.
+  std::vector<std::string> (*others)(const std::vector<std::string>& names,
+                                     const ModelConfig& config) = nullptr;
   bool show_progress = true;
   std::function<std::size_t()> available_memory_bytes = {};  // for the log; empty: not logged
 };
@@ -44,7 +49,7 @@ void check_stored_method(const ModelConfig& config, const ModelOptions& options,
 // Once all matrices of a model have been made from weights that are kept: writes what is new.
 void finish_packed(const WeightSource& weights);
 
-std::unique_ptr<Decoder> load_model(Ops& ops, const std::string& folder,
+std::unique_ptr<Decoder> load_model(LoadOps& ops, const std::string& folder,
                                     const ModelOptions& options);
 
 }  // namespace foretoken

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "base/index.h"
+#include "batch/tree.h"
 
 namespace foretoken {
 namespace {
@@ -173,7 +174,7 @@ SinCos sin_cos(double angle) {
   }
 }
 
-RopeTable make_rope_table(Ops& ops, const ModelConfig& config) {
+RopeTable make_rope_table(LoadOps& ops, const ModelConfig& config) {
   const RopeFrequencies frequencies = rope_frequencies(config);
   const std::int64_t positions = config.context_length + kMaxTreeNodes;
   const auto pairs = static_cast<std::int64_t>(frequencies.inverse.size());

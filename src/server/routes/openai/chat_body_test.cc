@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "server/chat/chat_prompt.h"
 #include "server/testing/chat_fixture.h"
 
 namespace foretoken {
