@@ -1,13 +1,12 @@
 #pragma once
-// CandidateRecorder: a drafter that proposes nothing, so that the target decodes plainly, and keeps
-// below every token what a draft model would have given to any tree there. Engine thread only, but
-// take().
-//
-// For each number of children that a shape may have it lets a tree of all its levels grow
-// (LevelGrower), side by side; the draft model computes every row that one of them follows. A tree
-// of fewer nodes, of less depth or of a higher least score follows some of these rows and no
-// others, because no path gains by going on. Rows that find no room (LevelRows has 64 places) are
-// left out; what needs them is not answered.
+// CandidateRecorder: a drafter that proposes nothing, so that the target decodes plainly, and
+// records below every token what a draft model would give to any tree there. Engine thread only,
+// but take().
+//   - For each number of children that a shape may have it grows a tree of all its levels
+//     (LevelGrower), side by side; the draft model computes every row that one of them follows.
+//   - A tree of fewer nodes, less depth or a higher least score follows some of these rows and no
+//     others, because no path gains by going on.
+//   - Rows beyond the 64 places of LevelRows are left out; what needs them is not answered.
 
 #include <cstdint>
 #include <map>
