@@ -22,7 +22,7 @@ ORDER = [
     "tensor",
     "batch",
     # what a machine has to offer, then one machine after the other, then the factory that knows all of them
-    "backend", "backend/host", "backend/reference",
+    "backend", "backend/ops", "backend/host", "backend/reference",
     "backend/cpu/table", "backend/cpu/simd", "backend/cpu/rows", "backend/cpu/matmul/kernels", "backend/cpu/matmul",
     "backend/cpu/attention", "backend/cpu/isa", "backend/cpu/select", "backend/cpu", "backend/backend",
     "kv",
