@@ -66,6 +66,19 @@ class BlocksTest(unittest.TestCase):
             self.assertNotEqual(stage.run(ask + "no_such_route\n").returncode, 0)
 
 
+class FlagsTest(unittest.TestCase):
+    OTHERS = {"--help", "--version", "--markdown", "--flag", "--gtest_filter", "--only", "--check"}
+
+    def test_every_flag_that_users_read_of_is_in_the_reference(self):
+        reference = set(re.findall(r"`(--[\w-]+)`", (ROOT / "docs/use/flags.md").read_text())) | self.OTHERS
+        self.assertGreater(len(reference), 400)
+        for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs/use").glob("*.md"))]:
+            text = FENCE.sub("", page.read_text())
+            for span in re.findall(r"`([^`\n]+)`", text):
+                for flag in re.findall(r"(?<![\w-])--[a-z][\w-]+", span):
+                    self.assertIn(flag, reference, page.name)
+
+
 class CommandsTest(unittest.TestCase):
     def check(self, stage, language, content):
         """Why the block does not do, or None."""
