@@ -1,7 +1,7 @@
 #pragma once
-// Who is admitted next, and how much memory is kept back for those who run already.
-// Not the admission itself (slots, pages): that is the scheduler. What is asked in every step costs
-// the same however many wait, and however long their texts are. Engine thread only.
+// Which sequence is admitted next, and how much memory is kept back for the running ones.
+// Not the admission itself (slots, pages): that is the scheduler. The work of one step is bounded:
+// it grows neither with the number of waiting sequences nor with their texts. Engine thread only.
 
 #include <cstdint>
 #include <map>
@@ -28,7 +28,7 @@ struct AdmissionPolicy {
 //   lpm:    longest cached prefix first, equals as queued.
 //   random: in an order drawn from the seed.
 // Under lpm and random, preempted ones and those that too many later arrivals have passed stand
-// before all others, so that nobody starves.
+// before all others, so that none starves.
 std::vector<Sequence*> admission_order(const WaitQueue& queue, const AdmissionPolicy& policy,
                                        const RadixCache& cache, std::uint64_t arrivals);
 

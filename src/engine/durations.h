@@ -1,6 +1,6 @@
 #pragma once
 // Durations: a histogram of times with fixed bounds, as a plain value: one thread counts into it,
-// whoever reports copies it. Not a Prometheus object, so that the engine knows none.
+// reporting threads get a copy. Not a Prometheus object, so that the engine knows none.
 // Invariant: count() is the sum of `counts`.
 
 #include <algorithm>

@@ -70,7 +70,7 @@ struct Engine::State {
   const std::int64_t vocab;
   Ops& ops;
 
-  // Owned by the engine thread; the step, by whoever computes.
+  // Owned by the engine thread; the step, by the thread that computes it.
   PagePool pool;
   RadixCache cache;
   Step step;

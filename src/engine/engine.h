@@ -1,11 +1,12 @@
 #pragma once
 // Engine: one thread that owns the scheduler, the caches and the models, and the inbox through
-// which other threads talk to it. Its loop: intake; plan; launch the step; retire a step. With a
-// ring of more than one step, a thread of its own computes them, and the next is planned meanwhile.
-// Not an HTTP server and not text: token ids only. Public methods are safe from any thread; they
-// enqueue. A submitted request always ends with exactly one Finish on its stream. Where the system
-// refuses memory in the middle of a step, those that run end with that reason and the engine goes
-// on.
+// which other threads talk to it. Not an HTTP server and not text: token ids only.
+//   loop      take in, plan, launch the step, retire a step; with a ring of more than one step a
+//             second thread computes them while the next one is planned
+//   threads   public methods are safe from any thread: they enqueue
+//   ends      a submitted request ends with exactly one Finish on its stream
+//   memory    where an allocation fails inside of a step, the running requests end with that
+//             reason, and the engine goes on
 
 #include <chrono>
 #include <future>

@@ -1,7 +1,7 @@
 #pragma once
 // Inbox: how other threads talk to the engine thread: they post commands, it runs them in order
 // between steps. Once it is closed, a command runs at once on the caller, under the inbox's lock:
-// the engine thread has ended and nobody else touches what it owned. Thread-safe.
+// the engine thread has ended, so that caller alone touches what it owned. Thread-safe.
 
 #include <chrono>
 #include <condition_variable>
@@ -31,7 +31,7 @@ class Inbox {
   bool is_woken_ = false;
   bool is_closed_ = false;
 
-  // Of whoever runs commands: those being run, and how many of them have been.
+  // For the thread that runs commands: the commands it took, and how many of them it has run.
   std::vector<Command> taken_;
   std::size_t run_ = 0;
   void run_taken();

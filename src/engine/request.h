@@ -63,7 +63,7 @@ class TokenStream {
  public:
   // `wake` is called after each push, on the engine thread, without the lock held: it must be
   // short, e.g. post to an executor. Where it throws std::bad_alloc it is called again until it
-  // does not, because nobody else would wake the consumer. It may be empty (tests poll with
+  // does not, because nothing else would wake the consumer. It may be empty (tests poll with
   // wait()).
   explicit TokenStream(std::function<void()> wake = {});
 

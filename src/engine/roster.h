@@ -1,7 +1,7 @@
 #pragma once
 // Roster: every request that was accepted and has not ended, waiting or running, by what may end it
-// from outside: its id, its deadlines, its consumer's cancellation. So a step asks who is due
-// instead of asking everybody. It ends nobody itself: that is the scheduler. Engine thread only.
+// from outside: its id, its deadlines, its consumer's cancellation. So a step looks at the requests
+// that are due, not at all of them. It ends none itself: that is the scheduler. Engine thread only.
 // Invariant: it points to exactly those that were added and not removed.
 
 #include <chrono>

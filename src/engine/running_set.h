@@ -1,6 +1,6 @@
 #pragma once
 // RunningSet: the sequences that hold a slot, and those that have just given theirs back.
-// Not a policy: who enters and who leaves is decided by the scheduler; pages belong to
+// Not a policy: the scheduler decides which sequence enters or leaves; pages belong to
 // SequencePages. Engine thread only.
 // Invariants:
 //   - a slot is free or holds one sequence

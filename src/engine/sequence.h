@@ -1,13 +1,16 @@
 #pragma once
 // Sequence: one accepted request on its way through the engine: its text so far, its pages while it
-// runs, and what its consumer has been told. Waiting and running sequences are the same object; a
-// preempted one keeps its text and loses slot and pages. Not a state machine with modes: what a
-// step computes follows from how far it is, and how far it is planned. Steps of it may be in
-// flight: then its prompt is planned further than it is stored, and of its output only a bound is
-// known. Engine thread only.
-// Invariant while running: stored < tokens.size(), and pages cover the first `stored` tokens.
-// Once accepted it never goes without a finish: one that ends otherwise, because memory ran out in
-// the middle of something, tells its consumer so from its destructor.
+// runs, and what its consumer has been told. Engine thread only.
+//   - Waiting and running sequences are the same object; a preempted one keeps its text and loses
+//     slot and pages.
+//   - It has no modes: what a step computes follows from how much is stored, and how much is
+//     planned.
+//   - While its steps are in flight, its prompt is planned further than it is stored, and of its
+//     output only a bound is known.
+// Invariants:
+//   - while running: stored < tokens.size(), and pages cover the first `stored` tokens
+//   - an accepted sequence sends exactly one finish; where memory ran out in the middle of
+//     something, its destructor does
 
 #include <algorithm>
 #include <cstdint>
@@ -25,7 +28,7 @@ namespace foretoken {
 
 class Sequence {
  public:
-  // Hashes the prompt, so whoever submits should make it, not the engine thread.
+  // Hashes the prompt: to be made on the thread that submits, not on the engine thread.
   explicit Sequence(Request accepted, std::uint64_t arrival = 0);
   ~Sequence();
   Sequence(const Sequence&) = delete;
@@ -84,22 +87,21 @@ class Sequence {
   // Null: any text may follow. Valid as long as the sequence.
   TokenConstraint* constraint() const { return constraint_.get(); }
 
-  // The entry of a step that computes the first `rows` pending rows; of a rooted one, its tree,
-  // which has so many nodes at most. Step adds what it knows of the slot.
+  // The entry of a step: plan_prompt computes the first `rows` pending rows; plan_tree, for a
+  // rooted sequence, its tree of at most `max_nodes` nodes. Step adds what it knows of the slot.
   StepEntry plan_prompt(int rows);
   StepEntry plan_tree(int max_nodes);
 
-  // Takes over what a step found out about it, which was planned before any other that is in
-  // flight. Cuts what was sampled beyond the end of the output;
-  // returns the reason when the output is complete.
+  // Takes over what the oldest step in flight found out about it. Cuts what was sampled beyond the
+  // end of the output; returns the reason when the output is complete.
   std::optional<Finish> commit(const StepEntry& entry, WalkSeq& walk);
 
   // `cached` tokens came from the prefix cache. True when it is admitted for the first time. What
   // only a running one needs is made here and dropped by preempted().
   bool admitted(int cached);
-  void entered(int stored_tokens);  // its slot, with so many tokens in its pages
+  void entered(int stored_tokens);  // it got a slot; its pages hold `stored_tokens` tokens
   void offered(int drafts);         // proposals that went into a step
-  void left();                      // its slot
+  void left();                      // it gave its slot back
   void preempted();
 
   // What happened since the last call, with all totals.

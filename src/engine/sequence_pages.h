@@ -1,8 +1,8 @@
 #pragma once
 // SequencePages: which pages a running sequence holds: taken from the prefix cache, from the pool,
 // or by evicting what the cache alone holds. What it lists for the next step keeps SeqTable's page
-// lists equal to the handles. A page that is given up may be taken at once: whoever gets it writes
-// in a later step than the last that reads it.
+// lists equal to the handles. A page that is given up may be taken at once: its next owner writes
+// it in a later step than the last one that reads it.
 // Not a policy: who is admitted or preempted when pages run short is the scheduler's business.
 // Engine thread only.
 
@@ -33,7 +33,7 @@ class SequencePages {
     int evictable = 0;  // of these, how many count as available
   };
   Prospect look_up(Sequence& sequence) const;
-  // Marks that prefix used now, so that it stays for the one who waits.
+  // Marks that prefix used now, so that it is not evicted while the sequence waits.
   void touch(const Sequence& sequence, const Prospect& prospect);
   // Pages that could be had now.
   int available() const { return pool_.num_free() + cache_.evictable(); }

@@ -1,7 +1,7 @@
 #pragma once
-// SharedTokens: a list of tokens whose copies share it until one of them grows. So the choices of a
-// request wait on one prompt, however many they are; each gets a list of its own with its first
-// output token. Not a container for editing: tokens are read and appended. A copy may be used by
+// SharedTokens: a list of tokens whose copies share it until one of them grows. All choices
+// of a request share one prompt while they wait; each gets a list of its own with its first output
+// token. Not a container for editing: tokens are read and appended. A copy may be used by
 // another thread than the original.
 
 #include <algorithm>

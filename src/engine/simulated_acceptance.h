@@ -23,7 +23,7 @@ struct AcceptanceSimulation {
 
   // Tokens of one step, at least 1; `draw` numbers the steps of all sequences.
   int tokens(std::uint64_t draw) const;
-  // How probable it is that so many drafts of a step are accepted, or more.
+  // The probability that at least this many drafts of a step are accepted.
   double chance(int drafts) const;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
-// SlotChange: what becomes different about a slot between two steps: a sequence enters it, its list
-// of pages changes, it leaves. The scheduler says so with the step that comes next, so whoever
-// computes steps needs to know nothing else, and may be steps behind: changes take effect in order.
+// SlotChange: what changes about a slot between two steps: a sequence enters it, its list of pages
+// changes, the sequence leaves. The scheduler sends changes with the next step. The thread that
+// computes steps needs to know nothing else, and may be steps behind: changes are made in order.
 // Plain data. Spans and pointers are those of the Sequence, which outlives the step that closes its
 // slot.
 

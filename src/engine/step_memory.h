@@ -27,7 +27,7 @@ struct StepModels {
   const ModelConfig& target;
   const DraftModel* draft = nullptr;                           // null: none
   TreeShape shape = {.nodes = 1};                              // of what it drafts
-  int max_nodes = 1;                                           // of a tree, whoever drafts
+  int max_nodes = 1;                                           // of a tree, with any drafter
   std::int64_t most_drafts = std::numeric_limits<int>::max();  // in a step
 };
 std::size_t most_step_bytes(const EngineConfig& config, const StepOps& ops,

@@ -1,5 +1,5 @@
 #pragma once
-// StepRunner: has steps computed, by whoever asks or by a thread of its own. With the thread,
+// StepRunner: computes steps, on the calling thread or on a thread of its own. With the thread,
 // launch() returns at once, and its caller may plan the next step while this one is computed: steps
 // are computed in the order in which they were launched, so what a later one writes is written
 // after an earlier one has read. StepHandle::wait() is the only place where the host waits, and the
@@ -58,7 +58,7 @@ class StepRunner {
 
   Step& step_;
   const std::function<void()> adopt_;
-  std::exception_ptr failure_;  // of a step since the last reset; whoever computes owns it
+  std::exception_ptr failure_;  // of a step since the last reset; owned by the computing thread
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;

@@ -55,7 +55,7 @@ struct TokenStream::State {
   std::condition_variable arrived;
   std::optional<TokenDelta> delta;
   bool finished = false;
-  std::shared_ptr<CancelBox> cancel_box;  // null: nobody wants to know
+  std::shared_ptr<CancelBox> cancel_box;  // null: not reported
   std::uint64_t arrival = 0;
 };
 

@@ -1,8 +1,9 @@
 #pragma once
-// WorkQueue: the threads that read bodies, render templates and tokenize, and the two lines before
-// them: short work and long work. Long work never takes the last thread, so that a text of
-// megabytes holds up its like and nobody else; nor does it wait for ever behind short work. Not a
-// scheduler of the model's work. Thread-safe. Work must not throw.
+// WorkQueue: the threads that read bodies, render templates and tokenize, and two queues before
+// them: short work and long work. Not a scheduler of the model's work. Thread-safe. Work must not
+// throw.
+//   - Long work never takes the last thread, so a text of megabytes delays long work only.
+//   - Long work does not wait for ever behind short work.
 
 #include <condition_variable>
 #include <cstddef>

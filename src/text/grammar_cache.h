@@ -1,8 +1,8 @@
 #pragma once
 // GrammarCache: the compiled grammars of a server, by specification, the least recently used of
-// them forgotten first. The vocabulary is made when the first grammar is asked for. Compiling is
-// done by whoever asks, outside any lock, so it belongs on a thread that may take its time; two
-// that ask for the same new grammar at once both compile it. Thread-safe.
+// them forgotten first. The vocabulary is made when the first grammar is asked for. Compiling
+// runs on the calling thread, outside any lock, so call it where that may take its time; two
+// threads that ask for the same new grammar at once both compile it. Thread-safe.
 
 #include <cstddef>
 #include <list>

@@ -1,11 +1,13 @@
 #pragma once
-// StopMatcher: finds the first of several stop strings, and of regular expressions, in text that
-// arrives in pieces, and holds back what may be the beginning of one. The first means the one whose
-// last byte comes first (of several that end there, the longest), so the result does not depend on
-// how the text was cut into pieces. Strings are an Aho-Corasick automaton: O(1) amortised per byte;
-// for expressions see stop_expressions.h. Not thread-safe: one per sequence. Copies are
-// independent. What does not change while text is fed is a StopStrings: built once per request,
-// read by all of its choices from any thread.
+// StopMatcher: finds the first of several stop strings and regular expressions in text that arrives
+// in pieces, and holds back what may be the beginning of one. Not thread-safe: one per sequence;
+// copies are independent.
+//   - The first is the one whose last byte comes first; of several that end there, the longest. So
+//     the result does not depend on how the text was cut into pieces.
+//   - Strings are an Aho-Corasick automaton: O(1) amortised per byte. For expressions see
+//     stop_expressions.h.
+//   - StopStrings holds what does not change while text is fed: built once per request, read by all
+//     of its choices from any thread.
 
 #include <cstdint>
 #include <memory>

@@ -1,9 +1,10 @@
 #pragma once
-// ProbePace: a pace that measures what steps and drafts take instead of deciding what pays: trees
-// are cut at random depths and scores, so that batches and levels of all sizes come by. A cut stays
-// for a while: caches and clocks of processors remember, and a large step among large ones takes
-// longer than one among small ones. In plain mode everybody sleeps, which is plain decoding. Engine
-// thread only, but set_plain() and take_costs(), which are for when the engine is idle.
+// ProbePace: a pace that measures what steps and drafts take instead of deciding how much to draft:
+// trees are cut at random depths and scores, so that batches and levels of all sizes come by. A cut
+// stays for a while: caches and clocks of processors remember, and a large step among large ones
+// takes longer than one among small ones. In plain mode every sequence rests, which is plain
+// decoding. Engine thread only, but set_plain() and take_costs(), which are for when the engine is
+// idle.
 
 #include <cstdint>
 #include <functional>

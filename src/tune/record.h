@@ -1,10 +1,11 @@
 #pragma once
 // Record: what was seen once of a target and a draft model, so that drafting can be replayed
-// without either: the texts that the target wrote, and below every token of them the candidates
-// that the draft model gives. What follows a node of a draft tree depends on the text and the path
-// alone, not on the shape of the tree. So the rows recorded are those that any shape within the
-// limits follows (see CandidateRecorder), each with its children, the most probable first.
-// Plain data; the file is record_file.h's.
+// without either. Plain data; the file is record_file.h's.
+//   - It holds the texts that the target wrote, and below every token of them the candidates that
+//     the draft model gives.
+//   - What follows a node of a draft tree depends on the text and the path alone, not on the shape
+//     of the tree. So the rows recorded are those that any shape within the limits follows (see
+//     CandidateRecorder), each with its children, the most probable first.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,10 +1,13 @@
 #pragma once
-// Replay: what an engine would have done with a setting, computed from a record: the drafters of
-// the setting are the real ones (the one that runs a model is a ReplayDrafter), the texts come as
-// they were recorded, in steps planned as the scheduler does with so many slots and an empty prefix
-// cache. Accept lengths are those of a real run, to the digit, at temperature 0 and for the seeds
-// of the record; seconds are what measured costs make of its rows. Pure functions, but for the
-// memory of drafters.
+// Replay: what an engine would have done with a setting, computed from a record. Pure functions,
+// but for the memory of drafters.
+//   drafters         the real ones of the setting; in place of one that runs a model, ReplayDrafter
+//   texts            as recorded
+//   steps            planned as the scheduler does with that number of slots and an empty prefix
+//                    cache
+//   accept lengths   those of a real run, to the digit, at temperature 0 and for the seeds of the
+//                    record
+//   seconds          measured costs of the rows
 
 #include <functional>
 #include <map>

@@ -1,7 +1,5 @@
-// The report as a page: plots are SVG in the page, colours follow the reader's light or dark mode,
-// nothing is fetched from anywhere.
+// The report as a page. It fetches nothing: its plots are SVG in the page, its style is below.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -9,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/index.h"
+#include "tune/html_plot.h"
 #include "tune/tune_report.h"
 
 namespace foretoken {
@@ -44,121 +43,13 @@ vertical-align:middle}
 details summary{cursor:pointer;color:var(--dim)}
 )";
 
-constexpr int kColours = 7;
-std::string colour(std::size_t n) { return fmt::format("var(--c{})", n % kColours); }
-
-// ---- plots
-
-struct Line {
-  std::string name;
-  std::size_t colour = 0;
-  std::vector<std::pair<double, double>> points = {};
-  double cross = 0;  // where it crosses Axes::y_mark; 0: it does not
-};
-
-struct Axes {
-  std::string x, y;
-  bool log_x = false;
-  std::vector<double> x_ticks;  // empty: chosen
-  double y_mark = NAN;          // a line across
-};
-
-std::vector<double> ticks(double low, double high) {
-  const double span = std::max(high - low, 1e-9);
-  const double raw = span / 5, power = std::pow(10, std::floor(std::log10(raw)));
-  const double unit = raw / power, step = power * (unit < 1.5 ? 1
-                                                   : unit < 3 ? 2
-                                                   : unit < 7 ? 5
-                                                              : 10);
-  std::vector<double> found;
-  for (double at = std::ceil(low / step) * step; at <= high + step * 1e-6; at += step)
-    found.push_back(std::abs(at) < step * 1e-6 ? 0 : at);
-  return found;
-}
-
-std::string plot(const std::vector<Line>& lines, const Axes& axes) {
-  constexpr double kWidth = 860, kHeight = 330, kLeft = 58, kRight = 16, kTop = 14, kBottom = 46;
-  double low_x = INFINITY, high_x = -INFINITY, low_y = INFINITY, high_y = -INFINITY;
-  const auto place = [&](double x) { return axes.log_x ? std::log2(std::max(x, 1e-9)) : x; };
-  for (const Line& line : lines)
-    for (const auto& [x, y] : line.points) {
-      low_x = std::min(low_x, place(x));
-      high_x = std::max(high_x, place(x));
-      low_y = std::min(low_y, y);
-      high_y = std::max(high_y, y);
-    }
-  if (!(low_x <= high_x)) return "<p class=dim>Nothing to show.</p>";
-  if (!std::isnan(axes.y_mark)) {
-    low_y = std::min(low_y, axes.y_mark);
-    high_y = std::max(high_y, axes.y_mark);
-  }
-  const double pad_y = std::max((high_y - low_y) * 0.06, 1e-6);
-  low_y -= low_y == 0 ? 0 : pad_y;
-  high_y += pad_y;
-  const double pad_x = high_x > low_x ? (high_x - low_x) * 0.02 : 0.5;
-  low_x -= pad_x;
-  high_x += pad_x;
-  const auto sx = [&](double x) {
-    return kLeft + (place(x) - low_x) / (high_x - low_x) * (kWidth - kLeft - kRight);
-  };
-  const auto sy = [&](double y) {
-    return kHeight - kBottom - (y - low_y) / (high_y - low_y) * (kHeight - kTop - kBottom);
-  };
-  std::string svg = fmt::format("<svg viewBox='0 0 {} {}' role='img' aria-label='{}'>", kWidth,
-                                kHeight, html_escaped(axes.y + " by " + axes.x));
-  for (const double y : ticks(low_y, high_y))
-    svg += fmt::format(
-        "<line class=grid x1='{0}' x2='{1}' y1='{2:.1f}' y2='{2:.1f}'/><text x='{3}' y='{4:.1f}' "
-        "text-anchor='end'>{5:g}</text>",
-        kLeft, kWidth - kRight, sy(y), kLeft - 8, sy(y) + 4, y);
-  for (const double x : axes.x_ticks.empty() ? ticks(low_x, high_x) : axes.x_ticks)
-    svg += fmt::format(
-        "<line class=grid x1='{0:.1f}' x2='{0:.1f}' y1='{1}' y2='{2}'/><text x='{0:.1f}' y='{3}' "
-        "text-anchor='middle'>{4:g}</text>",
-        sx(x), kTop, kHeight - kBottom, kHeight - kBottom + 18, x);
-  if (!std::isnan(axes.y_mark))
-    svg += fmt::format(
-        "<line class=axis stroke-dasharray='5 4' x1='{0}' x2='{1}' y1='{2:.1f}' y2='{2:.1f}'/>",
-        kLeft, kWidth - kRight, sy(axes.y_mark));
-  svg += fmt::format("<text x='{:.1f}' y='{}' text-anchor='middle'>{}</text>",
-                     (kLeft + kWidth - kRight) / 2, kHeight - 6, html_escaped(axes.x));
-  svg += fmt::format(
-      "<text x='14' y='{0:.1f}' text-anchor='middle' transform='rotate(-90 14 {0:.1f})'>{1}</text>",
-      (kTop + kHeight - kBottom) / 2, html_escaped(axes.y));
-  for (std::size_t n = 0; n < lines.size(); ++n) {
-    std::string path;
-    for (const auto& [x, y] : lines[n].points)
-      path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", sx(x), sy(y));
-    svg += fmt::format("<path d='{}' fill='none' stroke='{}' stroke-width='2'/>", path,
-                       colour(lines[n].colour));
-    if (lines[n].cross > 0)
-      svg += fmt::format(
-          "<circle cx='{:.1f}' cy='{:.1f}' r='6' fill='var(--card)' stroke='{}' "
-          "stroke-width='2'><title>{}</title></circle>",
-          sx(lines[n].cross), sy(axes.y_mark), colour(lines[n].colour),
-          html_escaped(lines[n].name));
-    for (const auto& [x, y] : lines[n].points)
-      svg += fmt::format(
-          "<circle cx='{:.1f}' cy='{:.1f}' r='3.5' fill='{}'><title>{}: {:.4g}, {:.4g}</title>"
-          "</circle>",
-          sx(x), sy(y), colour(lines[n].colour), html_escaped(lines[n].name), x, y);
-  }
-  svg += "</svg><div class=legend>";
-  for (std::size_t n = 0; n < lines.size(); ++n)
-    svg += fmt::format("<span><i style='background:{}'></i>{}</span>", colour(lines[n].colour),
-                       html_escaped(lines[n].name));
-  return svg + "</div>";
-}
-
 std::string card(const std::string& inside) { return "<div class=card>" + inside + "</div>"; }
-
-// ---- parts of the page
 
 // Rows worth a line of their own: the best of each batch size, then the best of each kind.
 std::vector<std::size_t> shown_rows(const TuneReport& report) {
   std::vector<std::size_t> shown;
   const auto add = [&](std::size_t row) {
-    if (row > 0 && std::ranges::count(shown, row) == 0 && shown.size() < kColours - 1)
+    if (row > 0 && std::ranges::count(shown, row) == 0 && shown.size() < kPlotColours - 1)
       shown.push_back(row);
   };
   const auto is_better = [&](std::size_t a, std::size_t b, std::size_t batch) {
@@ -211,12 +102,12 @@ std::string accept_part(const TuneReport& report) {
     double& known = best[shape.topk][shape.nodes];
     known = std::max(known, row.results.front().accept_length());
   }
-  std::vector<Line> lines;
+  std::vector<PlotLine> lines;
   std::set<int> sizes;
   for (const auto& [topk, by_nodes] : best) {
-    Line& line =
-        lines.emplace_back(Line{.name = topk == 1 ? "chains" : fmt::format("{} children", topk),
-                                .colour = 1 + lines.size()});
+    PlotLine& line =
+        lines.emplace_back(PlotLine{.name = topk == 1 ? "chains" : fmt::format("{} children", topk),
+                                    .colour = 1 + lines.size()});
     for (const auto& [nodes, length] : by_nodes) {
       line.points.emplace_back(nodes, length);
       sizes.insert(nodes);
@@ -226,10 +117,10 @@ std::string accept_part(const TuneReport& report) {
   for (const double nodes : {2, 4, 8, 16, 32, 64})
     if (!sizes.empty() && nodes >= *sizes.begin() && nodes <= *sizes.rbegin())
       marks.push_back(nodes);
-  return card(plot(lines, {.x = "nodes of a tree, root included",
-                           .y = "accept length",
-                           .log_x = true,
-                           .x_ticks = marks}));
+  return card(line_plot(lines, {.x = "nodes of a tree, root included",
+                                .y = "accept length",
+                                .log_x = true,
+                                .x_ticks = marks}));
 }
 
 std::string crossing_text(double crossing) {
@@ -239,30 +130,30 @@ std::string crossing_text(double crossing) {
 }
 
 std::string speed_part(const TuneReport& report) {
-  std::vector<Line> lines{{.name = "plain decoding", .points = {}}};
+  std::vector<PlotLine> lines{{.name = "plain decoding", .points = {}}};
   for (const int at_once : report.batch_sizes) lines.front().points.emplace_back(at_once, 1);
   for (const std::size_t row : shown_rows(report)) {
     const double crossing = report.crossing(row);
-    Line& line = lines.emplace_back(
-        Line{.name = fmt::format("{}: {}", report.rows[row].setting.name, crossing_text(crossing)),
-             .colour = lines.size()});
+    PlotLine& line = lines.emplace_back(PlotLine{
+        .name = fmt::format("{}: {}", report.rows[row].setting.name, crossing_text(crossing)),
+        .colour = lines.size()});
     line.cross = std::max(crossing, 0.0);
     for (std::size_t batch = 0; batch < report.batch_sizes.size(); ++batch)
       line.points.emplace_back(report.batch_sizes[batch], report.speedup(row, batch));
   }
-  return card(plot(lines, {.x = "requests at once",
-                           .y = "speed over plain decoding",
-                           .log_x = true,
-                           .x_ticks = {report.batch_sizes.begin(), report.batch_sizes.end()},
-                           .y_mark = 1}));
+  return card(line_plot(lines, {.x = "requests at once",
+                                .y = "speed over plain decoding",
+                                .log_x = true,
+                                .x_ticks = {report.batch_sizes.begin(), report.batch_sizes.end()},
+                                .y_mark = 1}));
 }
 
 std::string depth_part(const TuneReport& report) {
-  std::vector<Line> lines;
+  std::vector<PlotLine> lines;
   std::set<double> depths;
   std::size_t number = 0;
   for (const std::size_t row : shown_rows(report)) {
-    Line line{report.rows[row].setting.name, ++number, {}};
+    PlotLine line{report.rows[row].setting.name, ++number, {}};
     const auto& found = report.result(row, 0).depths;
     for (std::size_t d = 0; d < std::min<std::size_t>(found.size(), 16); ++d) {
       if (found[d].offered < 5) break;
@@ -272,9 +163,9 @@ std::string depth_part(const TuneReport& report) {
     }
     if (!line.points.empty()) lines.push_back(std::move(line));
   }
-  return card(plot(lines, {.x = "depth in the tree",
-                           .y = "% accepted where the one above was",
-                           .x_ticks = {depths.begin(), depths.end()}}));
+  return card(line_plot(lines, {.x = "depth in the tree",
+                                .y = "% accepted where the one above was",
+                                .x_ticks = {depths.begin(), depths.end()}}));
 }
 
 std::string category_part(const TuneReport& report) {
@@ -306,16 +197,15 @@ std::string category_part(const TuneReport& report) {
       svg += fmt::format(
           "<rect x='{}' y='{:.1f}' width='{:.1f}' height='{}' fill='{}'/><text x='{:.1f}' "
           "y='{:.1f}'>{:.2f}</text>",
-          kName, y + kBar * static_cast<double>(n) + 1, width, kBar - 2, colour(n + 1),
+          kName, y + kBar * static_cast<double>(n) + 1, width, kBar - 2, plot_colour(n + 1),
           kName + width + 6, y + kBar * static_cast<double>(n) + kBar - 2, length);
     }
     y += group;
   }
-  svg += "</svg><div class=legend>";
+  std::vector<PlotLine> legend;
   for (std::size_t n = 0; n < shown.size(); ++n)
-    svg += fmt::format("<span><i style='background:{}'></i>{}</span>", colour(n + 1),
-                       html_escaped(report.rows[shown[n]].setting.name));
-  return card(svg + "</div>");
+    legend.push_back({.name = report.rows[shown[n]].setting.name, .colour = n + 1});
+  return card(svg + "</svg>" + plot_legend(legend));
 }
 
 std::string check_part(const TuneReport& report) {
@@ -352,22 +242,22 @@ std::string cost_part(const TuneReport& report) {
       "<h2>What work costs</h2><p class=dim>Milliseconds of a step of the target, and of a level "
       "of "
       "the draft model, by rows: means as measured, without the extreme ones.</p>";
-  std::vector<Line> target, level;
+  std::vector<PlotLine> target, level;
   for (const auto& [at_once, costs] : report.costs.at_once) {
-    Line steps{fmt::format("target, {} at once", at_once), target.size() + 1, {}};
+    PlotLine steps{fmt::format("target, {} at once", at_once), target.size() + 1, {}};
     for (const auto& point : costs.target.points())
       steps.points.emplace_back(point.rows, 1000 * point.seconds);
-    Line levels{fmt::format("draft level, {} at once", at_once), level.size() + 4, {}};
+    PlotLine levels{fmt::format("draft level, {} at once", at_once), level.size() + 4, {}};
     for (const auto& point : costs.level.points())
       levels.points.emplace_back(point.rows, 1000 * point.seconds);
     if (!steps.points.empty()) target.push_back(std::move(steps));
     if (!levels.points.empty()) level.push_back(std::move(levels));
   }
-  for (Line& line : level) target.push_back(std::move(line));
-  return html + card(plot(target, {.x = "rows",
-                                   .y = "milliseconds",
-                                   .log_x = true,
-                                   .x_ticks = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}}));
+  for (PlotLine& line : level) target.push_back(std::move(line));
+  return html + card(line_plot(target, {.x = "rows",
+                                        .y = "milliseconds",
+                                        .log_x = true,
+                                        .x_ticks = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}}));
 }
 
 std::string table_part(const TuneReport& report) {

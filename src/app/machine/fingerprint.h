@@ -1,7 +1,7 @@
 #pragma once
 // Fingerprints of what lies in a model's folder: names, sizes, whole small files, and beginning and
-// end of large ones. They tell checkpoints apart in milliseconds; they are no proof against whoever
-// wants two to be the same. Pure functions of files.
+// end of large ones. They tell checkpoints apart in milliseconds; they are no proof against
+// forgery. Pure functions of files.
 
 #include <string>
 

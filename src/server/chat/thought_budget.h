@@ -1,9 +1,10 @@
 #pragma once
-// ThoughtBudget: the constraint that keeps a budget of thinking tokens. Reasoning that has so many
-// and has not ended is ended, by the mark of the model's family and nothing else. A function of the
-// tokens so far, so it is kept to the token however many a step finds; before the last token it
-// bars nothing and costs no mask. It stands around the constraint that the answer may have. Threads
-// as TokenConstraint's.
+// ThoughtBudget: the constraint that keeps a budget of thinking tokens. Reasoning that has used its
+// budget is ended by the mark of the model's family and nothing else.
+//   - It is a function of the tokens so far: exact to the token, however many a step finds.
+//   - Before the last token of the budget it bars nothing and costs no mask.
+//   - It wraps the constraint that the answer may have.
+// Threads as TokenConstraint's.
 
 #include <cstdint>
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
-// The metrics that nobody feeds: what the engine counted, read from one snapshot, and what is fixed
-// since the start. A page made of a snapshot agrees with itself, and two pages at once cannot count
-// anything twice. Pure functions.
+// The metrics that are not fed by requests: what the engine counted, read from one snapshot, and
+// what is fixed since the start. A page made of a snapshot agrees with itself, and two pages at
+// once cannot count anything twice. Pure functions.
 
 #include <map>
 #include <string>

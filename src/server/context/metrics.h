@@ -1,7 +1,7 @@
 #pragma once
 // Metrics: the Prometheus page of /metrics under SGLang's names. Counters and histograms of
 // requests are fed as these go by; what the engine counts and what is fixed since the start comes
-// from engine_metrics.h when somebody asks. Thread-safe.
+// from engine_metrics.h when a page is asked for. Thread-safe.
 
 #include <cstdint>
 #include <memory>

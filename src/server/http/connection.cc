@@ -182,7 +182,7 @@ void Connection::begin_answer() {
   read();
 }
 
-// Answers a request that never becomes an exchange. Where a body follows, nobody reads it.
+// Answers a request that never becomes an exchange. A body that follows is not read.
 void Connection::answer_head(const HttpReply& reply) {
   if (!reader_->is_done()) keep_alive_ = false;
   begin_exchange();

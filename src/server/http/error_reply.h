@@ -1,6 +1,6 @@
 #pragma once
-// The body of an answer that is an error: one shape per family of routes, whoever refuses (the
-// connection, the router or a handler). Pure functions.
+// The body of an answer that is an error: one shape per family of routes, the same from the
+// connection, the router and the handlers. Pure functions.
 
 #include <string>
 #include <string_view>

@@ -1,8 +1,9 @@
 #pragma once
-// HttpObserver: hears of every request and of its answer, whoever gives it: the connection (what is
-// malformed, too large or too late), the router (what is unknown or unauthorised) or a handler. For
-// counting and logging; it changes nothing. Called on I/O threads, several at once: it must be
-// thread-safe and short. Every request that began ends exactly once, answered or not.
+// HttpObserver: is told of every request and of its answer. The answer may come from the connection
+// (the request is malformed, too large or too late), from the router (it is unknown or
+// unauthorised) or from a handler. For counting and logging; it changes nothing. Called on I/O
+// threads, several at once: it must be thread-safe and short. Every request that began ends exactly
+// once, answered or not.
 
 #include <string>
 #include <string_view>

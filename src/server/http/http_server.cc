@@ -162,7 +162,7 @@ void HttpServer::State::wait_for_signal() {
 
 void HttpServer::State::begin_drain() {
   if (hub->draining.exchange(true)) return;
-  // First, so that whoever finds the port closed knows that nothing is accepted any more.
+  // First, so that when the port is found closed the drain has begun.
   if (drain_started) drain_started();
   boost::system::error_code ignored;
   for (tcp::acceptor& acceptor : acceptors) acceptor.close(ignored);

@@ -41,7 +41,7 @@ struct HttpService {
   // neither asked for nor kept. Empty: everything is wanted.
   std::function<std::optional<HttpReply>(const HttpRequest& head)> admit = {};
   std::function<void(std::shared_ptr<Exchange>)> handle = {};
-  HttpObserver* observer = nullptr;  // outlives the server; null: nobody listens
+  HttpObserver* observer = nullptr;  // outlives the server; null: none
 };
 
 class HttpServer {

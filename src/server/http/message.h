@@ -43,8 +43,8 @@ class Exchange {
   virtual ~Exchange() = default;
 
   virtual const HttpRequest& request() const = 0;
-  // Frees the request's body and headers, which nobody reads any more: an answer may take an hour,
-  // and all bodies share a budget. Called by whoever called the handler, on that thread.
+  // Frees the request's body and headers, which are not read after the handler: an answer may take
+  // an hour, and all bodies share a budget. Called on the handler's thread, when it has returned.
   virtual void release_body() = 0;
 
   virtual void reply(HttpReply reply) = 0;

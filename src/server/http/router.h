@@ -43,7 +43,7 @@ struct AccessKeys {
 
 class Router {
  public:
-  // Runs a function elsewhere that has so many bytes of body to read.
+  // Runs a function elsewhere; body_bytes: of the body that it will read.
   using Run = std::function<void(HandlerKind kind, std::size_t body_bytes, std::function<void()>)>;
   Router(AccessKeys keys, Run run);
 

@@ -10,23 +10,29 @@ constexpr double kLogprobBytes = 96;
 // A sequence, its stream and what the server keeps beside them.
 constexpr double kChoiceBytes = 4096;
 
-}  // namespace
-
-double answer_bytes_per_token(const AnswerNeeds& needs) {
-  if (needs.top_logprobs < 0) return kTokenBytes;
-  return kTokenBytes + kLogprobBytes * (1 + needs.top_logprobs + needs.further_logprobs);
+double scored_tokens(const AskedPrompt& asked) {  // prompt tokens with logprobs
+  if (asked.logprob_start < 0) return 0;
+  return static_cast<double>(asked.tokens.size()) - static_cast<double>(asked.logprob_start);
 }
 
-double fixed_answer_bytes(const AnswerNeeds& needs, const SamplingFields& sampling) {
+}  // namespace
+
+double answer_bytes_per_token(const AskedPrompt& asked) {
+  if (asked.top_logprobs < 0) return kTokenBytes;
+  return kTokenBytes + kLogprobBytes * (1 + asked.top_logprobs +
+                                        static_cast<double>(asked.logprob_tokens.size()));
+}
+
+double fixed_answer_bytes(const AskedPrompt& asked) {
   // The engine and the server keep the lists of the sampling parameters.
   const double listed =
-      2.0 * (sizeof(Token) * static_cast<double>(sampling.stop_token_ids.size()) +
-             sizeof(std::pair<Token, float>) * static_cast<double>(sampling.logit_bias.size()) +
-             sizeof(Token) * needs.further_logprobs);
+      2.0 * (sizeof(Token) * static_cast<double>(asked.stop_token_ids.size()) +
+             sizeof(std::pair<Token, float>) * static_cast<double>(asked.logit_bias.size()) +
+             sizeof(Token) * static_cast<double>(asked.logprob_tokens.size()));
   const double searched =
-      sampling.stop == nullptr ? 0.0 : static_cast<double>(sampling.stop->bytes_per_text());
-  return kChoiceBytes + listed + searched + needs.repeated_bytes +
-         needs.scored_tokens * answer_bytes_per_token(needs);
+      asked.stop == nullptr ? 0.0 : static_cast<double>(asked.stop->bytes_per_text());
+  return kChoiceBytes + listed + searched + static_cast<double>(asked.echoed_bytes) +
+         scored_tokens(asked) * answer_bytes_per_token(asked);
 }
 
 }  // namespace foretoken

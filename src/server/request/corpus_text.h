@@ -21,7 +21,7 @@ namespace foretoken {
 // refused before more of it is read. Ids outside of the vocabulary end a document, too.
 class CorpusText {
  public:
-  // is_over: nobody waits for it any more; null: somebody always does.
+  // is_over: true once the client has gone, which ends the work; null: it never does.
   CorpusText(const Tokenizer& tokenizer, std::int64_t vocab, std::int64_t room,
              const std::atomic<bool>* is_over = nullptr)
       : tokenizer_(tokenizer), vocab_(vocab), room_(room), is_over_(is_over) {}

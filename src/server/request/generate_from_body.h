@@ -1,7 +1,7 @@
 #pragma once
-// What handlers of routes that generate have in common: the body is a JSON object, a function of
-// the route makes a plan of it, what is wrong is answered in the words of the route's family.
-// Thread-safe.
+// What handlers of routes that generate share: they parse the body as a JSON object, let a function
+// of the route make a GenerationPlan of it, and start that. A fault is answered in the style of the
+// route's family. Thread-safe.
 
 #include <memory>
 

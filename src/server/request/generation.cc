@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <functional>
+#include <string>
 #include <utility>
 
 #include "base/rng.h"
@@ -32,12 +35,14 @@ class Generation : public std::enable_shared_from_this<Generation> {
         format_(std::move(plan.format)),
         stream_(plan.stream),
         errors_(plan.errors),
-        stream_interval_(static_cast<std::size_t>(std::max(1, plan.stream_interval))) {}
+        stream_interval_(static_cast<std::size_t>(std::max(1, plan.stream_interval))),
+        requests_(std::move(plan.requests)),
+        choices_(std::move(plan.choices)) {}
 
   ~Generation() { release_ids(); }
 
   // Before start(), on any thread: all that takes time. Refusal: an id is in use.
-  std::optional<Refusal> prepare(std::vector<ChoicePlan> plans);
+  std::optional<Refusal> prepare();
   void start();
   void refuse(const Refusal& refusal);
 
@@ -89,7 +94,7 @@ void Generation::start() {
   submit_some();
 }
 
-// Whose texts may inform the drafts of this request: those with its cache salt, else with its key.
+// Texts that may inform the drafts of this request: those of its cache salt, else of its API key.
 std::uint64_t draft_scope(const Request& request, const HttpRequest& http) {
   if (request.cache_salt != 0) return request.cache_salt;
   std::string_view key = http.header("authorization");
@@ -97,17 +102,13 @@ std::uint64_t draft_scope(const Request& request, const HttpRequest& http) {
   return key.empty() ? 0 : mix_seed(std::hash<std::string_view>()(key), 1);
 }
 
-std::optional<Refusal> Generation::prepare(std::vector<ChoicePlan> plans) {
-  for (const ChoicePlan& plan : plans) {
-    if (!running_ids_->claim(plan.request.id))
-      return Refusal{"Duplicate request ID detected: " + plan.request.id, 400};
-    claimed_.push_back(plan.request.id);
+std::optional<Refusal> Generation::prepare() {
+  for (const Request& request : requests_) {
+    if (!running_ids_->claim(request.id))
+      return Refusal{"Duplicate request ID detected: " + request.id, 400};
+    claimed_.push_back(request.id);
   }
-  choices_.reserve(plans.size());
-  for (ChoicePlan& plan : plans) {
-    choices_.emplace_back(plan, context_.tokenizer);
-    choices_.back().index = static_cast<int>(choices_.size()) - 1;
-    Request& request = requests_.emplace_back(std::move(plan.request));
+  for (Request& request : requests_) {
     request.draft_scope = draft_scope(request, exchange_->request());
     request.stream = std::make_shared<TokenStream>([weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->wake();
@@ -273,36 +274,18 @@ void Generation::on_closed() {
 
 }  // namespace
 
-RunningChoice::RunningChoice(const ChoicePlan& plan, const Tokenizer* tokenizer)
-    : id(plan.request.id),
-      prompt_index(plan.prompt_index),
-      first_of_prompt(plan.first_of_prompt),
-      has_prediction(plan.has_prediction),
-      reports_drafts(plan.reports_drafts),
-      prompt_tokens(static_cast<std::int64_t>(plan.request.prompt.size())),
-      sampling(plan.request.sampling),
-      choice(tokenizer, plan.text, plan.dialogue.get()) {}
-
-void append_event(std::string& out, std::string_view json) {
-  out += "data: ";
-  out += json;
-  out += "\n\n";
-}
-
-void append_named_event(std::string& out, std::string_view name, std::string_view json) {
-  out += "event: ";
-  out += name;
-  out += '\n';
-  append_event(out, json);
+RunningChoice& GenerationPlan::add(Request request, Choice output) {
+  RunningChoice& choice = choices.emplace_back(request, std::move(output));
+  choice.index = static_cast<int>(choices.size()) - 1;
+  requests.push_back(std::move(request));
+  return choice;
 }
 
 void start_generation(ServerContext& context, std::shared_ptr<Exchange> exchange,
                       GenerationPlan plan) {
   Exchange& on = *exchange;
-  auto choices = std::move(plan.choices);
   auto generation = std::make_shared<Generation>(context, std::move(exchange), std::move(plan));
-  if (const auto refusal = generation->prepare(std::move(choices)))
-    return generation->refuse(*refusal);
+  if (const auto refusal = generation->prepare()) return generation->refuse(*refusal);
   on.post([generation] { generation->start(); });
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // HttpWatch: what operators see of HTTP: requests and answers by endpoint in the metrics, and every
-// refusal (a status of 400 and above) in the log at --log-requests, whoever refused. Thread-safe.
+// refusal (a status of 400 and above) in the log at --log-requests. Thread-safe.
 // Invariant: labels come from small fixed sets, however many paths and methods clients invent.
 
 #include <functional>

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "server/chat/chat_prompt.h"
-#include "server/request/prompt_plan.h"
+#include "server/request/prompt_text.h"
 
 namespace foretoken {
 

@@ -1,15 +1,17 @@
 #pragma once
 // The lines of --log-requests: "Receive: ..." and "Finish: ...", as SGLang prints them, and
-// "Refuse:
-// ...". Levels: 0 metadata, 1 and sampling parameters, 2 and the beginning of prompt and output, 3
-// all of them.
-// Prompts are shown as token ids, because that is what the engine got. Functions without state.
+// "Refuse: ...". Prompts are shown as token ids, as the engine gets them. Functions without state.
+// Each level adds to the one before:
+//   0  metadata
+//   1  sampling parameters
+//   2  the beginning of prompt and output
+//   3  all of prompt and output
 
 #include "engine/request.h"
 #include "server/context/server_config.h"
 #include "server/http/http_observer.h"
 #include "server/http/message.h"
-#include "server/request/generation.h"
+#include "server/request/answer_format.h"
 
 namespace foretoken {
 

@@ -35,7 +35,7 @@ std::optional<double> read_positive_to(Fields& fields, std::string_view name, do
   return value;
 }
 
-void read_logit_bias(Fields& fields, std::int64_t vocab, SamplingFields& out) {
+void read_logit_bias(Fields& fields, std::int64_t vocab, AskedPrompt& out) {
   const auto* bias = fields.object("logit_bias");
   if (bias == nullptr) return;
   if (bias->size() > kMaxBiases)
@@ -76,7 +76,7 @@ std::pair<std::vector<std::string>, std::shared_ptr<const StopExpressions>> read
   return {};
 }
 
-void read_stops(Fields& fields, std::int64_t vocab, SamplingFields& out) {
+void read_stops(Fields& fields, std::int64_t vocab, AskedPrompt& out) {
   auto stop = fields.strings("stop").value_or(std::vector<std::string>{});
   std::erase(stop, std::string());
   std::size_t bytes = 0;
@@ -105,9 +105,8 @@ void read_stops(Fields& fields, std::int64_t vocab, SamplingFields& out) {
 }
 
 // What both dialects share, in SGLang's order of checks.
-SamplingFields read_common(Fields& fields, const ServerConfig& config) {
+void read_common(Fields& fields, const ServerConfig& config, AskedPrompt& out) {
   const std::int64_t vocab = config.vocab;
-  SamplingFields out;
   out.temperature = read_in(fields, "temperature", 0.0, std::numeric_limits<double>::max(),
                             "a non-negative finite number");
   out.top_p = read_positive_to(fields, "top_p", 1.0, "in (0, 1]");
@@ -132,11 +131,10 @@ SamplingFields read_common(Fields& fields, const ServerConfig& config) {
   fields.boolean("spaces_between_special_tokens");  // byte-level decoding never inserts spaces
   out.no_stop_trim = fields.boolean("no_stop_trim").value_or(false);
   out.grammar = read_grammar(fields, config.json_layout);
-  out.thoughts = read_thought_limit(fields);
-  return out;
+  out.thought_limit = read_thought_limit(fields);
 }
 
-void check_new_tokens(Fields& fields, const SamplingFields& out, std::string_view min_name,
+void check_new_tokens(Fields& fields, const AskedPrompt& out, std::string_view min_name,
                       std::string_view max_name) {
   if (out.min_new_tokens && *out.min_new_tokens < 0)
     fields.refuse(fmt::format("min_new_tokens must be in [0, max_new_tokens], got {}.",
@@ -156,7 +154,7 @@ float narrow(const std::optional<double>& asked, double standard) {
 
 }  // namespace
 
-SamplingFields read_native_sampling(Fields& fields, const ServerConfig& config) {
+void read_native_sampling(Fields& fields, const ServerConfig& config, AskedPrompt& out) {
   static constexpr std::array<std::string_view, 36> kKnown = {"max_new_tokens",
                                                               "min_new_tokens",
                                                               "stop",
@@ -196,7 +194,7 @@ SamplingFields read_native_sampling(Fields& fields, const ServerConfig& config) 
   for (const auto& [key, value] : fields.all())
     if (std::find(kKnown.begin(), kKnown.end(), std::string_view(key)) == kKnown.end())
       fields.refuse(fmt::format("{} has no field '{}'", fields.path(), std::string_view(key)));
-  SamplingFields out = read_common(fields, config);
+  read_common(fields, config, out);
   out.max_new_tokens = fields.integer("max_new_tokens");
   out.fills_context = fields.has_null("max_new_tokens");
   out.min_new_tokens = fields.integer("min_new_tokens");
@@ -205,11 +203,10 @@ SamplingFields read_native_sampling(Fields& fields, const ServerConfig& config) 
   if (out.stream_interval && *out.stream_interval < 1)
     fields.refuse(fmt::format("stream_interval must be at least 1, got {}.", *out.stream_interval));
   check_new_tokens(fields, out, "min_new_tokens", "max_new_tokens");
-  return out;
 }
 
-SamplingFields read_openai_sampling(Fields& fields, const ServerConfig& config) {
-  SamplingFields out = read_common(fields, config);
+void read_openai_sampling(Fields& fields, const ServerConfig& config, AskedPrompt& out) {
+  read_common(fields, config, out);
   if (fields.boolean("include_stop_str_in_output").value_or(false)) out.no_stop_trim = true;
   out.min_new_tokens = fields.integer("min_tokens");
   out.seed = fields.seed("seed");
@@ -220,21 +217,20 @@ SamplingFields read_openai_sampling(Fields& fields, const ServerConfig& config) 
   if (!out.min_p) out.min_p = defaults.min_p;
   if (!out.repetition_penalty) out.repetition_penalty = defaults.repetition_penalty;
   if (!out.top_k && defaults.top_k && *defaults.top_k >= 1) out.top_k = *defaults.top_k;
-  return out;
 }
 
-Result<ResolvedSampling> resolve_sampling(const SamplingFields& fields, const ServerConfig& config,
-                                          std::int64_t prompt_tokens,
-                                          std::optional<std::int64_t> default_max_new_tokens) {
+std::optional<Refusal> resolve_sampling(const AskedPrompt& asked, const ServerConfig& config,
+                                        std::int64_t default_max_new_tokens, Request& out) {
   const std::int64_t context = config.context_length;
+  const auto prompt_tokens = static_cast<std::int64_t>(asked.tokens.size());
   if (prompt_tokens >= context)
     return Refusal{
         fmt::format("The input ({} tokens) is longer than the model's context length ({} tokens).",
                     prompt_tokens, context)};
   const std::int64_t room = context - prompt_tokens;
-  std::int64_t limit = std::min(default_max_new_tokens.value_or(room), room);
-  if (fields.max_new_tokens) {
-    limit = *fields.max_new_tokens;
+  std::int64_t limit = std::min(default_max_new_tokens, room);
+  if (asked.max_new_tokens) {
+    limit = *asked.max_new_tokens;
     if (limit > room && !config.allow_auto_truncate)
       return Refusal{fmt::format(
           "Requested token count exceeds the model's maximum context length of {} tokens. You "
@@ -245,32 +241,31 @@ Result<ResolvedSampling> resolve_sampling(const SamplingFields& fields, const Se
           prompt_tokens, limit)};
     limit = std::min(limit, room);
   }
-  const std::int64_t least = fields.min_new_tokens.value_or(0);
+  const std::int64_t least = asked.min_new_tokens.value_or(0);
   if (least > limit)
     return Refusal{
         fmt::format("min_new_tokens must be in [0, max_new_tokens({})], got {}.", limit, least)};
-  ResolvedSampling out;
   out.max_new_tokens = static_cast<int>(limit);
-  SamplingParams& params = out.params;
-  params.temperature = narrow(fields.temperature, 1.0);
-  if (fields.temperature && *fields.temperature < kGreedyTemperature) params.temperature = 0.0F;
-  params.top_k = static_cast<int>(std::min<std::int64_t>(fields.top_k.value_or(-1), config.vocab));
-  params.top_p = narrow(fields.top_p, 1.0);
-  params.min_p = narrow(fields.min_p, 0.0);
-  params.frequency_penalty = narrow(fields.frequency_penalty, 0.0);
-  params.presence_penalty = narrow(fields.presence_penalty, 0.0);
-  params.repetition_penalty = narrow(fields.repetition_penalty, 1.0);
+  SamplingParams& params = out.sampling;
+  params.temperature = narrow(asked.temperature, 1.0);
+  if (asked.temperature && *asked.temperature < kGreedyTemperature) params.temperature = 0.0F;
+  params.top_k = static_cast<int>(std::min<std::int64_t>(asked.top_k.value_or(-1), config.vocab));
+  params.top_p = narrow(asked.top_p, 1.0);
+  params.min_p = narrow(asked.min_p, 0.0);
+  params.frequency_penalty = narrow(asked.frequency_penalty, 0.0);
+  params.presence_penalty = narrow(asked.presence_penalty, 0.0);
+  params.repetition_penalty = narrow(asked.repetition_penalty, 1.0);
   params.min_new_tokens = static_cast<int>(least);
-  params.logit_bias = fields.logit_bias;
+  params.logit_bias = asked.logit_bias;
   params.top_logprobs = -1;
-  params.stop_tokens = fields.stop_token_ids;
-  if (fields.ignore_eos) return out;
+  params.stop_tokens = asked.stop_token_ids;
+  if (asked.ignore_eos) return std::nullopt;
   for (const Token token : config.eos) {
-    const auto& ids = fields.stop_token_ids;
+    const auto& ids = asked.stop_token_ids;
     if (token >= 0 && token < config.vocab && !std::binary_search(ids.begin(), ids.end(), token))
       params.stop_tokens.push_back(token);
   }
-  return out;
+  return std::nullopt;
 }
 
 }  // namespace foretoken

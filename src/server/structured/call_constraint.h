@@ -1,10 +1,11 @@
 #pragma once
-// CallConstraint: an output that is free but for the calls of tools in it. Before a call, between
-// two and behind the last it says nothing and costs no mask; from the mark of a call to its end the
-// text is bound by the grammar of the family's calls. A call whose beginning cannot be one of the
-// grammar (because a token holds the mark and more) is left to the parser of calls, as text. Where
-// families write calls without a mark, an answer that begins like one is free until it names a
-// tool, and bound from there on.
+// CallConstraint: an output that is free but for the calls of tools in it.
+//   outside of calls   it bars nothing and costs no mask
+//   inside of a call   from its mark to its end the grammar of the family's calls binds the text
+//   a token that holds the mark and a beginning which the grammar bars
+//                      the call is left to the parser of calls, as text
+//   families without a mark
+//                      an answer that begins like a call is bound once it names a tool
 // Threads as TokenConstraint's. make_call_constraint: what the tools of a request ask for.
 
 #include <memory>

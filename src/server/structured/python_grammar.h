@@ -1,9 +1,10 @@
 #pragma once
-// Calls that are written as Python, [NAME(key=value, ...), ...], as a grammar. Parameters come in
-// the order of the tool's schema and are named; a value is a literal of Python that the schema
-// allows: what is within a list or a dictionary is spelled as JSON, which the parser of calls takes
-// as well, and so is a text with keywords like `pattern`. A tool that names no parameters and takes
-// any may get eight. For families with CallStyle::takes_python. Pure functions.
+// Calls that are written as Python, [NAME(key=value, ...), ...], as a grammar. For families
+// with CallStyle::takes_python. Pure functions.
+//   - Parameters are named and come in the order of the tool's schema.
+//   - A value is a literal of Python that the schema allows. The inside of lists and dictionaries,
+//     and texts with keywords like `pattern`, are spelled as JSON: the parser of calls takes both.
+//   - A tool that names no parameters and takes any may get eight.
 
 #include <span>
 
@@ -14,7 +15,7 @@
 
 namespace foretoken {
 
-// Refused: a tool with so many parameters that may be left out that the grammar would be too large.
+// Refused: a tool whose optional parameters are too many for a grammar of bounded size.
 Result<boost::json::value> python_grammar(std::span<const BoundTool> tools);
 
 }  // namespace foretoken

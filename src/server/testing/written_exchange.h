@@ -32,7 +32,7 @@ class WrittenExchange final : public Exchange {
   }
   std::optional<HttpReply> answer;
 
-  // What was posted holds whoever posted it, who holds the exchange: nothing is run any more.
+  // Breaks the circle of what was posted, its owner and the exchange: nothing is run any more.
   void forget() {
     std::vector<std::function<void()>> posted;
     {

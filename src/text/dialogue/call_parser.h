@@ -1,10 +1,11 @@
 #pragma once
 // CallParser: takes calls of tools out of what a model writes, as a CallStyle says, and leaves the
-// rest text. A call begins where its name is known, is one of the tools', and its arguments begin;
-// until then it is held back, and becomes text if it does not get there. What is wrong later: of an
-// answer that is sent whole, the call becomes text, too; in a stream what was sent stays, the call
-// ends there and the rest is text. White space beside calls belongs to the format and is dropped.
-// Not thread-safe: one per answer.
+// rest text. Not thread-safe: one per answer.
+//   - A call begins where its name is known, is one of the tools', and its arguments begin. Until
+//     then it is held back; if it does not get there, it becomes text.
+//   - A fault behind that: in an answer that is sent whole, the call becomes text, too; in a stream
+//     what was sent stays, the call ends there, and the rest is text.
+//   - White space beside calls belongs to the format and is dropped.
 
 #include <cstddef>
 #include <functional>

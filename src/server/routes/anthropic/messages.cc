@@ -4,6 +4,7 @@
 #include "server/http/error_reply.h"
 #include "server/json/json_writer.h"
 #include "server/request/generate_from_body.h"
+#include "server/request/prompt_text.h"
 #include "server/routes/anthropic/api.h"
 #include "server/routes/anthropic/chat_of_messages.h"
 #include "server/routes/anthropic/messages_format.h"

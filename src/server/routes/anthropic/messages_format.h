@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "server/chat/part_cursor.h"
-#include "server/request/generation.h"
+#include "server/request/answer_format.h"
 #include "server/routes/openai/chat_plan.h"
 
 namespace foretoken {

@@ -10,7 +10,10 @@
 #include <boost/json/value.hpp>
 
 #include "server/chat/chat_prompt.h"
+#include "server/request/body_fields.h"
 #include "server/request/prediction.h"
+#include "server/request/prompt_plan.h"
+#include "server/request/prompt_text.h"
 #include "server/structured/call_constraint.h"
 #include "server/structured/tool_grammar.h"
 
@@ -19,24 +22,23 @@ namespace {
 
 namespace json = boost::json;
 
-void read_token_limit(Fields& fields, const ServerConfig& config, SamplingFields& sampling) {
+void read_token_limit(Fields& fields, const ServerConfig& config, AskedPrompt& asked) {
   const auto limit = fields.integer("max_completion_tokens");
   const auto older = fields.integer("max_tokens");
-  sampling.max_new_tokens = limit ? limit : older;
-  if (sampling.max_new_tokens && *sampling.max_new_tokens < 0)
-    fields.refuse(
-        fmt::format("max_new_tokens must be at least 0, got {}.", *sampling.max_new_tokens));
-  if (const auto given = config.given_context_length; given > 0 && sampling.max_new_tokens > given)
+  asked.max_new_tokens = limit ? limit : older;
+  if (asked.max_new_tokens && *asked.max_new_tokens < 0)
+    fields.refuse(fmt::format("max_new_tokens must be at least 0, got {}.", *asked.max_new_tokens));
+  if (const auto given = config.given_context_length; given > 0 && asked.max_new_tokens > given)
     fields.refuse(
         fmt::format("max_completion_tokens is too large: {}.This model supports at most {} "
                     "completion tokens.",
-                    *sampling.max_new_tokens, given));  // SGLang's text, to the missing space
+                    *asked.max_new_tokens, given));  // SGLang's text, to the missing space
 }
 
-void read_logprobs(Fields& fields, PromptPlan& prompt) {
+void read_logprobs(Fields& fields, AskedPrompt& asked) {
   const bool wanted = fields.boolean("logprobs").value_or(false);
   const int alternatives = read_top_logprobs(fields, "top_logprobs", kMaxOpenAiLogprobs);
-  if (wanted) prompt.top_logprobs = alternatives;
+  if (wanted) asked.top_logprobs = alternatives;
   if (!wanted && alternatives > 0)
     fields.refuse("The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled.");
 }
@@ -49,27 +51,27 @@ void refuse_unsupported_fields(Fields& fields) {
 
 // A call that is demanded binds the output to a list of calls.
 std::optional<Refusal> demand_call(const Fields& body, const ChatPrompt& prompt,
-                                   const PartWishes& wishes, SamplingFields& sampling) {
+                                   const PartWishes& wishes, AskedPrompt& asked) {
   if (!prompt.demands_call) return std::nullopt;
-  if (sampling.grammar)
-    return Refusal{"tool_choice demands a call: " + sampling.grammar->field +
+  if (asked.grammar)
+    return Refusal{"tool_choice demands a call: " + asked.grammar->field +
                    " cannot stand beside it"};
   const json::value* tools = body.find("tools");
   auto schema = schema_of_calls(tools == nullptr ? json::array() : tools->get_array(),
                                 prompt.named_tool, !wishes.parallel_calls);
   if (!schema) return schema.refusal();
-  sampling.grammar =
+  asked.grammar =
       GrammarRequest{.spec = {.kind = GrammarSpec::Kind::kJsonSchema, .source = *std::move(schema)},
                      .field = "tool_choice"};
   return std::nullopt;
 }
 
 // What is thought before a bound answer is free, where a token ends it; else nothing is thought.
-void free_thoughts(const Tokenizer& tokenizer, Dialogue& dialogue, SamplingFields& sampling) {
-  if (!sampling.grammar || dialogue.reasoning == nullptr) return;
+void free_thoughts(const Tokenizer& tokenizer, Dialogue& dialogue, AskedPrompt& asked) {
+  if (!asked.grammar || dialogue.reasoning == nullptr) return;
   const auto end = tokenizer.token_id(dialogue.reasoning->close);
   if (dialogue.begins_inside && end)
-    sampling.grammar->after = *end;
+    asked.grammar->after = *end;
   else
     dialogue.reasoning = nullptr;
 }
@@ -78,11 +80,11 @@ void free_thoughts(const Tokenizer& tokenizer, Dialogue& dialogue, SamplingField
 
 Result<GenerationPlan> plan_chat(ServerContext& context, Fields& body,
                                  const MakeChatFormat& make_format) {
-  ChatAnswer answer{.common = read_openai_common(body, context, BodyKind::kChat),
+  AskedPrompt asked;
+  ChatAnswer answer{.common = read_openai_common(body, context, BodyKind::kChat, asked),
                     .wishes = read_part_wishes(body)};
-  OpenAiCommon& common = answer.common;
-  read_token_limit(body, context.config, common.prompt.sampling);
-  read_logprobs(body, common.prompt);
+  read_token_limit(body, context.config, asked);
+  read_logprobs(body, asked);
   refuse_unsupported_fields(body);
   const bool add_special = body.boolean("add_special_tokens").value_or(false);
   if (body.fault()) return *body.fault();
@@ -92,30 +94,28 @@ Result<GenerationPlan> plan_chat(ServerContext& context, Fields& body,
   auto tokens =
       encode_prompt(context, prompt->text, add_special ? AddSpecial::kYes : AddSpecial::kNo);
   if (!tokens) return tokens.refusal();
-  common.prompt.tokens = *std::move(tokens);
+  asked.tokens = *std::move(tokens);
   auto prediction = read_prediction(context, body);
   if (!prediction) return prediction.refusal();
-  common.prompt.prediction = *std::move(prediction);
+  asked.prediction = *std::move(prediction);
 
-  answer.wishes.whole_calls = !common.stream;
-  auto& sampling = common.prompt.sampling;
-  if (const auto refusal = demand_call(body, *prompt, answer.wishes, sampling)) return *refusal;
+  answer.wishes.whole_calls = !answer.common.stream;
+  if (const auto refusal = demand_call(body, *prompt, answer.wishes, asked)) return *refusal;
   const auto dialogue = dialogue_of(context, *prompt, answer.wishes);
-  common.prompt.thoughts = thoughts_of(context, *prompt, answer.wishes);
-  free_thoughts(*context.tokenizer, *dialogue, sampling);
-  if (sampling.grammar && sampling.grammar->after == kNoToken) common.prompt.thoughts.emplace();
-  if (!sampling.grammar && prompt->tools != nullptr) {
+  asked.thought_place = thoughts_of(context, *prompt, answer.wishes);
+  free_thoughts(*context.tokenizer, *dialogue, asked);
+  if (asked.grammar && asked.grammar->after == kNoToken) asked.thought_place.emplace();
+  if (!asked.grammar && prompt->tools != nullptr) {
     auto calls = make_call_constraint(context, body.find("tools")->get_array(), *dialogue);
     if (!calls) return calls.refusal();
-    common.prompt.constraint = *std::move(calls);
+    asked.constraint = *std::move(calls);
   }
-  if (needs_special_text(*dialogue, *context.tokenizer))
-    common.prompt.sampling.skip_special_tokens = false;
+  if (needs_special_text(*dialogue, *context.tokenizer)) asked.skip_special_tokens = false;
+  asked.dialogue = dialogue;
   GenerationPlan plan;
-  plan.stream = common.stream;
+  plan.stream = answer.common.stream;
   plan.stream_interval = context.config.stream_interval;
-  if (const auto refusal = add_prompt(context, common.prompt, plan)) return *refusal;
-  for (ChoicePlan& choice : plan.choices) choice.dialogue = dialogue;
+  if (const auto refusal = add_prompt(context, std::move(asked), plan)) return *refusal;
   plan.format = make_format(std::move(answer));
   return plan;
 }

@@ -7,7 +7,10 @@
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
 
+#include "server/request/body_fields.h"
 #include "server/request/generate_from_body.h"
+#include "server/request/prompt_plan.h"
+#include "server/request/prompt_text.h"
 #include "server/routes/openai/api.h"
 #include "server/routes/openai/completions_format.h"
 
@@ -79,22 +82,22 @@ Result<std::vector<Prompt>> read_prompts(const ServerContext& context, Fields& f
   return out;
 }
 
-void read_own_fields(Fields& fields, SamplingFields& sampling) {
-  sampling.max_new_tokens = fields.integer("max_tokens");
-  if (sampling.max_new_tokens && *sampling.max_new_tokens < 0)
-    fields.refuse(
-        fmt::format("max_new_tokens must be at least 0, got {}.", *sampling.max_new_tokens));
+void read_own_fields(Fields& fields, AskedPrompt& asked) {
+  asked.max_new_tokens = fields.integer("max_tokens");
+  if (asked.max_new_tokens && *asked.max_new_tokens < 0)
+    fields.refuse(fmt::format("max_new_tokens must be at least 0, got {}.", *asked.max_new_tokens));
   fields.refuse_unsupported({"suffix"}, "this model does not fill in the middle");
 }
 
 Result<GenerationPlan> plan_completions(ServerContext& context, Fields& body) {
-  OpenAiCommon common = read_openai_common(body, context, BodyKind::kCompletion);
-  read_own_fields(body, common.prompt.sampling);
+  AskedPrompt asked;
+  OpenAiCommon common = read_openai_common(body, context, BodyKind::kCompletion, asked);
+  read_own_fields(body, asked);
   const bool echo = body.boolean("echo").value_or(false);
   if (body.has("logprobs"))
-    common.prompt.top_logprobs = read_top_logprobs(body, "logprobs", kMaxOpenAiLogprobs);
-  if (echo && common.prompt.top_logprobs >= 0) common.prompt.logprob_start = 0;
-  common.prompt.default_max_new_tokens = kDefaultMaxTokens;
+    asked.top_logprobs = read_top_logprobs(body, "logprobs", kMaxOpenAiLogprobs);
+  if (echo && asked.top_logprobs >= 0) asked.logprob_start = 0;
+  asked.default_max_new_tokens = kDefaultMaxTokens;
   auto prompts = read_prompts(context, body);
   if (!prompts) return prompts.refusal();
   if (body.fault()) return *body.fault();
@@ -104,7 +107,7 @@ Result<GenerationPlan> plan_completions(ServerContext& context, Fields& body) {
   plan.stream_interval = context.config.stream_interval;
   std::vector<std::string> echoes;
   for (Prompt& prompt : *prompts) {
-    PromptPlan one = common.prompt;
+    AskedPrompt one = asked;
     one.tokens = std::move(prompt.tokens);
     if (echo) one.echoed_bytes = prompt.text.size();
     if (echo) echoes.push_back(std::move(prompt.text));

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "server/request/generation.h"
+#include "server/request/answer_format.h"
 #include "server/routes/openai/types.h"
 
 namespace foretoken {

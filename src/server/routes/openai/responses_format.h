@@ -9,7 +9,7 @@
 
 #include "server/chat/part_cursor.h"
 #include "server/context/response_store.h"
-#include "server/request/generation.h"
+#include "server/request/answer_format.h"
 #include "server/routes/openai/chat_of_response.h"
 #include "server/routes/openai/chat_plan.h"
 

@@ -13,7 +13,11 @@
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
 
+#include "server/request/body_fields.h"
 #include "server/request/generate_from_body.h"
+#include "server/request/prompt_plan.h"
+#include "server/request/prompt_text.h"
+#include "server/request/sampling_request.h"
 #include "server/routes/openai/api.h"
 #include "server/routes/openai/types.h"
 
@@ -160,11 +164,11 @@ Result<GenerationPlan> plan_scores(ServerContext& context, Fields& body) {
 
   GenerationPlan plan;
   for (auto& tokens : *prompts) {
-    PromptPlan prompt;
+    AskedPrompt prompt;
     prompt.id = new_request_id();
     prompt.tokens = std::move(tokens);
-    prompt.sampling.max_new_tokens = 1;
-    prompt.sampling.temperature = 0.0;  // logprobs of the plain logits
+    prompt.max_new_tokens = 1;
+    prompt.temperature = 0.0;  // logprobs of the plain logits
     prompt.top_logprobs = 0;
     prompt.logprob_tokens = labels;
     prompt.deadline = deadline;

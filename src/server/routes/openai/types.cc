@@ -4,11 +4,14 @@
 #include <cmath>
 #include <ctime>
 
+#include "server/request/body_fields.h"
 #include "server/request/draft_wish.h"
+#include "server/request/sampling_request.h"
 
 namespace foretoken {
 
-OpenAiCommon read_openai_common(Fields& fields, ServerContext& context, BodyKind kind) {
+OpenAiCommon read_openai_common(Fields& fields, ServerContext& context, BodyKind kind,
+                                AskedPrompt& prompt) {
   OpenAiCommon out;
   check_known_fields(fields, kind, context.unknown_fields);
   out.created = static_cast<std::int64_t>(std::time(nullptr));
@@ -23,13 +26,13 @@ OpenAiCommon read_openai_common(Fields& fields, ServerContext& context, BodyKind
   out.id = fields.string("rid").value_or("");
   check_request_id(fields, out.id);
   if (out.id.empty()) out.id = new_request_id();
-  out.prompt.id = out.id;
-  out.prompt.sampling = read_openai_sampling(fields, context.config);
-  if (const auto best_of = fields.integer("best_of"); best_of && *best_of != out.prompt.sampling.n)
+  prompt.id = out.id;
+  read_openai_sampling(fields, context.config, prompt);
+  if (const auto best_of = fields.integer("best_of"); best_of && *best_of != prompt.n)
     fields.refuse("best_of other than n is not supported: ask for n choices and pick");
-  out.prompt.draft_wish = read_draft_wish(fields, context.config);
-  out.prompt.cache_salt = read_cache_salt(fields);
-  out.prompt.deadline = read_deadline(fields, context.config);
+  prompt.draft_wish = read_draft_wish(fields, context.config);
+  prompt.cache_salt = read_cache_salt(fields);
+  prompt.deadline = read_deadline(fields, context.config);
   return out;
 }
 

@@ -7,17 +7,18 @@
 #include <string_view>
 #include <vector>
 
+#include "server/context/server_context.h"
 #include "server/json/json_fields.h"
 #include "server/json/json_writer.h"
-#include "server/request/generation.h"
-#include "server/request/prompt_plan.h"
+#include "server/request/answer_format.h"
+#include "server/request/asked_prompt.h"
 
 namespace foretoken {
 
 // OpenAI's limit of top_logprobs.
 inline constexpr int kMaxOpenAiLogprobs = 20;
 
-// The part of a body that both routes have.
+// What the wording of an answer needs of its body.
 struct OpenAiCommon {
   std::string id;
   std::string model;
@@ -25,10 +26,12 @@ struct OpenAiCommon {
   bool stream = false;
   bool include_usage = false;
   bool continuous_usage = false;  // usage in every chunk
-  PromptPlan prompt;              // without tokens: sampling, salt, deadline, id
 };
 
-OpenAiCommon read_openai_common(Fields& fields, ServerContext& context, BodyKind kind);
+// Reads the part of a body that both routes have. Of `prompt`: id, sampling, salt, deadline,
+// drafts.
+OpenAiCommon read_openai_common(Fields& fields, ServerContext& context, BodyKind kind,
+                                AskedPrompt& prompt);
 
 // Tokens of an answer.
 struct Usage {

@@ -70,13 +70,13 @@ void handle_health(ServerContext& context, const ExchangePtr& exchange) {
 
 void handle_health_generate(ServerContext& context, const ExchangePtr& exchange) {
   GenerationPlan plan;
-  ChoicePlan choice;
-  choice.request.id = "HEALTH_CHECK_" + new_request_id();
-  choice.request.prompt = {0};
-  choice.request.max_new_tokens = 1;
-  choice.request.sampling.temperature = 0.0F;
-  choice.request.sampling.top_logprobs = -1;
-  plan.choices.push_back(std::move(choice));
+  Request request;
+  request.id = "HEALTH_CHECK_" + new_request_id();
+  request.prompt = {0};
+  request.max_new_tokens = 1;
+  request.sampling.temperature = 0.0F;
+  request.sampling.top_logprobs = -1;
+  plan.add(std::move(request), Choice(context.tokenizer, {}, nullptr));
   plan.errors = ErrorStyle::kNative;
   plan.format = std::make_unique<HealthFormat>();
   start_generation(context, exchange, std::move(plan));

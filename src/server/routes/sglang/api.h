@@ -1,7 +1,6 @@
 #pragma once
-// SGLang's own routes: /generate, health, information, cache, abort, load,
-// corpora. Handlers answer their
-// exchange, at once or by starting a Generation. Thread-safe.
+// SGLang's own routes: /generate, health, information, cache, abort, load, corpora. Handlers answer
+// their exchange, at once or by starting a Generation. Thread-safe.
 
 #include <memory>
 

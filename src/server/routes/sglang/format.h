@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "server/json/json_writer.h"
-#include "server/request/generation.h"
+#include "server/request/answer_format.h"
 
 namespace foretoken {
 

@@ -8,8 +8,11 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
+#include "server/request/body_fields.h"
 #include "server/request/generate_from_body.h"
 #include "server/request/prompt_plan.h"
+#include "server/request/prompt_text.h"
+#include "server/request/sampling_request.h"
 #include "server/routes/sglang/api.h"
 #include "server/routes/sglang/format.h"
 
@@ -127,7 +130,8 @@ class SamplingReader {
   SamplingReader(const ServerContext& context, Fields& fields, const Prompts& prompts)
       : context_(context), fields_(fields), asked_(fields, "sampling_params", prompts) {}
 
-  Result<SamplingFields> of_prompt(std::size_t i) {
+  // A prompt without tokens: what sampling_params say.
+  Result<AskedPrompt> of_prompt(std::size_t i) {
     const json::value* asked = asked_.at(i);
     if (!fields_.ok()) return *fields_.fault();
     if (last_ && asked == last_asked_) return *last_;
@@ -145,7 +149,7 @@ class SamplingReader {
       for (const auto& [key, value] : asked->get_object()) params[key] = value;
     }
     Fields fields(params, "sampling_params", fields_.fault());
-    last_ = read_native_sampling(fields, context_.config);
+    read_native_sampling(fields, context_.config, last_.emplace());
     last_asked_ = asked;
     return *last_;
   }
@@ -154,7 +158,7 @@ class SamplingReader {
   const ServerContext& context_;
   Fields& fields_;
   PerPrompt asked_;
-  std::optional<SamplingFields> last_;
+  std::optional<AskedPrompt> last_;
   const json::value* last_asked_ = nullptr;
 };
 
@@ -181,12 +185,12 @@ std::vector<Token> read_logprob_ids(Fields& fields, std::int64_t vocab) {
 
 std::optional<Refusal> plan_prompt(ServerContext& context, Fields& fields, Prompts& prompts,
                                    std::size_t i, SamplingReader& sampling, GenerationPlan& plan) {
-  auto params = sampling.of_prompt(i);
-  if (!params) return params.refusal();
+  auto asked = sampling.of_prompt(i);
+  if (!asked) return asked.refusal();
   const json::object own = fields_of_prompt(fields, prompts, i);
   Fields own_fields(own, fields.path(), fields.fault());
 
-  PromptPlan prompt;
+  AskedPrompt prompt = *std::move(asked);
   prompt.id = own_fields.string("rid").value_or("");
   check_request_id(fields, prompt.id);
   // One rid for a whole batch: its prompts are numbered.
@@ -194,8 +198,7 @@ std::optional<Refusal> plan_prompt(ServerContext& context, Fields& fields, Promp
   if (shares_id) prompt.number_from = static_cast<int>(plan.choices.size());
   if (prompt.id.empty()) prompt.id = new_request_id();
   prompt.tokens = std::move(prompts.tokens[i]);
-  prompt.sampling = *std::move(params);
-  if (!prompt.sampling.fills_context) prompt.default_max_new_tokens = kDefaultMaxNewTokens;
+  if (!prompt.fills_context) prompt.default_max_new_tokens = kDefaultMaxNewTokens;
   const bool logprobs = own_fields.boolean("return_logprob").value_or(false);
   const int top = read_top_logprobs(own_fields, "top_logprobs_num", context.config.vocab);
   const auto start = own_fields.integer("logprob_start_len").value_or(-1);

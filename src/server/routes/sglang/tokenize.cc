@@ -9,7 +9,7 @@
 #include "server/chat/chat_prompt.h"
 #include "server/json/json_fields.h"
 #include "server/json/json_writer.h"
-#include "server/request/prompt_plan.h"
+#include "server/request/prompt_text.h"
 #include "server/routes/sglang/api.h"
 
 namespace foretoken {
