@@ -1,18 +1,44 @@
 #include "bench/draft_methods.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <sstream>
 
 #include "base/error.h"
+#include "draft/catalogue/algorithms.h"
 
 namespace foretoken {
 namespace {
 
-// "S/K/N" as flags.
-std::string shape_flags(const std::string& steps, const std::string& topk,
-                        const std::string& nodes) {
-  return " --speculative-num-steps " + steps + " --speculative-eagle-topk " + topk +
-         " --speculative-num-draft-tokens " + nodes;
+DraftMethod method_of(const DraftTrial& trial, std::string_view algorithm,
+                      const std::string& checkpoints) {
+  const auto file = [&](std::string_view name) { return checkpoints + "/" + std::string(name); };
+  DraftMethod method{.name = std::string(trial.name),
+                     .model = file(trial.target),
+                     .flags = {"--speculative-algorithm", std::string(algorithm)},
+                     .needs = {file(trial.target)}};
+  const auto add_file = [&](const char* flag, std::string_view name) {
+    if (name.empty()) return;
+    method.flags.insert(method.flags.end(), {flag, file(name)});
+    method.needs.push_back(file(name));
+  };
+  add_file("--speculative-draft-model-path", trial.draft);
+  if (trial.shape.steps > 0)
+    method.flags.insert(method.flags.end(),
+                        {"--speculative-num-steps", std::to_string(trial.shape.steps),
+                         "--speculative-eagle-topk", std::to_string(trial.shape.topk),
+                         "--speculative-num-draft-tokens", std::to_string(trial.shape.nodes)});
+  for (const auto& word : words_of(std::string(trial.flags))) method.flags.push_back(word);
+  add_file("--speculative-token-map", trial.token_map);
+  return method;
+}
+
+// Of algorithms that say nothing else: as they are without other flags.
+std::vector<DraftTrial> trials_of(const Algorithm& row) {
+  if (row.trials.empty() && row.can_draft() && !row.runs_model())
+    return {DraftTrial{.name = row.name}};
+  return {row.trials.begin(), row.trials.end()};
 }
 
 }  // namespace
@@ -25,53 +51,22 @@ std::vector<std::string> words_of(const std::string& text) {
 }
 
 std::vector<DraftMethod> demo_methods(const std::string& checkpoints) {
-  const std::string target = checkpoints + "/demo", mimo = checkpoints + "/demo-mimo";
-  std::vector<DraftMethod> methods{{"plain", target, {}, {target}}};
-  const auto add = [&](const std::string& name, const std::string& algorithm,
-                       const std::string& draft, const std::string& flags,
-                       const std::string& token_map = {}) {
-    const std::string folder = checkpoints + "/" + draft;
-    DraftMethod method{
-        name,
-        target,
-        {"--speculative-algorithm", algorithm, "--speculative-draft-model-path", folder},
-        {target, folder}};
-    for (const auto& word : words_of(flags)) method.flags.push_back(word);
-    if (!token_map.empty()) {
-      method.flags.insert(method.flags.end(), {"--speculative-token-map", token_map});
-      method.needs.push_back(token_map);
+  // By target, each with plain decoding first.
+  std::vector<std::vector<DraftMethod>> groups;
+  for (const Algorithm* row : algorithms())
+    for (const DraftTrial& trial : trials_of(*row)) {
+      const DraftMethod method = method_of(trial, row->name, checkpoints);
+      auto group = std::ranges::find_if(groups, [&](const std::vector<DraftMethod>& methods) {
+        return methods.front().model == method.model;
+      });
+      if (group == groups.end()) {
+        groups.push_back({{"plain", method.model, {}, {method.model}}});
+        group = std::prev(groups.end());
+      }
+      group->push_back(method);
     }
-    methods.push_back(std::move(method));
-  };
-  const std::string map = checkpoints + "/demo-frspec/freq.pt";
-  add("STANDALONE auto", "STANDALONE", "demo-draft", "");
-  add("STANDALONE 4/1/5", "STANDALONE", "demo-draft", shape_flags("4", "1", "5"));
-  add("STANDALONE 4/2/7", "STANDALONE", "demo-draft", shape_flags("4", "2", "7"));
-  add("EAGLE auto", "EAGLE", "demo-eagle", "");
-  add("EAGLE 3/4/16", "EAGLE", "demo-eagle", shape_flags("3", "4", "16"));
-  add("EAGLE 5/4/16", "EAGLE", "demo-eagle", shape_flags("5", "4", "16"));
-  add("EAGLE 5/8/64", "EAGLE", "demo-eagle", shape_flags("5", "8", "64"));
-  add("EAGLE+map 5/4/16", "EAGLE", "demo-eagle", shape_flags("5", "4", "16"), map);
-  add("EAGLE+map 5/8/64", "EAGLE", "demo-eagle", shape_flags("5", "8", "64"), map);
-  add("EAGLE3 auto", "EAGLE3", "demo-eagle3", "");
-  add("EAGLE3 5/4/16", "EAGLE3", "demo-eagle3", shape_flags("5", "4", "16"));
-  add("EAGLE3 5/8/32", "EAGLE3", "demo-eagle3", shape_flags("5", "8", "32"));
-  // From the request's own text alone: answers of earlier repeats would be known by heart.
-  methods.push_back({"NGRAM 16",
-                     target,
-                     words_of("--speculative-algorithm NGRAM --speculative-num-draft-tokens 16 "
-                              "--speculative-ngram-isolation request"),
-                     {target}});
-  methods.push_back(
-      {"SUFFIX",
-       target,
-       words_of("--speculative-algorithm SUFFIX --speculative-suffix-isolation request"),
-       {target}});
-  methods.push_back({"plain", mimo, {}, {mimo}});
-  methods.push_back({"NEXTN 1/1/2",
-                     mimo,
-                     words_of("--speculative-algorithm NEXTN" + shape_flags("1", "1", "2")),
-                     {mimo}});
+  std::vector<DraftMethod> methods;
+  for (const auto& group : groups) methods.insert(methods.end(), group.begin(), group.end());
   return methods;
 }
 

@@ -8,6 +8,11 @@ namespace foretoken {
 
 int most_candidates(int steps, int topk) { return topk + (steps - 1) * topk * topk; }
 
+int most_nodes(const TreeShape& shape) {
+  return 1 +
+         most_candidates(std::min(shape.steps, kMaxTreeNodes), std::min(shape.topk, kMaxTreeNodes));
+}
+
 TreeShape needed_shape(const TreeShape& shape) {
   const int drafts = shape.nodes - 1;
   return {.steps = std::min(shape.steps, drafts),

@@ -26,6 +26,10 @@ enum class TreeBudget { kMeasured, kFull };
 // Candidates that a tree of these levels can have, root excluded.
 int most_candidates(int steps, int topk);
 
+// Nodes that a tree of this shape's levels can have, root included; sizes beyond what can be
+// verified are all the same.
+int most_nodes(const TreeShape& shape);
+
 // A shape that gives the same trees, and asks for no more levels and children than could get into
 // them.
 TreeShape needed_shape(const TreeShape& shape);

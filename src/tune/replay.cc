@@ -7,7 +7,9 @@
 
 #include "base/error.h"
 #include "base/index.h"
+#include "draft/catalogue/algorithms.h"
 #include "draft/catalogue/make_drafter.h"
+#include "draft/catalogue/plan_drafts.h"
 #include "draft/pace/measured_pace.h"
 #include "tune/replay_drafter.h"
 
@@ -81,10 +83,10 @@ class ReplayRun {
     if (!pace && setting_.draft.budget == TreeBudget::kFull) pace = std::make_shared<StepPace>();
     if (!pace) pace = std::make_shared<MeasuredPace>([this] { return clock_.now; });
     drafter_ = join_drafters(
-        setting_.draft, setting_.plan, options_.at_once, std::move(pace),
-        [&](const TreeShape& shape, std::shared_ptr<DraftPace> part) -> std::unique_ptr<Drafter> {
-          auto made = std::make_unique<ReplayDrafter>(shape, record_.identity.topk,
-                                                      options_.at_once, std::move(part), clock_);
+        {.options = setting_.draft, .plan = setting_.plan}, options_.at_once, std::move(pace),
+        [&](const Algorithm&, PartSetup part) -> std::unique_ptr<Drafter> {
+          auto made = std::make_unique<ReplayDrafter>(
+              part.shape, record_.identity.topk, options_.at_once, std::move(part.pace), clock_);
           model_ = made.get();
           return made;
         });
@@ -320,7 +322,7 @@ void check_answers(const RecordIdentity& identity, const TuneSetting& setting) {
   };
   if (model != identity.algorithm || !identity.has_candidates())
     refuse("the record has no candidates of this draft model",
-           identity.algorithm.empty() ? "NGRAM or SUFFIX" : identity.algorithm, model);
+           identity.algorithm.empty() ? names_of(text_algorithms()) : identity.algorithm, model);
   const TreeShape shape = needed_shape(setting.plan.model);
   if (shape.steps > identity.steps)
     refuse("the record is not as deep", "at most " + std::to_string(identity.steps) + " steps",

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "draft/catalogue/draft_options.h"
+#include "draft/draft_setup.h"
 #include "draft/drafter.h"
 #include "draft/step_pace.h"
 #include "tune/record.h"

@@ -12,6 +12,8 @@
 #include "backend/backend.h"
 #include "base/threads.h"
 #include "draft/catalogue/make_drafter.h"
+#include "draft/from_text/ngram/ngram_options.h"
+#include "draft/from_text/suffix/suffix_options.h"
 #include "draft/with_model/model_drafter.h"
 #include "engine/engine.h"
 #include "engine/testing/answers.h"
@@ -167,7 +169,8 @@ class ReplayTest : public testing::TestWithParam<Draft> {
                 std::shared_ptr<StepPace> pace) {
     std::unique_ptr<DraftModel> model;
     if (setting.plan.model.steps > 0) model = draft_model(kind);
-    SpyDrafter drafter(make_drafter(*ops_, std::move(model), setting.draft, setting.plan, kPages,
+    SpyDrafter drafter(make_drafter(*ops_, std::move(model),
+                                    {.options = setting.draft, .plan = setting.plan}, kPages,
                                     at_once, std::move(pace)));
     Engine engine(config(at_once), *ops_, runner_, drafter);
     std::vector<Request> requests;
@@ -191,8 +194,8 @@ class ReplayTest : public testing::TestWithParam<Draft> {
     base.architecture = "LlamaForCausalLM";
     base.steps = kSteps;
     base.topk = kTopk;
-    base.draft.ngram.capacity = 1 << 12;
-    base.draft.suffix.capacity = 1 << 12;
+    base.draft.own.edit<NgramOptions>().capacity = 1 << 12;
+    base.draft.own.edit<SuffixOptions>().capacity = 1 << 12;
     base.draft.coupling = Coupling::kNever;
     return base;
   }

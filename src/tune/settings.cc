@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "draft/catalogue/algorithms.h"
+#include "draft/catalogue/plan_drafts.h"
 
 namespace foretoken {
 namespace {
@@ -102,10 +106,10 @@ std::vector<TuneSetting> first_settings(const SettingBase& base) {
   std::vector<TuneSetting> settings;
   for (const TreeShape& shape : grid_of_shapes(base))
     settings.push_back(shape_setting(base, shape, TreeBudget::kFull));
-  for (const char* algorithm : {"NGRAM", "SUFFIX"})
+  for (const Algorithm* text : text_algorithms())
     for (const int nodes : {9, 17, 33}) {
-      if (nodes - 1 < base.draft.ngram.corpus_drafts) continue;
-      settings.push_back(text_setting(base, algorithm, nodes, TreeBudget::kMeasured));
+      if (text->least_nodes != nullptr && nodes < text->least_nodes(base.draft.own)) continue;
+      settings.push_back(text_setting(base, std::string(text->name), nodes, TreeBudget::kMeasured));
     }
   return settings;
 }
@@ -116,8 +120,10 @@ std::vector<TuneSetting> further_settings(const SettingBase& base,
   for (const TuneSetting& setting : best) {
     if (setting.plan.model.steps == 0) continue;
     settings.push_back(shape_setting(base, setting.plan.model, TreeBudget::kMeasured));
-    for (const char* text : {"SUFFIX", "NGRAM"})
-      settings.push_back(union_setting(base, text, setting.plan.model, TreeBudget::kMeasured));
+    // What came into the table last comes first.
+    for (const Algorithm* text : text_algorithms() | std::views::reverse)
+      settings.push_back(
+          union_setting(base, std::string(text->name), setting.plan.model, TreeBudget::kMeasured));
   }
   return settings;
 }

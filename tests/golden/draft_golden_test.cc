@@ -13,6 +13,7 @@
 #include "backend/backend.h"
 #include "base/threads.h"
 #include "draft/catalogue/make_drafter.h"
+#include "draft/catalogue/plan_drafts.h"
 #include "draft/with_model/model_drafter.h"
 #include "draft_case.h"
 #include "model/decoder/load.h"
@@ -109,8 +110,10 @@ class Proposing {
   // do; all but the last while the drafter rests.
   Proposal run(int chunk, int hand_over = 0, int decoded = 0) {
     Proposal result;
-    auto model =
-        std::make_unique<Recorded>(load_draft_model(*ops_, *decoder_, options_), result.logits);
+    auto model = std::make_unique<Recorded>(
+        load_draft_model(*ops_, *decoder_,
+                         set_up_drafts(options_, decoder_->config().architecture)),
+        result.logits);
     model->allocate_kv(2 * kPages);
     const auto drafter = std::make_unique<ModelDrafter>(*ops_, std::move(model), shape_, 2 * kPages,
                                                         2, std::make_unique<SwitchedPace>(rests_));

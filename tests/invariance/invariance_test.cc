@@ -15,7 +15,9 @@
 #include <gtest/gtest.h>
 
 #include "base/log.h"
+#include "draft/catalogue/algorithms.h"
 #include "draft/catalogue/make_drafter.h"
+#include "draft/catalogue/plan_drafts.h"
 #include "engine/testing/answers.h"
 #include "invariance/float8_weights.h"
 #include "invariance/grammar_requests.h"
@@ -271,7 +273,9 @@ std::unique_ptr<DraftModel> demo_head(Ops& ops, const Decoder& target, Proposer 
   }
   const bool is_there = !options.folder.empty() && std::filesystem::exists(options.folder) &&
                         (options.token_map.empty() || std::filesystem::exists(options.token_map));
-  return is_there ? load_draft_model(ops, target, options) : nullptr;
+  return is_there
+             ? load_draft_model(ops, target, set_up_drafts(options, target.config().architecture))
+             : nullptr;
 }
 
 TEST(DemoInvariance, tokens_and_logprobs_are_the_same_in_every_cell) {
@@ -283,6 +287,32 @@ TEST(DemoInvariance, tokens_and_logprobs_are_the_same_in_every_cell) {
   Laboratory laboratory(
       "auto", [&](Ops& ops) { return load_model(ops, folder, options); }, {}, demo_head);
   expect_invariance(laboratory, Amount::kFew);
+}
+
+// Who adds an algorithm that runs a model says in matrix.cc with which one it proposes.
+TEST(Matrix, every_algorithm_proposes_in_some_cell) {
+  for (const Algorithm* row : algorithms())
+    EXPECT_TRUE(!row->can_draft() || is_in_matrix(*row)) << row->name;
+}
+
+// The bias makes the text repeat itself.
+TEST(ToyDrafter, it_is_right_where_a_text_repeats_itself) {
+  const TinyModel model = tiny_models().front();
+  Laboratory laboratory("tile", loader_of(model));
+  auto requests = request_mix(model.config.vocab);
+  requests.resize(2);
+  for (Request& request : requests) request.sampling.logit_bias = {{11, 100.0F}};
+  const auto base = laboratory.run(Laboratory::base_cell(), requests);
+  EXPECT_EQ(laboratory.occurrences().proposed, 0U);
+  Cell cell = Laboratory::base_cell();
+  cell.trees = {.nodes = 9,
+                .depth = 8,
+                .topk = 1,
+                .proposer = Proposer::kAlgorithm,
+                .algorithm = find_algorithm("REPEAT")};
+  ASSERT_NE(cell.trees.algorithm, nullptr);
+  EXPECT_EQ(first_difference(laboratory.run(cell, requests, texts_of(requests, base)), base), "");
+  EXPECT_GT(laboratory.occurrences().accepted, 20U);
 }
 
 // The matrix must be able to fail.

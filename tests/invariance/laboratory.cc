@@ -8,10 +8,11 @@
 #include "backend/backend.h"
 #include "backend/testing/delayed_ops.h"
 #include "base/index.h"
+#include "draft/catalogue/algorithms.h"
 #include "draft/catalogue/union_drafter.h"
-#include "draft/from_text/constraint_drafter.h"
-#include "draft/from_text/ngram/ngram_drafter.h"
-#include "draft/from_text/suffix/suffix_drafter.h"
+#include "draft/from_text/ngram/corpora.h"
+#include "draft/from_text/ngram/ngram_options.h"
+#include "draft/from_text/suffix/suffix_options.h"
 #include "draft/testing/lone_drafter.h"
 #include "draft/with_model/model_drafter.h"
 #include "engine/testing/answers.h"
@@ -69,9 +70,41 @@ class Borrowed final : public DraftModel {
 
 namespace {
 
-bool shares_trees(Proposer proposer) {
-  return proposer == Proposer::kUnion || proposer == Proposer::kWishes ||
-         proposer == Proposer::kConstraint;
+bool shares_trees(const Trees& trees) {
+  return trees.proposer == Proposer::kUnion || trees.proposer == Proposer::kWishes;
+}
+
+// What constraints let expect is sparse: it is joined with texts.
+bool is_joined_with_texts(const Trees& trees) {
+  return trees.algorithm != nullptr && trees.algorithm->is_service() &&
+         !trees.algorithm->reads_predictions;
+}
+
+bool wants_predictions(const Trees& trees) {
+  return shares_trees(trees) || (trees.algorithm != nullptr && trees.algorithm->is_service());
+}
+
+// The options of the algorithms that have some which change what is remembered; smaller memories
+// give up runs all the time. Others draft as their flags' defaults say.
+void vary(const Trees& trees, OwnOptions& own) {
+  auto& ngram = own.edit<NgramOptions>();
+  ngram.capacity = trees.topk % 2 == 0 ? 100'000 : 2000;
+  ngram.shape.max_breadth = trees.topk;
+  ngram.shape.order =
+      trees.depth % 2 == 0 ? NgramShape::Order::kNewest : NgramShape::Order::kMostFrequent;
+  // Half of the tree from a text that some requests are saying.
+  if (trees.nodes > 2) ngram.corpus_drafts = trees.nodes / 2;
+  auto& suffix = own.edit<SuffixOptions>();
+  suffix.capacity = trees.topk % 2 == 0 ? 20'000 : 400;
+  suffix.max_depth = 1 + trees.depth;
+  suffix.max_answers = trees.topk;
+}
+
+Trees with(const Trees& trees, const Algorithm& algorithm) {
+  Trees own = trees;
+  own.proposer = Proposer::kAlgorithm;
+  own.algorithm = &algorithm;
+  return own;
 }
 
 }  // namespace
@@ -145,7 +178,8 @@ std::unique_ptr<Drafter> Laboratory::make_drafter(Bench& bench, const Trees& tre
                                                   const Texts& truth) {
   std::shared_ptr<StepPace> pace = std::make_shared<StepPace>();
   if (trees.is_erratic) pace = std::make_shared<ErraticPace>(5);
-  if (shares_trees(trees.proposer)) return make_union(bench, trees, truth, std::move(pace));
+  if (shares_trees(trees) || is_joined_with_texts(trees))
+    return make_union(bench, trees, truth, std::move(pace));
   return std::make_unique<LoneDrafter>(make_one(bench, trees, truth, pace), pace);
 }
 
@@ -153,55 +187,37 @@ std::unique_ptr<Drafter> Laboratory::make_union(Bench& bench, const Trees& trees
                                                 const Texts& truth,
                                                 std::shared_ptr<StepPace> pace) {
   auto all = std::make_unique<UnionDrafter>(kMaxRunning, std::move(pace));
-  if (trees.proposer == Proposer::kConstraint) {
-    all->add([&](std::shared_ptr<DraftPace>) {
-      return std::make_unique<ConstraintDrafter>(trees.nodes, 4 * trees.nodes, kMaxRunning);
-    });
-    all->add([&](std::shared_ptr<DraftPace> part_pace) {
-      Trees own = trees;
-      own.proposer = Proposer::kNgram;
-      return make_one(bench, own, truth, std::move(part_pace));
-    });
-    return all;
+  std::vector<Trees> parts;
+  if (is_joined_with_texts(trees)) {
+    parts = {trees, with(trees, *text_algorithms().front())};
+  } else {
+    parts.push_back(trees);
+    parts.back().proposer = Proposer::kItself;
+    for (const Algorithm* text : text_algorithms()) parts.push_back(with(trees, *text));
   }
-  for (const Proposer proposer : {Proposer::kItself, Proposer::kNgram, Proposer::kSuffix})
+  for (const Trees& part : parts)
     all->add([&](std::shared_ptr<DraftPace> part_pace) {
-      Trees own = trees;
-      own.proposer = proposer;
-      return make_one(bench, own, truth, std::move(part_pace));
+      return make_one(bench, part, truth, std::move(part_pace));
     });
   return all;
 }
 
 std::unique_ptr<Drafter> Laboratory::make_one(Bench& bench, const Trees& trees, const Texts& truth,
                                               std::shared_ptr<DraftPace> pace) {
-  if (trees.proposer == Proposer::kNgram) {
-    NgramOptions options;
-    // The smaller ones give up runs all the time.
-    options.capacity = trees.topk % 2 == 0 ? 100'000 : 2000;
-    options.shape.max_breadth = trees.topk;
-    options.shape.order =
-        trees.depth % 2 == 0 ? NgramShape::Order::kNewest : NgramShape::Order::kMostFrequent;
-    if (trees.nodes > 2) {  // half of the tree from a text that some requests are saying
-      const auto corpora = std::make_shared<Corpora>(std::int64_t{1} << 20);
-      CHECK(corpora->add("said", truth.front()));
-      options.corpora = corpora;
-      options.corpus_drafts = trees.nodes / 2;
+  const TreeShape shape{.steps = trees.depth, .topk = trees.topk, .nodes = trees.nodes};
+  if (trees.algorithm != nullptr) {
+    DraftSetup setup;
+    vary(trees, setup.options.own);
+    if (setup.options.own.get<NgramOptions>().corpus_drafts > 0) {
+      setup.corpora = std::make_shared<Corpora>(std::int64_t{1} << 20);
+      CHECK(setup.corpora->add("said", truth.front()));
     }
-    return std::make_unique<NgramDrafter>(options, trees.nodes, kMaxRunning, std::move(pace));
-  }
-  if (trees.proposer == Proposer::kSuffix || trees.proposer == Proposer::kPrediction) {
-    SuffixOptions options;
-    options.capacity = trees.topk % 2 == 0 ? 20'000 : 400;
-    options.max_depth = 1 + trees.depth;
-    options.max_answers = trees.topk;
-    options.only_predictions = trees.proposer == Proposer::kPrediction;
-    return std::make_unique<SuffixDrafter>(options, trees.nodes, kMaxRunning, std::move(pace));
+    return trees.algorithm->make(
+        {.setup = setup, .shape = shape, .num_slots = kMaxRunning, .pace = std::move(pace)});
   }
   if (trees.proposer != Proposer::kGuess) {
     return std::make_unique<ModelDrafter>(
-        *bench.ops, std::make_unique<Borrowed>(draft_of(bench, trees.proposer)),
-        TreeShape{.steps = trees.depth, .topk = trees.topk, .nodes = trees.nodes}, kManyPages,
+        *bench.ops, std::make_unique<Borrowed>(draft_of(bench, trees.proposer)), shape, kManyPages,
         kMaxRunning, std::move(pace));
   }
   return std::make_unique<GuessDrafter>(
@@ -234,10 +250,11 @@ void predict(std::vector<Request>& requests, const std::vector<std::vector<Token
 
 // Nothing at all, few nodes, one drafter or two.
 void wish(std::vector<Request>& requests) {
+  const auto choices = std::uint32_t{1} << (1 + text_algorithms().size());
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const auto number = static_cast<std::uint32_t>(i);
     requests[i].draft_wish = {.max_nodes = number % 3 == 1 ? 1 + static_cast<int>(number) : 64,
-                              .drafters = number % 8};
+                              .drafters = number % choices};
   }
 }
 
@@ -293,9 +310,8 @@ std::vector<TokenDelta> Laboratory::run(const Cell& cell, const std::vector<Requ
   std::vector<TokenDelta> answers;
   for (int pass = 0; pass < (cell.cache ? 2 : 1); ++pass) {
     std::vector<Request> asked = requests;
-    const Proposer proposer = cell.trees.proposer;
-    if (proposer == Proposer::kPrediction || shares_trees(proposer)) predict(asked, truth);
-    if (proposer == Proposer::kWishes) wish(asked);
+    if (wants_predictions(cell.trees)) predict(asked, truth);
+    if (cell.trees.proposer == Proposer::kWishes) wish(asked);
     if (cell.company == Company::kReversed) std::reverse(asked.begin(), asked.end());
     std::vector<TokenDelta> given;
     if (cell.company == Company::kAlone) {

@@ -1,8 +1,12 @@
 #include "invariance/matrix.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "draft/catalogue/algorithms.h"
 
 namespace foretoken {
 namespace {
@@ -27,11 +31,22 @@ constexpr std::array kGuesses{
     Trees{.nodes = 64, .depth = 6, .topk = 8, .truth = 0.5},
     Trees{.nodes = 64, .depth = 63, .topk = 2, .truth = 0.95},
 };
-constexpr std::array kModels{Proposer::kItself, Proposer::kStranger, Proposer::kEagle,
-                             Proposer::kFrSpec, Proposer::kEagle3,   Proposer::kMimo,
-                             Proposer::kNextn,  Proposer::kMimos,    Proposer::kNextns,
-                             Proposer::kNgram,  Proposer::kSuffix,   Proposer::kPrediction,
-                             Proposer::kUnion,  Proposer::kWishes,   Proposer::kConstraint};
+// Those that run a model, with the algorithm that does.
+struct Model {
+  Proposer proposer;
+  std::string_view algorithm, name;
+};
+constexpr std::array kModels{
+    Model{Proposer::kItself, "STANDALONE", "the target itself"},
+    Model{Proposer::kStranger, "STANDALONE", "a random model"},
+    Model{Proposer::kEagle, "EAGLE", "an EAGLE head"},
+    Model{Proposer::kFrSpec, "EAGLE", "an EAGLE head with a token map"},
+    Model{Proposer::kEagle3, "EAGLE3", "an EAGLE-3 head"},
+    Model{Proposer::kMimo, "EAGLE", "a head like MiMo's"},
+    Model{Proposer::kNextn, "EAGLE", "a NextN head"},
+    Model{Proposer::kMimos, "EAGLE", "a chain of heads like MiMo's"},
+    Model{Proposer::kNextns, "EAGLE", "a chain of NextN heads"},
+};
 struct Shape {
   int steps, topk, nodes;
   bool is_erratic = false;
@@ -41,29 +56,45 @@ constexpr std::array kShapes{Shape{1, 1, 2},        Shape{4, 1, 5},   Shape{8, 1
                              Shape{5, 4, 16},       Shape{6, 3, 32},  Shape{8, 8, 64},
                              Shape{5, 4, 32, true}, Shape{8, 10, 60}, Shape{12, 20, 24, true}};
 constexpr std::size_t kUsualShape = 6;   // five levels, topk 4, 16 nodes
-constexpr std::size_t kSweptShapes = 3;  // of each model, in the sweep
+constexpr std::size_t kSweptShapes = 3;  // of each proposer, in the sweep
 
-constexpr auto kTrees = [] {
-  std::array<Trees, kGuesses.size() + kModels.size() * kShapes.size()> all{};
-  std::size_t next = 0;
-  for (const Trees& trees : kGuesses) all[next++] = trees;
-  for (const Proposer model : kModels)
-    for (const Shape& shape : kShapes)
-      all[next++] = {.nodes = shape.nodes,
-                     .depth = shape.steps,
-                     .topk = shape.topk,
-                     .truth = 0.0,
-                     .proposer = model,
-                     .is_erratic = shape.is_erratic};
+// All but guesses, without shapes.
+const std::vector<Trees>& proposers() {
+  static const std::vector<Trees> all = [] {
+    std::vector<Trees> made;
+    for (const Model& model : kModels) made.push_back({.proposer = model.proposer});
+    for (const Algorithm* row : algorithms())
+      if (row->make != nullptr && !row->runs_model())
+        made.push_back({.proposer = Proposer::kAlgorithm, .algorithm = row});
+    for (const Proposer joined : {Proposer::kUnion, Proposer::kWishes})
+      made.push_back({.proposer = joined});
+    return made;
+  }();
   return all;
-}();
+}
 
-// Guesses all, of every model other shapes.
+const std::vector<Trees>& all_trees() {
+  static const std::vector<Trees> all = [] {
+    std::vector<Trees> made(kGuesses.begin(), kGuesses.end());
+    for (const Trees& proposer : proposers())
+      for (const Shape& shape : kShapes) {
+        Trees& trees = made.emplace_back(proposer);
+        trees.nodes = shape.nodes;
+        trees.depth = shape.steps;
+        trees.topk = shape.topk;
+        trees.is_erratic = shape.is_erratic;
+      }
+    return made;
+  }();
+  return all;
+}
+
+// Guesses all, of every proposer other shapes.
 bool is_swept(std::size_t trees) {
   if (trees < kGuesses.size()) return true;
-  const std::size_t model = (trees - kGuesses.size()) / kShapes.size(),
+  const std::size_t proposer = (trees - kGuesses.size()) / kShapes.size(),
                     shape = (trees - kGuesses.size()) % kShapes.size();
-  return shape % kSweptShapes == model % kSweptShapes;
+  return shape % kSweptShapes == proposer % kSweptShapes;
 }
 
 const char* name_of(Company company) {
@@ -78,45 +109,21 @@ const char* name_of(Company company) {
   return "?";
 }
 
-const char* name_of(Proposer proposer) {
-  switch (proposer) {
-    case Proposer::kGuess:
-      return "guesses";
-    case Proposer::kItself:
-      return "the target itself";
-    case Proposer::kStranger:
-      return "a random model";
-    case Proposer::kEagle:
-      return "an EAGLE head";
-    case Proposer::kFrSpec:
-      return "an EAGLE head with a token map";
-    case Proposer::kEagle3:
-      return "an EAGLE-3 head";
-    case Proposer::kMimo:
-      return "a head like MiMo's";
-    case Proposer::kNextn:
-      return "a NextN head";
-    case Proposer::kMimos:
-      return "a chain of heads like MiMo's";
-    case Proposer::kNextns:
-      return "a chain of NextN heads";
-    case Proposer::kNgram:
-      return "earlier texts";
-    case Proposer::kSuffix:
-      return "suffixes of earlier texts";
-    case Proposer::kPrediction:
-      return "predictions";
-    case Proposer::kUnion:
-      return "the target itself and texts";
-    case Proposer::kWishes:
-      return "the target itself and texts, as wished";
-    case Proposer::kConstraint:
-      return "constraints and earlier texts";
-  }
-  return "?";
+std::string_view name_of(const Trees& trees) {
+  if (trees.algorithm != nullptr) return trees.algorithm->name;
+  for (const Model& model : kModels)
+    if (model.proposer == trees.proposer) return model.name;
+  if (trees.proposer == Proposer::kGuess) return "guesses";
+  return trees.proposer == Proposer::kUnion ? "the target itself and texts"
+                                            : "the target itself and texts, as wished";
 }
 
 }  // namespace
+
+bool is_in_matrix(const Algorithm& algorithm) {
+  return !algorithm.runs_model() ||
+         std::ranges::count(kModels, algorithm.name, &Model::algorithm) > 0;
+}
 
 std::string Cell::str() const {
   return fmt::format(
@@ -124,14 +131,13 @@ std::string Cell::str() const {
       "nodes (depth {}, topk {}, truth {}{}) by {}",
       isa, threads, name_of(company), chunk, cache ? "on" : "off", preempt_every,
       pressure ? "few pages" : "many pages", ring, is_delayed ? ", delayed" : "", trees.nodes,
-      trees.depth, trees.topk, trees.truth, trees.is_erratic ? ", erratic" : "",
-      name_of(trees.proposer));
+      trees.depth, trees.topk, trees.truth, trees.is_erratic ? ", erratic" : "", name_of(trees));
 }
 
 Matrix::Matrix(std::vector<std::string> isas)
     : isas_(std::move(isas)), sizes_{isas_.size(),      kThreads.size(), kCompanies.size(),
                                      kChunks.size(),    kCaches.size(),  kPreemptions.size(),
-                                     kPressures.size(), kFlights.size(), kTrees.size()} {}
+                                     kPressures.size(), kFlights.size(), all_trees().size()} {}
 
 std::uint64_t Matrix::num_cells() const {
   std::uint64_t cells = 1;
@@ -154,7 +160,7 @@ Cell Matrix::cell(std::uint64_t number) const {
           .pressure = kPressures[at[6]],
           .ring = kFlights[at[7]].ring,
           .is_delayed = kFlights[at[7]].is_delayed,
-          .trees = kTrees[at[8]]};
+          .trees = all_trees()[at[8]]};
 }
 
 std::uint64_t Matrix::number_of(const std::array<std::size_t, kAxes>& coordinates) const {
@@ -184,7 +190,7 @@ std::vector<std::uint64_t> Matrix::chunk_sweep() const {
 std::vector<std::uint64_t> Matrix::model_sweep() const {
   std::vector<std::uint64_t> cells;
   auto varied = usual();
-  for (std::size_t model = 0; model < kModels.size(); ++model) {
+  for (std::size_t model = 0; model < proposers().size(); ++model) {
     varied.back() = kGuesses.size() + model * kShapes.size() + kUsualShape;
     varied[kFlightAxis] = model % kFlights.size();
     cells.push_back(number_of(varied));

@@ -7,15 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "draft/tree_growth.h"
+#include "draft/algorithm.h"
 
 namespace foretoken {
 
-// Who proposes: guesses that know the outputs, or a model: the target's own weights, which are
+// Who proposes: guesses that know the outputs; or a model: the target's own weights, which are
 // mostly right, or random ones, which hardly ever are: a language model, or heads of every family,
-// and chains of them; or earlier texts, which are right when a request is answered again; or
-// predictions that come with the requests, right but for some tokens; or the target itself, earlier
-// texts and predictions together, all of them or those that each request wishes.
+// and chains of them; or an algorithm of the table that runs no model; or the target itself and all
+// algorithms that read texts together, all of them or those that each request wishes.
 enum class Proposer {
   kGuess,
   kItself,
@@ -27,12 +26,9 @@ enum class Proposer {
   kNextn,
   kMimos,
   kNextns,
-  kNgram,
-  kSuffix,
-  kPrediction,
+  kAlgorithm,
   kUnion,
-  kWishes,
-  kConstraint
+  kWishes
 };
 
 struct Trees {
@@ -41,8 +37,12 @@ struct Trees {
   int topk = 0;
   double truth = 0.0;  // how often guesses are right
   Proposer proposer = Proposer::kGuess;
-  bool is_erratic = false;  // trees are cut and sequences rest at random
+  bool is_erratic = false;               // trees are cut and sequences rest at random
+  const Algorithm* algorithm = nullptr;  // kAlgorithm
 };
+
+// Whether a row of the table proposes in some cell. Those that run no model always do.
+bool is_in_matrix(const Algorithm& algorithm);
 
 enum class Company { kAlone, kTogether, kReversed };  // who else is in the batch
 

@@ -14,6 +14,7 @@
 #include "app/options/resolve_options.h"
 #include "app/options/server_args.h"
 #include "base/log.h"
+#include "draft/catalogue/plan_drafts.h"
 #include "model/config/generation_config.h"
 #include "server/server.h"
 #include "text/grammar_cache.h"

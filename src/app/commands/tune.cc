@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "base/index.h"
 #include "base/log.h"
+#include "draft/catalogue/plan_drafts.h"
 #include "tune/progress.h"
 #include "tune/tune_report.h"
 

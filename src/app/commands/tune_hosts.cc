@@ -12,6 +12,8 @@
 #include "app/machine/fingerprint.h"
 #include "base/index.h"
 #include "base/log.h"
+#include "draft/catalogue/algorithms.h"
+#include "draft/catalogue/plan_drafts.h"
 #include "kv/kv_dtype.h"
 #include "model/config/generation_config.h"
 #include "text/text_stream.h"
@@ -134,8 +136,7 @@ void record(const Options& options, const TuneOptions& tune, const TextHost& tex
             const std::string& path, const std::atomic<bool>& stop, const OnShare& on_share) {
   Options own = options_for(options, kRecordedAtOnce);
   own.draft.algorithm = identity.algorithm;
-  own.draft.ngram = {};
-  own.draft.suffix = {};
+  own.draft.own = {};
   const TreeShape room = CandidateRecorder::needed_room(identity.steps, identity.topk);
   if (identity.has_candidates()) {
     own.draft.steps = room.steps;
@@ -143,8 +144,8 @@ void record(const Options& options, const TuneOptions& tune, const TextHost& tex
     own.draft.nodes = room.nodes;
   }
   CandidateRecorder* recorder = nullptr;
-  ModelHost host(own, [&](Ops& ops, std::unique_ptr<DraftModel> model, const DraftOptions&,
-                          const DraftPlan&, int num_pages, int num_slots) {
+  ModelHost host(own, [&](Ops& ops, std::unique_ptr<DraftModel> model, const DraftSetup&,
+                          int num_pages, int num_slots) {
     if (!model) return make_null_drafter();
     model->allocate_kv(num_pages);
     auto made = std::make_unique<CandidateRecorder>(ops, std::move(model), identity.steps,
@@ -200,9 +201,9 @@ struct CostProbe::State {
   State(const Options& options, const SettingBase& base, const Record& record, int requests)
       : pace(std::make_shared<ProbePace>(base.steps)),
         host(options,
-             [this](Ops& ops, std::unique_ptr<DraftModel> model, const DraftOptions& draft,
-                    const DraftPlan& plan, int num_pages, int num_slots) {
-               return make_drafter(ops, std::move(model), draft, plan, num_pages, num_slots, pace);
+             [this](Ops& ops, std::unique_ptr<DraftModel> model, const DraftSetup& setup,
+                    int num_pages, int num_slots) {
+               return make_drafter(ops, std::move(model), setup, num_pages, num_slots, pace);
              }),
         wish(answer_wish(record)),
         at_once(requests) {
@@ -221,7 +222,8 @@ CostProbe::CostProbe(const Options& options, const SettingBase& base, const Reco
                      int at_once) {
   constexpr int kMostRows = 256;  // of trees in a step
   Options own = options_for(options, at_once);
-  own.draft.algorithm = base.algorithm.empty() ? "SUFFIX" : base.algorithm;
+  own.draft.algorithm =
+      base.algorithm.empty() ? std::string(usual_text_algorithm().name) : base.algorithm;
   const int nodes = std::clamp(kMostRows / at_once, 8, kMaxTreeNodes);
   if (!base.algorithm.empty()) {
     own.draft.steps = base.steps;

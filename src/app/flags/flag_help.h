@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "app/flags/flag.h"
+#include "base/flag.h"
 
 namespace foretoken {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/flags/usage_error.h"
+#include "base/usage_error.h"
 
 namespace foretoken {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/flags/flag.h"
+#include "base/flag.h"
 
 namespace foretoken {
 

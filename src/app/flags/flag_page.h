@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "app/flags/flag.h"
+#include "app/flags/flag_table.h"
 
 namespace foretoken {
 

@@ -1,22 +1,13 @@
 #include "app/flags/flag_parser.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "app/flags/flag_match.h"
+#include "base/read_number.h"
 
 namespace foretoken {
 namespace {
-
-template <typename Number>
-std::optional<Number> read_number(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  Number number{};
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (fault != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 bool is_integer(const Flag& flag) {
   return flag.kind == FlagKind::kInteger || flag.kind == FlagKind::kIntegerList;
@@ -93,38 +84,6 @@ class Refusals {
 };
 
 }  // namespace
-
-const Flag& FlagValues::flag(std::string_view name) const {
-  for (const auto& group : table_)
-    for (const auto& flag : group.flags)
-      if (flag.name() == name) return flag;
-  CHECK(false) << "no flag " << name << " in the table";
-  return table_.front().flags.front();
-}
-
-std::string FlagValues::text(std::string_view name) const {
-  const auto found = values_.find(name);
-  return found != values_.end() ? found->second.front() : std::string(flag(name).default_value);
-}
-
-std::optional<std::int64_t> FlagValues::integer(std::string_view name) const {
-  return read_number<std::int64_t>(text(name));
-}
-
-std::optional<double> FlagValues::number(std::string_view name) const {
-  return read_number<double>(text(name));
-}
-
-std::vector<std::string> FlagValues::list(std::string_view name) const {
-  const auto found = values_.find(name);
-  return found != values_.end() ? found->second : std::vector<std::string>{};
-}
-
-void FlagValues::set(const Flag& flag, std::vector<std::string> values) {
-  auto& kept = values_[std::string(flag.name())];
-  if (!flag.is_gathered) kept.clear();
-  kept.insert(kept.end(), values.begin(), values.end());
-}
 
 FlagValues parse_flags(std::span<const std::string> args, const FlagTable& table) {
   FlagValues result(table);

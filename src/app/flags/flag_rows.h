@@ -1,37 +1,12 @@
 #pragma once
-// Rows of the table for flags that are known by name only, in one line each. Pure functions.
+// What several groups of the table have in common: values that SGLang knows and this program does
+// not. Pure functions.
 
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include "app/flags/flag.h"
+#include "app/flags/flag_table.h"
 
 namespace foretoken {
-
-using FlagNames = std::vector<std::string_view>;
-
-// Accepted without effect, because of `reason`.
-inline Flag idle(FlagNames names, FlagKind kind, std::string_view reason,
-                 std::string_view default_value = {}) {
-  return {.names = std::move(names),
-          .kind = kind,
-          .support = Support::kNoEffect,
-          .text = reason,
-          .default_value = default_value};
-}
-
-// Refused with `reason`, save for the default, which asks for what is the case anyway.
-inline Flag refused(FlagNames names, FlagKind kind, std::string_view reason,
-                    std::string_view default_value = {}) {
-  Flag flag{.names = std::move(names),
-            .kind = kind,
-            .support = Support::kRefused,
-            .text = reason,
-            .default_value = default_value};
-  if (!default_value.empty()) flag.choices = {default_value};
-  return flag;
-}
 
 // SGLang's types of the KV cache that there are not.
 inline constexpr std::string_view kUnreadKvDtype =

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "app/flags/flag.h"
+#include "app/flags/flag_table.h"
 
 namespace foretoken {
 

@@ -1,4 +1,4 @@
-#include "app/flags/flag.h"
+#include "app/flags/flag_table.h"
 #include "text/dialogue/call_style.h"
 #include "text/dialogue/reasoning_style.h"
 

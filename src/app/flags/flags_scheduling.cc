@@ -1,4 +1,4 @@
-#include "app/flags/flag.h"
+#include "app/flags/flag_table.h"
 
 namespace foretoken {
 

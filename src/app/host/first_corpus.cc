@@ -4,17 +4,18 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "draft/catalogue/plan_drafts.h"
 #include "server/request/corpus_text.h"
 
 namespace foretoken {
 
 void add_first_corpus(const Options& options, const Tokenizer* tokenizer, std::int64_t vocab,
                       Corpora* corpora) {
-  const std::string& path = options.draft.ngram.corpus_path;
+  const auto& [room, path, flag] = corpora_of(options.draft);
   if (path.empty() || corpora == nullptr) return;
   const auto refuse = [&](const std::string& reason) {
     throw Error({.what = "the external corpus cannot be loaded",
-                 .where = "--speculative-ngram-external-corpus-path",
+                 .where = std::string(flag),
                  .expected = "a JSONL file of strings",
                  .found = reason});
   };

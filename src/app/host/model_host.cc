@@ -8,6 +8,8 @@
 #include "app/host/memory_plan.h"
 #include "base/index.h"
 #include "base/log.h"
+#include "draft/algorithm.h"
+#include "draft/catalogue/plan_drafts.h"
 #include "engine/step_memory.h"
 #include "kv/kv_dtype.h"
 #include "model/decoder/load.h"
@@ -49,12 +51,12 @@ int useful_tokens(const EngineConfig& engine) {
 }
 
 // Where acceptance is simulated, the drafter must know, too.
-DraftOptions draft_options(const Options& options) {
-  DraftOptions draft = options.draft;
-  draft.load.available_memory_bytes = [] { return read_memory().available_bytes; };
+DraftSetup draft_setup(const Options& options, const std::string& target_architecture) {
+  DraftSetup setup = set_up_drafts(options.draft, target_architecture);
+  setup.available_memory_bytes = [] { return read_memory().available_bytes; };
   for (int drafts = 1; options.simulation.length > 0 && drafts < kMaxTreeNodes; ++drafts)
-    draft.simulated_chances.push_back(static_cast<float>(options.simulation.chance(drafts)));
-  return draft;
+    setup.simulated_chances.push_back(static_cast<float>(options.simulation.chance(drafts)));
+  return setup;
 }
 
 }  // namespace
@@ -71,14 +73,9 @@ ModelHost::ModelHost(const Options& options, const MakeDrafter& make) : pool_(op
   const auto loaded = std::chrono::steady_clock::now();
   const EngineConfig config = size_engine(options, memory);
   runner_ = std::make_unique<Runner>(*ops_, *decoder_, pages_for(config.total_tokens));
-  DraftOptions draft = draft_options(options);
-  if (drafts_from_corpora(draft))
-    draft.ngram.corpora = corpora_ = std::make_shared<Corpora>(draft.ngram.corpus_tokens);
-  const int num_pages = pages_for(config.total_tokens);
-  drafter_ = make ? make(*ops_, std::move(draft_model_), draft, plan_, num_pages,
-                         config.max_running_requests)
-                  : make_drafter(*ops_, std::move(draft_model_), draft, plan_, num_pages,
-                                 config.max_running_requests);
+  const int num_pages = pages_for(config.total_tokens), num_slots = config.max_running_requests;
+  drafter_ = make ? make(*ops_, std::move(draft_model_), *drafts_, num_pages, num_slots)
+                  : make_drafter(*ops_, std::move(draft_model_), *drafts_, num_pages, num_slots);
   TargetModel* target = runner_.get();
   if (options.simulation.length > 0) {
     log_warning(
@@ -89,10 +86,12 @@ ModelHost::ModelHost(const Options& options, const MakeDrafter& make) : pool_(op
     simulated_ = std::make_unique<SimulatedAcceptance>(*ops_, *runner_, options.simulation);
     target = simulated_.get();
   }
-  if (config.greedy)
-    log_warning(
-        "SGLANG_NGRAM_FORCE_GREEDY_VERIFY is set: every request is decoded as at temperature 0, so "
-        "sampled answers differ from those without it.");
+  for (const DraftPart& part : drafts_->plan.parts)
+    if (config.greedy && !part.algorithm->greedy_variable.empty())
+      log_warning(
+          "{} is set: every request is decoded as at temperature 0, so sampled answers differ from "
+          "those without it.",
+          part.algorithm->greedy_variable);
   log_info("Overlap schedule: {}.", config.ring_depth > 1
                                         ? "on, the next step is planned while one is computed"
                                         : "off, steps are planned one after the other");
@@ -117,18 +116,16 @@ void ModelHost::load_drafts(const Options& options) {
   weight_bytes_ = decoder_->weight_bytes();
   page_bytes_ = ops_->kv_page_bytes(decoder_->kv_shape());
   kv_types_ = kv_dtype_name(decoder_->kv_shape().dtype);
-  drafter_bytes_ = draft_fixed_bytes(options.draft);
-  DraftOptions draft = draft_options(options);
-  plan_ = plan_drafts(draft, decoder_->config().architecture);
-  drafts_ = !options.draft.algorithm.empty();
-  if (!drafts_) return;
-  draft.steps = plan_.model.steps;
-  draft_model_ = load_draft_model(*ops_, *decoder_, draft);
+  drafts_.emplace(draft_setup(options, decoder_->config().architecture));
+  drafter_bytes_ = draft_fixed_bytes(*drafts_);
+  if (!drafts()) return;
+  const DraftPlan& plan = drafts_->plan;
+  draft_model_ = load_draft_model(*ops_, *decoder_, *drafts_);
   has_draft_model_ = draft_model_ != nullptr;
   log_info(
       "Draft trees: speculative_num_steps={}, speculative_eagle_topk={}, "
       "speculative_num_draft_tokens={}.",
-      plan_.shape.steps, plan_.shape.topk, plan_.shape.nodes);
+      plan.shape.steps, plan.shape.topk, plan.shape.nodes);
   if (drafter_bytes_ > 0)
     log_info("Memory of texts for drafts: up to {:.2f} GB.", gigabytes(drafter_bytes_));
   if (!draft_model_) return;
@@ -143,11 +140,12 @@ void ModelHost::load_drafts(const Options& options) {
 EngineConfig ModelHost::size_engine(const Options& options, const MachineMemory& memory) const {
   EngineConfig config = options.engine;
   config.context_length = static_cast<int>(decoder_->config().context_length);
+  const DraftPlan& plan = drafts_->plan;
   const StepModels models{.target = decoder_->config(),
                           .draft = draft_model_.get(),
-                          .shape = plan_.model,
-                          .max_nodes = plan_.max_nodes(),
-                          .most_drafts = plan_.most_drafts(config.max_running_requests)};
+                          .shape = plan.model,
+                          .max_nodes = plan.max_nodes(),
+                          .most_drafts = plan.most_drafts(config.max_running_requests)};
   const MemoryNeeds needs{.weight_bytes = weight_bytes_ + drafter_bytes_,
                           .page_bytes = page_bytes_,
                           .step_bytes = most_step_bytes(config, *ops_, models),
@@ -158,7 +156,7 @@ EngineConfig ModelHost::size_engine(const Options& options, const MachineMemory&
 
 std::vector<std::string> ModelHost::drafters() const {
   std::vector<std::string> names;
-  for (const DraftPart& part : plan_.parts) names.push_back(part.name);
+  for (const DraftPart& part : drafts_->plan.parts) names.emplace_back(part.algorithm->name);
   return names;
 }
 

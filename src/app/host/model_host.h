@@ -27,8 +27,8 @@ class ModelHost {
   // Makes the drafter from the draft model, which is null where none is run. num_slots: sequences
   // at once.
   using MakeDrafter = std::function<std::unique_ptr<Drafter>(
-      Ops& ops, std::unique_ptr<DraftModel> model, const DraftOptions& options,
-      const DraftPlan& plan, int num_pages, int num_slots)>;
+      Ops& ops, std::unique_ptr<DraftModel> model, const DraftSetup& setup, int num_pages,
+      int num_slots)>;
 
   // make: in the place of make_drafter; empty: that.
   explicit ModelHost(const Options& options, const MakeDrafter& make = {});
@@ -46,13 +46,13 @@ class ModelHost {
   const std::vector<std::pair<std::string, double>>& phases() const { return phases_; }
   // Of the draft trees; nullopt: nothing is drafted, predictions apart.
   std::optional<TreeShape> tree_shape() const {
-    return drafts_ ? std::optional(plan_.shape) : std::nullopt;
+    return drafts() ? std::optional(drafts_->plan.shape) : std::nullopt;
   }
   // Who drafts, in the order in which reports and wishes number them.
   std::vector<std::string> drafters() const;
 
   // Texts that drafts are taken from, for who adds to them; null: none are.
-  const std::shared_ptr<Corpora>& corpora() const { return corpora_; }
+  const std::shared_ptr<Corpora>& corpora() const { return drafts_->corpora; }
 
   // Generates a few tokens, so that the first request finds everything in place, and forgets them.
   // The engine must have been started. Throws Error when the generation fails.
@@ -63,6 +63,7 @@ class ModelHost {
   void check_drafts(const std::vector<Token>& prompt);
 
  private:
+  bool drafts() const { return !drafts_->options.algorithm.empty(); }
   TokenDelta answer(std::vector<Token> prompt, int new_tokens);
   void load_drafts(const Options& options);
   EngineConfig size_engine(const Options& options, const MachineMemory& memory) const;
@@ -75,13 +76,11 @@ class ModelHost {
   std::size_t page_bytes_ = 0;
   std::string kv_types_;  // for the log
   std::vector<std::pair<std::string, double>> phases_;
-  std::size_t drafter_bytes_ = 0;  // beside models and pages
-  DraftPlan plan_;
-  bool drafts_ = false;
+  std::size_t drafter_bytes_ = 0;           // beside models and pages
+  std::optional<const DraftSetup> drafts_;  // from the time on when the target is there
   bool has_draft_model_ = false;
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<TargetModel> simulated_;  // stands before the runner where there is one
-  std::shared_ptr<Corpora> corpora_;
   std::unique_ptr<Drafter> drafter_;
   std::unique_ptr<Engine> engine_;
 };

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/letters.h"
+#include "draft/catalogue/algorithms.h"
 
 namespace foretoken {
 namespace {
@@ -75,8 +76,8 @@ Environment read_environment(const std::vector<std::string>& variables) {
       environment.check_integrity = is_on(value) || std::atoi(value.c_str()) > 0;
     } else if (name == "SGLANG_ENABLE_SPEC_V2") {
       environment.overlaps_steps = is_on(value);
-    } else if (name == "SGLANG_NGRAM_FORCE_GREEDY_VERIFY") {
-      environment.ngram_verifies_greedily = is_on(value);
+    } else if (std::ranges::count(algorithms(), name, &Algorithm::greedy_variable) > 0) {
+      if (is_on(value)) environment.greedy_variables.push_back(name);
     } else if (name == "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN") {
       environment.allow_longer_context = is_on(value);
     } else if (name == "SGLANG_SIMULATE_ACC_LEN") {

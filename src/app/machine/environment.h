@@ -8,19 +8,19 @@
 namespace foretoken {
 
 struct Environment {
-  std::string hub_cache;                 // folder of the Hugging Face cache; may not exist
-  std::string cache;                     // folder for what can be made again; may not exist
-  int force_preempt_every = 0;           // SGLANG_TEST_RETRACT, SGLANG_TEST_RETRACT_INTERVAL
-  bool allow_longer_context = false;     // SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN
-  bool check_integrity = false;          // SGLANG_ENABLE_STRICT_MEM_CHECK_DURING_BUSY
-  bool overlaps_steps = false;           // SGLANG_ENABLE_SPEC_V2
-  bool ngram_verifies_greedily = false;  // SGLANG_NGRAM_FORCE_GREEDY_VERIFY
-  std::string simulate_acc_len;          // SGLANG_SIMULATE_ACC_LEN; empty: not set
-  std::string simulate_acc_method;       // SGLANG_SIMULATE_ACC_METHOD
-  std::string req_waiting_timeout;       // SGLANG_REQ_WAITING_TIMEOUT, seconds
-  std::string req_running_timeout;       // SGLANG_REQ_RUNNING_TIMEOUT, seconds
-  std::string clip_max_new_tokens;       // SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION
-  std::vector<std::string> notes;        // one line per SGLANG_ variable without effect here
+  std::string hub_cache;                      // folder of the Hugging Face cache; may not exist
+  std::string cache;                          // folder for what can be made again; may not exist
+  int force_preempt_every = 0;                // SGLANG_TEST_RETRACT, SGLANG_TEST_RETRACT_INTERVAL
+  bool allow_longer_context = false;          // SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN
+  bool check_integrity = false;               // SGLANG_ENABLE_STRICT_MEM_CHECK_DURING_BUSY
+  bool overlaps_steps = false;                // SGLANG_ENABLE_SPEC_V2
+  std::vector<std::string> greedy_variables;  // of Algorithm::greedy_variable those that are on
+  std::string simulate_acc_len;               // SGLANG_SIMULATE_ACC_LEN; empty: not set
+  std::string simulate_acc_method;            // SGLANG_SIMULATE_ACC_METHOD
+  std::string req_waiting_timeout;            // SGLANG_REQ_WAITING_TIMEOUT, seconds
+  std::string req_running_timeout;            // SGLANG_REQ_RUNNING_TIMEOUT, seconds
+  std::string clip_max_new_tokens;            // SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION
+  std::vector<std::string> notes;             // one line per SGLANG_ variable without effect here
 
   static Environment from_process();
 };

@@ -51,10 +51,11 @@ TEST(Environment, forced_greedy_verification_is_read_as_sglang_reads_booleans) {
     return read_environment({"SGLANG_NGRAM_FORCE_GREEDY_VERIFY=" + value});
   };
   for (const auto* on : {"1", "true", "True", "YES", "y"})
-    EXPECT_TRUE(of(on).ngram_verifies_greedily) << on;
+    EXPECT_EQ(of(on).greedy_variables, std::vector<std::string>{"SGLANG_NGRAM_FORCE_GREEDY_VERIFY"})
+        << on;
   for (const auto* off : {"0", "false", "no", ""})
-    EXPECT_FALSE(of(off).ngram_verifies_greedily) << off;
-  EXPECT_FALSE(read_environment({}).ngram_verifies_greedily);
+    EXPECT_TRUE(of(off).greedy_variables.empty()) << off;
+  EXPECT_TRUE(read_environment({}).greedy_variables.empty());
   EXPECT_TRUE(of("1").notes.empty());
 }
 

@@ -12,7 +12,7 @@
 #include "app/machine/autotune.h"
 #include "backend/backend.h"
 #include "base/log.h"
-#include "draft/catalogue/draft_options.h"
+#include "draft/draft_options.h"
 #include "engine/engine.h"
 #include "engine/simulated_acceptance.h"
 #include "model/config/quantization.h"

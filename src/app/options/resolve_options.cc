@@ -11,9 +11,10 @@
 
 #include "app/machine/machine.h"
 #include "app/options/server_args.h"
-#include "app/options/text_draft_flags.h"
 #include "base/json_text.h"
 #include "checkpoint/hub/hub_cache.h"
+#include "draft/catalogue/algorithms.h"
+#include "draft/catalogue/plan_drafts.h"
 #include "kv/kv_dtype.h"
 
 namespace foretoken {
@@ -243,8 +244,7 @@ DraftOptions draft_options(const FlagValues& values, const LoadOptions& target,
           fmt::format("--speculative-draft-window-size must be positive, got {}.", *window));
     draft.window = bounded(values, "--speculative-draft-window-size", 1);
   }
-  draft.ngram = read_ngram_flags(values);
-  draft.suffix = read_suffix_flags(values);
+  draft.own = read_algorithm_flags(values);
   draft.serves_predictions = !values.on("--disable-predictions");
   const std::string path = values.text("--speculative-draft-model-path");
   if (draft.algorithm.empty()) {
@@ -306,23 +306,19 @@ AcceptanceSimulation acceptance_simulation(const FlagValues& values,
   return simulation;
 }
 
-// Flags of drafters from texts that do nothing, or less than they say.
-void warn_of_text_drafts(const FlagValues& values, Options& options) {
-  for (const std::string algorithm : {"NGRAM", "SUFFIX"}) {
-    const std::string beginning =
-        algorithm == "NGRAM" ? "--speculative-ngram-" : "--speculative-suffix-";
-    if (!drafts_by(options.draft, algorithm) && has_flags_like(values, beginning))
-      options.warnings.push_back(fmt::format(
-          "{}* flags have no effect without --speculative-algorithm {}.", beginning, algorithm));
+// Variables that make every request greedy where a certain algorithm drafts.
+void force_greedy(const Environment& environment, Options& options) {
+  for (const Algorithm* row : algorithms()) {
+    const std::string variable(row->greedy_variable);
+    if (std::ranges::count(environment.greedy_variables, variable) == 0) continue;
+    if (drafts_by(options.draft, row->name)) {
+      options.engine.greedy = true;
+    } else {
+      options.notes.push_back(
+          fmt::format("environment variable {} has no effect without --speculative-algorithm {}",
+                      variable, row->name));
+    }
   }
-  constexpr const char* kWindow = "--speculative-ngram-max-match-window-size";
-  const NgramOptions& ngram = options.draft.ngram;
-  if (drafts_by(options.draft, "NGRAM") && values.given(kWindow) &&
-      ngram.shape.max_window >= ngram.max_depth)
-    options.warnings.push_back(
-        fmt::format("{} {} is more than --speculative-ngram-max-trie-depth {} leaves room for: at "
-                    "most {} tokens are looked up, so that one follows what matches.",
-                    kWindow, ngram.shape.max_window, ngram.max_depth, ngram.max_depth - 1));
 }
 
 bool has_flag(const FlagTable& table, std::string_view name) {
@@ -394,8 +390,8 @@ Options resolve_options(const FlagValues& values, const Environment& environment
         "Max running requests is reset to 48 for speculative decoding. You can override this by "
         "explicitly setting --max-running-requests.");
   }
-  warn_of_text_drafts(values, options);
-  options.engine.greedy = environment.ngram_verifies_greedily && drafts_by(options.draft, "NGRAM");
+  for (std::string& line : algorithm_warnings(values, options.draft))
+    options.warnings.push_back(std::move(line));
   options.simulation = acceptance_simulation(values, environment);
   options.server = server_config(values, options.load);
   options.server.serves_predictions = options.draft.serves_predictions;
@@ -414,10 +410,7 @@ Options resolve_options(const FlagValues& values, const Environment& environment
       options.notes.push_back(
           fmt::format("--grammar-backend {}: grammars are compiled by llguidance", name));
   options.notes.insert(options.notes.end(), environment.notes.begin(), environment.notes.end());
-  if (environment.ngram_verifies_greedily && !options.engine.greedy)
-    options.notes.emplace_back(
-        "environment variable SGLANG_NGRAM_FORCE_GREEDY_VERIFY has no effect without "
-        "--speculative-algorithm NGRAM");
+  force_greedy(environment, options);
   return options;
 }
 

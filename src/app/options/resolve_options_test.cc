@@ -199,40 +199,51 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
       {{"--speculative-token-map", "/etc/hostname", "--speculative-algo", "EAGLE"},
        [](auto& o) { return o.draft.token_map == "/etc/hostname"; }},
       {{"--speculative-ngram-min-match-window-size", "2"},
-       [](auto& o) { return o.draft.ngram.shape.min_window == 2; }},
+       [](auto& o) { return o.draft.own.template get<NgramOptions>().shape.min_window == 2; }},
       {{"--speculative-ngram-max-match-window-size", "9"},
-       [](auto& o) { return o.draft.ngram.shape.max_window == 9; }},
+       [](auto& o) { return o.draft.own.template get<NgramOptions>().shape.max_window == 9; }},
       {{"--speculative-ngram-min-bfs-breadth", "3"},
-       [](auto& o) { return o.draft.ngram.shape.min_breadth == 3; }},
+       [](auto& o) { return o.draft.own.template get<NgramOptions>().shape.min_breadth == 3; }},
       {{"--speculative-ngram-max-bfs-breadth", "4"},
-       [](auto& o) { return o.draft.ngram.shape.max_breadth == 4; }},
+       [](auto& o) { return o.draft.own.template get<NgramOptions>().shape.max_breadth == 4; }},
       {{"--speculative-ngram-match-type", "PROB"},
-       [](auto& o) { return o.draft.ngram.shape.order == NgramShape::Order::kMostFrequent; }},
+       [](auto& o) {
+         return o.draft.own.template get<NgramOptions>().shape.order ==
+                NgramShape::Order::kMostFrequent;
+       }},
       {{"--speculative-ngram-branch-length", "20"},
-       [](auto& o) { return o.draft.ngram.max_depth == 20; }},
+       [](auto& o) { return o.draft.own.template get<NgramOptions>().max_depth == 20; }},
       {{"--speculative-ngram-capacity", "5000"},
-       [](auto& o) { return o.draft.ngram.capacity == 5000; }},
+       [](auto& o) { return o.draft.own.template get<NgramOptions>().capacity == 5000; }},
       {{"--speculative-ngram-isolation", "request"},
-       [](auto& o) { return o.draft.ngram.isolation == DraftIsolation::kRequest; }},
+       [](auto& o) {
+         return o.draft.own.template get<NgramOptions>().isolation == DraftIsolation::kRequest;
+       }},
       {{"--speculative-ngram-external-sam-budget", "3"},
-       [](auto& o) { return o.draft.ngram.corpus_drafts == 3; }},
+       [](auto& o) { return o.draft.own.template get<NgramOptions>().corpus_drafts == 3; }},
       {{"--speculative-ngram-external-corpus-path", "texts.jsonl",
         "--speculative-ngram-external-sam-budget", "3"},
-       [](auto& o) { return o.draft.ngram.corpus_path == "texts.jsonl"; }},
+       [](auto& o) {
+         return o.draft.own.template get<NgramOptions>().corpus_path == "texts.jsonl";
+       }},
       {{"--speculative-ngram-external-corpus-max-tokens", "77"},
-       [](auto& o) { return o.draft.ngram.corpus_tokens == 77; }},
+       [](auto& o) { return o.draft.own.template get<NgramOptions>().corpus_tokens == 77; }},
       {{"--speculative-suffix-max-tree-depth", "12"},
-       [](auto& o) { return o.draft.suffix.max_depth == 12; }},
+       [](auto& o) { return o.draft.own.template get<SuffixOptions>().max_depth == 12; }},
       {{"--speculative-suffix-max-cached-requests", "0"},
-       [](auto& o) { return o.draft.suffix.max_answers == 0; }},
+       [](auto& o) { return o.draft.own.template get<SuffixOptions>().max_answers == 0; }},
       {{"--speculative-suffix-max-spec-factor", "1.5"},
-       [](auto& o) { return o.draft.suffix.shape.factor == 1.5F; }},
+       [](auto& o) { return o.draft.own.template get<SuffixOptions>().shape.factor == 1.5F; }},
       {{"--speculative-suffix-min-token-prob", "0.25"},
-       [](auto& o) { return o.draft.suffix.shape.least_probability == 0.25F; }},
+       [](auto& o) {
+         return o.draft.own.template get<SuffixOptions>().shape.least_probability == 0.25F;
+       }},
       {{"--speculative-suffix-capacity", "5000"},
-       [](auto& o) { return o.draft.suffix.capacity == 5000; }},
+       [](auto& o) { return o.draft.own.template get<SuffixOptions>().capacity == 5000; }},
       {{"--speculative-suffix-isolation", "shared"},
-       [](auto& o) { return o.draft.suffix.isolation == DraftIsolation::kShared; }},
+       [](auto& o) {
+         return o.draft.own.template get<SuffixOptions>().isolation == DraftIsolation::kShared;
+       }},
       {{"--disable-predictions"},
        [](auto& o) { return !o.draft.serves_predictions && !o.server.serves_predictions; }},
       {{"--simulate-acc-len", "3.5"}, [](auto& o) { return o.simulation.length == 3.5; }},
@@ -479,7 +490,7 @@ TEST(Options, the_documented_ngram_command_is_understood) {
 
 TEST(Options, forced_greedy_verification_belongs_to_ngram) {
   Environment environment;
-  environment.ngram_verifies_greedily = true;
+  environment.greedy_variables = {"SGLANG_NGRAM_FORCE_GREEDY_VERIFY"};
   const auto with = resolve({"--speculative-algorithm", "ngram"}, environment);
   EXPECT_TRUE(with.engine.greedy);
   EXPECT_TRUE(with.notes.empty()) << with.notes.front();

@@ -13,21 +13,7 @@ constexpr int kMostAtOnce = 4096;
 
 int bounded(const FlagValues& values, std::string_view name, std::int64_t least,
             std::int64_t most) {
-  const std::int64_t value = *values.integer(name);
-  if (value < least || value > most)
-    throw UsageError({.what = std::string(name),
-                      .expected = fmt::format("{} to {}", least, most),
-                      .found = std::to_string(value)});
-  return static_cast<int>(value);
-}
-
-double bounded_number(const FlagValues& values, std::string_view name, double least, double most) {
-  const double value = *values.number(name);
-  if (!(value >= least && value <= most))
-    throw UsageError({.what = std::string(name),
-                      .expected = fmt::format("{} to {}", least, most),
-                      .found = values.text(name)});
-  return value;
+  return static_cast<int>(integer_within(values, name, least, most));
 }
 
 // What a reader makes of each part between commas; it says false where it is wrong.
@@ -83,10 +69,10 @@ TuneOptions resolve_tune_options(const FlagValues& values) {
   options.max_new_tokens = bounded(values, "--max-new-tokens", 2, 1 << 20);
   if (values.given("--limit")) options.limit = bounded(values, "--limit", 1, 1 << 30);
   options.turns = bounded(values, "--turns", 1, 1000);
-  options.temperature = static_cast<float>(bounded_number(values, "--temperature", 0, 100));
+  options.temperature = static_cast<float>(number_within(values, "--temperature", 0, 100));
   options.record_steps = bounded(values, "--record-steps", 1, 32);
   options.record_topk = bounded(values, "--record-topk", 1, 16);
-  options.measure_seconds = bounded_number(values, "--measure-seconds", 0.1, 3600);
+  options.measure_seconds = number_within(values, "--measure-seconds", 0.1, 3600);
   return options;
 }
 

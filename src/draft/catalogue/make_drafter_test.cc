@@ -24,6 +24,7 @@
 #include "base/index.h"
 #include "base/json_text.h"
 #include "base/threads.h"
+#include "draft/catalogue/plan_drafts.h"
 
 namespace foretoken {
 namespace {
@@ -72,7 +73,8 @@ class MakeDrafter : public testing::Test {
     options.load.show_progress = false;
     target_ = load_model(*ops_, options.target_folder, quiet());
     ops_->taken = 0;
-    return load_draft_model(*ops_, *target_, options);
+    return load_draft_model(*ops_, *target_,
+                            set_up_drafts(options, target_->config().architecture));
   }
 
   std::string fault(const DraftOptions& options, const std::string& target = "llama") {
@@ -151,7 +153,7 @@ TEST_F(MakeDrafter, packed_weights_of_every_kind_of_draft_model_are_kept) {
     watch.seen();
     const auto load = [&](const std::string& cache) {
       options.load.packed_cache = cache;
-      load_draft_model(watch, *decoder, options);
+      load_draft_model(watch, *decoder, set_up_drafts(options, decoder->config().architecture));
       return watch.seen();
     };
     const auto plain = load({}), first = load(folder), second = load(folder);

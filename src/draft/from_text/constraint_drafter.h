@@ -13,6 +13,8 @@
 
 namespace foretoken {
 
+inline constexpr int kConstraintDrafts = 256;  // of all trees of a step together, as a service
+
 class ConstraintDrafter final : public Drafter {
  public:
   // nodes: of a tree, root included. most_drafts: of all trees of a step together.

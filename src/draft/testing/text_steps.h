@@ -35,9 +35,9 @@ inline std::vector<Token> counting(int from, int to) {
 template <typename TextDrafter, int kMostNodes>
 class TextSteps {
  public:
-  template <typename Options>
-  TextSteps(const Options& options, std::shared_ptr<DraftPace> pace)
-      : drafter(options, kNodes, 2, std::move(pace)) {}
+  template <typename Options, typename... More>
+  TextSteps(const Options& options, std::shared_ptr<DraftPace> pace, More... more)
+      : drafter(options, kNodes, 2, std::move(pace), std::move(more)...) {}
 
   void open(const DraftRequest& request) {
     drafter.open(0, request);

@@ -11,8 +11,8 @@
 
 #include "backend/ops.h"
 #include "base/index.h"
+#include "draft/coupling.h"
 #include "draft/drafter.h"
-#include "draft/with_model/coupling.h"
 #include "draft/with_model/coupling_odds.h"
 #include "model/draft_model.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/index.h"
 #include "batch/draws.h"
-#include "draft/with_model/coupling.h"
+#include "draft/coupling.h"
 
 namespace foretoken {
 

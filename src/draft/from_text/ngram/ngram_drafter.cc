@@ -18,12 +18,13 @@ constexpr std::size_t kKeptTokens = 1 << 14;  // of memory for texts, by sequenc
 }  // namespace
 
 NgramDrafter::NgramDrafter(const NgramOptions& options, int nodes, int num_slots,
-                           std::shared_ptr<const DraftPace> pace)
+                           std::shared_ptr<const DraftPace> pace,
+                           std::shared_ptr<const Corpora> corpora)
     : isolation_(options.isolation),
       nodes_(nodes),
       trie_(options.capacity, options.max_depth),
       growth_(options.shape),
-      corpora_(options.corpora),
+      corpora_(std::move(corpora)),
       corpus_drafts_(options.corpus_drafts),
       corpus_growth_(options.shape),
       offers_(num_slots),

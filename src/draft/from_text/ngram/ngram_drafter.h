@@ -26,9 +26,10 @@ namespace foretoken {
 
 class NgramDrafter final : public Drafter {
  public:
-  // nodes: of a tree, root included. Throws Error where the trie cannot be.
+  // nodes: of a tree, root included. corpora: null: none. Throws Error where the trie cannot be.
   NgramDrafter(const NgramOptions& options, int nodes, int num_slots,
-               std::shared_ptr<const DraftPace> pace = std::make_shared<DraftPace>());
+               std::shared_ptr<const DraftPace> pace = std::make_shared<DraftPace>(),
+               std::shared_ptr<const Corpora> corpora = nullptr);
 
   DraftNeeds needs() const override;
   void open(SeqSlot slot, const DraftRequest& request) override;

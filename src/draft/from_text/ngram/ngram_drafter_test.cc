@@ -20,8 +20,15 @@ NgramOptions small() {
   return options;
 }
 
+struct WithCorpora {
+  NgramOptions options;
+  std::shared_ptr<Corpora> corpora;
+};
+
 class Steps : public TextSteps<NgramDrafter, 8> {
  public:
+  explicit Steps(const WithCorpora& with)
+      : TextSteps(with.options, std::make_unique<DraftPace>(), with.corpora) {}
   explicit Steps(const NgramOptions& options = small(),
                  std::shared_ptr<DraftPace> pace = std::make_unique<DraftPace>())
       : TextSteps(options, std::move(pace)) {}
@@ -205,14 +212,13 @@ TEST(NgramDrafter, where_drafting_did_not_pay_only_what_is_sure_is_offered) {
   EXPECT_THAT(steps.propose({.nodes = 3}), ElementsAre()) << "one token agrees";
 }
 
-NgramOptions with_corpora(std::vector<std::vector<Token>> texts, int drafts) {
+WithCorpora with_corpora(std::vector<std::vector<Token>> texts, int drafts) {
   NgramOptions options = small();
   auto corpora = std::make_shared<Corpora>(1000);
   for (std::size_t i = 0; i < texts.size(); ++i)
     EXPECT_TRUE(corpora->add(std::to_string(i), std::move(texts[i])));
-  options.corpora = corpora;
   options.corpus_drafts = drafts;
-  return options;
+  return {options, corpora};
 }
 
 TEST(NgramDrafter, corpora_draft_beside_the_text_within_their_share) {

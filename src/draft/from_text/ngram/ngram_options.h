@@ -2,14 +2,11 @@
 // What the NGRAM drafter is asked for. Plain data; what cannot be is refused where flags are read.
 
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "draft/draft_isolation.h"
 
 namespace foretoken {
-
-class Corpora;
 
 inline constexpr int kMostNgramDepth = 256;
 inline constexpr std::int64_t kMostCorpusTokens = std::int64_t{1} << 29;
@@ -35,7 +32,6 @@ struct NgramOptions {
   int corpus_drafts = 0;                    // of a tree, that come from them; 0: there are none
   std::int64_t corpus_tokens = 10'000'000;  // of all together
   std::string corpus_path;                  // the first of them, a JSONL file; empty: none
-  std::shared_ptr<const Corpora> corpora;   // null: none
 };
 
 }  // namespace foretoken

@@ -1,10 +1,11 @@
 #pragma once
 // Flag: one row of the table of command-line flags: its names, what values it takes, and whether
-// this program does what it says, accepts it without effect, or refuses it with a reason. A new
-// feature moves its rows to kYes and reads the value in options.cc; nothing else knows which flags
-// exist. Plain data; texts are literals.
+// this program does what it says, accepts it without effect, or refuses it with a reason. Most rows
+// are in app/flags; a drafter's are in its own file, which is why this is here. Plain data; texts
+// live as long as the program.
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace foretoken {
@@ -32,6 +33,30 @@ struct Flag {
   std::string_view name() const { return names.front(); }
 };
 
+using FlagNames = std::vector<std::string_view>;
+
+// Accepted without effect, because of `reason`.
+inline Flag idle(FlagNames names, FlagKind kind, std::string_view reason,
+                 std::string_view default_value = {}) {
+  return {.names = std::move(names),
+          .kind = kind,
+          .support = Support::kNoEffect,
+          .text = reason,
+          .default_value = default_value};
+}
+
+// Refused with `reason`, save for the default, which asks for what is the case anyway.
+inline Flag refused(FlagNames names, FlagKind kind, std::string_view reason,
+                    std::string_view default_value = {}) {
+  Flag flag{.names = std::move(names),
+            .kind = kind,
+            .support = Support::kRefused,
+            .text = reason,
+            .default_value = default_value};
+  if (!default_value.empty()) flag.choices = {default_value};
+  return flag;
+}
+
 // A heading of the help and its flags.
 struct FlagGroup {
   std::string_view title;
@@ -39,28 +64,5 @@ struct FlagGroup {
 };
 
 using FlagTable = std::vector<FlagGroup>;
-
-FlagGroup model_flags();
-FlagGroup loading_flags();
-FlagGroup compute_flags();
-FlagGroup kernel_flags();
-FlagGroup parallel_flags();
-FlagGroup expert_flags();
-FlagGroup scheduling_flags();
-FlagGroup cache_flags();
-FlagGroup http_flags();
-FlagGroup serving_flags();
-FlagGroup logging_flags();
-FlagGroup observe_flags();
-FlagGroup speculative_flags();
-FlagGroup feature_flags();
-FlagGroup multimodal_flags();
-FlagGroup tune_own_flags();
-
-// The flags of each subcommand.
-FlagTable serve_flags();
-FlagTable generate_flags();
-FlagTable tokenize_flags();
-FlagTable tune_flags();
 
 }  // namespace foretoken

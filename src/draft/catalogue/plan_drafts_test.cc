@@ -1,10 +1,13 @@
-#include "draft/catalogue/draft_options.h"
+#include "draft/catalogue/plan_drafts.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "draft/algorithm.h"
+#include "draft/from_text/constraint_drafter.h"
+#include "draft/from_text/suffix/suffix_algorithm.h"
 
 namespace foretoken {
 namespace {
@@ -102,12 +105,12 @@ TEST(DraftOptions, chains_of_suffixes_are_as_long_as_asked_or_as_their_trees_are
 
 TEST(DraftOptions, predictions_are_drafted_with_what_suffixes_are_but_little_memory) {
   DraftOptions options;
-  options.suffix.max_depth = 12;
+  options.own.edit<SuffixOptions>().max_depth = 12;
   const SuffixOptions predictions = prediction_options(options);
   EXPECT_TRUE(predictions.only_predictions);
   EXPECT_EQ(predictions.max_depth, 12);
   EXPECT_EQ(predictions.max_answers, 0);
-  EXPECT_LT(predictions.capacity, options.suffix.capacity);
+  EXPECT_LT(predictions.capacity, options.own.get<SuffixOptions>().capacity);
   EXPECT_EQ(predictions.most_drafts, kPredictionDrafts);
 }
 
@@ -129,7 +132,7 @@ TEST(DraftOptions, several_algorithms_are_joined_by_a_plus) {
 std::string parts(DraftOptions options) {
   std::string out;
   for (const DraftPart& part : plan_drafts(options, "LlamaForCausalLM").parts)
-    out += fmt::format("{} {} {} {}; ", part.name, part.shape.steps, part.shape.topk,
+    out += fmt::format("{} {} {} {}; ", part.algorithm->name, part.shape.steps, part.shape.topk,
                        part.shape.nodes);
   return out;
 }

@@ -1,0 +1,30 @@
+#pragma once
+// What is drafted with, as asked for on the command line. Plain data that stays as it was read; what
+// follows from it is in a DraftSetup.
+
+#include <optional>
+#include <string>
+
+#include "draft/coupling.h"
+#include "draft/own_options.h"
+#include "draft/tree_growth.h"
+#include "model/decoder/load.h"
+
+namespace foretoken {
+
+struct DraftOptions {
+  std::string algorithm;                  // canonical, see algorithm_named; empty: no drafts
+  std::string folder;                     // of the draft model; empty: none was given
+  std::string target_folder;              // whose checkpoint may carry a draft head
+  ModelOptions load;                      // of the draft model
+  std::optional<int> steps, topk, nodes;  // absent: chosen
+  std::optional<int> window;              // positions that the draft model sees; absent: all
+  TreeBudget budget = TreeBudget::kMeasured;
+  Coupling coupling = Coupling::kMeasured;
+  std::string token_map;            // file of the tokens that are drafted; empty: all are
+  OwnOptions own;                   // of single algorithms
+  bool serves_predictions = true;   // drafts from predictions, whatever the algorithm
+  bool serves_constraints = false;  // drafts what constraints let expect, likewise
+};
+
+}  // namespace foretoken

@@ -1,0 +1,34 @@
+// The service that drafts what constraints let expect.
+#include <utility>
+
+#include "draft/algorithm.h"
+#include "draft/from_text/constraint_drafter.h"
+
+namespace foretoken {
+namespace {
+
+constexpr int kNodes = 17;  // of a tree, root included
+
+bool serves(const DraftOptions& options) { return options.serves_constraints; }
+
+TreeShape shape_of(const DraftOptions&, const std::string&) {
+  return {.steps = kNodes - 1, .topk = 1, .nodes = kNodes};
+}
+
+std::unique_ptr<Drafter> make(PartSetup part) {
+  return std::make_unique<ConstraintDrafter>(part.shape.nodes, kConstraintDrafts, part.num_slots,
+                                             std::move(part.pace));
+}
+
+}  // namespace
+
+extern constinit const Algorithm kConstraint = {
+    .name = "GRAMMAR",
+    .standing = Algorithm::Standing::kService,
+    .shape = shape_of,
+    .serves = serves,
+    .most_drafts = kConstraintDrafts,
+    .make = make,
+};
+
+}  // namespace foretoken

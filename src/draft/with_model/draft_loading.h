@@ -1,0 +1,31 @@
+#pragma once
+// What the algorithms that run a model share: how a draft head is loaded, which flags have no effect
+// on whom, and the drafter that is made of what was loaded. Throws Error; used at start by one
+// thread.
+
+#include <memory>
+#include <string_view>
+
+#include "draft/algorithm.h"
+#include "model/draft_model.h"
+#include "model/heads/head_config.h"
+
+namespace foretoken {
+
+// One log line where the flag was given.
+void warn_without_effect(bool is_given, const char* flag, const char* reason);
+
+// Throws Error where no draft model was given.
+void require_folder(const DraftOptions& options, std::string_view algorithm);
+
+// A head in a checkpoint of its own.
+std::unique_ptr<DraftModel> load_head(Ops& ops, const Decoder& target, const DraftSetup& setup,
+                                      HeadFamily family);
+
+// The head that came with the target, or the heads: as many as trees have levels.
+std::unique_ptr<DraftModel> load_own_head(Ops& ops, const Decoder& target, const DraftSetup& setup);
+
+// A ModelDrafter.
+std::unique_ptr<Drafter> make_model_drafter(PartSetup part);
+
+}  // namespace foretoken

@@ -1,0 +1,60 @@
+// EAGLE: a draft head that reads the target's last hidden state, in a checkpoint of its own or, as
+// NEXTN, in the target's.
+#include <array>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "draft/algorithm.h"
+#include "draft/with_model/draft_loading.h"
+#include "draft/with_model/model_shape.h"
+
+namespace foretoken {
+namespace {
+
+bool is_same_folder(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return a == b || std::filesystem::equivalent(a, b, ignored);
+}
+
+std::unique_ptr<DraftModel> load(Ops& ops, const Decoder& target, const DraftSetup& setup) {
+  const DraftOptions& options = setup.options;
+  warn_without_effect(options.window.has_value(), "--speculative-draft-window-size",
+                      "only EAGLE-3 heads have a window");
+  if (options.folder.empty() || is_same_folder(options.folder, options.target_folder))
+    return load_own_head(ops, target, setup);
+  return load_head(ops, target, setup, HeadFamily::kEagle);
+}
+
+constexpr std::string_view kHead = "demo-eagle", kMap = "demo-frspec/freq.pt";
+constexpr std::array kTrials{
+    DraftTrial{.name = "EAGLE auto", .draft = kHead},
+    DraftTrial{.name = "EAGLE 3/4/16", .draft = kHead, .shape = {3, 4, 16}},
+    DraftTrial{.name = "EAGLE 5/4/16", .draft = kHead, .shape = {5, 4, 16}},
+    DraftTrial{.name = "EAGLE 5/8/64", .draft = kHead, .shape = {5, 8, 64}},
+    DraftTrial{.name = "EAGLE+map 5/4/16", .draft = kHead, .shape = {5, 4, 16}, .token_map = kMap},
+    DraftTrial{.name = "EAGLE+map 5/8/64", .draft = kHead, .shape = {5, 8, 64}, .token_map = kMap},
+};
+constexpr std::array kNextnTrials{
+    DraftTrial{.name = "NEXTN 1/1/2", .shape = {1, 1, 2}, .target = "demo-mimo"}};
+
+}  // namespace
+
+extern constinit const Algorithm kEagle = {
+    .name = "EAGLE",
+    .help = "a draft head",
+    .shape = head_shape,
+    .load = load,
+    .make = make_model_drafter,
+    .trials = kTrials,
+};
+
+extern constinit const Algorithm kNextn = {
+    .name = "NEXTN",
+    .standing = Algorithm::Standing::kAlias,
+    .stands_for = "EAGLE",
+    .help = "the head in the target's checkpoint",
+    .trials = kNextnTrials,
+};
+
+}  // namespace foretoken

@@ -1,0 +1,35 @@
+// EAGLE3: a draft head that reads hidden states of three of the target's layers.
+#include <array>
+
+#include "draft/algorithm.h"
+#include "draft/with_model/draft_loading.h"
+#include "draft/with_model/model_shape.h"
+
+namespace foretoken {
+namespace {
+
+std::unique_ptr<DraftModel> load(Ops& ops, const Decoder& target, const DraftSetup& setup) {
+  require_folder(setup.options, "EAGLE3");
+  warn_without_effect(!setup.options.token_map.empty(), "--speculative-token-map",
+                      "an EAGLE-3 head has a vocabulary of its own");
+  return load_head(ops, target, setup, HeadFamily::kEagle3);
+}
+
+constexpr std::array kTrials{
+    DraftTrial{.name = "EAGLE3 auto", .draft = "demo-eagle3"},
+    DraftTrial{.name = "EAGLE3 5/4/16", .draft = "demo-eagle3", .shape = {5, 4, 16}},
+    DraftTrial{.name = "EAGLE3 5/8/32", .draft = "demo-eagle3", .shape = {5, 8, 32}},
+};
+
+}  // namespace
+
+extern constinit const Algorithm kEagle3 = {
+    .name = "EAGLE3",
+    .help = "a draft head",
+    .shape = head_shape,
+    .load = load,
+    .make = make_model_drafter,
+    .trials = kTrials,
+};
+
+}  // namespace foretoken

@@ -1,0 +1,45 @@
+// STANDALONE: a small language model of the target's vocabulary.
+#include <array>
+
+#include "draft/algorithm.h"
+#include "draft/with_model/draft_loading.h"
+#include "draft/with_model/model_shape.h"
+#include "model/decoder/load.h"
+#include "model/runner.h"
+
+namespace foretoken {
+namespace {
+
+std::unique_ptr<DraftModel> load(Ops& ops, const Decoder& target, const DraftSetup& setup) {
+  const DraftOptions& options = setup.options;
+  require_folder(options, "STANDALONE");
+  warn_without_effect(options.window.has_value(), "--speculative-draft-window-size",
+                      "only EAGLE-3 heads have a window");
+  warn_without_effect(!options.token_map.empty(), "--speculative-token-map",
+                      "only EAGLE heads use one");
+  ModelOptions own = setup.load();
+  // It reads what the target reads, position by position.
+  own.context_length = target.config().context_length;
+  own.longer_context = LongerContext::kWarn;
+  own.others = mtp_prefixes;
+  return std::make_unique<Runner>(ops, load_model(ops, options.folder, own), target.config().vocab);
+}
+
+constexpr std::array kTrials{
+    DraftTrial{.name = "STANDALONE auto", .draft = "demo-draft"},
+    DraftTrial{.name = "STANDALONE 4/1/5", .draft = "demo-draft", .shape = {4, 1, 5}},
+    DraftTrial{.name = "STANDALONE 4/2/7", .draft = "demo-draft", .shape = {4, 2, 7}},
+};
+
+}  // namespace
+
+extern constinit const Algorithm kStandalone = {
+    .name = "STANDALONE",
+    .help = "a small model of the same vocabulary",
+    .shape = language_model_shape,
+    .load = load,
+    .make = make_model_drafter,
+    .trials = kTrials,
+};
+
+}  // namespace foretoken
