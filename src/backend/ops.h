@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/activation.h"
 #include "backend/weight_format.h"
 #include "batch/batch.h"
 #include "batch/draws.h"
@@ -82,14 +83,18 @@ struct KvLayer {
   Tensor v;
   Tensor k_scale = {};  // empty: k and v are floats
   Tensor v_scale = {};
+  // Of the layer, not of the KV: float32 [heads], empty where there are none. Each query head sees
+  // one position more, whose score is its sink and whose value is 0.
+  Tensor sinks = {};
 };
 
 struct AttentionShape {
   int heads = 0;
   int kv_heads = 0;
   int head_dim = 0;
-  float scale = 0.0F;  // of q.k
-  int window = 0;      // > 0: a row at position p sees positions p - window + 1 .. p
+  float scale = 0.0F;      // of q.k
+  int window = 0;          // > 0: a row at position p sees positions p - window + 1 .. p
+  float score_cap = 0.0F;  // > 0: a scaled score s counts as cap * tanh(s / cap)
 
   bool operator==(const AttentionShape&) const = default;
 };
@@ -107,7 +112,8 @@ struct AttentionPlan {
 struct RopeTable {
   Tensor cos;
   Tensor sin;
-  int rotary_dim = 0;  // <= head_dim; the rest of the head passes unrotated
+  // <= head_dim; the rest of the head passes unrotated. 0: nothing is rotated, no tables.
+  int rotary_dim = 0;
 };
 
 // Per-head RMS norm of q and k before the rotation (Qwen3); empty weights: none.
@@ -255,7 +261,7 @@ class Ops {
   // The same of plain rows (keep_rows), to the same bits.
   virtual void look_up(Tensor table, std::span<const Token> tokens, Tensor out) = 0;
 
-  // out = rms_norm(x) * weight. x, out [rows, width] f32, weight f32 [width].
+  // out = rms_norm(x) * weight. x, out [rows, width] f32, weight f32 [width]. out may be x.
   virtual void norm(Tensor x, Tensor weight, float eps, Tensor out) = 0;
 
   // residual += delta, then out = rms_norm(residual) * weight. All [rows, width] f32.
@@ -263,6 +269,12 @@ class Ops {
 
   // residual += delta.
   virtual void add(Tensor residual, Tensor delta) = 0;
+
+  // x *= factor, each product rounded once.
+  virtual void scale(Tensor x, float factor) = 0;
+
+  // x = cap * tanh(x / cap); cap > 0.
+  virtual void soft_cap(Tensor x, float cap) = 0;
 
   // y [rows, out] = x [rows, in] * w^T + bias.
   virtual void linear(const PackedLinear& w, Tensor x, Tensor y) = 0;
@@ -294,13 +306,13 @@ class Ops {
   virtual void attend(Tensor q, const KvLayer& kv, const AttentionPlan& plan, const PackedLinear& o,
                       Tensor out);
 
-  // out [rows, width] = silu(gate) * up, gate_up [rows, 2 * width] = gate | up.
-  virtual void gated_act(Tensor gate_up, Tensor out) = 0;
+  // out [rows, width] = act(gate) * up, gate_up [rows, 2 * width] = gate | up.
+  virtual void gated_act(Tensor gate_up, Activation act, Tensor out) = 0;
 
   // The same between its two linears: out [rows, down.out_width] = act(x * gate_up^T) * down^T.
   // Backends may keep what lies between to themselves.
-  virtual void gated_mlp(const PackedLinear& gate_up, const PackedLinear& down, Tensor x,
-                         Tensor out);
+  virtual void gated_mlp(const PackedLinear& gate_up, const PackedLinear& down, Activation act,
+                         Tensor x, Tensor out);
 
   // out[i] = x[rows[i]].
   void gather_rows(Tensor x, std::span<const std::int32_t> rows, Tensor out);
