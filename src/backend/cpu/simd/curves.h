@@ -19,7 +19,7 @@ FT_INLINE V16 polynomial(const float (&p)[N], V16 x) {
 // a within +-limit; NaN stays.
 FT_INLINE V16 within(V16 a, float limit) { return min(set1(limit), max(set1(-limit), a)); }
 
-// tanh(a) within 3 ulp, below 1 everywhere; NaN for NaN.
+// tanh(a) within 5 ulp, below 1 everywhere; NaN for NaN.
 FT_INLINE V16 tanh_of(V16 a) {
   constexpr float kOdd[] = {-2.76076847742355e-16F, 2.00018790482477e-13F, -8.60467152213735e-11F,
                             5.12229709037114e-08F,  1.48572235717979e-05F, 6.37261928875436e-04F,
@@ -30,7 +30,7 @@ FT_INLINE V16 tanh_of(V16 a) {
   return div(mul(x, polynomial(kOdd, square)), polynomial(kEven, square));
 }
 
-// erf(a) within 3 ulp; NaN for NaN.
+// erf(a) within 5 ulp; NaN for NaN.
 FT_INLINE V16 erf_of(V16 a) {
   constexpr float kOdd[] = {2.2905065861350646e-4F, 3.4082910107109506e-3F, 5.0955695062380861e-2F,
                             1.8520832239976145e-1F, 1.128379143519084F};

@@ -174,7 +174,7 @@ TEST(V16Scalar, exp2_at_the_ends) {
   }
 }
 
-TEST(V16Scalar, tanh_and_erf_are_within_three_units_in_the_last_place) {
+TEST(V16Scalar, tanh_and_erf_are_within_five_units_in_the_last_place) {
   std::mt19937_64 random(8);
   Inputs in(random);
   double worst_tanh = 0.0, worst_erf = 0.0;
@@ -190,8 +190,8 @@ TEST(V16Scalar, tanh_and_erf_are_within_three_units_in_the_last_place) {
       ASSERT_LE(std::abs(found.floats[kProbeErf + i]), 1.0F);
     }
   }
-  EXPECT_LT(worst_tanh, 3.0);
-  EXPECT_LT(worst_erf, 3.0);
+  EXPECT_LT(worst_tanh, 5.0);
+  EXPECT_LT(worst_erf, 5.0);
 }
 
 TEST(V16Scalar, exp_at_the_ends) {
