@@ -6,6 +6,7 @@
 
 #include "app/host/draft_vocabulary.h"
 #include "app/machine/environment.h"
+#include "app/options/resolve_options.h"
 #include "base/error.h"
 #include "base/rng.h"
 #include "model/config/generation_config.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/ops.h"
+#include "backend/measured_speed.h"
 
 namespace foretoken {
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks that every file under src includes only what stands below it.
 
-ORDER lists the rooms of src from the bottom up. A room is a folder, or one file (both parts of a pair: `backend/backend`)
-that stands in another place than its folder. A file includes its own room and rooms further down the list.
+ORDER lists the rooms of src from the bottom up. A room is a folder, or a file (`backend/backend`: both parts of the
+pair) that stands in another place than its folder. A file includes its own room and rooms further down the list.
 
   - text/ stands beside the list: it includes base only, and is included by server and app only
   - of kv, page_pool, prefix_hashes and radix_cache include base only
@@ -22,7 +22,7 @@ ORDER = [
     "tensor",
     "batch",
     # what a machine has to offer, then one machine after the other, then the factory that knows all of them
-    "backend", "backend/host", "backend/reference",
+    "backend", "backend/ops", "backend/host", "backend/reference",
     "backend/cpu/table", "backend/cpu/simd", "backend/cpu/rows", "backend/cpu/matmul/kernels", "backend/cpu/matmul",
     "backend/cpu/attention", "backend/cpu/isa", "backend/cpu/select", "backend/cpu", "backend/backend",
     "kv",
@@ -54,8 +54,9 @@ def is_test(path):
 
 def room(path):
     """The room that a file stands in, or None."""
-    if stem(path) in ORDER:
-        return stem(path)
+    for name in (path, stem(path)):
+        if name in ORDER:
+            return name
     folder = path.rpartition("/")[0]
     return folder if folder in ORDER or folder in TEXT else None
 
@@ -135,7 +136,7 @@ def check(root):
                 includes.setdefault(stem(path), set()).add(stem(target))
     if found := circle(includes):
         faults.append("a circle of includes: " + " -> ".join(found))
-    unused = [name for name in ORDER if not (root / name).is_dir() and not (root / (name + ".h")).is_file()]
+    unused = [name for name in ORDER if not (root / name).exists() and not (root / (name + ".h")).is_file()]
     return faults + [f"the layering names {name}, which is not there" for name in unused]
 
 

@@ -3,7 +3,7 @@
 //   StepPlan   what the scheduler wants computed: for each sequence a chain of prompt tokens
 //              and/or its tree
 //   SeqTable   facts about running sequences by slot (length, pages); the walk updates it
-//   Batch      the rows derived from both by Ops::layout: what kernels read
+//   Batch      the rows derived from both by StepOps::layout: what kernels read
 //   Walk       what sampling found: emitted tokens, accepted nodes
 // Not behaviour: no methods that compute. A prompt chunk is a chain of rows; when it is the last
 // one, its last token is the root of the sequence's tree. So `chain` holds rows nobody samples and

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "backend/ops/step_ops.h"
 #include "model/target_model.h"
 
 namespace foretoken {
@@ -29,7 +30,7 @@ struct AcceptanceSimulation {
 class SimulatedAcceptance final : public TargetModel {
  public:
   // Both outlive it.
-  SimulatedAcceptance(Ops& ops, TargetModel& target, AcceptanceSimulation simulation)
+  SimulatedAcceptance(StepOps& ops, TargetModel& target, AcceptanceSimulation simulation)
       : ops_(ops), target_(target), simulation_(simulation) {}
 
   Features forward(const Batch& batch, const FeatureTaps& taps) override {
@@ -44,7 +45,7 @@ class SimulatedAcceptance final : public TargetModel {
  private:
   void bend(const Batch& batch, const BatchSeq& seq, std::int32_t root_logits);
 
-  Ops& ops_;
+  StepOps& ops_;
   TargetModel& target_;
   AcceptanceSimulation simulation_;
   std::vector<Addend> addends_;  // to the logits of a step

@@ -26,7 +26,8 @@ std::int64_t most_step_rows(const EngineConfig& config, int max_nodes, std::int6
   return std::min(rows, trees + slots * config.context_length);
 }
 
-std::size_t most_step_bytes(const EngineConfig& config, const Ops& ops, const StepModels& models) {
+std::size_t most_step_bytes(const EngineConfig& config, const StepOps& ops,
+                            const StepModels& models) {
   const ModelConfig& target = models.target;
   const int slots = config.max_running_requests;
   const int max_nodes = models.max_nodes;

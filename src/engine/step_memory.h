@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "backend/ops/step_ops.h"
 #include "draft/tree_growth.h"
 #include "engine/engine.h"
 #include "model/config/model_config.h"
@@ -29,6 +30,7 @@ struct StepModels {
   int max_nodes = 1;                                           // of a tree, whoever drafts
   std::int64_t most_drafts = std::numeric_limits<int>::max();  // in a step
 };
-std::size_t most_step_bytes(const EngineConfig& config, const Ops& ops, const StepModels& models);
+std::size_t most_step_bytes(const EngineConfig& config, const StepOps& ops,
+                            const StepModels& models);
 
 }  // namespace foretoken

@@ -2,7 +2,7 @@
 
 namespace foretoken {
 
-KvStore::KvStore(Ops& ops, const KvShape& shape, int num_pages)
+KvStore::KvStore(LoadOps& ops, const KvShape& shape, int num_pages)
     : layers_(ops.alloc_kv(shape, num_pages)) {}
 
 }  // namespace foretoken

@@ -5,14 +5,14 @@
 #include <span>
 #include <vector>
 
-#include "backend/ops.h"
+#include "backend/ops/load_ops.h"
 #include "base/index.h"
 
 namespace foretoken {
 
 class KvStore {
  public:
-  KvStore(Ops& ops, const KvShape& shape, int num_pages);
+  KvStore(LoadOps& ops, const KvShape& shape, int num_pages);
 
   const KvLayer& layer(int i) const { return layers_[at(i)]; }
   std::span<const KvLayer> layers() const { return layers_; }

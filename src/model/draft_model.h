@@ -11,7 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "backend/ops.h"
+#include "backend/forward_size.h"
+#include "backend/kv_shape.h"
 #include "model/decoder/decoder.h"
 
 namespace foretoken {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "backend/ops.h"
+#include "backend/kv_shape.h"
 #include "model/decoder/decoder.h"
 
 namespace foretoken {
@@ -16,7 +16,7 @@ class TargetModel {
   virtual ~TargetModel() = default;
 
   // Computes all rows of the batch and stores their KV. Result views live until the next
-  // Ops::layout.
+  // StepOps::layout.
   virtual Features forward(const Batch& batch, const FeatureTaps& taps) = 0;
 
   // Logits [batch.logit_rows.size(), vocab] f32; no rows, no work.

@@ -187,7 +187,9 @@ struct Change {
 constexpr Change kChanges[] = {
     {"layers without rotation", "smollm3_default", [](ModelConfig& c) { c.layer_rope = {}; }},
     {"the other layers rotated", "smollm3_layers_listed",
-     [](ModelConfig& c) { std::ranges::reverse(c.layer_rope); }},
+     [](ModelConfig& c) {
+       c.layer_rope = {LayerRope::kMain, LayerRope::kNone, LayerRope::kNone, LayerRope::kMain};
+     }},
     {"embedding scale", "granite_default", [](ModelConfig& c) { c.embedding_scale = 1; }},
     {"residual scale", "granite_default", [](ModelConfig& c) { c.residual_scale = 1; }},
     {"score scale", "granite_default", [](ModelConfig& c) { c.score_scale = 0; }},

@@ -7,6 +7,7 @@
 #include "app/host/first_corpus.h"
 #include "app/host/model_host.h"
 #include "app/host/text_host.h"
+#include "app/options/resolve_options.h"
 #include "base/log.h"
 #include "model/config/generation_config.h"
 #include "text/text_stream.h"

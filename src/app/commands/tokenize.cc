@@ -2,6 +2,7 @@
 
 #include "app/commands/commands.h"
 #include "app/host/text_host.h"
+#include "app/options/resolve_options.h"
 #include "text/tokenize_lines.h"
 
 namespace foretoken {

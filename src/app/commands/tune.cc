@@ -16,6 +16,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/tune_hosts.h"
 #include "app/host/draft_vocabulary.h"
+#include "app/options/resolve_options.h"
 #include "base/file.h"
 #include "base/index.h"
 #include "base/log.h"

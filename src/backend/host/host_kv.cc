@@ -73,7 +73,7 @@ std::int64_t host_value_at(const KvLayer& kv, std::int32_t slot, std::int64_t he
   return head_at(kv, slot, head) + (s / pair * kv.k.dim(2) + d) * pair + s % pair;
 }
 
-std::vector<KvLayer> alloc_host_kv(Ops& ops, const KvShape& shape, int num_pages) {
+std::vector<KvLayer> alloc_host_kv(LoadOps& ops, const KvShape& shape, int num_pages) {
   CHECK(shape.dtype != DType::kBF16 || shape.head_dim % 2 == 0)
       << "bf16 KV of heads of " << shape.head_dim;
   std::vector<KvLayer> layers;

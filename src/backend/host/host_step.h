@@ -26,30 +26,30 @@ struct ScoredRows {
 };
 ScoredRows scored_rows(const StepEntry& entry);
 
-// Ops::verify. logits [batch.logit_rows.size(), vocab] f32, modified.
+// ResultOps::verify. logits [batch.logit_rows.size(), vocab] f32, modified.
 Walk verify_trees(ThreadPool& pool, const StepPlan& plan, const DraftTrees& trees,
                   const Batch& batch, Tensor logits);
 
-// Ops::draw_tokens. scratch [pool.size(), vocab] f32.
+// ResultOps::draw_tokens. scratch [pool.size(), vocab] f32.
 void draw_rows(ThreadPool& pool, const Tensor& logits, std::span<const Token> ids, Tensor scratch,
                std::span<const DrawRow> rows, int k, DrawnTokens& out);
 
-// Ops::gather_columns, copy_rows and join_columns, where memory is the host's.
+// StepOps::gather_columns, copy_rows and join_columns, where memory is the host's.
 void gather_host_columns(ThreadPool& pool, const Tensor& x, std::span<const std::int32_t> rows,
                          const Tensor& out, std::int64_t column);
 void copy_host_rows(ThreadPool& pool, const Tensor& x, std::span<const std::int32_t> from,
                     const Tensor& out, std::span<const std::int32_t> to);
 void join_host_columns(ThreadPool& pool, const Tensor& a, const Tensor& b, const Tensor& out);
 
-// Ops::pack_rows.
+// LoadOps::pack_rows.
 std::unique_ptr<PackedLinear> pack_host_rows(Ops& ops, const PackedLinear& w,
                                              std::span<const Token> rows, DType dtype,
                                              const WeightFormat& format);
 
-// Ops::upload.
+// LoadOps::upload.
 void copy_host(const Tensor& from, const Tensor& to);
 
-// Ops::alloc_kv and what a page takes. The layout of all code that runs on the host:
+// LoadOps::alloc_kv and what a page takes. The layout of all code that runs on the host:
 //   k [pages, kv_heads, head_dim, kPageTokens]   transposed, so that a group of 16 keys is one
 //                                                vector per dim
 //   v [pages, kv_heads, kPageTokens, head_dim]
@@ -57,14 +57,14 @@ void copy_host(const Tensor& from, const Tensor& to);
 //   k [head_dim / 2, kPageTokens, 2]
 //   v [kPageTokens / 2, head_dim, 2]
 //   scales of codes [pages, kv_heads, kPageTokens]
-std::vector<KvLayer> alloc_host_kv(Ops& ops, const KvShape& shape, int num_pages);
+std::vector<KvLayer> alloc_host_kv(LoadOps& ops, const KvShape& shape, int num_pages);
 std::size_t host_kv_page_bytes(const KvShape& shape);
 
 // Where an element of a key and of a value lies, in elements from the layer's first.
 std::int64_t host_key_at(const KvLayer& kv, std::int32_t slot, std::int64_t head, std::int64_t d);
 std::int64_t host_value_at(const KvLayer& kv, std::int32_t slot, std::int64_t head, std::int64_t d);
 
-// Ops::kv_keep: the accepted node at depth d moves to where node d was stored.
+// StepOps::kv_keep: the accepted node at depth d moves to where node d was stored.
 void keep_kv(ThreadPool& pool, const Walk& walk, const Batch& batch,
              std::span<const KvLayer> layers);
 

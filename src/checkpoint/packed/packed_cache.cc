@@ -73,7 +73,7 @@ PackedCache::PackedCache(std::string path, std::function<std::string()> state)
   file_.reset();
 }
 
-std::unique_ptr<PackedLinear> PackedCache::take(Ops& ops, const std::string& name,
+std::unique_ptr<PackedLinear> PackedCache::take(LoadOps& ops, const std::string& name,
                                                 LinearShape shape,
                                                 std::vector<std::string>& tensors) {
   const PackedMatrix* const matrix = file_ ? file_->find(name) : nullptr;

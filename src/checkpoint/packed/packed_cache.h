@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/ops.h"
+#include "backend/ops/load_ops.h"
 #include "checkpoint/packed/packed_file.h"
 
 namespace foretoken {
@@ -23,7 +23,7 @@ class PackedCache {
 
   // The matrix that was kept under this name, and the tensors that it was made of; null: there is
   // none that can be used. shape.format is filled in.
-  std::unique_ptr<PackedLinear> take(Ops& ops, const std::string& name, LinearShape shape,
+  std::unique_ptr<PackedLinear> take(LoadOps& ops, const std::string& name, LinearShape shape,
                                      std::vector<std::string>& tensors);
 
   // Will be written. The matrix lives until then.

@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <boost/json.hpp>
 
-#include "backend/ops.h"
+#include "backend/ops/load_ops.h"
 #include "base/error.h"
 #include "base/file_fields.h"
 #include "base/index.h"
@@ -165,8 +165,8 @@ class Part {
 // "offset bytes sum sum ...", sums hexadecimal.
 std::string write_image(const Part& part, std::uint64_t offset, std::span<const std::byte> image) {
   std::string text = fmt::format("{} {}", offset, image.size());
-  for (std::size_t at = 0; at < image.size(); at += Ops::kImagePiece) {
-    const auto piece = image.subspan(at, std::min(Ops::kImagePiece, image.size() - at));
+  for (std::size_t at = 0; at < image.size(); at += LoadOps::kImagePiece) {
+    const auto piece = image.subspan(at, std::min(LoadOps::kImagePiece, image.size() - at));
     part.write(offset + at, piece);
     text += fmt::format(" {:x}", word_sum(piece));
   }
@@ -301,7 +301,7 @@ bool PackedFile::read(const PackedMatrix& matrix, std::size_t image, std::size_t
   const Entry& entry = entries_.at(matrix.name);
   if (image >= entry.images.size()) return false;
   const Image& from = entry.images[image];
-  const std::size_t piece = offset / Ops::kImagePiece;
+  const std::size_t piece = offset / LoadOps::kImagePiece;
   if (offset > from.bytes || to.size() > from.bytes - offset || piece >= from.sums.size())
     return false;
   return read_all(descriptor_, from.offset + offset, to) && word_sum(to) == from.sums[piece];

@@ -35,7 +35,7 @@ class PackedFile {
 
   // Null: it does not hold that matrix.
   const PackedMatrix* find(const std::string& name) const;
-  // Bytes of one of its images, from a whole number of pieces (Ops::kImagePiece) on, one piece or
+  // Bytes of one of its images, from a whole number of pieces (LoadOps::kImagePiece) on, one piece or
   // the last. False where there are none, or not those that were written.
   bool read(const PackedMatrix& matrix, std::size_t image, std::size_t offset,
             std::span<std::byte> to) const;

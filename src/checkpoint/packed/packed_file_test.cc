@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "backend/ops.h"
+#include "backend/ops/load_ops.h"
 #include "base/file.h"
 #include "checkpoint/testing/test_files.h"
 
@@ -23,7 +23,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Bytes = std::vector<std::byte>;
 
-constexpr std::size_t kPiece = Ops::kImagePiece;
+constexpr std::size_t kPiece = LoadOps::kImagePiece;
 
 Bytes some_bytes(std::size_t count, unsigned seed) {
   Bytes bytes(count);

@@ -45,16 +45,16 @@ DraftReader::DraftReader(Ops& ops, DraftModel& model, int num_pages, int num_slo
       slots_(at(num_slots)),
       is_read_(at(num_pages), 0) {
   if (!reads_features()) return;
-  page_feature_ = ops_.alloc(DType::kF32, {num_pages, model.feature_width()});
+  page_feature_ = ops.alloc(DType::kF32, {num_pages, model.feature_width()});
   if (carried_width_ > 0) {
-    page_carried_ = ops_.alloc(DType::kF32, {num_pages, carried_width_});
-    root_carried_ = ops_.alloc(DType::kF32, {num_slots, carried_width_});
+    page_carried_ = ops.alloc(DType::kF32, {num_pages, carried_width_});
+    root_carried_ = ops.alloc(DType::kF32, {num_slots, carried_width_});
   }
   const Shape kept{std::int64_t{num_slots} * kCatchUpTokens, model.tap_width()};
   const FeatureTaps taps = model.taps();
-  if (taps.last_hidden) kept_.last_hidden = ops_.alloc(DType::kF32, kept);
+  if (taps.last_hidden) kept_.last_hidden = ops.alloc(DType::kF32, kept);
   for (std::size_t i = 0; i < taps.layer_inputs.size(); ++i)
-    kept_.taps.push_back(ops_.alloc(DType::kF32, kept));
+    kept_.taps.push_back(ops.alloc(DType::kF32, kept));
 }
 
 std::size_t DraftReader::bytes_per_slot(const DraftModel& model) {

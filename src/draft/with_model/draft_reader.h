@@ -22,6 +22,7 @@
 #include "backend/ops.h"
 #include "base/index.h"
 #include "draft/draft_pace.h"
+#include "draft/drafter.h"
 #include "model/draft_model.h"
 
 namespace foretoken {
@@ -104,7 +105,7 @@ class DraftReader {
   void deliver(const Features& source, const FeatureRows& rows, Tensor out);
   void keep(const Features& target);
 
-  Ops& ops_;
+  StepOps& ops_;
   DraftModel& model_;
   const Token vocab_;         // of the model's input
   const std::int32_t shift_;  // 1 where a row's feature, and its rotary position, is of the token

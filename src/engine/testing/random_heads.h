@@ -6,6 +6,7 @@
 #include <optional>
 #include <ostream>
 
+#include "backend/ops.h"
 #include "model/draft_model.h"
 
 namespace foretoken {

@@ -4,9 +4,10 @@
 // Immutable after construction.
 
 #include <memory>
+#include <numeric>
 #include <string>
 
-#include "backend/ops.h"
+#include "backend/ops/step_ops.h"
 #include "model/config/model_config.h"
 #include "model/decoder/layer_scratch.h"
 #include "model/decoder/rope.h"

@@ -35,7 +35,7 @@ struct Decoder::Weights {
 
 namespace {
 
-Tensor copy_of(Ops& ops, Tensor x) {
+Tensor copy_of(StepOps& ops, Tensor x) {
   std::vector<std::int32_t> every_row(static_cast<std::size_t>(x.dim(0)));
   std::iota(every_row.begin(), every_row.end(), 0);
   const Tensor copy = ops.temp(x.dtype(), x.shape());
@@ -79,7 +79,7 @@ std::optional<std::string> tied_matrix(const ModelConfig& config, const WeightSo
 
 }  // namespace
 
-Decoder::Decoder(Ops& ops, const ModelConfig& config, const WeightSource& source, DType dtype,
+Decoder::Decoder(LoadOps& ops, const ModelConfig& config, const WeightSource& source, DType dtype,
                  const Quantization& quantization)
     : config_(config), dtype_(dtype), weights_(std::make_unique<Weights>()) {
   WeightReader read(ops, source, dtype, quantization, config.stored_quantization);
@@ -107,7 +107,7 @@ Decoder::Decoder(Ops& ops, const ModelConfig& config, const WeightSource& source
 
 Decoder::~Decoder() = default;
 
-Features Decoder::forward(Ops& ops, const Batch& batch, const KvStore& kv,
+Features Decoder::forward(StepOps& ops, const Batch& batch, const KvStore& kv,
                           const FeatureTaps& taps) const {
   LayerScratch s(ops, config_, batch);
   Features features;
@@ -171,7 +171,7 @@ const PackedLinear& Decoder::head() const {
   return weights_->head ? *weights_->head : *weights_->embedding->packed();
 }
 
-Tensor Decoder::logits(Ops& ops, Tensor hidden) const {
+Tensor Decoder::logits(StepOps& ops, Tensor hidden) const {
   const Tensor out = ops.temp(DType::kF32, {hidden.dim(0), config_.vocab});
   ops.linear(head(), hidden, out);
   finish_logits(ops, config_, out);

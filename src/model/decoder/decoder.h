@@ -7,7 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "backend/ops.h"
+#include "backend/ops/load_ops.h"
+#include "backend/ops/step_ops.h"
 #include "checkpoint/checkpoint.h"
 #include "kv/kv_store.h"
 #include "model/config/model_config.h"
@@ -37,12 +38,13 @@ struct LayerScratch;
 class Decoder {
  public:
   // Packs all weights. Throws Error naming the tensor that is missing, misshapen or unexpected.
-  Decoder(Ops& ops, const ModelConfig& config, const WeightSource& weights, DType dtype,
+  Decoder(LoadOps& ops, const ModelConfig& config, const WeightSource& weights, DType dtype,
           const Quantization& quantization = {});
   ~Decoder();
 
-  Features forward(Ops& ops, const Batch& batch, const KvStore& kv, const FeatureTaps& taps) const;
-  Tensor logits(Ops& ops, Tensor hidden) const;  // hidden [n, hidden] -> [n, vocab]
+  Features forward(StepOps& ops, const Batch& batch, const KvStore& kv,
+                   const FeatureTaps& taps) const;
+  Tensor logits(StepOps& ops, Tensor hidden) const;  // hidden [n, hidden] -> [n, vocab]
 
   const Embedding& embedding() const;  // [vocab, hidden]
   const PackedLinear& head() const;    // [vocab, hidden]; the embedding where they are tied

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "backend/ops.h"
+#include "backend/ops/step_ops.h"
 #include "batch/batch_tail.h"
 #include "model/config/model_config.h"
 #include "model/decoder/attention.h"

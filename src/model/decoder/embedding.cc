@@ -10,7 +10,7 @@ Embedding::Embedding(WeightReader& read, const std::string& name, std::int64_t v
     rows_ = read.rows({name, vocab}, width);
 }
 
-void Embedding::embed(Ops& ops, std::span<const Token> tokens, Tensor out) const {
+void Embedding::embed(StepOps& ops, std::span<const Token> tokens, Tensor out) const {
   if (packed_)
     ops.embed(*packed_, tokens, out);
   else

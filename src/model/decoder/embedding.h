@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "backend/ops.h"
+#include "backend/ops/step_ops.h"
 #include "model/decoder/weight_reader.h"
 
 namespace foretoken {
@@ -18,7 +18,7 @@ class Embedding {
   Embedding(WeightReader& read, const std::string& name, std::int64_t vocab, std::int64_t width,
             bool is_head);
 
-  void embed(Ops& ops, std::span<const Token> tokens, Tensor out) const;
+  void embed(StepOps& ops, std::span<const Token> tokens, Tensor out) const;
 
   const PackedLinear* packed() const { return packed_.get(); }  // null: plain rows
   const Tensor& rows() const { return rows_; }                  // empty: packed

@@ -2,7 +2,7 @@
 
 namespace foretoken {
 
-LayerScratch::LayerScratch(Ops& backend, const ModelConfig& config, const Batch& rows)
+LayerScratch::LayerScratch(StepOps& backend, const ModelConfig& config, const Batch& rows)
     : ops(backend), batch(rows) {
   const std::int64_t q_width = std::int64_t{config.heads} * config.head_dim;
   auto temp = [&](std::int64_t width) { return ops.temp(DType::kF32, {batch.rows, width}); };

@@ -5,17 +5,17 @@
 
 #include <vector>
 
-#include "backend/ops.h"
+#include "backend/ops/step_ops.h"
 #include "model/config/model_config.h"
 
 namespace foretoken {
 
 struct LayerScratch {
-  LayerScratch(Ops& ops, const ModelConfig& config, const Batch& batch);
+  LayerScratch(StepOps& ops, const ModelConfig& config, const Batch& batch);
 
   const AttentionPlan& plan(const AttentionShape& shape);
 
-  Ops& ops;
+  StepOps& ops;
   const Batch& batch;
   std::vector<const AttentionPlan*> plans;
   Tensor residual;  // [rows, hidden], the stream between layers without the pending `delta`

@@ -191,7 +191,7 @@ void finish_packed(const WeightSource& weights) {
   if (PackedCache* const cache = weights.packed()) cache->finish();
 }
 
-std::unique_ptr<Decoder> load_model(Ops& ops, const std::string& folder,
+std::unique_ptr<Decoder> load_model(LoadOps& ops, const std::string& folder,
                                     const ModelOptions& options) {
   const ModelConfig config = read_model_config(folder, options);
   check_stored_method(config, options, folder);

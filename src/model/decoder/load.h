@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/ops.h"
+#include "backend/ops/load_ops.h"
 #include "checkpoint/checkpoint.h"
 #include "model/config/context_length.h"
 #include "model/config/quantization.h"
@@ -49,7 +49,7 @@ void check_stored_method(const ModelConfig& config, const ModelOptions& options,
 // Once all matrices of a model have been made from weights that are kept: writes what is new.
 void finish_packed(const WeightSource& weights);
 
-std::unique_ptr<Decoder> load_model(Ops& ops, const std::string& folder,
+std::unique_ptr<Decoder> load_model(LoadOps& ops, const std::string& folder,
                                     const ModelOptions& options);
 
 }  // namespace foretoken

@@ -15,7 +15,7 @@ Mlp::Mlp(WeightReader& read, const ModelConfig& config, const std::string& prefi
                       bias_if(config.mlp_bias));
 }
 
-void Mlp::forward(Ops& ops, Tensor in, Tensor out) const {
+void Mlp::forward(StepOps& ops, Tensor in, Tensor out) const {
   ops.gated_mlp(*gate_up_, *down_, act_, in, out);
 }
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "backend/ops.h"
+#include "backend/ops/step_ops.h"
 #include "model/config/model_config.h"
 #include "model/decoder/weight_reader.h"
 
@@ -18,7 +18,7 @@ class Mlp {
   Mlp(WeightReader& read, const ModelConfig& config, const std::string& prefix);
 
   // [rows, hidden] both.
-  void forward(Ops& ops, Tensor in, Tensor out) const;
+  void forward(StepOps& ops, Tensor in, Tensor out) const;
 
  private:
   std::unique_ptr<PackedLinear> gate_up_;  // gate | up

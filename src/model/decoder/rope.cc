@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "base/index.h"
+#include "batch/tree.h"
 
 namespace foretoken {
 namespace {
@@ -173,7 +174,7 @@ SinCos sin_cos(double angle) {
   }
 }
 
-RopeTable make_rope_table(Ops& ops, const ModelConfig& config) {
+RopeTable make_rope_table(LoadOps& ops, const ModelConfig& config) {
   const RopeFrequencies frequencies = rope_frequencies(config);
   const std::int64_t positions = config.context_length + kMaxTreeNodes;
   const auto pairs = static_cast<std::int64_t>(frequencies.inverse.size());
@@ -197,7 +198,7 @@ RopeTable make_rope_table(Ops& ops, const ModelConfig& config) {
   return table;
 }
 
-RopeTables make_rope_tables(Ops& ops, const ModelConfig& config) {
+RopeTables make_rope_tables(LoadOps& ops, const ModelConfig& config) {
   const auto is_used = [&](LayerRope rope) {
     return config.layer_rope.empty() ? rope == LayerRope::kMain
                                      : std::ranges::count(config.layer_rope, rope) > 0;

@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "backend/ops.h"
+#include "backend/ops/load_ops.h"
+#include "backend/rope_table.h"
 #include "model/config/model_config.h"
 
 namespace foretoken {
@@ -23,7 +24,7 @@ RopeFrequencies rope_frequencies(const ModelConfig& config);
 
 // Table for positions 0 .. config.context_length + kMaxTreeNodes - 1 in the backend's memory (draft
 // nodes may stand beyond the last position that is ever kept).
-RopeTable make_rope_table(Ops& ops, const ModelConfig& config);
+RopeTable make_rope_table(LoadOps& ops, const ModelConfig& config);
 
 // The tables of a model's layers; those that no layer uses are empty.
 struct RopeTables {
@@ -37,7 +38,7 @@ struct RopeTables {
     return main.cos.bytes() + main.sin.bytes() + local.cos.bytes() + local.sin.bytes();
   }
 };
-RopeTables make_rope_tables(Ops& ops, const ModelConfig& config);
+RopeTables make_rope_tables(LoadOps& ops, const ModelConfig& config);
 
 // sine and cosine of an angle in [0, 2^20], error below 2^-50, by one fixed polynomial.
 struct SinCos {

@@ -79,8 +79,8 @@ bool is_zero(const Tensor& x) {
 }
 
 // All that decides what becomes of a matrix of one checkpoint.
-std::string matrix_name(const Ops& ops, const std::vector<MatrixPart>& parts, std::int64_t in_width,
-                        Bias bias, DType dtype, const WeightFormat& asked) {
+std::string matrix_name(const LoadOps& ops, const std::vector<MatrixPart>& parts,
+                        std::int64_t in_width, Bias bias, DType dtype, const WeightFormat& asked) {
   std::string name = ops.packed_layout() + ":";
   for (const MatrixPart& part : parts) {
     name += fmt::format(" {}[{}]", part.name, part.rows);
@@ -104,7 +104,7 @@ std::vector<MatrixPart> parts_of_fused(const std::string& name,
   return parts;
 }
 
-WeightReader::WeightReader(Ops& ops, const WeightSource& source, DType dtype,
+WeightReader::WeightReader(LoadOps& ops, const WeightSource& source, DType dtype,
                            const Quantization& quantization,
                            const std::optional<StoredQuantization>& stored)
     : ops_(ops), source_(source), dtype_(dtype), quantization_(quantization) {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/ops.h"
+#include "backend/ops/load_ops.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/quantized/stored_quantization.h"
 #include "model/config/quantization.h"
@@ -38,7 +38,7 @@ enum class MatrixRole { kLayer, kHead };
 
 class WeightReader {
  public:
-  WeightReader(Ops& ops, const WeightSource& source, DType dtype,
+  WeightReader(LoadOps& ops, const WeightSource& source, DType dtype,
                const Quantization& quantization = {},
                const std::optional<StoredQuantization>& stored = {});
 
@@ -77,7 +77,7 @@ class WeightReader {
   std::unique_ptr<PackedLinear> pack(const std::vector<MatrixPart>& parts, std::int64_t in_width,
                                      Bias bias, Making& making);
 
-  Ops& ops_;
+  LoadOps& ops_;
   const WeightSource& source_;
   DType dtype_;
   Quantization quantization_;

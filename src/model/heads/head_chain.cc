@@ -50,7 +50,8 @@ Tensor parts_of(Tensor carried, std::int64_t width) {
 
 }  // namespace
 
-HeadChain::HeadChain(Ops& ops, std::vector<std::unique_ptr<HeadDraft>> heads, bool all_read_target)
+HeadChain::HeadChain(StepOps& ops, std::vector<std::unique_ptr<HeadDraft>> heads,
+                     bool all_read_target)
     : ops_(ops),
       heads_(std::move(heads)),
       all_read_target_(all_read_target),

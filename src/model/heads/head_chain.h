@@ -20,7 +20,7 @@ namespace foretoken {
 class HeadChain final : public DraftModel {
  public:
   // By depth; at least two. all_read_target: see HeadConfig.
-  HeadChain(Ops& ops, std::vector<std::unique_ptr<HeadDraft>> heads, bool all_read_target);
+  HeadChain(StepOps& ops, std::vector<std::unique_ptr<HeadDraft>> heads, bool all_read_target);
 
   FeatureTaps taps() const override { return first().taps(); }
   std::int64_t tap_width() const override { return first().tap_width(); }
@@ -51,7 +51,7 @@ class HeadChain final : public DraftModel {
   Tensor carried_to(int head, Tensor carried);
   Tensor following(const Batch& batch, int head, Tensor made, Tensor before);
 
-  Ops& ops_;
+  StepOps& ops_;
   const std::vector<std::unique_ptr<HeadDraft>> heads_;
   const bool all_read_target_;
   const int last_;  // head

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "backend/ops.h"
 #include "checkpoint/checkpoint.h"
 #include "kv/kv_store.h"
 #include "model/draft_model.h"

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backend/ops.h"
+#include "backend/forward_size.h"
 #include "model/heads/head_config.h"
 
 namespace foretoken {

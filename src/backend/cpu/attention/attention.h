@@ -8,9 +8,11 @@
 #include <memory>
 #include <vector>
 
+#include "backend/attention_shape.h"
 #include "backend/cpu/attention/attention_items.h"
 #include "backend/cpu/table/kernels.h"
-#include "backend/ops.h"
+#include "backend/forward_size.h"
+#include "backend/kv_shape.h"
 #include "base/threads.h"
 #include "tensor/buffer.h"
 
@@ -24,11 +26,11 @@ class CpuAttention {
   // them: whole heads.
   using Done = std::function<void(int row, std::int64_t col, int cols, const float* values)>;
 
-  // Ops::plan_attention. Valid until forget_plans; their memory is used again.
+  // StepOps::plan_attention. Valid until forget_plans; their memory is used again.
   const AttentionPlan& plan(const AttentionShape& shape, const Batch& batch);
   void forget_plans() { num_plans_ = 0; }
 
-  // Ops::attention, with a plan made here. done: may be empty.
+  // StepOps::attention, with a plan made here. done: may be empty.
   void run(Tensor q, const KvLayer& kv, const AttentionPlan& plan, Tensor out, const Done& done);
 
   // Memory kept between calls: what forwards of a size need at most, and what is held now.

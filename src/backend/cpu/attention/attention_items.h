@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <vector>
 
+#include "backend/attention_shape.h"
 #include "backend/cpu/table/op_kernels.h"
-#include "backend/ops.h"
+#include "backend/forward_size.h"
+#include "batch/batch.h"
 
 namespace foretoken {
 

@@ -2,11 +2,14 @@
 // RopeCall: rotation and store of keys and values for the rows of one batch in one layer: where
 // each row's position and KV slot are. Built per call, read by all workers.
 
+#include "backend/attention_shape.h"
 #include "backend/cpu/attention/attention.h"
 #include "backend/cpu/table/op_kernels.h"
 #include "backend/host/host_step.h"
-#include "backend/ops.h"
+#include "backend/kv_shape.h"
+#include "backend/rope_table.h"
 #include "base/index.h"
+#include "batch/batch.h"
 
 namespace foretoken {
 

@@ -13,7 +13,7 @@
 #include "backend/cpu/matmul/packed_linear.h"
 #include "backend/cpu/table/isa.h"
 #include "backend/cpu/table/kernels.h"
-#include "backend/ops.h"
+#include "backend/forward_size.h"
 #include "base/index.h"
 #include "base/threads.h"
 #include "tensor/buffer.h"

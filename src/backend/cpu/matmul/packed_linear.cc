@@ -10,6 +10,7 @@
 
 #include "backend/cpu/matmul/convert.h"
 #include "backend/cpu/table/kernels.h"
+#include "backend/ops/load_ops.h"
 #include "base/index.h"
 #include "tensor/float16.h"
 
@@ -109,12 +110,12 @@ CpuLinear::CpuLinear(const LinearShape& shape, const FillImage& fill, ThreadPool
   std::size_t number = 0;
   for (const Buffer* image : buffers()) {
     const std::size_t at_image = number++;
-    const auto pieces = ceil_div(image->bytes(), Ops::kImagePiece);
+    const auto pieces = ceil_div(image->bytes(), LoadOps::kImagePiece);
     // By all workers: memory lies near who writes it first.
     pool.parallel_for(static_cast<int>(pieces), [&](int piece, int) {
-      const std::size_t offset = at(piece) * Ops::kImagePiece;
+      const std::size_t offset = at(piece) * LoadOps::kImagePiece;
       const std::span<std::byte> to(static_cast<std::byte*>(image->data()) + offset,
-                                    std::min(Ops::kImagePiece, image->bytes() - offset));
+                                    std::min(LoadOps::kImagePiece, image->bytes() - offset));
       if (is_filled.load(std::memory_order_relaxed) && !fill(at_image, offset, to))
         is_filled.store(false, std::memory_order_relaxed);
     });

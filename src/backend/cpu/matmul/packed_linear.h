@@ -9,7 +9,7 @@
 
 #include "backend/cpu/matmul/product_plan.h"
 #include "backend/cpu/table/kernels.h"
-#include "backend/ops.h"
+#include "backend/weights.h"
 #include "base/threads.h"
 #include "tensor/buffer.h"
 

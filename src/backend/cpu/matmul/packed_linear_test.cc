@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/cpu/matmul/convert.h"
+#include "backend/ops/load_ops.h"
 #include "backend/testing/reversed_rows_test_kit.h"
 #include "base/index.h"
 #include "base/word_sum.h"
@@ -143,8 +144,8 @@ TEST(PackedImages, make_the_same_matrix_again) {
                             .dtype = kept.dtype,
                             .format = kept.format};
     const FillImage fill = [&](std::size_t image, std::size_t offset, std::span<std::byte> to) {
-      EXPECT_EQ(offset % Ops::kImagePiece, 0U);
-      EXPECT_TRUE(to.size() == Ops::kImagePiece || offset + to.size() == images[image].size());
+      EXPECT_EQ(offset % LoadOps::kImagePiece, 0U);
+      EXPECT_TRUE(to.size() == LoadOps::kImagePiece || offset + to.size() == images[image].size());
       std::ranges::copy(images[image].subspan(offset, to.size()), to.begin());
       return true;
     };

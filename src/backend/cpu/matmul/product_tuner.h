@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "backend/cpu/matmul/gemm.h"
-#include "backend/ops.h"
+#include "backend/measured_speed.h"
 
 namespace foretoken {
 

@@ -1,0 +1,28 @@
+#pragma once
+// How rows attend in a layer, and the plan of a batch for all layers of one shape. Plain data;
+// backends derive their plans.
+
+namespace foretoken {
+
+struct Batch;
+
+struct AttentionShape {
+  int heads = 0;
+  int kv_heads = 0;
+  int head_dim = 0;
+  float scale = 0.0F;      // of q.k
+  int window = 0;          // > 0: a row at position p sees positions p - window + 1 .. p
+  float score_cap = 0.0F;  // > 0: a scaled score s counts as cap * tanh(s / cap)
+
+  bool operator==(const AttentionShape&) const = default;
+};
+
+// What a batch looks at in layers of one shape, worked out once for all of them. Backends add what
+// their kernels want to know. Made by StepOps::plan_attention; the batch is the caller's.
+struct AttentionPlan {
+  virtual ~AttentionPlan() = default;
+  AttentionShape shape;
+  const Batch* batch = nullptr;
+};
+
+}  // namespace foretoken

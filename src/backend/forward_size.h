@@ -1,0 +1,22 @@
+#pragma once
+// The size of a forward, from which a backend plans its memory: nothing in the forward is larger.
+// Plain data.
+
+#include <cstdint>
+
+#include "backend/attention_shape.h"
+
+namespace foretoken {
+
+struct ForwardSize {
+  std::int64_t rows = 0;
+  std::int64_t layers = 0;
+  std::int64_t context = 0;       // positions that a row sees
+  std::int64_t widest_input = 0;  // of a product
+  std::int64_t intermediate = 0;  // of the gated MLP
+  std::int64_t vocab = 0;
+  AttentionShape attention;
+  int forwards = 1;  // of this size in a step, each with a plan of its own
+};
+
+}  // namespace foretoken

@@ -1,0 +1,151 @@
+#pragma once
+// StepOps: the operations of which a step computes its forwards, on float32 activations [rows,
+// width]. Nothing here answers the host: see result_ops.h. The rules of ops.h hold: threads,
+// errors, memory.
+//
+//   layout -> temp, embed -> { norm, project_qkv, attend, gated_mlp } of each layer -> linear
+//          -> (result_ops.h: verify, read_back) -> kv_keep
+//
+// Where two operations are neighbours (project_qkv, attend, gated_mlp), the joined one is defined
+// by its parts: bits are the same, and a backend may keep to itself what lies between them.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "backend/activation.h"
+#include "backend/attention_shape.h"
+#include "backend/forward_size.h"
+#include "backend/kv_shape.h"
+#include "backend/rope_table.h"
+#include "backend/weights.h"
+#include "batch/batch.h"
+#include "batch/tree.h"
+#include "tensor/arena.h"
+#include "tensor/tensor.h"
+
+namespace foretoken {
+
+// A number that is added to an element of a matrix.
+struct Addend {
+  std::int32_t row = 0, column = 0;
+  float value = 0;
+};
+
+class StepOps {
+ public:
+  virtual ~StepOps() = default;
+
+  // Step-lifetime scratch, uninitialised, valid until the next layout().
+  virtual Tensor temp(DType dtype, Shape shape) = 0;
+
+  // release() gives back what temp() gave since the mark. Inside a step.
+  virtual Arena::Mark mark() const = 0;
+  virtual void release(const Arena::Mark& mark) = 0;
+
+  // Upper bound of the bytes that a forward of this size and what comes with it (logits, the walk)
+  // need on top of what the model asks temp() for.
+  virtual std::size_t workspace_bytes(const ForwardSize& size) const = 0;
+  // Bytes that the largest step so far took: scratch and what the ops kept beside it.
+  virtual std::size_t most_step_bytes() const = 0;
+
+  // Derives the rows of a step from the plan, the trees and the table, and starts a new scratch
+  // lifetime.
+  virtual void layout(const StepPlan& plan, const DraftTrees& trees, const SeqTable& table,
+                      Batch& batch) = 0;
+
+  // out [tokens.size(), width] = rows of a packed matrix [vocab, width].
+  virtual void embed(const PackedLinear& table, std::span<const Token> tokens, Tensor out) = 0;
+
+  // The same of plain rows (keep_rows), to the same bits.
+  virtual void look_up(Tensor table, std::span<const Token> tokens, Tensor out) = 0;
+
+  // out = rms_norm(x) * weight. x, out [rows, width] f32, weight f32 [width]. out may be x.
+  virtual void norm(Tensor x, Tensor weight, float eps, Tensor out) = 0;
+
+  // residual += delta, then out = rms_norm(residual) * weight. All [rows, width] f32.
+  virtual void add_norm(Tensor residual, Tensor delta, Tensor weight, float eps, Tensor out) = 0;
+
+  // residual += delta.
+  virtual void add(Tensor residual, Tensor delta) = 0;
+
+  // x *= factor, each product rounded once.
+  virtual void scale(Tensor x, float factor) = 0;
+
+  // x = cap * tanh(x / cap); cap > 0.
+  virtual void soft_cap(Tensor x, float cap) = 0;
+
+  // y [rows, out] = x [rows, in] * w^T + bias.
+  virtual void linear(const PackedLinear& w, Tensor x, Tensor y) = 0;
+
+  // qkv [rows, (heads + 2 * kv_heads) * head_dim]: normalises (optional) and rotates q and k,
+  // writes q to `q` [rows, heads * head_dim] and stores k, v at batch.kv_slot.
+  virtual void rope_store_kv(Tensor qkv, const RopeTable& rope, const QkNorm& qk_norm,
+                             const AttentionShape& shape, const Batch& batch, const KvLayer& kv,
+                             Tensor q) = 0;
+
+  // The same after their linear: of x [rows, in] with the weights of q|k|v. Backends may keep what
+  // lies between to themselves.
+  virtual void project_qkv(const PackedLinear& w, Tensor x, const RopeTable& rope,
+                           const QkNorm& qk_norm, const AttentionShape& shape, const Batch& batch,
+                           const KvLayer& kv, Tensor q);
+
+  // How the rows of a batch attend in layers of this shape, for attention() in each of them. Valid
+  // until the next layout(), and as long as the batch stays as it is.
+  virtual const AttentionPlan& plan_attention(const AttentionShape& shape, const Batch& batch) = 0;
+
+  // out [rows, heads * head_dim]: each row attends its sequence's committed KV, the chain rows
+  // before it and its own ancestors in the tree, all already stored, in logical position order:
+  // two-pass softmax in blocks of 128 positions, blocks merged in order into spans of 512, spans
+  // merged in order, by their maxima and sums.
+  virtual void attention(Tensor q, const KvLayer& kv, const AttentionPlan& plan, Tensor out) = 0;
+
+  // The same before its linear: out [rows, o.out_width] = attention * o^T. Backends may keep what
+  // lies between to themselves.
+  virtual void attend(Tensor q, const KvLayer& kv, const AttentionPlan& plan, const PackedLinear& o,
+                      Tensor out);
+
+  // out [rows, width] = act(gate) * up, gate_up [rows, 2 * width] = gate | up.
+  virtual void gated_act(Tensor gate_up, Activation act, Tensor out) = 0;
+
+  // The same between its two linears: out [rows, down.out_width] = act(x * gate_up^T) * down^T.
+  // Backends may keep what lies between to themselves.
+  virtual void gated_mlp(const PackedLinear& gate_up, const PackedLinear& down, Activation act,
+                         Tensor x, Tensor out);
+
+  // out[i] = x[rows[i]].
+  void gather_rows(Tensor x, std::span<const std::int32_t> rows, Tensor out);
+
+  // The same into columns [column, column + width of x) of wider rows; all f32.
+  virtual void gather_columns(Tensor x, std::span<const std::int32_t> rows, Tensor out,
+                              std::int64_t column) = 0;
+
+  // out[to[i]] = x[from[i]], in order; all f32 of one width.
+  virtual void copy_rows(Tensor x, std::span<const std::int32_t> from, Tensor out,
+                         std::span<const std::int32_t> to) = 0;
+
+  // out [rows, wa + wb] = a [rows, wa] | b [rows, wb], all f32.
+  virtual void join_columns(Tensor a, Tensor b, Tensor out) = 0;
+
+  // x [row, column] += value for all of them, in order; x f32.
+  virtual void add_elements(Tensor x, std::span<const Addend> addends) = 0;
+
+  // Moves the KV of accepted nodes next to the prefix in every given layer. The walk is the host's:
+  // read_back() has returned it. Does not touch the table.
+  virtual void kv_keep(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) = 0;
+};
+
+// Gives back at its end what temp() gave during its life.
+class ScratchScope {
+ public:
+  explicit ScratchScope(StepOps& ops) : ops_(ops), mark_(ops.mark()) {}
+  ~ScratchScope() { ops_.release(mark_); }
+  ScratchScope(const ScratchScope&) = delete;
+  ScratchScope& operator=(const ScratchScope&) = delete;
+
+ private:
+  StepOps& ops_;
+  const Arena::Mark mark_;
+};
+
+}  // namespace foretoken
