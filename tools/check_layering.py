@@ -27,7 +27,7 @@ ORDER = [
     "backend/cpu/attention", "backend/cpu/isa", "backend/cpu/select", "backend/cpu", "backend/backend",
     "kv",
     "checkpoint/hub", "checkpoint/formats", "checkpoint", "checkpoint/quantized", "checkpoint/packed",
-    "model/config", "model/config/families", "model/config/model_config.cc", "model/decoder", "model", "model/heads",
+    "model/config", "model/config/families", "model/decoder", "model", "model/heads",
     "draft", "draft/pace", "draft/with_model", "draft/from_text", "draft/from_text/ngram", "draft/from_text/suffix",
     "draft/catalogue",
     "engine",

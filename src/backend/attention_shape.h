@@ -10,8 +10,9 @@ struct AttentionShape {
   int heads = 0;
   int kv_heads = 0;
   int head_dim = 0;
-  float scale = 0.0F;  // of q.k
-  int window = 0;      // > 0: a row at position p sees positions p - window + 1 .. p
+  float scale = 0.0F;      // of q.k
+  int window = 0;          // > 0: a row at position p sees positions p - window + 1 .. p
+  float score_cap = 0.0F;  // > 0: a scaled score s counts as cap * tanh(s / cap)
 
   bool operator==(const AttentionShape&) const = default;
 };

@@ -58,6 +58,17 @@ std::vector<Model> models() {
   add(4, 4, 80, DType::kF8E4M3, 0, false);
   add(8, 1, 24, DType::kF8E5M2, 20, false);
   add(3, 3, 6, DType::kI8, 130, false);
+  // Capped scores, sinks and heads that are not rotated, alone and together.
+  for (const DType kv : {DType::kBF16, DType::kF16, DType::kI8}) {
+    add(6, 2, 64, kv, 0, false);
+    all.back().shape.score_cap = 1.5F;
+    add(4, 2, 32, kv, 20, false);
+    all.back().has_sinks = true;
+    add(8, 1, 128, kv, 130, true);
+    all.back().shape.score_cap = 0.7F;
+    all.back().has_sinks = true;
+    all.back().rotary_dim = 0;
+  }
   return all;
 }
 
@@ -108,7 +119,7 @@ TEST(Attention, has_the_same_bits_for_any_chunking) {
 TEST(Attention, a_node_has_the_bits_of_its_path_as_a_chain) {
   // All models on the widest kernels; two on the others, whose bits are compared above.
   for (const std::string& isa : cpu_isas())
-    for (const Model& model : first_models(isa == cpu_isas().back() ? 11 : 2))
+    for (const Model& model : first_models(isa == cpu_isas().back() ? 20 : 2))
       for (const int prefix : {0, 15, 126, 500}) {
         const Machine m = machine(isa, 2);
         Part tree{.slot = 0, .chain = World::text(0, prefix, 2), .parents = {-1}, .nodes = {1}};
@@ -167,6 +178,10 @@ TEST(Attention, long_contexts_are_divided_without_a_trace) {
                    .scale = 0.25F,
                    .window = window};
     model.rotary_dim = 16;
+    if (window == 700 || kv == DType::kI8) {
+      model.shape.score_cap = 2.0F;
+      model.has_sinks = true;
+    }
     const Part part{.slot = 0, .parents = {-1, 0, 0}, .nodes = {4, 5, 6}};
     const auto run = [&](const Machine& m) {
       World world(*m.ops, model, 120);

@@ -20,6 +20,9 @@ struct KvLayer {
   Tensor v;
   Tensor k_scale = {};  // empty: k and v are floats
   Tensor v_scale = {};
+  // Of the layer, not of the KV: float32 [heads], empty where there are none. Each query head sees
+  // one position more, whose score is its sink and whose value is 0.
+  Tensor sinks = {};
 };
 
 }  // namespace foretoken

@@ -86,8 +86,10 @@ TEST(Rows, add) {
 }
 
 TEST(Rows, gated_act) {
-  check_row_op([](Ops& ops, Tensor, Tensor b, Tensor, Tensor out) { ops.gated_act(b, out); },
-               10.0 * 6);
+  for (const Activation act : {Activation::kSilu, Activation::kGeluTanh, Activation::kGelu})
+    check_row_op(
+        [act](Ops& ops, Tensor, Tensor b, Tensor, Tensor out) { ops.gated_act(b, act, out); },
+        10.0 * 6);
 }
 
 TEST(Rows, gated_act_of_extreme_gates) {
@@ -95,10 +97,47 @@ TEST(Rows, gated_act_of_extreme_gates) {
     const Machine m = machine(isa, 1);
     std::vector<float> gate_up{-200.0F, 200.0F, -1e30F, 0.0F, 1.0F, 1.0F, 1.0F, 1.0F};
     std::vector<float> out(4);
-    m.ops->gated_act(Tensor(gate_up.data(), DType::kF32, {1, 8}),
-                     Tensor(out.data(), DType::kF32, {1, 4}));
-    EXPECT_EQ(out, (std::vector<float>{0.0F, 200.0F, 0.0F, 0.0F})) << isa;
+    for (const Activation act : {Activation::kSilu, Activation::kGeluTanh, Activation::kGelu}) {
+      m.ops->gated_act(Tensor(gate_up.data(), DType::kF32, {1, 8}), act,
+                       Tensor(out.data(), DType::kF32, {1, 4}));
+      EXPECT_EQ(out, (std::vector<float>{0.0F, 200.0F, 0.0F, 0.0F})) << isa;
+    }
   }
+}
+
+TEST(Rows, scale) {
+  check_row_op(
+      [](Ops& ops, Tensor a, Tensor, Tensor, Tensor out) {
+        ops.scale(a, 0.22F);
+        std::copy_n(a.f32(), a.elements(), out.f32());
+      },
+      0.0);
+}
+
+// Values within +-10, of which some are near the cap and some far beyond it.
+TEST(Rows, soft_cap) {
+  for (const float cap : {0.5F, 3.0F, 50.0F})
+    check_row_op(
+        [cap](Ops& ops, Tensor, Tensor b, Tensor, Tensor out) {
+          std::copy_n(b.f32(), out.elements(), out.f32());
+          ops.soft_cap(out, cap);
+          for (std::int64_t i = 0; i < out.elements(); ++i)
+            EXPECT_NEAR(out.f32()[i], cap * std::tanh(b.f32()[i] / cap), cap * 1e-6F);
+        },
+        4.0);
+}
+
+// The norm of a block's result is taken in its place.
+TEST(Rows, norm_in_place) {
+  check_row_op(
+      [](Ops& ops, Tensor a, Tensor, Tensor w, Tensor out) {
+        std::copy_n(a.f32(), a.elements(), out.f32());
+        ops.norm(out, w, 0.5F, out);
+        const Tensor apart = ops.temp(DType::kF32, out.shape());
+        ops.norm(a, w, 0.5F, apart);
+        EXPECT_EQ(std::memcmp(apart.f32(), out.f32(), out.bytes()), 0);
+      },
+      1000.0 / 32 + 8);
 }
 
 TEST(Rows, gather_rows) {

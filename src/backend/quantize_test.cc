@@ -186,11 +186,12 @@ TEST(Codes, joined_operations_are_those_of_their_parts) {
           std::vector<float> joined(at(rows * kIn)), apart(joined.size()),
               middle(at(rows * 2 * kMiddle)), gated(at(rows * kMiddle));
           const Tensor in(x.data(), DType::kF32, {rows, kIn});
-          m.ops->gated_mlp(*gate_up, *down, in, Tensor(joined.data(), DType::kF32, {rows, kIn}));
+          m.ops->gated_mlp(*gate_up, *down, Activation::kSilu, in,
+                           Tensor(joined.data(), DType::kF32, {rows, kIn}));
           const Tensor wide(middle.data(), DType::kF32, {rows, 2 * kMiddle});
           const Tensor narrow(gated.data(), DType::kF32, {rows, kMiddle});
           m.ops->linear(*gate_up, in, wide);
-          m.ops->gated_act(wide, narrow);
+          m.ops->gated_act(wide, Activation::kSilu, narrow);
           m.ops->linear(*down, narrow, Tensor(apart.data(), DType::kF32, {rows, kIn}));
           expect_same_bytes({joined}, {apart}, isa);
         }

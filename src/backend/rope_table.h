@@ -11,7 +11,8 @@ namespace foretoken {
 struct RopeTable {
   Tensor cos;
   Tensor sin;
-  int rotary_dim = 0;  // <= head_dim; the rest of the head passes unrotated
+  // <= head_dim; the rest of the head passes unrotated. 0: nothing is rotated, no tables.
+  int rotary_dim = 0;
 };
 
 // Per-head RMS norm of q and k before the rotation (Qwen3); empty weights: none.

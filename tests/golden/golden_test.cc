@@ -178,6 +178,49 @@ TEST_P(GoldenFeature, leaving_it_out_shows_in_the_logits) {
   EXPECT_GT(worst_error(GetParam(), "logits", found.logits), 1e-2);
 }
 
+// A block of a case that is left out, or is another one.
+struct Change {
+  const char* what;
+  const char* golden;
+  void (*change)(ModelConfig& config);
+};
+constexpr Change kChanges[] = {
+    {"layers without rotation", "smollm3_default", [](ModelConfig& c) { c.layer_rope = {}; }},
+    {"the other layers rotated", "smollm3_layers_listed",
+     [](ModelConfig& c) {
+       c.layer_rope = {LayerRope::kMain, LayerRope::kNone, LayerRope::kNone, LayerRope::kMain};
+     }},
+    {"embedding scale", "granite_default", [](ModelConfig& c) { c.embedding_scale = 1; }},
+    {"residual scale", "granite_default", [](ModelConfig& c) { c.residual_scale = 1; }},
+    {"score scale", "granite_default", [](ModelConfig& c) { c.score_scale = 0; }},
+    {"logit scale", "granite_default", [](ModelConfig& c) { c.logit_scale = 1; }},
+    {"score cap", "gemma2_default", [](ModelConfig& c) { c.score_cap = 0; }},
+    {"logit cap", "gemma2_default", [](ModelConfig& c) { c.logit_cap = 0; }},
+    {"score scale", "gemma2_default", [](ModelConfig& c) { c.score_scale = 0; }},
+    {"embedding scale", "gemma2_default", [](ModelConfig& c) { c.embedding_scale = 1; }},
+    {"norm offset", "gemma2_default", [](ModelConfig& c) { c.norm_offset = 0; }},
+    {"norm after attention", "gemma2_default",
+     [](ModelConfig& c) { c.norms.after_attention.clear(); }},
+    {"norm after MLP", "gemma2_default", [](ModelConfig& c) { c.norms.after_mlp.clear(); }},
+    {"activation", "gemma2_default", [](ModelConfig& c) { c.activation = Activation::kSilu; }},
+    {"window of every other layer", "gemma2_default",
+     [](ModelConfig& c) { c.layer_window = {8, 8, 8}; }},
+    {"partial rotation", "phi3_partial_rotary", [](ModelConfig& c) { c.rotary_dim = 0; }},
+};
+
+TEST(GoldenBlocks, each_value_shows_in_the_logits) {
+  const auto cases = read_golden_cases();
+  for (const Change& change : kChanges) {
+    const auto golden = std::ranges::find(cases, change.golden, &GoldenCase::name);
+    ASSERT_NE(golden, cases.end()) << change.golden;
+    ModelConfig config = config_of(*golden);
+    change.change(config);
+    const Outputs found = outputs_of(*golden, {"reference", "auto"}, config, DType::kF32);
+    EXPECT_GT(worst_error(*golden, "logits", found.logits), 1e-2)
+        << change.what << " of " << change.golden;
+  }
+}
+
 std::vector<GoldenCase> cases_with_scaling_or_windows() {
   auto cases = read_golden_cases();
   std::erase_if(cases, [](const GoldenCase& golden) {

@@ -41,6 +41,18 @@ CHECKPOINTS = {
     "qwen3": ("Qwen3Config", dict(head_dim=32, rope_parameters=dict(rope_type="default",
                                                                     rope_theta=1e6)),
               torch.bfloat16, "1GB"),
+    # Four layers: rotated and not, with a window and without.
+    "smollm3": ("SmolLM3Config",
+                dict(num_hidden_layers=4, no_rope_layer_interval=2, pad_token_id=0), torch.bfloat16,
+                "1GB"),
+    "granite": ("GraniteConfig",
+                dict(embedding_multiplier=12.0, residual_multiplier=0.22, attention_multiplier=0.1,
+                     logits_scaling=8.0, tie_word_embeddings=True), torch.bfloat16, "1GB"),
+    "gemma2": ("Gemma2Config",
+               dict(num_hidden_layers=3, head_dim=32, query_pre_attn_scalar=24, sliding_window=8,
+                    attn_logit_softcapping=5.0, final_logit_softcapping=3.0, pad_token_id=0),
+               torch.bfloat16, "1GB"),
+    "phi3": ("Phi3Config", dict(pad_token_id=0), torch.bfloat16, "1GB"),
 }
 
 HALF = 8  # pairs of a head of 16
@@ -116,6 +128,19 @@ CASES = [
     ("qwen3_yarn", "qwen3",
      dict(rope=dict(rope_type="yarn", factor=4.0, rope_theta=1e6,
                     original_max_position_embeddings=TRAINED)), 96, {}),
+    ("smollm3_default", "smollm3", {}, 40, {}),
+    ("smollm3_layers_listed", "smollm3",
+     dict(no_rope_layers=[0, 1, 1, 0], use_sliding_window=True, sliding_window=8,
+          layer_types=["full_attention", "sliding_attention", "full_attention",
+                       "sliding_attention"]), 60, {}),
+    ("granite_default", "granite", {}, 40, {}),
+    ("gemma2_default", "gemma2", {}, 60, {}),
+    ("gemma2_uncapped", "gemma2",
+     dict(attn_logit_softcapping=None, final_logit_softcapping=None, hidden_activation="gelu"), 40,
+     {}),
+    ("phi3_default", "phi3", {}, 40, {}),
+    ("phi3_partial_rotary", "phi3",
+     dict(sliding_window=24, rope=dict(rope_type="default", partial_rotary_factor=0.5)), 60, {}),
 ]
 
 
@@ -127,7 +152,8 @@ def make_checkpoint(folder, kind, settings, dtype, shard_size, seed):
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if name.endswith("norm.weight"):
-                parameter.copy_(1.0 + 0.2 * torch.randn_like(parameter))
+                offset = 0.0 if config.model_type == "gemma2" else 1.0  # the model adds 1
+                parameter.copy_(offset + 0.2 * torch.randn_like(parameter))
             elif name.endswith("bias"):
                 parameter.copy_(0.2 * torch.randn_like(parameter))
     model.to(dtype).save_pretrained(folder, max_shard_size=shard_size)

@@ -198,6 +198,18 @@ class CpuOps final : public Ops {
     });
   }
 
+  void scale(Tensor x, float factor) override {
+    expect(x, {-1, -1}, DType::kF32);
+    each_row(x.dim(0), x.dim(1),
+             [&](int r, int) { table_.ops.scale(x.row_f32(r), x.dim(1), factor); });
+  }
+
+  void soft_cap(Tensor x, float cap) override {
+    expect(x, {-1, -1}, DType::kF32);
+    each_row(x.dim(0), 8 * x.dim(1),
+             [&](int r, int) { table_.ops.soft_cap(x.row_f32(r), x.dim(1), cap); });
+  }
+
   void linear(const PackedLinear& w, Tensor x, Tensor y) override {
     expect(x, {-1, w.in_width()}, DType::kF32);
     expect(y, {x.dim(0), w.out_width()}, DType::kF32);
@@ -275,26 +287,27 @@ class CpuOps final : public Ops {
     gemm_.run(packed(o), *input, rows, out.f32());
   }
 
-  void gated_act(Tensor gate_up, Tensor out) override {
+  void gated_act(Tensor gate_up, Activation act, Tensor out) override {
     const std::int64_t width = out.dim(1);
     expect(gate_up, {out.dim(0), 2 * width}, DType::kF32);
     each_row(out.dim(0), 4 * width, [&](int r, int) {
       const float* gate = gate_up.row_f32(r);
-      table_.ops.gated_act(gate, gate + width, width, out.row_f32(r));
+      table_.ops.gated_act[static_cast<std::size_t>(act)](gate, gate + width, width,
+                                                          out.row_f32(r));
     });
   }
 
-  void gated_mlp(const PackedLinear& gate_up, const PackedLinear& down, Tensor x,
+  void gated_mlp(const PackedLinear& gate_up, const PackedLinear& down, Activation act, Tensor x,
                  Tensor out) override {
     expect(x, {-1, gate_up.in_width()}, DType::kF32);
     expect(out, {x.dim(0), down.out_width()}, DType::kF32);
     const auto rows = static_cast<int>(x.dim(0));
     if (rows == 0) return;
-    if (gemm_.run_gated(packed(gate_up), packed(down), x.f32(), rows, out.f32())) return;
+    if (gemm_.run_gated({packed(gate_up), packed(down), act}, x.f32(), rows, out.f32())) return;
     const Tensor both = between(0, rows, gate_up.out_width());
     const Tensor gated = between(1, rows, down.in_width());
     linear(gate_up, x, both);
-    gated_act(both, gated);
+    gated_act(both, act, gated);
     linear(down, gated, out);
   }
 

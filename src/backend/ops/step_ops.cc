@@ -22,12 +22,12 @@ void StepOps::attend(Tensor q, const KvLayer& kv, const AttentionPlan& plan, con
   linear(o, attended, out);
 }
 
-void StepOps::gated_mlp(const PackedLinear& gate_up, const PackedLinear& down, Tensor x,
-                        Tensor out) {
+void StepOps::gated_mlp(const PackedLinear& gate_up, const PackedLinear& down, Activation act,
+                        Tensor x, Tensor out) {
   const Tensor both = temp(DType::kF32, {x.dim(0), gate_up.out_width()});
   const Tensor gated = temp(DType::kF32, {x.dim(0), down.in_width()});
   linear(gate_up, x, both);
-  gated_act(both, gated);
+  gated_act(both, act, gated);
   linear(down, gated, out);
 }
 

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <span>
 
+#include "backend/activation.h"
 #include "backend/attention_shape.h"
 #include "backend/forward_size.h"
 #include "backend/kv_shape.h"
@@ -59,7 +60,7 @@ class StepOps {
   // The same of plain rows (keep_rows), to the same bits.
   virtual void look_up(Tensor table, std::span<const Token> tokens, Tensor out) = 0;
 
-  // out = rms_norm(x) * weight. x, out [rows, width] f32, weight f32 [width].
+  // out = rms_norm(x) * weight. x, out [rows, width] f32, weight f32 [width]. out may be x.
   virtual void norm(Tensor x, Tensor weight, float eps, Tensor out) = 0;
 
   // residual += delta, then out = rms_norm(residual) * weight. All [rows, width] f32.
@@ -67,6 +68,12 @@ class StepOps {
 
   // residual += delta.
   virtual void add(Tensor residual, Tensor delta) = 0;
+
+  // x *= factor, each product rounded once.
+  virtual void scale(Tensor x, float factor) = 0;
+
+  // x = cap * tanh(x / cap); cap > 0.
+  virtual void soft_cap(Tensor x, float cap) = 0;
 
   // y [rows, out] = x [rows, in] * w^T + bias.
   virtual void linear(const PackedLinear& w, Tensor x, Tensor y) = 0;
@@ -98,13 +105,13 @@ class StepOps {
   virtual void attend(Tensor q, const KvLayer& kv, const AttentionPlan& plan, const PackedLinear& o,
                       Tensor out);
 
-  // out [rows, width] = silu(gate) * up, gate_up [rows, 2 * width] = gate | up.
-  virtual void gated_act(Tensor gate_up, Tensor out) = 0;
+  // out [rows, width] = act(gate) * up, gate_up [rows, 2 * width] = gate | up.
+  virtual void gated_act(Tensor gate_up, Activation act, Tensor out) = 0;
 
   // The same between its two linears: out [rows, down.out_width] = act(x * gate_up^T) * down^T.
   // Backends may keep what lies between to themselves.
-  virtual void gated_mlp(const PackedLinear& gate_up, const PackedLinear& down, Tensor x,
-                         Tensor out);
+  virtual void gated_mlp(const PackedLinear& gate_up, const PackedLinear& down, Activation act,
+                         Tensor x, Tensor out);
 
   // out[i] = x[rows[i]].
   void gather_rows(Tensor x, std::span<const std::int32_t> rows, Tensor out);

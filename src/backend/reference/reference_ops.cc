@@ -4,6 +4,7 @@
 #include <cmath>
 #include <deque>
 #include <memory>
+#include <numbers>
 #include <vector>
 
 #include "backend/float_view.h"
@@ -117,6 +118,7 @@ void norm_row(const float* x, const float* weight, std::int64_t width, float eps
 
 // Pairs element i with element i + rotary_dim / 2.
 void rotate(float* head, const RopeTable& rope, std::int32_t position) {
+  if (rope.rotary_dim == 0) return;
   const int half = rope.rotary_dim / 2;
   const float* cos = rope.cos.row_f32(position);
   const float* sin = rope.sin.row_f32(position);
@@ -126,6 +128,21 @@ void rotate(float* head, const RopeTable& rope, std::int32_t position) {
     head[i + half] = b * cos[i] + a * sin[i];
   }
 }
+
+double activate(Activation act, double x) {
+  switch (act) {
+    case Activation::kSilu:
+      return x / (1.0 + std::exp(-x));
+    case Activation::kGeluTanh:
+      return 0.5 * x *
+             (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+    case Activation::kGelu:
+      return 0.5 * x * (1.0 + std::erf(x / std::numbers::sqrt2));
+  }
+  return 0.0;
+}
+
+double capped(double x, double cap) { return cap * std::tanh(x / cap); }
 
 class ReferenceOps final : public Ops {
  public:
@@ -218,6 +235,15 @@ class ReferenceOps final : public Ops {
     for (std::int64_t i = 0; i < residual.elements(); ++i) residual.f32()[i] += delta.f32()[i];
   }
 
+  void scale(Tensor x, float factor) override {
+    for (std::int64_t i = 0; i < x.elements(); ++i) x.f32()[i] *= factor;
+  }
+
+  void soft_cap(Tensor x, float cap) override {
+    for (std::int64_t i = 0; i < x.elements(); ++i)
+      x.f32()[i] = static_cast<float>(capped(x.f32()[i], cap));
+  }
+
   void linear(const PackedLinear& w, Tensor x, Tensor y) override {
     expect(x, {-1, w.in_width()}, DType::kF32);
     expect(y, {x.dim(0), w.out_width()}, DType::kF32);
@@ -285,15 +311,13 @@ class ReferenceOps final : public Ops {
     });
   }
 
-  void gated_act(Tensor gate_up, Tensor out) override {
+  void gated_act(Tensor gate_up, Activation act, Tensor out) override {
     const std::int64_t width = out.dim(1);
     expect(gate_up, {out.dim(0), 2 * width}, DType::kF32);
     each_row(out, [&](std::int64_t r) {
       const float* gate = gate_up.row_f32(r);
-      for (std::int64_t i = 0; i < width; ++i) {
-        const double g = gate[i];
-        out.row_f32(r)[i] = static_cast<float>(g / (1.0 + std::exp(-g)) * gate[width + i]);
-      }
+      for (std::int64_t i = 0; i < width; ++i)
+        out.row_f32(r)[i] = static_cast<float>(activate(act, gate[i]) * gate[width + i]);
     });
   }
 
@@ -406,7 +430,12 @@ class ReferenceOps final : public Ops {
                kv_value(kv.k, host_key_at(kv, slots[j], h, d), kv.k_scale,
                         scale_index(kv, slots[j], h));
       p[j] = dot * shape.scale;
+      if (shape.score_cap > 0) p[j] = capped(p[j], shape.score_cap);
       max = std::max(max, p[j]);
+    }
+    if (!kv.sinks.empty()) {
+      max = std::max<double>(max, kv.sinks.f32()[head]);
+      sum = std::exp(kv.sinks.f32()[head] - max);
     }
     for (double& x : p) sum += x = std::exp(x - max);
     for (int d = 0; d < shape.head_dim; ++d) {

@@ -19,7 +19,8 @@ struct Model {
   AttentionShape shape{.heads = 6, .kv_heads = 2, .head_dim = 64, .scale = 0.125F, .window = 0};
   DType kv = DType::kBF16;
   bool qk_norm = false;
-  int rotary_dim = 64;
+  int rotary_dim = 64;  // 0: nothing is rotated
+  bool has_sinks = false;
 };
 
 // One slot's part of a step: a chain, then a tree given by parents and tokens (may be empty).
@@ -44,16 +45,11 @@ class World {
         {.layers = 1, .kv_heads = s.kv_heads, .head_dim = s.head_dim, .dtype = model.kv},
         num_pages)[0];
     poison();
-    const std::int64_t half = model.rotary_dim / 2;
-    rope_ = {ops.alloc(DType::kF32, {kPositions, half}), ops.alloc(DType::kF32, {kPositions, half}),
-             model.rotary_dim};
-    for (std::int64_t p = 0; p < kPositions; ++p)
-      for (std::int64_t i = 0; i < half; ++i) {
-        const double angle = static_cast<double>(p) *
-                             std::pow(10000.0, -static_cast<double>(i) / static_cast<double>(half));
-        rope_.cos.row_f32(p)[i] = static_cast<float>(std::cos(angle));
-        rope_.sin.row_f32(p)[i] = static_cast<float>(std::sin(angle));
-      }
+    if (model.has_sinks) {
+      kv_.sinks = ops.alloc(DType::kF32, {s.heads});
+      for (int h = 0; h < s.heads; ++h) kv_.sinks.f32()[h] = 2.0F * value_of(7, 7, h);
+    }
+    if (model.rotary_dim > 0) make_rope(model.rotary_dim);
     if (model.qk_norm) {
       norm_ = {ops.alloc(DType::kF32, {s.head_dim}), ops.alloc(DType::kF32, {s.head_dim}), 0.5F};
       for (int d = 0; d < s.head_dim; ++d) {
@@ -106,6 +102,19 @@ class World {
  private:
   static constexpr float kGuard = 1234.5F;
   static constexpr std::int64_t kGuardRows = 2;
+
+  void make_rope(int rotary_dim) {
+    const std::int64_t half = rotary_dim / 2;
+    rope_ = {ops_.alloc(DType::kF32, {kPositions, half}),
+             ops_.alloc(DType::kF32, {kPositions, half}), rotary_dim};
+    for (std::int64_t p = 0; p < kPositions; ++p)
+      for (std::int64_t i = 0; i < half; ++i) {
+        const double angle = static_cast<double>(p) *
+                             std::pow(10000.0, -static_cast<double>(i) / static_cast<double>(half));
+        rope_.cos.row_f32(p)[i] = static_cast<float>(std::cos(angle));
+        rope_.sin.row_f32(p)[i] = static_cast<float>(std::sin(angle));
+      }
+  }
 
   // Lays out a step and stores its KV; returns its queries.
   Tensor store(const std::vector<Part>& parts) {
@@ -166,7 +175,8 @@ class World {
 inline std::string describe(const Model& m) {
   return std::to_string(m.shape.heads) + "/" + std::to_string(m.shape.kv_heads) + " heads of " +
          std::to_string(m.shape.head_dim) + ", " + std::string(dtype_name(m.kv)) + ", window " +
-         std::to_string(m.shape.window);
+         std::to_string(m.shape.window) + ", cap " + std::to_string(m.shape.score_cap) +
+         (m.has_sinks ? ", sinks" : "") + (m.rotary_dim == 0 ? ", no rotation" : "");
 }
 
 // Inputs are within +-2, rotated within +-2.9. A score is a chain of dim products, so off by at

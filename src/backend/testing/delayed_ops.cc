@@ -146,6 +146,12 @@ class DelayedOps final : public Ops {
   void add(Tensor residual, Tensor delta) override {
     enqueue([=, this] { inner_->add(far_.real(residual), far_.real(delta)); });
   }
+  void scale(Tensor x, float factor) override {
+    enqueue([=, this] { inner_->scale(far_.real(x), factor); });
+  }
+  void soft_cap(Tensor x, float cap) override {
+    enqueue([=, this] { inner_->soft_cap(far_.real(x), cap); });
+  }
   void linear(const PackedLinear& w, Tensor x, Tensor y) override {
     enqueue([=, this, &w] { inner_->linear(w, far_.real(x), far_.real(y)); });
   }
@@ -185,13 +191,13 @@ class DelayedOps final : public Ops {
       inner_->attend(far_.real(q), real(kv), *plan->inner, o, far_.real(out));
     });
   }
-  void gated_act(Tensor gate_up, Tensor out) override {
-    enqueue([=, this] { inner_->gated_act(far_.real(gate_up), far_.real(out)); });
+  void gated_act(Tensor gate_up, Activation act, Tensor out) override {
+    enqueue([=, this] { inner_->gated_act(far_.real(gate_up), act, far_.real(out)); });
   }
-  void gated_mlp(const PackedLinear& gate_up, const PackedLinear& down, Tensor x,
+  void gated_mlp(const PackedLinear& gate_up, const PackedLinear& down, Activation act, Tensor x,
                  Tensor out) override {
     enqueue([=, this, &gate_up, &down] {
-      inner_->gated_mlp(gate_up, down, far_.real(x), far_.real(out));
+      inner_->gated_mlp(gate_up, down, act, far_.real(x), far_.real(out));
     });
   }
   void gather_columns(Tensor x, std::span<const std::int32_t> rows, Tensor out,
@@ -284,7 +290,8 @@ class DelayedOps final : public Ops {
     return {.k = far_.real(kv.k),
             .v = far_.real(kv.v),
             .k_scale = far_.real(kv.k_scale),
-            .v_scale = far_.real(kv.v_scale)};
+            .v_scale = far_.real(kv.v_scale),
+            .sinks = far_.real(kv.sinks)};
   }
   RopeTable real(const RopeTable& rope) const {
     return {.cos = far_.real(rope.cos), .sin = far_.real(rope.sin), .rotary_dim = rope.rotary_dim};

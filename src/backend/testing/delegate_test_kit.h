@@ -60,6 +60,8 @@ class Delegate : public Ops {
     inner_->add_norm(residual, delta, weight, eps, out);
   }
   void add(Tensor residual, Tensor delta) override { inner_->add(residual, delta); }
+  void scale(Tensor x, float factor) override { inner_->scale(x, factor); }
+  void soft_cap(Tensor x, float cap) override { inner_->soft_cap(x, cap); }
   void linear(const PackedLinear& w, Tensor x, Tensor y) override { inner_->linear(w, x, y); }
   void rope_store_kv(Tensor qkv, const RopeTable& rope, const QkNorm& qk_norm,
                      const AttentionShape& shape, const Batch& batch, const KvLayer& kv,
@@ -72,7 +74,9 @@ class Delegate : public Ops {
   void attention(Tensor q, const KvLayer& kv, const AttentionPlan& plan, Tensor out) override {
     inner_->attention(q, kv, plan, out);
   }
-  void gated_act(Tensor gate_up, Tensor out) override { inner_->gated_act(gate_up, out); }
+  void gated_act(Tensor gate_up, Activation act, Tensor out) override {
+    inner_->gated_act(gate_up, act, out);
+  }
   void gather_columns(Tensor x, std::span<const std::int32_t> rows, Tensor out,
                       std::int64_t column) override {
     inner_->gather_columns(x, rows, out, column);

@@ -2,8 +2,11 @@
 // What the configs of several families have in common, for the files in families/. Throws Error
 // naming the key. Pure functions.
 
+#include <functional>
+#include <string_view>
 #include <vector>
 
+#include "backend/activation.h"
 #include "base/file_fields.h"
 
 namespace foretoken {
@@ -12,10 +15,23 @@ namespace foretoken {
 bool is_on(const FileFields& fields, std::string_view key);
 
 // A window per layer: of "sliding_window" (4096 where the key is absent) in the layers that
-// "layer_types" names, or from `first` on; empty where it is null.
-std::vector<int> sliding_windows(const FileFields& fields, int layers, std::int64_t first);
+// "layer_types" names, or where `slides` says so; empty where it is null.
+std::vector<int> sliding_windows(const FileFields& fields, int layers,
+                                 const std::function<bool(int layer)>& slides);
 
 // The windows of Qwen: in the upper layers, where "use_sliding_window" is on.
 std::vector<int> upper_windows(const FileFields& fields, int layers);
+
+// A number that scales something and is not 0; `absent` where the key is.
+double factor(const FileFields& fields, std::string_view key, double absent);
+
+// The cap of a soft cap; 0, none, where the key is null or 0.
+double cap(const FileFields& fields, std::string_view key, double absent);
+
+// The activation of that name; `absent` where the key is.
+Activation activation(const FileFields& fields, std::string_view key, std::string_view absent);
+
+// The elements of a head that are rotated, by "partial_rotary_factor".
+int rotary_dim(const FileFields& fields, int head_dim);
 
 }  // namespace foretoken

@@ -13,7 +13,7 @@
 #include "base/file_fields.h"
 #include "base/json_text.h"
 #include "model/config/context_length.h"
-#include "model/config/families.h"
+#include "model/config/family_table.h"
 #include "model/config/generation_config.h"
 #include "model/config/rope_config.h"
 #include "tensor/dtype_names.h"
@@ -154,9 +154,9 @@ ModelConfig ModelConfig::parse(const std::string& json, const std::string& where
   config.architecture = family.architecture;
   config.model_type = fields.string("model_type").value_or("");
   parse_sizes(fields, family.absent, config);
+  static_cast<Blocks&>(config) = family.read(fields, config);
   config.rope_theta = family.absent.rope_theta;
   parse_rope(fields, config);
-  static_cast<Blocks&>(config) = family.read(fields, config);
   config.tied_embeddings =
       fields.boolean("tie_word_embeddings").value_or(family.absent.tied_embeddings);
   config.mtp_layers =

@@ -52,9 +52,7 @@ struct ModelConfig : Blocks {
   std::optional<StoredQuantization> stored_quantization;  // matrices are codes already
   std::optional<DType> kv_dtype;  // of keys and values; absent: that of the weights
 
-  int window(int layer) const {
-    return layer_window.empty() ? 0 : layer_window[static_cast<std::size_t>(layer)];
-  }
+  int rotated() const { return rotary_dim > 0 ? rotary_dim : head_dim; }  // elements of a head
 
   // Parses the text of config.json; `where` names it in errors. `overrides`: JSON object merged
   // over it (--json-model-override-args), may be empty. context_length is the default one.

@@ -123,7 +123,8 @@ TEST(ModelConfig, an_unknown_architecture_is_refused_with_the_supported_ones) {
   EXPECT_THAT(error_of([] { parse("GPT2LMHeadModel"); }),
               HasSubstr("this model architecture is not supported (config.json): expected "
                         "LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, "
-                        "MiMoForCausalLM, found GPT2LMHeadModel"));
+                        "MiMoForCausalLM, SmolLM3ForCausalLM, GraniteForCausalLM, "
+                        "Gemma2ForCausalLM, Phi3ForCausalLM, found GPT2LMHeadModel"));
   EXPECT_THAT(fault_of(R"({"architectures":[]})"), HasSubstr("missing key \"architectures\""));
 }
 
@@ -164,6 +165,75 @@ TEST(ModelConfig, features_of_other_decoders_are_refused_by_name) {
       HasSubstr("bad value of \"hidden_act\" (config.json): expected silu, found \"gelu\""));
   EXPECT_THAT(fault_of(R"({"layer_types":["full_attention","linear_attention","full_attention"]})"),
               HasSubstr("layer_types"));
+}
+
+TEST(ModelConfig, smollm3_rotates_all_but_every_fourth_layer_unless_it_says_otherwise) {
+  constexpr LayerRope kMain = LayerRope::kMain, kNone = LayerRope::kNone;
+  const ModelConfig config = parse("SmolLM3ForCausalLM", R"({"num_hidden_layers":4})");
+  EXPECT_THAT(config.layer_rope, ElementsAre(kMain, kMain, kMain, kNone));
+  EXPECT_EQ(config.rope_theta, 2000000.0);
+  EXPECT_TRUE(config.tied_embeddings);
+  EXPECT_THAT(parse("SmolLM3ForCausalLM", R"({"no_rope_layers":[0,1,0]})").layer_rope,
+              ElementsAre(kNone, kMain, kNone));
+  EXPECT_THAT(parse("SmolLM3ForCausalLM",
+                    R"({"no_rope_layer_interval":2,"use_sliding_window":true,"sliding_window":8})")
+                  .layer_window,
+              ElementsAre(0, 8, 0));
+  EXPECT_THAT(error_of([] { parse("SmolLM3ForCausalLM", R"({"no_rope_layers":[1,1]})"); }),
+              HasSubstr("bad value of \"no_rope_layers\" (config.json): expected 3 entries"));
+}
+
+TEST(ModelConfig, granite_scales_scores_by_1_unless_it_says_otherwise) {
+  EXPECT_EQ(parse("GraniteForCausalLM").score_scale, 1.0);
+  const ModelConfig config =
+      parse("GraniteForCausalLM", R"({"embedding_multiplier":12,"residual_multiplier":0.22,
+                                      "attention_multiplier":0.015625,"logits_scaling":8})");
+  EXPECT_EQ(config.embedding_scale, 12.0);
+  EXPECT_EQ(config.residual_scale, 0.22F);
+  EXPECT_EQ(config.score_scale, 0.015625);
+  EXPECT_EQ(config.logit_scale, 0.125F);
+  EXPECT_THAT(error_of([] { parse("GraniteForCausalLM", R"({"logits_scaling":0})"); }),
+              HasSubstr("logits_scaling"));
+}
+
+TEST(ModelConfig, gemma2_caps_unless_it_says_null) {
+  const ModelConfig usual = parse("Gemma2ForCausalLM");
+  EXPECT_EQ(usual.score_cap, 50.0);
+  EXPECT_EQ(usual.logit_cap, 30.0F);
+  EXPECT_EQ(usual.score_scale, 1.0 / 16);
+  EXPECT_EQ(usual.embedding_scale, 8.0);
+  EXPECT_EQ(usual.activation, Activation::kGeluTanh);
+  EXPECT_THAT(usual.layer_window, ElementsAre(4096, 0, 4096));
+  const ModelConfig other =
+      parse("Gemma2ForCausalLM", R"({"attn_logit_softcapping":null,"final_logit_softcapping":null,
+                                     "hidden_activation":"gelu","hidden_act":"relu"})");
+  EXPECT_EQ(other.score_cap + other.logit_cap, 0.0);
+  EXPECT_EQ(other.activation, Activation::kGelu);
+  EXPECT_THAT(error_of([] { parse("Gemma2ForCausalLM", R"({"hidden_activation":"relu"})"); }),
+              HasSubstr("hidden_activation"));
+  EXPECT_THAT(
+      error_of([] { parse("Gemma2ForCausalLM", R"({"use_bidirectional_attention":true})"); }),
+      HasSubstr("use_bidirectional_attention"));
+}
+
+TEST(ModelConfig, phi3_may_rotate_a_part_of_each_head) {
+  EXPECT_EQ(parse("Phi3ForCausalLM").rotated(), 16);
+  for (const char* where :
+       {R"({"partial_rotary_factor":0.5})", R"({"rope_parameters":{"partial_rotary_factor":0.5}})"})
+    EXPECT_EQ(parse("Phi3ForCausalLM", where).rotated(), 8) << where;
+  EXPECT_THAT(error_of([] { parse("Phi3ForCausalLM", R"({"partial_rotary_factor":0.2})"); }),
+              HasSubstr("partial_rotary_factor"));
+  EXPECT_TRUE(parse("Phi3ForCausalLM").layer_window.empty());
+  EXPECT_THAT(parse("Phi3ForCausalLM", R"({"sliding_window":9})").layer_window,
+              ElementsAre(9, 9, 9));
+}
+
+// Features are read by families that know them and refused where the family does not.
+TEST(ModelConfig, features_of_one_family_are_refused_in_another) {
+  EXPECT_THAT(error_of([] { parse("GraniteForCausalLM", R"({"final_logit_softcapping":30.0})"); }),
+              HasSubstr("the model uses softcapping of logits"));
+  EXPECT_THAT(error_of([] { parse("Gemma2ForCausalLM", R"({"residual_multiplier":0.5})"); }),
+              HasSubstr("the model uses scaled residuals"));
 }
 
 TEST(ModelConfig, features_that_are_switched_off_are_accepted) {

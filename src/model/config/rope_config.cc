@@ -53,11 +53,11 @@ void parse_yarn(const FileFields& rope, RopeScaling& scaling) {
   scaling.truncate = rope.boolean("truncate").value_or(true);
 }
 
-std::vector<double> parse_factors(const FileFields& rope, std::string_view key, int head_dim) {
+std::vector<double> parse_factors(const FileFields& rope, std::string_view key, int rotary_dim) {
   auto factors = rope.numbers(key);
   if (!factors) rope.refuse_missing(key);
-  if (factors->size() != static_cast<std::size_t>(head_dim / 2))
-    rope.refuse(key, std::to_string(head_dim / 2) + " numbers (half of head_dim)");
+  if (factors->size() != static_cast<std::size_t>(rotary_dim / 2))
+    rope.refuse(key, std::to_string(rotary_dim / 2) + " numbers (half of head_dim)");
   for (const double factor : *factors) positive(rope, key, factor);
   return *std::move(factors);
 }
@@ -80,7 +80,7 @@ void parse_rope(const FileFields& fields, ModelConfig& config) {
       fields.refuse(key, "one set of rotary settings for all layers");
   if (rope.find("mrope_section") != nullptr)
     rope.refuse("mrope_section", "no multimodal rotary sections");
-  if (rope.number("partial_rotary_factor").value_or(1.0) != 1.0)
+  if (config.rotary_dim == 0 && rope.number("partial_rotary_factor").value_or(1.0) != 1.0)
     rope.refuse("partial_rotary_factor", "1 (the whole head is rotated)");
 
   auto theta = rope.number("rope_theta");
@@ -102,8 +102,8 @@ void parse_rope(const FileFields& fields, ModelConfig& config) {
   if (scaling.kind == Kind::kLlama3) parse_llama3(rope, scaling);
   if (scaling.kind == Kind::kYarn) parse_yarn(rope, scaling);
   if (scaling.kind == Kind::kLongRope) {
-    scaling.short_factor = parse_factors(rope, "short_factor", config.head_dim);
-    scaling.long_factor = parse_factors(rope, "long_factor", config.head_dim);
+    scaling.short_factor = parse_factors(rope, "short_factor", config.rotated());
+    scaling.long_factor = parse_factors(rope, "long_factor", config.rotated());
   }
 }
 

@@ -7,17 +7,19 @@
 #include <string>
 #include <utility>
 
+#include "backend/float_view.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "batch/batch_tail.h"
 #include "model/decoder/decoder_layer.h"
+#include "model/decoder/logits.h"
 #include "model/decoder/rope.h"
 #include "model/decoder/weight_reader.h"
 
 namespace foretoken {
 
 struct Decoder::Layer {
-  Tensor input_norm;
+  Tensor input_norm;  // empty: there is none
   DecoderLayer body;
 };
 
@@ -26,7 +28,8 @@ struct Decoder::Weights {
   std::vector<Layer> layers;
   Tensor final_norm;
   std::unique_ptr<PackedLinear> head;  // null: tied to the embedding
-  RopeTable rope;
+  RopeTables ropes;
+  float embedding_scale = 1;
   std::size_t bytes = 0;
 };
 
@@ -85,18 +88,21 @@ Decoder::Decoder(LoadOps& ops, const ModelConfig& config, const WeightSource& so
   weights_->embedding.emplace(read, tied.value_or(kTokens), config.vocab, hidden, tied.has_value());
   for (int i = 0; i < config.layers; ++i) {
     const std::string name = "model.layers." + std::to_string(i) + ".";
-    Tensor input_norm = read.vector(name + "input_layernorm.weight", hidden);
-    weights_->layers.push_back(
-        {input_norm, DecoderLayer(read, config, name, hidden, config.window(i))});
+    const std::string& norm = config.norms.before_attention;
+    const Tensor input_norm =
+        norm.empty() ? Tensor{} : read.vector(name + norm + ".weight", hidden, config.norm_offset);
+    weights_->layers.push_back({input_norm, DecoderLayer(read, config, name, hidden, i)});
   }
-  weights_->final_norm = read.vector("model.norm.weight", hidden);
+  weights_->final_norm = read.vector("model.norm.weight", hidden, config.norm_offset);
   if (tied)
     read.skip(std::string(kHead) + ".weight");  // some writers store the shared matrix twice
   else
     weights_->head = read.linear({{kHead, config.vocab}}, hidden, Bias::kNone, MatrixRole::kHead);
   read.finish();
-  weights_->rope = make_rope_table(ops, config);
-  weights_->bytes = read.packed_bytes() + weights_->rope.cos.bytes() + weights_->rope.sin.bytes();
+  weights_->ropes = make_rope_tables(ops, config);
+  weights_->bytes = read.packed_bytes() + weights_->ropes.bytes();
+  const auto scale = static_cast<float>(config.embedding_scale);
+  weights_->embedding_scale = config.rounds_embedding_scale ? round_to(dtype, scale) : scale;
 }
 
 Decoder::~Decoder() = default;
@@ -113,19 +119,16 @@ Features Decoder::forward(StepOps& ops, const Batch& batch, const KvStore& kv,
 
   const bool ends_with_tail = !reads_every_end(taps, config_.layers) && ends_early(batch);
   weights_->embedding->embed(ops, batch.token, s.residual);
+  if (weights_->embedding_scale != 1.0F) ops.scale(s.residual, weights_->embedding_scale);
   for (int i = 0; i < config_.layers; ++i) {
     const Layer& layer = weights_->layers[static_cast<std::size_t>(i)];
-    if (i == 0) {
-      ops.norm(s.residual, layer.input_norm, config_.rms_eps, s.normed);
-    } else {
-      ops.add_norm(s.residual, s.delta, layer.input_norm, config_.rms_eps, s.normed);
-    }
+    const Tensor in = enter(i, s);
     tap_residual(i);
     if (ends_with_tail && i == config_.layers - 1) {
-      end_with_tail(kv, s, features);
+      end_with_tail(in, kv, s, features);
       return features;
     }
-    layer.body.forward(s.normed, weights_->rope, kv.layer(i), s);
+    layer.body.forward(in, weights_->ropes, kv.layer(i), s);
   }
   ops.add_norm(s.residual, s.delta, weights_->final_norm, config_.rms_eps, s.normed);
   tap_residual(config_.layers);
@@ -134,12 +137,27 @@ Features Decoder::forward(StepOps& ops, const Batch& batch, const KvStore& kv,
   return features;
 }
 
+// Adds what the layer before made to the stream and gives what this one reads.
+Tensor Decoder::enter(int i, LayerScratch& s) const {
+  const Tensor& norm = weights_->layers[static_cast<std::size_t>(i)].input_norm;
+  if (norm.empty()) {
+    if (i > 0) s.ops.add(s.residual, s.delta);
+    return s.residual;
+  }
+  if (i == 0)
+    s.ops.norm(s.residual, norm, config_.rms_eps, s.normed);
+  else
+    s.ops.add_norm(s.residual, s.delta, norm, config_.rms_eps, s.normed);
+  return s.normed;
+}
+
 // The last layer, where most rows leave their keys and values only.
-void Decoder::end_with_tail(const KvStore& kv, LayerScratch& s, Features& features) const {
+void Decoder::end_with_tail(Tensor in, const KvStore& kv, LayerScratch& s,
+                            Features& features) const {
   const int last = config_.layers - 1;
   BatchTail tail = tail_of(s.batch);
   LayerScratch end(s.ops, config_, tail.batch);
-  weights_->layers[static_cast<std::size_t>(last)].body.forward_tail(s.normed, weights_->rope,
+  weights_->layers[static_cast<std::size_t>(last)].body.forward_tail(in, weights_->ropes,
                                                                      kv.layer(last), s, tail, end);
   if (!tail.rows.empty())
     s.ops.add_norm(end.residual, end.delta, weights_->final_norm, config_.rms_eps, end.normed);
@@ -156,6 +174,7 @@ const PackedLinear& Decoder::head() const {
 Tensor Decoder::logits(StepOps& ops, Tensor hidden) const {
   const Tensor out = ops.temp(DType::kF32, {hidden.dim(0), config_.vocab});
   ops.linear(head(), hidden, out);
+  finish_logits(ops, config_, out);
   return out;
 }
 

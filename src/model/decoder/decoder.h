@@ -1,6 +1,6 @@
 #pragma once
-// Decoder: the one layer loop of all dense decoder-only models (Llama, Qwen2, Qwen3, Mistral), with
-// feature taps. Owns packed weights; immutable after construction. Not aware of KV paging, sampling
+// Decoder: the one layer loop of all dense decoder-only models (config/family_table.h), with feature
+// taps. Owns packed weights; immutable after construction. Not aware of KV paging, sampling
 // or drafting.
 
 #include <cstdint>
@@ -57,7 +57,8 @@ class Decoder {
  private:
   struct Layer;
   struct Weights;
-  void end_with_tail(const KvStore& kv, LayerScratch& s, Features& features) const;
+  Tensor enter(int layer, LayerScratch& s) const;
+  void end_with_tail(Tensor in, const KvStore& kv, LayerScratch& s, Features& features) const;
 
   ModelConfig config_;
   DType dtype_;

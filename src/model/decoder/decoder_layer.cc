@@ -3,31 +3,58 @@
 namespace foretoken {
 
 DecoderLayer::DecoderLayer(WeightReader& read, const ModelConfig& config, const std::string& prefix,
-                           std::int64_t in_width, int window)
-    : attention_(read, config, prefix, in_width, window),
-      post_attention_norm_(read.vector(prefix + "post_attention_layernorm.weight", config.hidden)),
+                           std::int64_t in_width, int layer)
+    : attention_(read, config, prefix, in_width, layer),
       mlp_(read, config, prefix),
-      eps_(config.rms_eps) {}
-
-void DecoderLayer::forward(Tensor in, const RopeTable& rope, const KvLayer& kv,
-                           LayerScratch& s) const {
-  attention_.project(in, rope, kv, s);
-  finish(kv, s);
+      eps_(config.rms_eps),
+      residual_scale_(config.residual_scale),
+      is_parallel_(config.is_parallel) {
+  const auto norm = [&](const std::string& name) {
+    return name.empty() ? Tensor{}
+                        : read.vector(prefix + name + ".weight", config.hidden, config.norm_offset);
+  };
+  after_attention_ = norm(config.norms.after_attention);
+  before_mlp_ = norm(config.norms.before_mlp);
+  after_mlp_ = norm(config.norms.after_mlp);
 }
 
-void DecoderLayer::forward_tail(Tensor in, const RopeTable& rope, const KvLayer& kv,
+void DecoderLayer::forward(Tensor in, const RopeTables& ropes, const KvLayer& kv,
+                           LayerScratch& s) const {
+  attention_.project(in, ropes, kv, s);
+  finish(in, kv, s);
+}
+
+void DecoderLayer::forward_tail(Tensor in, const RopeTables& ropes, const KvLayer& kv,
                                 LayerScratch& s, const BatchTail& tail, LayerScratch& end) const {
-  attention_.project(in, rope, kv, s);
+  attention_.project(in, ropes, kv, s);
   if (tail.rows.empty()) return;
   s.ops.gather_rows(s.q, tail.rows, end.q);
   s.ops.gather_rows(s.residual, tail.rows, end.residual);
-  finish(kv, end);
+  if (is_parallel_) s.ops.gather_rows(in, tail.rows, end.normed);
+  finish(end.normed, kv, end);
 }
 
-void DecoderLayer::finish(const KvLayer& kv, LayerScratch& s) const {
+void DecoderLayer::finish(Tensor in, const KvLayer& kv, LayerScratch& s) const {
   attention_.attend(kv, s);
-  s.ops.add_norm(s.residual, s.delta, post_attention_norm_, eps_, s.normed);
-  mlp_.forward(s.ops, s.normed, s.delta);
+  end_block(after_attention_, s);
+  mlp_.forward(s.ops, mlp_input(in, s), s.delta);
+  end_block(after_mlp_, s);
+}
+
+// What a block made, on its way to the stream.
+void DecoderLayer::end_block(const Tensor& norm, LayerScratch& s) const {
+  if (!norm.empty()) s.ops.norm(s.delta, norm, eps_, s.delta);
+  if (residual_scale_ != 1.0F) s.ops.scale(s.delta, residual_scale_);
+}
+
+// Adds what attention made to the stream.
+Tensor DecoderLayer::mlp_input(Tensor in, LayerScratch& s) const {
+  if (!before_mlp_.empty()) {
+    s.ops.add_norm(s.residual, s.delta, before_mlp_, eps_, s.normed);
+    return s.normed;
+  }
+  s.ops.add(s.residual, s.delta);
+  return is_parallel_ ? in : s.residual;
 }
 
 }  // namespace foretoken

@@ -1,8 +1,8 @@
 #pragma once
-// DecoderLayer: one layer of a dense decoder: attention and MLP with the norms between them, each
-// added to the stream of residuals. Decoders are stacks of them, draft heads one or a few. The norm
-// in front is the caller's, because heads join what they read in ways of their own. Immutable after
-// construction.
+// DecoderLayer: one layer of a dense decoder: attention and MLP with the norms around them, each
+// added to the stream of residuals, as the model's Blocks have it. Decoders are stacks of them, draft
+// heads one or a few. The norm in front of attention is the caller's, because heads join what they
+// read in ways of their own. Immutable after construction.
 
 #include <string>
 
@@ -18,26 +18,31 @@ namespace foretoken {
 
 class DecoderLayer {
  public:
-  // prefix: of the tensors' names, with the dot. in_width: of what attention reads. window: 0:
-  // none. Throws Error naming the tensor that is missing or misshapen.
+  // prefix: of the tensors' names, with the dot. in_width: of what attention reads. layer: whose
+  // window and rotation it has. Throws Error naming the tensor that is missing or misshapen.
   DecoderLayer(WeightReader& read, const ModelConfig& config, const std::string& prefix,
-               std::int64_t in_width, int window);
+               std::int64_t in_width, int layer);
 
-  // residual += attention(in); delta = mlp(norm(residual)), still to be added. in [rows, in_width].
-  void forward(Tensor in, const RopeTable& rope, const KvLayer& kv, LayerScratch& scratch) const;
+  // residual += attention(in); delta = mlp(norm(residual)), still to be added. in [rows, in_width]
+  // may be the residual.
+  void forward(Tensor in, const RopeTables& ropes, const KvLayer& kv, LayerScratch& scratch) const;
 
   // The same for the last layer of a batch whose other rows leave their keys and values only:
   // `end`, of the tail's batch, gets what its rows have in `scratch` elsewhere.
-  void forward_tail(Tensor in, const RopeTable& rope, const KvLayer& kv, LayerScratch& scratch,
+  void forward_tail(Tensor in, const RopeTables& ropes, const KvLayer& kv, LayerScratch& scratch,
                     const BatchTail& tail, LayerScratch& end) const;
 
  private:
-  void finish(const KvLayer& kv, LayerScratch& scratch) const;  // from q on
+  void finish(Tensor in, const KvLayer& kv, LayerScratch& scratch) const;  // from q on
+  void end_block(const Tensor& norm, LayerScratch& scratch) const;
+  Tensor mlp_input(Tensor in, LayerScratch& scratch) const;
 
   Attention attention_;
-  Tensor post_attention_norm_;
   Mlp mlp_;
+  Tensor after_attention_, before_mlp_, after_mlp_;  // norms; empty: there is none
   float eps_;
+  float residual_scale_;
+  bool is_parallel_;
 };
 
 }  // namespace foretoken

@@ -1,18 +1,22 @@
 #include "model/decoder/mlp.h"
 
+#include <vector>
+
 namespace foretoken {
 
-Mlp::Mlp(WeightReader& read, const ModelConfig& config, const std::string& prefix) {
+Mlp::Mlp(WeightReader& read, const ModelConfig& config, const std::string& prefix)
+    : act_(config.activation) {
   const std::string name = prefix + "mlp.";
-  gate_up_ = read.linear(
-      {{name + "gate_proj", config.intermediate}, {name + "up_proj", config.intermediate}},
-      config.hidden, bias_if(config.mlp_bias));
+  const std::int64_t width = config.intermediate;
+  std::vector<MatrixPart> parts{{name + "gate_proj", width}, {name + "up_proj", width}};
+  if (config.is_gate_up_fused) parts = parts_of_fused(name + "gate_up_proj", {width, width});
+  gate_up_ = read.linear(parts, config.hidden, bias_if(config.mlp_bias));
   down_ = read.linear({{name + "down_proj", config.hidden}}, config.intermediate,
                       bias_if(config.mlp_bias));
 }
 
 void Mlp::forward(StepOps& ops, Tensor in, Tensor out) const {
-  ops.gated_mlp(*gate_up_, *down_, in, out);
+  ops.gated_mlp(*gate_up_, *down_, act_, in, out);
 }
 
 }  // namespace foretoken

@@ -23,6 +23,7 @@ class Mlp {
  private:
   std::unique_ptr<PackedLinear> gate_up_;  // gate | up
   std::unique_ptr<PackedLinear> down_;
+  Activation act_;
 };
 
 }  // namespace foretoken

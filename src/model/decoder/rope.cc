@@ -37,7 +37,7 @@ double scaling_factor(const ModelConfig& config) {
 }
 
 RopeFrequencies linear(const ModelConfig& config) {
-  auto inverse = inverse_of(wavelengths(config.rope_theta, config.head_dim));
+  auto inverse = inverse_of(wavelengths(config.rope_theta, config.rotated()));
   for (float& frequency : inverse) frequency /= static_cast<float>(scaling_factor(config));
   return {inverse};
 }
@@ -46,10 +46,10 @@ RopeFrequencies linear(const ModelConfig& config) {
 RopeFrequencies dynamic(const ModelConfig& config) {
   const auto trained = static_cast<double>(config.max_position);
   const double length = std::max(static_cast<double>(config.context_length), trained);
-  const double factor = scaling_factor(config), dim = config.head_dim;
+  const double factor = scaling_factor(config), dim = config.rotated();
   const double growth = factor * length / trained - (factor - 1.0);
   const double base = config.rope_theta * std::pow(growth, dim / (dim - 2.0));
-  return {inverse_of(wavelengths(base, config.head_dim))};
+  return {inverse_of(wavelengths(base, config.rotated()))};
 }
 
 // Long wavelengths are stretched by the factor, short ones are kept, those between interpolate.
@@ -59,7 +59,7 @@ RopeFrequencies llama3(const ModelConfig& config) {
   const auto old_length = static_cast<float>(original_length(config));
   const auto low = static_cast<float>(rope.low_freq_factor);
   const auto high = static_cast<float>(rope.high_freq_factor);
-  auto inverse = inverse_of(wavelengths(config.rope_theta, config.head_dim));
+  auto inverse = inverse_of(wavelengths(config.rope_theta, config.rotated()));
   for (float& frequency : inverse) {
     const float wavelength = static_cast<float>(2.0 * std::numbers::pi) / frequency;
     if (wavelength < old_length / high) continue;
@@ -89,7 +89,7 @@ double yarn_attention_factor(const ModelConfig& config) {
 
 RopeFrequencies yarn(const ModelConfig& config) {
   const RopeScaling& rope = config.rope;
-  const double dim = config.head_dim;
+  const double dim = config.rotated();
   // The pair that turns `rotations` times within the original length.
   auto pair_turning = [&](double rotations) {
     return dim * std::log(original_length(config) / (rotations * 2.0 * std::numbers::pi)) /
@@ -105,7 +105,7 @@ RopeFrequencies yarn(const ModelConfig& config) {
   if (low == high) high += 0.001;
 
   const auto factor = static_cast<float>(scaling_factor(config));
-  auto inverse = wavelengths(config.rope_theta, config.head_dim);
+  auto inverse = wavelengths(config.rope_theta, config.rotated());
   for (std::size_t i = 0; i < inverse.size(); ++i) {
     const float extrapolated = 1.0F / inverse[i], interpolated = 1.0F / (factor * inverse[i]);
     const float ramp =
@@ -121,7 +121,7 @@ RopeFrequencies longrope(const ModelConfig& config) {
   const double original = original_length(config), factor = scaling_factor(config);
   const bool is_long = static_cast<double>(config.context_length) > original;
   const std::vector<double>& stretch = is_long ? rope.long_factor : rope.short_factor;
-  auto inverse = wavelengths(config.rope_theta, config.head_dim);
+  auto inverse = wavelengths(config.rope_theta, config.rotated());
   for (std::size_t i = 0; i < inverse.size(); ++i)
     inverse[i] = 1.0F / (static_cast<float>(stretch[i]) * inverse[i]);
   const double by_length =
@@ -146,7 +146,7 @@ RopeFrequencies rope_frequencies(const ModelConfig& config) {
     case Kind::kNone:
       break;
   }
-  return {inverse_of(wavelengths(config.rope_theta, config.head_dim))};
+  return {inverse_of(wavelengths(config.rope_theta, config.rotated()))};
 }
 
 SinCos sin_cos(double angle) {
@@ -180,7 +180,7 @@ RopeTable make_rope_table(LoadOps& ops, const ModelConfig& config) {
   const auto pairs = static_cast<std::int64_t>(frequencies.inverse.size());
   const RopeTable table{.cos = ops.alloc(DType::kF32, {positions, pairs}),
                         .sin = ops.alloc(DType::kF32, {positions, pairs}),
-                        .rotary_dim = config.head_dim};
+                        .rotary_dim = config.rotated()};
   constexpr std::int64_t kBlock = 1024;  // positions: few copies, and no second table
   std::vector<float> cos(at(kBlock * pairs)), sin(at(kBlock * pairs));
   for (std::int64_t first = 0; first < positions; first += kBlock) {
@@ -196,6 +196,22 @@ RopeTable make_rope_table(LoadOps& ops, const ModelConfig& config) {
     ops.upload({sin.data(), DType::kF32, {rows, pairs}}, table.sin.rows(first, rows));
   }
   return table;
+}
+
+RopeTables make_rope_tables(LoadOps& ops, const ModelConfig& config) {
+  const auto is_used = [&](LayerRope rope) {
+    return config.layer_rope.empty() ? rope == LayerRope::kMain
+                                     : std::ranges::count(config.layer_rope, rope) > 0;
+  };
+  RopeTables tables;
+  if (is_used(LayerRope::kMain)) tables.main = make_rope_table(ops, config);
+  if (is_used(LayerRope::kLocal)) {
+    ModelConfig local = config;
+    local.rope_theta = config.local_rope_theta;
+    local.rope = {};
+    tables.local = make_rope_table(ops, local);
+  }
+  return tables;
 }
 
 }  // namespace foretoken

@@ -1,6 +1,6 @@
 #pragma once
 // Rotary tables: cos and sin of position * frequency, for every kind of scaling, computed as
-// Hugging Face does (frequencies and angles in float32). One table per model, chosen at start by
+// Hugging Face does (frequencies and angles in float32). Tables are chosen at start by
 // the context length: a table that moved with the length of the text would break prefix reuse. The
 // same bits on every machine: no libm beyond the few frequencies.
 
@@ -14,7 +14,7 @@
 namespace foretoken {
 
 struct RopeFrequencies {
-  std::vector<float> inverse;     // [head_dim / 2], radians per position
+  std::vector<float> inverse;     // [rotated elements / 2], radians per position
   float attention_factor = 1.0F;  // multiplies cos and sin
 };
 
@@ -25,6 +25,20 @@ RopeFrequencies rope_frequencies(const ModelConfig& config);
 // Table for positions 0 .. config.context_length + kMaxTreeNodes - 1 in the backend's memory (draft
 // nodes may stand beyond the last position that is ever kept).
 RopeTable make_rope_table(LoadOps& ops, const ModelConfig& config);
+
+// The tables of a model's layers; those that no layer uses are empty.
+struct RopeTables {
+  RopeTable main, local;
+  RopeTable none = {};  // rotates nothing
+
+  const RopeTable& of(LayerRope rope) const {
+    return rope == LayerRope::kMain ? main : rope == LayerRope::kLocal ? local : none;
+  }
+  std::size_t bytes() const {
+    return main.cos.bytes() + main.sin.bytes() + local.cos.bytes() + local.sin.bytes();
+  }
+};
+RopeTables make_rope_tables(LoadOps& ops, const ModelConfig& config);
 
 // sine and cosine of an angle in [0, 2^20], error below 2^-50, by one fixed polynomial.
 struct SinCos {

@@ -111,5 +111,39 @@ TEST(Rope, the_table_covers_the_context_and_a_tree_beyond_it) {
   }
 }
 
+TEST(Rope, layers_have_the_tables_that_they_use) {
+  ThreadPool pool(1, false);
+  const auto ops = make_backend({.device = "reference"}, pool);
+  ModelConfig config = config_of(Kind::kLinear);
+  config.context_length = 10;
+  config.local_rope_theta = 100.0;
+  const auto first_of = [](const RopeTable& table) { return table.sin.row_f32(5)[1]; };
+  const RopeTables usual = make_rope_tables(*ops, config);
+  EXPECT_TRUE(usual.local.cos.empty());
+  EXPECT_EQ(usual.of(LayerRope::kNone).rotary_dim, 0);
+  config.layer_rope = {LayerRope::kMain, LayerRope::kLocal, LayerRope::kNone};
+  const RopeTables both = make_rope_tables(*ops, config);
+  EXPECT_EQ(first_of(both.of(LayerRope::kMain)), first_of(usual.main));
+  ModelConfig local = config_of(Kind::kNone);
+  local.context_length = 10;
+  local.rope_theta = 100.0;
+  EXPECT_EQ(first_of(both.of(LayerRope::kLocal)), first_of(make_rope_table(*ops, local)));
+  EXPECT_NE(first_of(both.main), first_of(both.local));
+}
+
+TEST(Rope, a_part_of_each_head_may_be_rotated) {
+  ThreadPool pool(1, false);
+  const auto ops = make_backend({.device = "reference"}, pool);
+  ModelConfig config = config_of(Kind::kNone);
+  config.context_length = 10;
+  config.rotary_dim = 16;
+  const RopeTable table = make_rope_table(*ops, config);
+  EXPECT_EQ(table.rotary_dim, 16);
+  EXPECT_EQ(table.cos.dim(1), 8);
+  config.head_dim = 16;
+  config.rotary_dim = 0;
+  EXPECT_EQ(table.cos.row_f32(7)[3], make_rope_table(*ops, config).cos.row_f32(7)[3]);
+}
+
 }  // namespace
 }  // namespace foretoken

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <string_view>
 
 #include "base/error.h"
@@ -81,12 +82,27 @@ bool is_zero(const Tensor& x) {
 std::string matrix_name(const LoadOps& ops, const std::vector<MatrixPart>& parts,
                         std::int64_t in_width, Bias bias, DType dtype, const WeightFormat& asked) {
   std::string name = ops.packed_layout() + ":";
-  for (const MatrixPart& part : parts) name += fmt::format(" {}[{}]", part.name, part.rows);
+  for (const MatrixPart& part : parts) {
+    name += fmt::format(" {}[{}]", part.name, part.rows);
+    if (part.stored_rows > 0) name += fmt::format(" from {} of {}", part.first, part.stored_rows);
+  }
   return name + fmt::format(" of {}{}, {}, {}", in_width, bias == Bias::kRequired ? " + bias" : "",
                             dtype_name(dtype), format_text(asked));
 }
 
 }  // namespace
+
+std::vector<MatrixPart> parts_of_fused(const std::string& name,
+                                       const std::vector<std::int64_t>& rows) {
+  const std::int64_t all = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
+  std::vector<MatrixPart> parts;
+  std::int64_t first = 0;
+  for (const std::int64_t count : rows) {
+    parts.push_back({.name = name, .rows = count, .first = first, .stored_rows = all});
+    first += count;
+  }
+  return parts;
+}
 
 WeightReader::WeightReader(LoadOps& ops, const WeightSource& source, DType dtype,
                            const Quantization& quantization,
@@ -112,9 +128,22 @@ Tensor WeightReader::take(const std::string& name, const Shape& shape) {
   return *tensor;
 }
 
-std::unique_ptr<PackedLinear> WeightReader::linear(const std::vector<MatrixPart>& parts,
+// A vector [rows] where width is 0, else a matrix [rows, width].
+Tensor WeightReader::take_part(const MatrixPart& part, const std::string& suffix,
+                               std::int64_t width) {
+  const std::int64_t stored = part.stored_rows > 0 ? part.stored_rows : part.rows;
+  const std::string name = part.name + suffix;
+  const Tensor all = width > 0 ? take(name, {stored, width}) : take(name, {stored});
+  return part.stored_rows > 0 ? all.rows(part.first, part.rows) : all;
+}
+
+std::unique_ptr<PackedLinear> WeightReader::linear(const std::vector<MatrixPart>& wanted,
                                                    std::int64_t in_width, Bias bias,
                                                    MatrixRole role) {
+  // A matrix of codes stays whole: its rows are those of the parts, one after the other.
+  const bool stays_whole = stored_ && wanted[0].stored_rows > 0;
+  const std::vector<MatrixPart> whole{{.name = wanted[0].name, .rows = wanted[0].stored_rows}};
+  const std::vector<MatrixPart>& parts = stays_whole ? whole : wanted;
   for (const MatrixPart& part : parts) matrices_.insert(part.name);
   const WeightFormat asked = role == MatrixRole::kHead ? quantization_.head : quantization_.layers;
   Making making{.format = asked};
@@ -145,12 +174,12 @@ std::unique_ptr<PackedLinear> WeightReader::linear(const std::vector<MatrixPart>
 std::unique_ptr<PackedLinear> WeightReader::pack(const std::vector<MatrixPart>& parts,
                                                  std::int64_t in_width, Bias bias, Making& making) {
   std::vector<Tensor> biases;
-  const auto taken_float = [&](const std::string& name, const Shape& shape) {
-    making.tensors.push_back(name);
-    return take(name, shape);
+  const auto taken_float = [&](const MatrixPart& part, const char* suffix, std::int64_t width) {
+    making.tensors.push_back(part.name + suffix);
+    return take_part(part, suffix, width);
   };
   for (const MatrixPart& part : parts)
-    if (bias == Bias::kRequired) biases.push_back(taken_float(part.name + ".bias", {part.rows}));
+    if (bias == Bias::kRequired) biases.push_back(taken_float(part, ".bias", 0));
   std::vector<std::optional<StoredCodes>> stored;
   std::vector<const CodedRows*> codes;
   std::vector<std::string> taken;
@@ -185,7 +214,7 @@ std::unique_ptr<PackedLinear> WeightReader::pack(const std::vector<MatrixPart>& 
       stored[i].reset();
       weights.push_back(made.back().view(DType::kF32, shape));
     } else {
-      weights.push_back(taken_float(parts[i].name + ".weight", shape));
+      weights.push_back(taken_float(parts[i], ".weight", in_width));
     }
   }
   for (const std::string& name : taken) source_.release(name);  // codes and floats are copies
@@ -202,10 +231,11 @@ Tensor WeightReader::rows(const MatrixPart& part, std::int64_t width) {
   return made;
 }
 
-Tensor WeightReader::vector(const std::string& name, std::int64_t width) {
+Tensor WeightReader::vector(const std::string& name, std::int64_t width, float offset) {
   const Tensor stored = take(name, {width});
   std::vector<float> values(at(width));
-  for (std::int64_t i = 0; i < width; ++i) values[at(i)] = rounded_to(dtype_, element(stored, i));
+  for (std::int64_t i = 0; i < width; ++i)
+    values[at(i)] = rounded_to(dtype_, element(stored, i)) + offset;
   const Tensor made = ops_.alloc(DType::kF32, {width});
   ops_.upload({values.data(), DType::kF32, {width}}, made);
   source_.release(name);

@@ -22,7 +22,13 @@ namespace foretoken {
 struct MatrixPart {
   std::string name;
   std::int64_t rows = 0;
+  // Of a matrix with more rows than these: which are the part's, and how many it has.
+  std::int64_t first = 0, stored_rows = 0;
 };
+
+// A matrix of the checkpoint as the parts that lie in it one after the other.
+std::vector<MatrixPart> parts_of_fused(const std::string& name,
+                                       const std::vector<std::int64_t>& rows);
 
 enum class Bias { kNone, kRequired };
 constexpr Bias bias_if(bool is_present) { return is_present ? Bias::kRequired : Bias::kNone; }
@@ -44,8 +50,9 @@ class WeightReader {
   // A matrix [rows, width] that is looked up by row and never multiplied with.
   Tensor rows(const MatrixPart& part, std::int64_t width);
 
-  // A vector, float32 [width] in backend memory, rounded to the serving dtype.
-  Tensor vector(const std::string& name, std::int64_t width);
+  // A vector, float32 [width] in backend memory: each element rounded to the serving dtype, then
+  // plus `offset`.
+  Tensor vector(const std::string& name, std::int64_t width, float offset = 0.0F);
 
   // The checkpoint may hold this tensor, and it is not needed.
   void skip(const std::string& name);
@@ -65,6 +72,7 @@ class WeightReader {
   };
 
   Tensor take(const std::string& name, const Shape& shape);
+  Tensor take_part(const MatrixPart& part, const std::string& suffix, std::int64_t width);
   void refuse_if_part(const std::string& tensor) const;
   std::unique_ptr<PackedLinear> pack(const std::vector<MatrixPart>& parts, std::int64_t in_width,
                                      Bias bias, Making& making);

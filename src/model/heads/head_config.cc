@@ -13,7 +13,7 @@
 #include "base/file_fields.h"
 #include "base/index.h"
 #include "base/json_text.h"
-#include "model/config/families.h"
+#include "model/config/family_table.h"
 
 namespace foretoken {
 namespace {
@@ -270,6 +270,7 @@ HeadConfig mtp_head(const Make& make, const ModelConfig& config, int depth) {
   head.layer = config;
   head.layer.layers = 1;
   head.layer.layer_window.clear();
+  head.layer.layer_rope.clear();
   head.target_hidden = config.hidden;
   head.taps.last_hidden = true;
   head.input_norm = head.layer_prefix(0) + "input_layernorm";

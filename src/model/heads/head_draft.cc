@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "model/decoder/decoder_layer.h"
+#include "model/decoder/logits.h"
 #include "model/decoder/rope.h"
 
 namespace foretoken {
@@ -21,7 +22,7 @@ struct HeadDraft::Weights {
   std::vector<Tensor> input_norms;  // by layer; empty: there is none
   std::vector<DecoderLayer> layers;
   Tensor zero;  // [1, width of an embedding]
-  RopeTable rope;
+  RopeTables ropes;
   std::size_t bytes = 0;
 };
 
@@ -48,7 +49,7 @@ void HeadDraft::read_weights(const WeightSource& source) {
                      taps_width = config_.target_hidden *
                                   static_cast<std::int64_t>(config_.taps.layer_inputs.size());
   const auto norm = [&](const std::string& name, std::int64_t width) {
-    return name.empty() ? Tensor{} : read.vector(name + ".weight", width);
+    return name.empty() ? Tensor{} : read.vector(name + ".weight", width, c.norm_offset);
   };
   if (config_.has_embedding)
     w.embedding.emplace(read, "embed_tokens", c.vocab, hidden, config_.head_is_embedding);
@@ -68,14 +69,14 @@ void HeadDraft::read_weights(const WeightSource& source) {
     const std::string prefix = config_.layer_prefix(i);
     const bool reads_both = i == 0 && config_.join == HeadConfig::Join::kLayer;
     w.input_norms.push_back(norm(config_.norm_before(i), hidden));
-    w.layers.emplace_back(read, c, prefix, reads_both ? 2 * hidden : hidden, c.window(i));
+    w.layers.emplace_back(read, c, prefix, reads_both ? 2 * hidden : hidden, i);
   }
   read_head(read, source);
   skip_unused(read);
   if (config_.is_whole_checkpoint) read.finish();
-  w.rope = make_rope_table(ops_, c);
+  w.ropes = make_rope_tables(ops_, c);
   if (config_.first_embedding_is_zero) w.zero = ops_.alloc(DType::kF32, {1, hidden});
-  w.bytes = read.packed_bytes() + w.rope.cos.bytes() + w.rope.sin.bytes();
+  w.bytes = read.packed_bytes() + w.ropes.bytes();
   pack_target_embedding();
 }
 
@@ -243,7 +244,7 @@ DraftRows HeadDraft::forward(Batch& batch, const DraftInput& input) {
     }
     const KvLayer& kv = kv_->layer(static_cast<int>(i));
     if (ends_with_tail && i + 1 == w.layers.size()) return end_with_tail(in, kv, s);
-    w.layers[i].forward(in, w.rope, kv, s);
+    w.layers[i].forward(in, w.ropes, kv, s);
   }
   return conclude(s);
 }
@@ -252,7 +253,7 @@ DraftRows HeadDraft::forward(Batch& batch, const DraftInput& input) {
 DraftRows HeadDraft::end_with_tail(Tensor in, const KvLayer& kv, LayerScratch& s) {
   BatchTail tail = tail_of(s.batch);
   LayerScratch end(ops_, config_.layer, tail.batch);
-  weights_->layers.back().forward_tail(in, weights_->rope, kv, s, tail, end);
+  weights_->layers.back().forward_tail(in, weights_->ropes, kv, s, tail, end);
   if (tail.rows.empty()) return {.hidden = end.normed, .feature = end.normed};
   DraftRows found = conclude(end);
   found.rows = std::move(tail.rows);
@@ -280,6 +281,7 @@ const PackedLinear& HeadDraft::output() const {
 Tensor HeadDraft::logits(Tensor hidden) {
   const Tensor out = ops_.temp(DType::kF32, {hidden.dim(0), output().out_width()});
   ops_.linear(output(), hidden, out);
+  finish_logits(ops_, config_.layer, out);
   return out;
 }
 

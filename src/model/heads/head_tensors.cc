@@ -42,6 +42,7 @@ void fit_layers(HeadConfig& head, const Names& names) {
            head.layer.layers);
   head.layer.layers = stored;
   if (!head.layer.layer_window.empty()) head.layer.layer_window.resize(at(stored));
+  if (!head.layer.layer_rope.empty()) head.layer.layer_rope.resize(at(stored));
 }
 
 // Whether any layer has one of these tensors. Those who have some need all, which is found out when

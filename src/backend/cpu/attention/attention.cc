@@ -69,6 +69,10 @@ struct CpuAttention::Call {
     return std::int64_t{item.kv_head} * item.call.group * plan.shape.head_dim;
   }
 
+  const float* sinks_of(const AttentionItems::Item& item) const {
+    return kv.sinks.empty() ? nullptr : kv.sinks.f32() + item.kv_head * item.call.group;
+  }
+
   void run_item(const AttentionItems::Item& item, int worker) const {
     AttnItem call = item.call;
     const std::int64_t head_bytes = std::int64_t{plan.shape.head_dim} * kPageTokens *
@@ -81,6 +85,7 @@ struct CpuAttention::Call {
     }
     call.q = q.row_f32(item.first_row) + column_of(item);
     call.out = out.row_f32(item.first_row) + column_of(item);
+    call.sinks = sinks_of(item);
     call.scratch = scratch + at(worker) * plan.scratch_floats();
     if (item.partial != AttentionItems::kNone) call.partial = partials + item.partial;
     kernels.attention[kv_format(kv.k.dtype())](call);
@@ -92,6 +97,7 @@ struct CpuAttention::Call {
     AttnItem call = item.call;
     call.out = out.row_f32(item.first_row) + column_of(item);
     call.partial = partials + merge.partial;
+    call.sinks = sinks_of(item);
     kernels.merge_spans(call, merge.spans);
     report(item);
   }

@@ -2,7 +2,7 @@
 // Attention over KV of bf16 in tile order on 2D tile registers: the bits of TileLines in
 // attention_bf16.h. Sixteen queries are the rows of a tile; pages of keys are tiles as they lie,
 // and of values two pages side by side are copied once for all queries of an item. Items of few
-// queries, trees and heads that are no whole tiles are left to plain instructions. Tiles is the
+// queries, trees, capped scores and heads that are no whole tiles are left to plain instructions. Tiles is the
 // instruction set, as in tiles_bf16.h. For translation units of kernels only (v16.h).
 
 #include "backend/cpu/attention/attention_bf16.h"
@@ -27,7 +27,7 @@ class TileAttention : Bf16Attention<TileLines> {
 
   void run() {
     begin();
-    if (item_.count < kTileQueries || item_.head_dim % 32 != 0) {
+    if (item_.count < kTileQueries || item_.head_dim % 32 != 0 || item_.cap > 0) {
       walk_blocks([this](int start, States states) { add_block(start, states); });
       return;
     }

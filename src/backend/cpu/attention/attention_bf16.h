@@ -219,9 +219,12 @@ class Bf16Attention : protected ItemQueries {
     for (int i = 0; i < item_.count; ++i) {
       if (seen.has_nodes) order_tree_scores(i, start, tree_scores_, scores(i));
       A* p = weights(i);
-      soften<kWeightDegree>(
-          i, start, scores(i), [scale](V16 a) { return mul(a, scale); },
-          [p](int at, V16 e) { Order::put_weights(p + at, e); }, &m[i], &l[i]);
+      const auto put = [p](int at, V16 e) { Order::put_weights(p + at, e); };
+      if (item_.cap > 0)
+        soften_capped<kWeightDegree>(i, start, scores(i), item_.scale, put, &m[i], &l[i]);
+      else
+        soften<kWeightDegree>(
+            i, start, scores(i), [scale](V16 a) { return mul(a, scale); }, put, &m[i], &l[i]);
     }
     add_values(start, seen);
     join_states(states, {block_o_, m, l}, item_.count, dim_);

@@ -125,12 +125,24 @@ class ItemQueries {
     for (int i = 0; i < count; ++i) states.m[i] = -__builtin_inff(), states.l[i] = 0.0F;
   }
   void finish(States states) const {
+    if (item_.sinks != nullptr) add_sinks(states);
     for (int i = 0; i < item_.count; ++i) {
       float* const out = item_.out + offset_of(i);
       const float* const o = states.o + std::int64_t{i} * dim_;
       const V16 l = set1(states.l[i]);
       for (int d = 0; d < item_.head_dim; d += 16)
         store_some(out + d, div(load(o + d), l), lanes_from(d, item_.head_dim));
+    }
+  }
+
+  // A position with the value 0 joins the state of every query.
+  __attribute__((noinline)) void add_sinks(States states) const {
+    for (int i = 0; i < item_.count; ++i) {
+      const V16 sink = mul(set1(item_.sinks[head_of(i)]), set1(kLog2E));
+      const Joined both(set1(states.m[i]), set1(states.l[i]), sink, set1(1.0F));
+      store_n(states.l + i, both.l, 1);
+      float* const o = states.o + std::int64_t{i} * dim_;
+      for (int d = 0; d < dim_; d += 16) store(o + d, mul(load(o + d), both.before));
     }
   }
 
@@ -245,6 +257,15 @@ class ItemQueries {
       sum = add(sum, e);
     }
     *l = reduce_sum(sum);
+  }
+
+  // The same of an item whose scores are capped; `scale` makes scores of the sums.
+  template <int Degree, typename Put>
+  __attribute__((noinline)) void soften_capped(int i, int start, float* s, float scale, Put put,
+                                               float* m, float* l) const {
+    const V16 all = set1(scale), cap = set1(item_.cap), inverse = set1(1.0F / item_.cap);
+    soften<Degree>(
+        i, start, s, [=](V16 a) { return capped(mul(a, all), cap, inverse); }, put, m, l);
   }
 
   const AttnItem& item_;

@@ -122,6 +122,7 @@ void AttentionItems::list_items(const BatchSeq& seq, int kv_head, Cut cut) {
                         .group = group,
                         .scale = shape.scale * kLog2E,
                         .window = shape.window,
+                        .cap = shape.score_cap * kLog2E,
                         .rows = seq_rows,
                         .first = first,
                         .count = count,

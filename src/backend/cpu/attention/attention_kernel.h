@@ -138,9 +138,11 @@ class Attention : ItemQueries {
     for (int i = 0; i < item_.count; ++i) {
       if (seen.has_nodes) order_tree_scores(i, start, tree_scores_, scores(i));
       float* s = scores(i);
-      soften<5>(
-          i, start, s, [](V16 a) { return a; }, [s](int at, V16 e) { store(s + at, e); }, &m[i],
-          &l[i]);
+      const auto put = [s](int at, V16 e) { store(s + at, e); };
+      if (item_.cap > 0)
+        soften_capped<5>(i, start, s, 1.0F, put, &m[i], &l[i]);
+      else
+        soften<5>(i, start, s, [](V16 a) { return a; }, put, &m[i], &l[i]);
       if constexpr (Kv::kIsCode) {
         if (seen.has_nodes) order_tree_scales(i, start, value_scales);
         weigh(i, start, value_scales);

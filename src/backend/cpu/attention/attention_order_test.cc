@@ -29,11 +29,31 @@ Model model_of(int heads, int kv_heads, int dim, int window) {
           .rotary_dim = dim};
 }
 
+// Values of few models.
+struct Uncommon {
+  float cap = 0;
+  bool sinks = false;
+};
+Model with(int heads, int kv_heads, int dim, Uncommon values) {
+  Model model = model_of(heads, kv_heads, dim, 0);
+  model.shape.score_cap = values.cap;
+  model.has_sinks = values.sinks;
+  return model;
+}
+
 // Groups of 1, 2, 4 and 7 queries, heads that fill lines and blocks of 32 and heads that do not.
 std::vector<Model> models() {
-  return {model_of(4, 1, 64, 0),  model_of(2, 2, 16, 20),  model_of(7, 1, 96, 150),
-          model_of(4, 2, 80, 0),  model_of(8, 1, 128, 33), model_of(2, 1, 6, 0),
-          model_of(14, 1, 32, 0), model_of(3, 3, 40, 1)};
+  return {model_of(4, 1, 64, 0),
+          model_of(2, 2, 16, 20),
+          model_of(7, 1, 96, 150),
+          model_of(4, 2, 80, 0),
+          model_of(8, 1, 128, 33),
+          model_of(2, 1, 6, 0),
+          model_of(14, 1, 32, 0),
+          model_of(3, 3, 40, 1),
+          with(4, 1, 64, {.cap = 1.5F}),
+          with(4, 2, 32, {.sinks = true}),
+          with(6, 2, 96, {.cap = 0.7F, .sinks = true})};
 }
 
 const std::uint16_t* bf16_of(const Tensor& t) {
@@ -75,7 +95,9 @@ Rows defined(const World& world, const Model& model, bool pair_order) {
                        .k = key_at.data(),
                        .v = value_at.data(),
                        .low = std::max(windowed, static_cast<int>(unseen)),
-                       .position = position},
+                       .position = position,
+                       .cap = s.score_cap,
+                       .sink = kv.sinks.empty() ? nullptr : kv.sinks.f32() + h},
                       out.data() + at(h) * dim);
     }
   }

@@ -72,14 +72,15 @@ struct RopeCall {
       k += host_key_at(kv, slot, 0, 0) * element;
       v += host_value_at(kv, slot, 0, 0) * element;
     }
+    const bool rotates = rope.rotary_dim > 0;
     const bool has_scales = slot >= 0 && !kv.k_scale.empty();
     const std::int64_t scale =
         std::int64_t{slot} / kPageTokens * shape.kv_heads * kPageTokens + slot % kPageTokens;
     return {.q_in = nullptr,
             .k_in = nullptr,
             .v_in = nullptr,
-            .cos = rope.cos.row_f32(batch.position[at(r)]),
-            .sin = rope.sin.row_f32(batch.position[at(r)]),
+            .cos = rotates ? rope.cos.row_f32(batch.position[at(r)]) : nullptr,
+            .sin = rotates ? rope.sin.row_f32(batch.position[at(r)]) : nullptr,
             .q_weight = qk_norm.q_weight.empty() ? nullptr : qk_norm.q_weight.f32(),
             .k_weight = qk_norm.k_weight.empty() ? nullptr : qk_norm.k_weight.f32(),
             .eps = qk_norm.eps,

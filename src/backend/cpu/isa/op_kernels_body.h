@@ -15,7 +15,10 @@ OpKernels op_kernels() {
   return {
       .norm = norm_row,
       .add = add_row,
-      .gated_act = gated_act_row,
+      .scale = scale_row,
+      .soft_cap = soft_cap_row,
+      .gated_act = {gated_act_row<Activation::kSilu>, gated_act_row<Activation::kGeluTanh>,
+                    gated_act_row<Activation::kGelu>},
       .rope_store = {rope_store_row<KvBf16>, rope_store_row<KvF16>, rope_store_row<KvF32>,
                      rope_store_row<KvInt8>, rope_store_row<KvE4M3>, rope_store_row<KvE5M2>},
       .attention = {bf16_attention_item<TileLines>, attention_item<KvF16>, attention_item<KvF32>,

@@ -337,8 +337,10 @@ bool Gemm::run_tiles(const CpuLinear& w, const float* x, int rows, int cols, int
   return true;
 }
 
-bool Gemm::run_gated(const CpuLinear& gate_up, const CpuLinear& down, const float* x, int rows,
-                     float* y) {
+bool Gemm::run_gated(const GatedMlp& mlp, const float* x, int rows, float* y) {
+  const CpuLinear& gate_up = mlp.gate_up;
+  const CpuLinear& down = mlp.down;
+  const auto act = kernels_.ops.gated_act[static_cast<std::size_t>(mlp.act)];
   const int cols =
       rows <= kStreamRows ? fewest_cols(gate_up.out_width() / 2, pool_.size()) : kMaxCallCols;
   const std::optional<Input> gated = open_input(down, rows, cols);
@@ -349,7 +351,7 @@ bool Gemm::run_gated(const CpuLinear& gate_up, const CpuLinear& down, const floa
       float* const gate = tile.y + std::int64_t{r} * tile.cols;
       const int row = tile.first_row + r;
       float* const out = gated->room(row, tile.first_col, gate);
-      kernels_.ops.gated_act(gate, gate + part, tile.cols, out);
+      act(gate, gate + part, tile.cols, out);
       gated->write(row, tile.first_col, tile.cols, out);
     }
   };

@@ -72,10 +72,14 @@ class Gemm {
   bool run_tiles(const CpuLinear& w, const float* x, int rows, int cols, int parts,
                  const UseTile& use);
 
-  // y = (act(x * gate^T) * (x * up^T)) * down^T, with act the kernel's; gate_up holds the two
-  // one after the other. False, and nothing done, where the weights are not packed for that.
-  bool run_gated(const CpuLinear& gate_up, const CpuLinear& down, const float* x, int rows,
-                 float* y);
+  // y = (act(x * gate^T) * (x * up^T)) * down^T; gate_up holds the two one after the other. False,
+  // and nothing done, where the weights are not packed for that.
+  struct GatedMlp {
+    const CpuLinear& gate_up;
+    const CpuLinear& down;
+    Activation act;
+  };
+  bool run_gated(const GatedMlp& mlp, const float* x, int rows, float* y);
 
   // Memory kept between calls: what forwards of a size need at most, and what is held now.
   std::size_t workspace_bytes(const ForwardSize& size) const;

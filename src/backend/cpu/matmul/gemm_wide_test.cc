@@ -123,8 +123,10 @@ TEST_P(WideGemm, gated) {
     const Weights down = pack(kMiddle, {kOut}, false);
     const auto x = values(rows * kIn, 4);
     std::vector<float> found(at(rows * kOut)), expected(found.size());
-    ASSERT_TRUE(tiles_.run_gated(gate_up.tiles, down.tiles, x.data(), rows, found.data()));
-    ASSERT_TRUE(scalar_.run_gated(gate_up.scalar, down.scalar, x.data(), rows, expected.data()));
+    ASSERT_TRUE(tiles_.run_gated({gate_up.tiles, down.tiles, Activation::kSilu}, x.data(), rows,
+                                 found.data()));
+    ASSERT_TRUE(scalar_.run_gated({gate_up.scalar, down.scalar, Activation::kSilu}, x.data(), rows,
+                                  expected.data()));
     expect_same(found, expected);
   }
 }

@@ -3,6 +3,7 @@
 // For translation units of kernels only (v16.h).
 
 #include "backend/cpu/rows/kv_formats.h"
+#include "backend/cpu/simd/curves.h"
 #include "backend/cpu/simd/v16.h"
 #include "backend/cpu/table/op_kernels.h"
 
@@ -42,12 +43,44 @@ inline void add_row(float* a, const float* b, std::int64_t width) {
   }
 }
 
-inline void gated_act_row(const float* gate, const float* up, std::int64_t width, float* out) {
+inline void scale_row(float* x, std::int64_t width, float factor) {
   for (std::int64_t i = 0; i < width; i += 16) {
     const int n = lanes_from(i, width);
-    const V16 g = load_some(gate + i, n);
-    const V16 silu = div(g, add(set1(1.0F), exp(sub(zero(), g))));
-    store_some(out + i, mul(silu, load_some(up + i, n)), n);
+    store_some(x + i, mul(load_some(x + i, n), set1(factor)), n);
+  }
+}
+
+FT_INLINE V16 capped(V16 a, V16 cap, V16 inverse) { return mul(cap, tanh_of(mul(a, inverse))); }
+
+inline void soft_cap_row(float* x, std::int64_t width, float cap) {
+  for (std::int64_t i = 0; i < width; i += 16) {
+    const int n = lanes_from(i, width);
+    store_some(x + i, capped(load_some(x + i, n), set1(cap), set1(1.0F / cap)), n);
+  }
+}
+
+// x / (1 + e^-y).
+FT_INLINE V16 weigh_by_logistic(V16 x, V16 y) {
+  return div(x, add(set1(1.0F), exp(sub(zero(), y))));
+}
+
+template <Activation kAct>
+FT_INLINE V16 activate(V16 g) {
+  if constexpr (kAct == Activation::kSilu) return weigh_by_logistic(g, g);
+  if constexpr (kAct == Activation::kGeluTanh) {
+    // 2 * sqrt(2 / pi) * (x + 0.044715 x^3)
+    const V16 cubic = fma(mul(set1(0.044715F), mul(g, g)), g, g);
+    return weigh_by_logistic(g, mul(set1(1.59576912F), cubic));
+  }
+  if constexpr (kAct == Activation::kGelu)
+    return mul(mul(set1(0.5F), g), add(set1(1.0F), erf_of(mul(g, set1(0.707106781F)))));
+}
+
+template <Activation kAct>
+void gated_act_row(const float* gate, const float* up, std::int64_t width, float* out) {
+  for (std::int64_t i = 0; i < width; i += 16) {
+    const int n = lanes_from(i, width);
+    store_some(out + i, mul(activate<kAct>(load_some(gate + i, n)), load_some(up + i, n)), n);
   }
 }
 

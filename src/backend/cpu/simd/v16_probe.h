@@ -6,10 +6,12 @@
 
 namespace foretoken {
 
-inline constexpr int kProbeFloats = 29 * 16;   // outputs of one probe, 16 per operation
+inline constexpr int kProbeFloats = 31 * 16;   // outputs of one probe, 16 per operation
 inline constexpr int kProbeExp = 0;            // where exp(a) stands among them
 inline constexpr int kProbeWeights = 24 * 16;  // 2^min(a, 0) of degree 5
 inline constexpr int kProbeRough = 26 * 16;    // and of degree 3
+inline constexpr int kProbeTanh = 29 * 16;
+inline constexpr int kProbeErf = 30 * 16;
 inline constexpr int kProbeBits = 2 * 16;
 
 struct V16Inputs {

@@ -1,5 +1,6 @@
 // The probe of v16_probe.h over the V16 of the including translation unit.
 
+#include "backend/cpu/simd/curves.h"
 #include "backend/cpu/simd/v16.h"
 #include "backend/cpu/simd/v16_probe.h"
 
@@ -45,7 +46,9 @@ inline void v16_probe(const V16Inputs& in, const V16Outputs& out) {
                          round_plain_bf16(weights),
                          exp2_not_above_zero<3>(min(a, zero())),
                          reduce_rows_sum(rows),
-                         reduce_rows_max(rows)};
+                         reduce_rows_max(rows),
+                         tanh_of(b),
+                         erf_of(b)};
   static_assert(sizeof results == kProbeFloats * sizeof(float));
   float* to = out.floats;
   for (const V16& result : results) {

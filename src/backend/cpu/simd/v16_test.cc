@@ -174,6 +174,26 @@ TEST(V16Scalar, exp2_at_the_ends) {
   }
 }
 
+TEST(V16Scalar, tanh_and_erf_are_within_five_units_in_the_last_place) {
+  std::mt19937_64 random(8);
+  Inputs in(random);
+  double worst_tanh = 0.0, worst_erf = 0.0;
+  for (float x = 1e-20F; x < 9.0F; x = std::max(x * 1.01F, x + 1e-5F)) {
+    for (std::size_t i = 0; i < 16; ++i)
+      in.b[i] = (i % 2 == 0 ? x : -x) * (1.0F + 0.0005F * static_cast<float>(i));
+    const Results found(scalar_v16_probe, in);
+    for (std::size_t i = 0; i < 16; ++i) {
+      worst_tanh =
+          std::max(worst_tanh, ulps(found.floats[kProbeTanh + i], std::tanh(double{in.b[i]})));
+      worst_erf = std::max(worst_erf, ulps(found.floats[kProbeErf + i], std::erf(double{in.b[i]})));
+      ASSERT_LT(std::abs(found.floats[kProbeTanh + i]), 1.0F);
+      ASSERT_LE(std::abs(found.floats[kProbeErf + i]), 1.0F);
+    }
+  }
+  EXPECT_LT(worst_tanh, 5.0);
+  EXPECT_LT(worst_erf, 5.0);
+}
+
 TEST(V16Scalar, exp_at_the_ends) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   std::mt19937_64 random(9);

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "backend/activation.h"
+
 namespace foretoken {
 
 // Attention is defined over logical positions in blocks of kAttnBlock; blocks are merged in order
@@ -58,8 +60,9 @@ struct AttnItem {
   std::int64_t page_stride;
   int head_dim;
   int group;
-  float scale;  // of scores, above 0: a weight is 2^(score - the greatest)
-  int window;   // 0: none
+  float scale;    // of scores, above 0: a weight is 2^(score - the greatest)
+  int window;     // 0: none
+  float cap = 0;  // of scores, as they are after `scale`; 0: none
   const AttnRow* rows;
   int first, count;  // count <= kAttnMaxQueries
   int tree_start;    // slot index of node 0
@@ -68,6 +71,9 @@ struct AttnItem {
   // m [count], l [count].
   float* partial;
   float* scratch;  // attention_scratch floats
+  // Of the query heads of the item's KV head [group]: scores, before log2(e), of a position with the
+  // value 0 that joins after all spans. Null: there is none.
+  const float* sinks = nullptr;
 };
 
 struct OpKernels {
@@ -75,8 +81,13 @@ struct OpKernels {
   void (*norm)(const float* x, const float* weight, std::int64_t width, float eps, float* out);
   // a += b
   void (*add)(float* a, const float* b, std::int64_t width);
-  // out = silu(gate) * up
-  void (*gated_act)(const float* gate, const float* up, std::int64_t width, float* out);
+  // x *= factor
+  void (*scale)(float* x, std::int64_t width, float factor);
+  // x = cap * tanh(x * (1 / cap))
+  void (*soft_cap)(float* x, std::int64_t width, float cap);
+  // out = act(gate) * up, by Activation
+  void (*gated_act[kActivations])(const float* gate, const float* up, std::int64_t width,
+                                  float* out);
   // The following by dtype of the KV: bf16, fp16, float32, int8, E4M3, E5M2.
   void (*rope_store[6])(const RopeRow& row);
   void (*attention[6])(const AttnItem& item);    // of bf16: in tile order

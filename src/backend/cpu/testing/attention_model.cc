@@ -3,6 +3,7 @@
 #define FT_V16_SCALAR
 #include "backend/cpu/testing/attention_model.h"
 
+#include "backend/cpu/simd/curves.h"
 #include "backend/cpu/simd/v16.h"
 #include "backend/cpu/table/op_kernels.h"
 
@@ -75,7 +76,10 @@ float score(const ModelQuery& query, int position) {
     }
     sum.add_block(a, b);
   }
-  return sum.value() * (query.scale * kLog2E);
+  const float score = sum.value() * (query.scale * kLog2E);
+  if (query.cap == 0) return score;
+  const float cap = query.cap * kLog2E;
+  return cap * tanh_of(set1(score * (1.0F / cap))).v[0];
 }
 
 State of_block(const ModelQuery& query, int start) {
@@ -122,6 +126,12 @@ void model_attention(const ModelQuery& query, float* out) {
     for (int block = 0; block < kAttnSpan; block += kAttnBlock)
       join(state, of_block(query, span + block), query.head_dim);
     join(total, state, query.head_dim);
+  }
+  if (query.sink != nullptr) {
+    State sink;
+    sink.m = *query.sink * kLog2E;
+    sink.l = 1;
+    join(total, sink, query.head_dim);
   }
   for (int d = 0; d < query.head_dim; ++d) out[d] = total.o[d] / total.l;
 }

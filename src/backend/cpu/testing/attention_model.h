@@ -15,6 +15,8 @@ struct ModelQuery {
   const std::uint16_t* const* k;
   const std::uint16_t* const* v;
   int low, position;
+  float cap = 0;                // of scores; 0: none
+  const float* sink = nullptr;  // of the head; null: none
 };
 
 void model_attention(const ModelQuery& query, float* out);

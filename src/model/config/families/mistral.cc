@@ -1,5 +1,5 @@
-#include "model/config/families.h"
 #include "model/config/family_fields.h"
+#include "model/config/family_table.h"
 
 namespace foretoken::family {
 
@@ -11,7 +11,7 @@ extern const Family mistral{
       const bool bias = is_on(fields, "attention_bias");
       return {.qkv_bias = bias,
               .o_bias = bias,
-              .layer_window = sliding_windows(fields, sizes.layers, 0),
+              .layer_window = sliding_windows(fields, sizes.layers, [](int) { return true; }),
               .mlp_bias = is_on(fields, "mlp_bias")};
     }};
 

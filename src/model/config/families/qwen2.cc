@@ -1,5 +1,5 @@
-#include "model/config/families.h"
 #include "model/config/family_fields.h"
+#include "model/config/family_table.h"
 
 namespace foretoken::family {
 

@@ -1,4 +1,4 @@
-#include "model/config/families.h"
+#include "model/config/family_table.h"
 
 #include <array>
 #include <string>
@@ -11,7 +11,11 @@
   FAMILY(mistral)                  \
   FAMILY(qwen2)                    \
   FAMILY(qwen3)                    \
-  FAMILY(mimo)
+  FAMILY(mimo)                     \
+  FAMILY(smollm3)                  \
+  FAMILY(granite)                  \
+  FAMILY(gemma2)                   \
+  FAMILY(phi3)
 
 namespace foretoken {
 

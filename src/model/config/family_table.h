@@ -28,7 +28,7 @@ struct Family {
   // Keys of uncommon features that read() takes care of; a model of another family is refused where
   // one of them is switched on.
   std::span<const std::string_view> features = {};
-  // The blocks of the layers. Sizes and rotary settings of `sizes` are known.
+  // The blocks of the layers. Only the sizes of `sizes` are known.
   Blocks (*read)(const FileFields& fields, const ModelConfig& sizes);
 
   // The architecture without what it is for: "Llama".

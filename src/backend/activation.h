@@ -1,0 +1,15 @@
+#pragma once
+// The activations of gated MLPs. Plain names; what they compute is said here and nowhere else.
+
+#include <cstdint>
+
+namespace foretoken {
+
+enum class Activation : std::uint8_t {
+  kSilu,      // x / (1 + e^-x)
+  kGeluTanh,  // x / (1 + e^-2u), u = sqrt(2 / pi) * (x + 0.044715 x^3): (x / 2) * (1 + tanh(u))
+  kGelu       // (x / 2) * (1 + erf(x / sqrt(2)))
+};
+inline constexpr int kActivations = 3;
+
+}  // namespace foretoken
