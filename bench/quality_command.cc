@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "kv/kv_dtype.h"
 #include "model/decoder/load.h"
+#include "model/heads/head_config.h"
 #include "model/runner.h"
 #include "text/tokenizer.h"
 
@@ -169,6 +170,7 @@ int quality_command(std::span<const std::string> args) {
   const auto ops = make_backend({}, pool);
   ModelOptions options;
   options.show_progress = false;
+  options.others = mtp_prefixes;
   const auto base = load_model(*ops, folder, options);
   std::vector<std::unique_ptr<Decoder>> models;
   for (const Kind& kind : kinds) {

@@ -6,7 +6,7 @@
   check_schemas.py --schemas FILE... schemas as they are used: random texts of each are to be valid (package jsonschema)
 
 The suite is in the source archive of the Python package jsonschema, folder json. A schema may be refused, and a valid text
-barred (docs/http_api.md says which): both are listed. Fails where an invalid text is taken.
+barred (docs/use/http_api.md says which): both are listed. Fails where an invalid text is taken.
 """
 
 import argparse

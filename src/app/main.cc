@@ -9,6 +9,7 @@
 
 #include "app/commands/commands.h"
 #include "app/flags/flag_help.h"
+#include "app/flags/flag_page.h"
 #include "app/flags/flag_parser.h"
 #include "app/version.h"
 
@@ -45,6 +46,11 @@ int print_help() {
   return 0;
 }
 
+int print_flag_page() {
+  std::fputs(flag_page().c_str(), stdout);
+  return 0;
+}
+
 bool asks_for_help(std::string_view word) { return word == "--help" || word == "-h"; }
 
 int print_version() {
@@ -64,6 +70,7 @@ int run_command(const Command& command, const std::vector<std::string>& args) {
 }
 
 int run(const std::vector<std::string>& words) {
+  if (words == std::vector<std::string>{"help", "--markdown"}) return print_flag_page();
   if (words.empty() || asks_for_help(words.front()) || words.front() == "help") return print_help();
   if (words.front() == "--version") return print_version();
   for (const auto& command : kCommands)

@@ -5,7 +5,7 @@
 //
 // A matrix of codes: the weight at (n, k) is (code - zero) * scale, with a scale, and perhaps a
 // zero point, for each row and group of neighbouring k; codes that are floats have no zero. See
-// docs/numerics.md for what products of it compute.
+// docs/develop/numerics.md for what products of it compute.
 
 #include <cstdint>
 #include <span>

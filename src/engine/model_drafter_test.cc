@@ -7,6 +7,7 @@
 
 #include "backend/backend.h"
 #include "base/threads.h"
+#include "draft/testing/lone_drafter.h"
 #include "draft/with_model/model_drafter.h"
 #include "engine/engine.h"
 #include "engine/testing/answers.h"
@@ -37,7 +38,7 @@ Request make_request(int first, int length, int output) {
 }
 
 // All sequences rest for so many decode steps after the prompt, then are drafted for some.
-class TurnsPace final : public DraftPace {
+class TurnsPace final : public StepPace {
  public:
   TurnsPace(int rest, int work) : rest_(rest), period_(rest + work) {}
   void observe(const CommittedRows& rows) override {
@@ -79,7 +80,7 @@ class ModelDrafterTest : public testing::Test {
     return model;
   }
 
-  static std::shared_ptr<DraftPace> turns(int rest, int work) {
+  static std::shared_ptr<StepPace> turns(int rest, int work) {
     return std::make_unique<TurnsPace>(rest, work);
   }
 
@@ -91,10 +92,11 @@ class ModelDrafterTest : public testing::Test {
 
   std::vector<TokenDelta> run(std::unique_ptr<DraftModel> model, const TreeShape& shape,
                               std::vector<Request> requests, const EngineConfig& config,
-                              std::shared_ptr<DraftPace> pace = std::make_unique<DraftPace>(),
+                              std::shared_ptr<StepPace> pace = std::make_shared<StepPace>(),
                               Coupling coupling = Coupling::kMeasured) {
-    ModelDrafter drafter(*ops_, std::move(model), shape, kPages, kSlots, std::move(pace),
-                         kLogitSliceBytes, coupling);
+    LoneDrafter drafter(std::make_unique<ModelDrafter>(*ops_, std::move(model), shape, kPages,
+                                                       kSlots, pace, kLogitSliceBytes, coupling),
+                        pace);
     Engine engine(config, *ops_, runner_, drafter);
     auto answers = start_and_run(engine, std::move(requests));
     stats_ = engine.stats();
@@ -160,7 +162,7 @@ TEST_F(ModelDrafterTest, the_target_as_its_own_draft_has_every_sampled_chain_acc
       for (Request& request : requests) request.sampling = way;
       const auto first = plain(requests[0]), second = plain(requests[1]);
       const auto answers = run(draft_model(1), {.steps = 4, .topk = 1, .nodes = 5}, requests,
-                               config(), std::make_unique<DraftPace>(), coupling);
+                               config(), std::make_shared<StepPace>(), coupling);
       EXPECT_EQ(tokens_of(answers[0]), first);
       EXPECT_EQ(tokens_of(answers[1]), second);
       // Measured, it takes some tokens to see that both agree.
@@ -173,7 +175,7 @@ TEST_F(ModelDrafterTest, without_the_noise_few_sampled_drafts_come_true) {
   Request request = make_request(3, 50, 61);
   request.sampling = sampled_ways()[0];
   const auto answers = run(draft_model(1), {.steps = 4, .topk = 1, .nodes = 5}, {request}, config(),
-                           std::make_unique<DraftPace>(), Coupling::kNever);
+                           std::make_shared<StepPace>(), Coupling::kNever);
   EXPECT_EQ(tokens_of(answers[0]), plain(request));
   EXPECT_LT(answers[0].accepted_drafts, 24);
 }
@@ -212,8 +214,10 @@ TEST_F(ModelDrafterTest, after_a_long_rest_it_knows_the_beginning_and_the_end) {
 }
 
 TEST_F(ModelDrafterTest, cached_pages_that_went_by_unread_are_left_out) {
-  ModelDrafter drafter(*ops_, draft_model(1), {.steps = 4, .topk = 1, .nodes = 5}, kPages, kSlots,
-                       turns(90, 1000));
+  const auto pace = turns(90, 1000);
+  const TreeShape chain{.steps = 4, .topk = 1, .nodes = 5};
+  LoneDrafter drafter(
+      std::make_unique<ModelDrafter>(*ops_, draft_model(1), chain, kPages, kSlots, pace), pace);
   Engine engine(config(), *ops_, runner_, drafter);
   engine.start();
   const auto first = run_requests(engine, {make_request(3, 20, 81)});

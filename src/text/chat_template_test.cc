@@ -11,7 +11,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/parse.hpp>
 
-#include "text/test_tokenizers.h"
+#include "text/testing/test_tokenizers.h"
 
 namespace foretoken {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "text/test_tokenizers.h"
+#include "text/testing/test_tokenizers.h"
 #include "text/text_stream.h"
 #include "text/utf8.h"
 

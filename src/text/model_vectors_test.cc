@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 #include "text/detokenizer.h"
-#include "text/test_tokenizers.h"
+#include "text/testing/test_tokenizers.h"
 #include "text/tokenizer.h"
 
 namespace foretoken {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "text/test_tokenizers.h"
+#include "text/testing/test_tokenizers.h"
 
 namespace foretoken {
 namespace {

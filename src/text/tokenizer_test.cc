@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "text/sentencepiece_model.h"
-#include "text/test_tokenizers.h"
+#include "text/testing/test_tokenizers.h"
 #include "text/tokenizer_json.h"
 
 namespace foretoken {

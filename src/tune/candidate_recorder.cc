@@ -12,20 +12,22 @@ namespace foretoken {
 namespace {
 
 // Rows behind the text that are seen at once, one bit each.
-constexpr int kSeen = 64;
+constexpr int kSeen = LevelRows::kPlaces;
 // Of a level. Trees of many and of few children mostly follow the same rows.
 int most_level_rows(int topk) { return std::min(2 * topk, kSeen); }
+// Of a recorded row, in LevelRows: recorded row 0 is the root.
+int row_number(int recorded) { return recorded == 0 ? LevelRows::kRoot : recorded; }
 
 }  // namespace
 
 CandidateRecorder::CandidateRecorder(Ops& ops, std::unique_ptr<DraftModel> model, int steps,
                                      int topk, int num_pages, int num_slots)
-    : ops_(ops),
-      model_(std::move(model)),
+    : model_(std::move(model)),
       steps_(steps),
       topk_(topk),
       reader_(ops, *model_, num_pages, num_slots, 1 + kSeen),
       finder_(ops, *model_, topk, Coupling::kNever, kLogitSliceBytes),
+      rows_(ops, *model_, reader_),
       slots_(at(num_slots)) {
   CHECK(steps >= 1 && topk >= 1);
 }
@@ -62,71 +64,57 @@ std::vector<RecordedTree> CandidateRecorder::take(std::uint64_t scope) {
   return found.empty() ? std::vector<RecordedTree>() : std::move(found.mapped());
 }
 
-// ---- growing
+// ---- growing: topk_ trees of each sequence, that of one child per node first
 
 void CandidateRecorder::propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
                                 DraftTrees&) {
   const std::lock_guard lock(mutex_);
   start_growing(slots, limits);
-  if (num_growing_ == 0) return;
-  DraftRows above = reader_.found();
-  const Tensor roots =
-      ops_.temp(DType::kF32, {static_cast<std::int64_t>(rows_.size()), above.hidden.dim(1)});
-  ops_.gather_rows(above.hidden, rows_, roots);
-  add_candidates(roots);
-  for (int depth = 1; layout_level(); ++depth) {
-    above =
-        model_->forward(reader_.lend_batch(), {.features = level_features(above), .depth = depth});
-    add_candidates(above.hidden);
-  }
+  grower_.grow(*this, pace_);
 }
 
 void CandidateRecorder::start_growing(std::span<const SeqSlot> slots,
                                       std::span<const TreeLimits> limits) {
   num_growing_ = 0;
   rows_.clear();
+  grower_.clear();
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    const std::int32_t seq = reader_.sequence_of(slots[i]);
     const Slot& slot = slots_[at(slots[i])];
-    if (seq < 0 || limits[i].depth < 1 || slot.output < 1) continue;
+    if (reader_.sequence_of(slots[i]) < 0 || limits[i].depth < 1 || slot.output < 1) continue;
     if (growing_.size() == num_growing_) growing_.emplace_back();
     Growing& growing = growing_[num_growing_++];
-    const BatchSeq& facts = reader_.batch().seqs[at(seq)];
     auto& trees = texts_[slot.scope];
     trees.resize(at(slot.output));
     growing.slot = slots[i];
-    growing.seq = facts;
-    growing.root = reader_.place_of_root(seq);
-    growing.position = reader_.batch().position[at(facts.first_row + facts.rows - 1)];
-    growing.end = facts.base + facts.rows;
     growing.record = &trees.back();
     *growing.record = {.rows = {{}}, .tokens = {}, .chances = {}};
-    growing.mask.assign(1, 0);
-    growing.batch_row.assign(1, growing.root);
     growing.first_new = 0;
-    growing.growths.resize(at(topk_));
+    growing.places.resize(at(topk_));
     for (int k = 0; k < topk_; ++k) {
-      Growth& growth = growing.growths[at(k)];
-      growth.topk = k + 1;
-      growth.is_following = true;
-      growth.places.clear();
-      growth.tree.start({.steps = steps_, .topk = k + 1, .nodes = kMaxTreeNodes},
-                        {.nodes = kMaxTreeNodes, .depth = limits[i].depth});
+      growing.places[at(k)].clear();
+      grower_.add({.steps = steps_, .topk = k + 1, .nodes = kMaxTreeNodes},
+                  {.nodes = kMaxTreeNodes, .depth = limits[i].depth}, 0);
     }
-    rows_.push_back(growing.root);
+    rows_.add_root(slots[i]);
   }
 }
 
-// hidden: the rows of the newest level, of one sequence after the other.
-void CandidateRecorder::add_candidates(Tensor hidden) {
+void CandidateRecorder::compute(int level, int) {
+  if (level > 0) {
+    rows_.begin_level(level);
+    for (std::size_t i = 0; i < num_growing_; ++i) add_rows(i);
+  }
   finder_.clear();
+  bool has_rows = false;
   for (std::size_t i = 0; i < num_growing_; ++i)
-    for (auto row = growing_[i].first_new; at(row) < growing_[i].record->rows.size(); ++row)
+    for (auto row = growing_[i].first_new; at(row) < growing_[i].record->rows.size(); ++row) {
       finder_.add_row(growing_[i].slot, {});
-  finder_.find(hidden);
+      has_rows = true;
+    }
+  if (!has_rows) return;
+  finder_.find(level == 0 ? rows_.roots() : rows_.forward());
   std::size_t first = 0;
-  for (std::size_t i = 0; i < num_growing_; ++i) {
-    Growing& growing = growing_[i];
+  for (const Growing& growing : std::span(growing_).first(num_growing_)) {
     RecordedTree& record = *growing.record;
     const std::size_t count = (record.rows.size() - at(growing.first_new)) * at(topk_);
     const auto tokens = finder_.tokens().subspan(first, count);
@@ -134,99 +122,68 @@ void CandidateRecorder::add_candidates(Tensor hidden) {
     record.tokens.insert(record.tokens.end(), tokens.begin(), tokens.end());
     record.chances.insert(record.chances.end(), chances.begin(), chances.end());
     first += count;
-    for (Growth& growth : growing.growths)
-      if (growth.is_following) feed(growing, growth);
   }
 }
 
-// The children of what the growth has followed. Where a row was left out, it has none.
-void CandidateRecorder::feed(Growing& growing, Growth& growth) {
-  tokens_.clear();
-  chances_.clear();
+// The children of what the tree has followed. Where a row was left out, it has none.
+void CandidateRecorder::list(std::size_t tree, std::vector<Token>& tokens,
+                             std::vector<float>& probabilities) {
+  const int topk = static_cast<int>(tree % at(topk_)) + 1;
+  Growing& growing = growing_[tree / at(topk_)];
+  std::vector<Place>& places = growing.places[at(topk - 1)];
   const auto add_children = [&](int row) {
-    for (int rank = 0; rank < growth.topk; ++rank) {
+    for (int rank = 0; rank < topk; ++rank) {
       const Token token = row < 0 ? kNoToken : growing.record->tokens_of(row, topk_)[at(rank)];
-      tokens_.push_back(token);
-      chances_.push_back(row < 0 ? 0 : growing.record->chances_of(row, topk_)[at(rank)]);
-      if (token >= 0) growth.places.push_back({row, rank});
+      tokens.push_back(token);
+      probabilities.push_back(row < 0 ? 0 : growing.record->chances_of(row, topk_)[at(rank)]);
+      if (token >= 0) places.push_back({row, rank});
     }
   };
-  if (growth.tree.levels() == 0)
-    add_children(0);
-  else
-    for (const int candidate : growth.tree.followed())
-      add_children(growth.places[at(candidate)].below);
-  growth.tree.add_level(tokens_, chances_);
+  const TreeGrowth& growth = grower_.tree(tree);
+  if (growth.levels() == 0) return add_children(0);
+  for (const int candidate : growth.followed()) add_children(places[at(candidate)].below);
 }
 
-bool CandidateRecorder::layout_level() {
-  reader_.lend_batch().clear_rows();
-  rows_.clear();
-  for (std::size_t i = 0; i < num_growing_; ++i) add_level_rows(growing_[i]);
-  return !rows_.empty();
-}
-
-// Those of the widest growth first. Slots are free that none of the new rows' ancestors lies in.
-void CandidateRecorder::add_level_rows(Growing& growing) {
+// Adds the rows that any tree of the sequence follows, those of the widest first, and says of each
+// followed candidate which row it has. Places are free that none of the new rows' ancestors lies
+// in.
+void CandidateRecorder::add_rows(std::size_t sequence) {
+  Growing& growing = growing_[sequence];
   RecordedTree& record = *growing.record;
   growing.first_new = static_cast<int>(record.rows.size());
-  std::uint64_t taken = 0;
-  int depth = 0;
-  struct Wanted {
-    int parent, rank;
-  };
-  std::vector<Wanted> wanted;
-  for (auto growth = growing.growths.rbegin(); growth != growing.growths.rend(); ++growth) {
-    const TreeGrowth& tree = growth->tree;
-    growth->is_following =
-        growth->is_following && tree.levels() < tree.most_levels() && !tree.followed().empty();
-    if (!growth->is_following) continue;
-    depth = tree.levels();
-    for (const int candidate : tree.followed()) {
-      Growth::Place& place = growth->places[at(candidate)];
-      const auto known = std::ranges::find_if(wanted, [&](const Wanted& each) {
+  wanted_.clear();
+  for (int topk = topk_; topk > 0; --topk) {
+    const std::size_t tree = sequence * at(topk_) + at(topk - 1);
+    if (!grower_.grows(tree)) continue;
+    for (const int candidate : grower_.tree(tree).followed()) {
+      Place& place = growing.places[at(topk - 1)][at(candidate)];
+      const auto known = std::ranges::find_if(wanted_, [&](const RecordedTree::Row& each) {
         return each.parent == place.row && each.rank == place.rank;
       });
-      if (known == wanted.end() && std::ssize(wanted) == most_level_rows(topk_)) continue;
-      place.below = growing.first_new + static_cast<int>(known - wanted.begin());
-      if (known == wanted.end()) wanted.push_back({place.row, place.rank});
+      if (known == wanted_.end() && std::ssize(wanted_) == most_level_rows(topk_)) continue;
+      place.below = growing.first_new + static_cast<int>(known - wanted_.begin());
+      if (known == wanted_.end()) wanted_.push_back({.parent = place.row, .rank = place.rank});
     }
   }
-  for (const Wanted& each : wanted) taken |= growing.mask[at(each.parent)];
-  const auto room = static_cast<std::size_t>(kSeen - std::popcount(taken));
-  if (wanted.size() > room) {
-    wanted.resize(room);
-    for (Growth& growth : growing.growths)
-      for (Growth::Place& place : growth.places)
-        if (place.below >= growing.first_new + static_cast<int>(room)) place.below = -1;
-  }
-  if (wanted.empty()) return;
-  Batch& level = reader_.lend_batch();
-  growing.seq.first_row = level.rows;
-  growing.seq.rows = growing.seq.chain = 0;
-  growing.seq.base = growing.end;
-  growing.seq.is_chain = false;
-  level.seqs.push_back(growing.seq);
-  for (const Wanted& each : wanted) {
-    const int free = std::countr_one(taken);
-    const std::uint64_t bit = std::uint64_t{1} << free;
-    taken |= bit;
-    rows_.push_back(growing.batch_row[at(each.parent)]);
-    record.rows.push_back({.parent = each.parent, .rank = each.rank});
-    growing.mask.push_back(growing.mask[at(each.parent)] | bit);
-    growing.batch_row.push_back(level.rows);
-    add_draft_row(level, reader_.readable(record.tokens_of(each.parent, topk_)[at(each.rank)]),
-                  growing.position + depth, growing.end + free, growing.mask.back());
+  std::uint64_t taken = 0;
+  for (const RecordedTree::Row& each : wanted_)
+    taken |= rows_.mask(sequence, row_number(each.parent));
+  drop_rows_without_room(growing, static_cast<std::size_t>(kSeen - std::popcount(taken)));
+  if (wanted_.empty()) return;
+  rows_.begin_sequence(sequence, taken);
+  for (const RecordedTree::Row& each : wanted_) {
+    const Token token = record.tokens_of(each.parent, topk_)[at(each.rank)];
+    rows_.add_row(row_number(static_cast<int>(record.rows.size())), row_number(each.parent), token);
+    record.rows.push_back(each);
   }
 }
 
-// What the rows of the level read: the features of the rows above them.
-Tensor CandidateRecorder::level_features(const DraftRows& above) {
-  if (!reader_.reads_features()) return {};
-  const Tensor out =
-      ops_.temp(DType::kF32, {static_cast<std::int64_t>(rows_.size()), above.feature.dim(1)});
-  ops_.gather_rows(above.feature, rows_, out);
-  return out;
+void CandidateRecorder::drop_rows_without_room(Growing& growing, std::size_t room) {
+  if (wanted_.size() <= room) return;
+  wanted_.resize(room);
+  for (std::vector<Place>& places : growing.places)
+    for (Place& place : places)
+      if (place.below >= growing.first_new + static_cast<int>(room)) place.below = -1;
 }
 
 }  // namespace foretoken

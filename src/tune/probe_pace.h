@@ -10,13 +10,13 @@
 #include <random>
 #include <vector>
 
-#include "draft/draft_pace.h"
 #include "draft/pace/measured_pace.h"
+#include "draft/step_pace.h"
 #include "tune/step_costs.h"
 
 namespace foretoken {
 
-class ProbePace final : public DraftPace {
+class ProbePace final : public StepPace {
  public:
   explicit ProbePace(int steps, std::uint64_t seed = 1,
                      MeasuredPace::Clock clock = MeasuredPace::steady_seconds);

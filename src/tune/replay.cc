@@ -77,8 +77,8 @@ class ReplayRun {
   };
 
   void make_drafter() {
-    std::shared_ptr<DraftPace> pace = options_.pace;
-    if (!pace && setting_.draft.budget == TreeBudget::kFull) pace = std::make_shared<DraftPace>();
+    std::shared_ptr<StepPace> pace = options_.pace;
+    if (!pace && setting_.draft.budget == TreeBudget::kFull) pace = std::make_shared<StepPace>();
     if (!pace) pace = std::make_shared<MeasuredPace>([this] { return clock_.now; });
     drafter_ = join_drafters(
         setting_.draft, setting_.plan, options_.at_once, std::move(pace),

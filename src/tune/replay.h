@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "draft/catalogue/draft_options.h"
-#include "draft/draft_pace.h"
 #include "draft/drafter.h"
+#include "draft/step_pace.h"
 #include "tune/record.h"
 #include "tune/step_costs.h"
 
@@ -63,7 +63,7 @@ struct ReplayOptions {
   const StepCosts* costs = nullptr;
   int chunked_prefill_size = 512;
   int max_prefill_tokens = 16384;
-  std::shared_ptr<DraftPace> pace = nullptr;  // null: the setting's
+  std::shared_ptr<StepPace> pace = nullptr;  // null: the setting's
   // Sees every tree that was grown: of which text, below which of its tokens.
   std::function<void(std::uint32_t text, int token, const DraftTrees& trees, SeqSlot slot)>
       on_tree = {};

@@ -1,6 +1,6 @@
 #pragma once
 // ReplayDrafter: a ModelDrafter whose model is a record. It grows the trees that the real one would
-// grow, by the same rules (TreeGrowth, the pace's), from recorded candidates, and tells the
+// grow, by the same rules (LevelGrower, the pace's), from recorded candidates, and tells the
 // ReplayClock what the model would have had to compute. What the record lacks has no children, and
 // is counted. One thread.
 
@@ -10,7 +10,7 @@
 
 #include "draft/draft_pace.h"
 #include "draft/drafter.h"
-#include "draft/tree_growth.h"
+#include "draft/level_grower.h"
 #include "tune/record.h"
 #include "tune/step_costs.h"
 
@@ -30,7 +30,7 @@ struct ReplayClock {
   }
 };
 
-class ReplayDrafter final : public Drafter {
+class ReplayDrafter final : public Drafter, private LevelSource {
  public:
   // width: candidates that the record has of a row.
   ReplayDrafter(const TreeShape& shape, int width, int num_slots, std::shared_ptr<DraftPace> pace,
@@ -63,25 +63,22 @@ class ReplayDrafter final : public Drafter {
   struct Growing {
     SeqSlot slot = -1;
     const RecordedTree* record = nullptr;
-    bool is_following = true;
-    TreeGrowth growth;
     std::vector<Place> places;
     std::vector<int> below;  // by row and rank: the row of this child, -1: none
   };
 
   void start_growing(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits);
-  void add_level(Growing& growing);
-  int choose_following();
+  void compute(int level, int rows) override;
+  void list(std::size_t tree, std::vector<Token>& tokens,
+            std::vector<float>& probabilities) override;
 
   const TreeShape shape_;
   const int width_;
   std::shared_ptr<DraftPace> pace_;
   ReplayClock& clock_;
   std::vector<Slot> slots_;
-  std::vector<Growing> growing_;
-  std::size_t num_growing_ = 0;
-  std::vector<Token> tokens_;
-  std::vector<float> chances_;
+  LevelGrower grower_;
+  std::vector<Growing> growing_;  // by number of the tree; those behind the last are not in use
   std::int64_t unanswered_ = 0;
 };
 

@@ -79,7 +79,7 @@ class SpyDrafter final : public Drafter {
 };
 
 // Cuts trees as one that measures does, but always the same.
-class CuttingPace final : public DraftPace {
+class CuttingPace final : public StepPace {
  public:
   float least_score() const override { return 0.002F; }
   bool is_level_worth(int rows, double promised) const override { return promised > 0.004 * rows; }
@@ -164,7 +164,7 @@ class ReplayTest : public testing::TestWithParam<Draft> {
     std::vector<std::vector<Token>> outputs;
   };
   Live run_live(Draft kind, const TuneSetting& setting, int at_once,
-                std::shared_ptr<DraftPace> pace) {
+                std::shared_ptr<StepPace> pace) {
     std::unique_ptr<DraftModel> model;
     if (setting.plan.model.steps > 0) model = draft_model(kind);
     SpyDrafter drafter(make_drafter(*ops_, std::move(model), setting.draft, setting.plan, kPages,
@@ -198,7 +198,7 @@ class ReplayTest : public testing::TestWithParam<Draft> {
   }
 
   void expect_equal(const Record& record, Draft kind, const TuneSetting& setting, int at_once,
-                    const std::shared_ptr<DraftPace>& pace = std::make_shared<DraftPace>()) {
+                    const std::shared_ptr<StepPace>& pace = std::make_shared<StepPace>()) {
     SCOPED_TRACE(setting.name + ", at once " + std::to_string(at_once));
     const Live live = run_live(kind, setting, at_once, pace);
     SeenTrees replayed;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/flags/flag_parser.h"
-#include "app/options/options.h"
+#include "app/options/resolve_options.h"
 #include "app/options/tune_options.h"
 #include "kit.h"
 #include "targets.h"

@@ -12,6 +12,7 @@
 #include "draft/from_text/constraint_drafter.h"
 #include "draft/from_text/ngram/ngram_drafter.h"
 #include "draft/from_text/suffix/suffix_drafter.h"
+#include "draft/testing/lone_drafter.h"
 #include "draft/with_model/model_drafter.h"
 #include "engine/testing/answers.h"
 #include "engine/testing/erratic_pace.h"
@@ -142,14 +143,15 @@ DraftModel& Laboratory::draft_of(Bench& bench, Proposer proposer) {
 
 std::unique_ptr<Drafter> Laboratory::make_drafter(Bench& bench, const Trees& trees,
                                                   const Texts& truth) {
-  auto pace = trees.is_erratic ? std::make_unique<ErraticPace>(5) : std::make_unique<DraftPace>();
+  std::shared_ptr<StepPace> pace = std::make_shared<StepPace>();
+  if (trees.is_erratic) pace = std::make_shared<ErraticPace>(5);
   if (shares_trees(trees.proposer)) return make_union(bench, trees, truth, std::move(pace));
-  return make_one(bench, trees, truth, std::move(pace));
+  return std::make_unique<LoneDrafter>(make_one(bench, trees, truth, pace), pace);
 }
 
 std::unique_ptr<Drafter> Laboratory::make_union(Bench& bench, const Trees& trees,
                                                 const Texts& truth,
-                                                std::shared_ptr<DraftPace> pace) {
+                                                std::shared_ptr<StepPace> pace) {
   auto all = std::make_unique<UnionDrafter>(kMaxRunning, std::move(pace));
   if (trees.proposer == Proposer::kConstraint) {
     all->add([&](std::shared_ptr<DraftPace>) {

@@ -14,8 +14,8 @@
 
 #include "backend/ops.h"
 #include "base/threads.h"
-#include "draft/draft_pace.h"
 #include "draft/drafter.h"
+#include "draft/step_pace.h"
 #include "engine/engine.h"
 #include "invariance/matrix.h"
 #include "model/decoder/decoder.h"
@@ -61,7 +61,7 @@ class Laboratory {
   using Texts = std::vector<std::vector<Token>>;
   std::unique_ptr<Drafter> make_drafter(Bench& bench, const Trees& trees, const Texts& truth);
   std::unique_ptr<Drafter> make_union(Bench& bench, const Trees& trees, const Texts& truth,
-                                      std::shared_ptr<DraftPace> pace);
+                                      std::shared_ptr<StepPace> pace);
   std::unique_ptr<Drafter> make_one(Bench& bench, const Trees& trees, const Texts& truth,
                                     std::shared_ptr<DraftPace> pace);
 

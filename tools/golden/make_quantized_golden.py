@@ -199,7 +199,7 @@ class Rounding(torch.nn.Module):
         return (sums * x_scales.double().transpose(-1, -2) * self.scales).sum(-1).float()
 
 
-# ---- while loading, by docs/numerics.md
+# ---- while loading, by docs/develop/numerics.md
 def from_floats(w, bits, group):
     n, k = w.shape
     group = group or k

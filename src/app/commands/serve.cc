@@ -11,6 +11,7 @@
 #include "app/host/model_host.h"
 #include "app/host/text_host.h"
 #include "app/machine/machine.h"
+#include "app/options/resolve_options.h"
 #include "app/options/server_args.h"
 #include "base/log.h"
 #include "model/config/generation_config.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/flags/flag_parser.h"
+#include "app/flags/usage_error.h"
 
 namespace foretoken {
 namespace {

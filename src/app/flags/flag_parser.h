@@ -12,15 +12,9 @@
 #include <vector>
 
 #include "app/flags/flag.h"
-#include "base/error.h"
+#include "app/flags/usage_error.h"
 
 namespace foretoken {
-
-// The command line is wrong (exit code 2); any other Error means "cannot start" (1).
-class UsageError : public Error {
- public:
-  using Error::Error;
-};
 
 // The flags of one command line. Values have been checked against kind and choices; flags that were
 // not given answer with their default. Asking for a flag that the table lacks is a bug.

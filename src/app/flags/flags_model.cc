@@ -67,7 +67,7 @@ FlagGroup model_flags() {
           {.names = {"--quantization"},
            .text =
                "weights of 8 or 4 bits, made while loading, or what the checkpoint is already (see "
-               "docs/quantization.md)",
+               "docs/use/quantization.md)",
            .default_note = "as they are stored",
            .choices = quantization_names(),
            .refused_choices = unread_quantizations(),

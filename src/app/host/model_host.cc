@@ -11,6 +11,7 @@
 #include "engine/step_memory.h"
 #include "kv/kv_dtype.h"
 #include "model/decoder/load.h"
+#include "model/heads/head_config.h"
 
 namespace foretoken {
 namespace {
@@ -35,6 +36,7 @@ ModelOptions model_options(const Options& options) {
   model.context_length = options.load.context_length;
   model.longer_context =
       options.load.allow_longer_context ? LongerContext::kWarn : LongerContext::kRefuse;
+  model.others = mtp_prefixes;
   model.available_memory_bytes = [] { return read_memory().available_bytes; };
   return model;
 }

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "app/machine/machine.h"
-#include "app/testing/test_folder.h"
 #include "backend/backend.h"
 #include "backend/testing/delegate_test_kit.h"
+#include "base/testing/test_folder.h"
 
 namespace foretoken {
 namespace {

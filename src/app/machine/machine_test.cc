@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/testing/test_folder.h"
+#include "base/testing/test_folder.h"
 
 namespace foretoken {
 namespace {

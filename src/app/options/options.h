@@ -1,17 +1,15 @@
 #pragma once
 // Options: the command line and the environment, validated and resolved into the const
 // configurations of the parts. Nothing after this looks at flags. What depends on the checkpoint
-// (sizes, context length, stop tokens) is filled in by launch.h once the checkpoint is open. Plain
-// data.
+// (sizes, context length, stop tokens) is filled in by app/host once the checkpoint is open. Plain
+// data; resolve_options() makes it.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "app/flags/flag_parser.h"
 #include "app/machine/autotune.h"
-#include "app/machine/environment.h"
 #include "backend/backend.h"
 #include "base/log.h"
 #include "draft/catalogue/draft_options.h"
@@ -59,17 +57,5 @@ struct Options {
   std::vector<std::string> notes;     // what was accepted without effect, for the log
   std::vector<std::string> warnings;  // what was changed, for the log
 };
-
-// What stands for --model-path where it is not given.
-enum class DefaultModel { kDemo, kNone };
-
-// For `serve` and `generate` (whose tables hold the flags needed). Throws UsageError or Error.
-Options resolve_options(const FlagValues& values, const Environment& environment,
-                        DefaultModel usual = DefaultModel::kDemo);
-
-// The tokenizer's part of the above, for `tokenize`: --model-path, --tokenizer-path,
-// --chat-template.
-LoadOptions resolve_text_options(const FlagValues& values, const Environment& environment,
-                                 DefaultModel usual = DefaultModel::kDemo);
 
 }  // namespace foretoken

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "app/testing/test_folder.h"
 #include "base/error.h"
+#include "base/testing/test_folder.h"
 
 namespace foretoken {
 namespace {

@@ -24,7 +24,7 @@ void take_input(const FileFields& group, StoredFormat& format) {
   const auto bits = input.integer("num_bits", kBits).value_or(8);
   const std::string type = input.string("type").value_or("int");
   if (bits != 8) refuse_stored(input, "input of this width", "8 bits", std::to_string(bits));
-  if (format.kind == Kind::kFp8) return;  // inputs are kept, see docs/quantization.md
+  if (format.kind == Kind::kFp8) return;  // inputs are kept, see docs/use/quantization.md
   if (type != "int") refuse_stored(input, "input of this type", "int", type);
   if (!input.boolean("symmetric").value_or(true))
     refuse_stored(input, "input with zero points", "symmetric true", "false");
@@ -146,7 +146,7 @@ void check_sparsity(const FileFields& fields) {
 }  // namespace
 
 // Which layers the groups are for (`targets`) matters only where they differ; that keys and values
-// were to be quantized (`kv_cache_scheme`) changes nothing: see docs/quantization.md.
+// were to be quantized (`kv_cache_scheme`) changes nothing: see docs/use/quantization.md.
 StoredQuantization parse_compressed_tensors(const FileFields& fields) {
   const auto* groups = fields.object("config_groups");
   if (groups == nullptr) fields.refuse_missing("config_groups");

@@ -53,6 +53,7 @@ std::unique_ptr<DraftModel> load_standalone(Ops& ops, const Decoder& target,
   // It reads what the target reads, position by position.
   load.context_length = target.config().context_length;
   load.longer_context = LongerContext::kWarn;
+  load.others = mtp_prefixes;
   return std::make_unique<Runner>(ops, load_model(ops, options.folder, load),
                                   target.config().vocab);
 }
@@ -145,8 +146,8 @@ void warn_without_model(const DraftOptions& options) {
   warn_without_effect(!options.token_map.empty(), "--speculative-token-map", kReason);
 }
 
-std::unique_ptr<DraftPace> make_pace(const DraftOptions& options) {
-  if (options.budget == TreeBudget::kFull) return std::make_unique<DraftPace>();
+std::unique_ptr<StepPace> make_pace(const DraftOptions& options) {
+  if (options.budget == TreeBudget::kFull) return std::make_unique<StepPace>();
   if (!options.simulated_chances.empty())
     return std::make_unique<SimulatedPace>(options.simulated_chances);
   return std::make_unique<MeasuredPace>();
@@ -223,7 +224,7 @@ ForwardSize draft_forward_size(const DraftModel& model, const TreeShape& shape, 
 std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> model,
                                       const DraftOptions& options, const DraftPlan& plan,
                                       int num_pages, int num_slots,
-                                      std::shared_ptr<DraftPace> pace) {
+                                      std::shared_ptr<StepPace> pace) {
   if (model) model->allocate_kv(num_pages);
   if (!pace) pace = make_pace(options);
   return join_drafters(options, plan, num_slots, std::move(pace),
@@ -235,7 +236,7 @@ std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> mode
 }
 
 std::unique_ptr<Drafter> join_drafters(const DraftOptions& options, const DraftPlan& plan,
-                                       int num_slots, std::shared_ptr<DraftPace> all_pace,
+                                       int num_slots, std::shared_ptr<StepPace> all_pace,
                                        const MakeModelPart& make_model_part) {
   if (plan.parts.empty()) return make_null_drafter();
   auto all = std::make_unique<UnionDrafter>(num_slots, std::move(all_pace));

@@ -9,8 +9,8 @@
 
 #include "backend/ops.h"
 #include "draft/catalogue/draft_options.h"
-#include "draft/draft_pace.h"
 #include "draft/drafter.h"
+#include "draft/step_pace.h"
 #include "model/draft_model.h"
 
 namespace foretoken {
@@ -43,7 +43,7 @@ ForwardSize draft_forward_size(const DraftModel& model, const TreeShape& shape, 
 std::unique_ptr<Drafter> make_drafter(Ops& ops, std::unique_ptr<DraftModel> model,
                                       const DraftOptions& options, const DraftPlan& plan,
                                       int num_pages, int num_slots,
-                                      std::shared_ptr<DraftPace> pace = nullptr);
+                                      std::shared_ptr<StepPace> pace = nullptr);
 
 // Makes the drafter that runs a model, for trees of this shape.
 using MakeModelPart =
@@ -51,7 +51,7 @@ using MakeModelPart =
 
 // The drafters of a plan with this pace, the one that runs a model by the caller.
 std::unique_ptr<Drafter> join_drafters(const DraftOptions& options, const DraftPlan& plan,
-                                       int num_slots, std::shared_ptr<DraftPace> pace,
+                                       int num_slots, std::shared_ptr<StepPace> pace,
                                        const MakeModelPart& make_model_part);
 
 }  // namespace foretoken

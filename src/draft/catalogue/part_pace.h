@@ -1,8 +1,7 @@
 #pragma once
-// PartPace: how much one of several drafters does that share the trees of a batch: what the pace of
-// all says, in the part's own scores, but nothing for those sequences that it need not draft for.
-// Whoever joins the trees reports to the pace of all, so the part's own reports end here. Engine
-// thread only.
+// PartPace: the pace of one of several drafters that share the trees of a batch. It answers as the
+// pace of all does, in the part's own scores; the part rests where another drafter makes it
+// superfluous, or where the request does not want its drafts. Engine thread only.
 
 #include <vector>
 
@@ -17,8 +16,8 @@ class PartPace final : public DraftPace {
   // The pace outlives it.
   PartPace(DraftPace& all, int num_slots) : all_(&all), duty_(at(num_slots), Duty::kDrafts) {}
 
-  // The part runs no model.
-  void heed_texts() { all_ = &all_->texts(); }
+  // Asks this pace from now on.
+  void ask(DraftPace& all) { all_ = &all; }
 
   // Whether the part drafts for a slot: until said otherwise; kNever: for the request in it.
   enum class Duty : char { kDrafts, kSpared, kNever };
@@ -32,17 +31,17 @@ class PartPace final : public DraftPace {
   bool sleeps(SeqSlot slot) const override {
     return (slot != kNoSlot && duty(slot) == Duty::kNever) || all_->sleeps(slot);
   }
-  void begin_forward(DraftWork work) override { all_->begin_forward(work); }
-  void end_forward(int rows) override { all_->end_forward(rows); }
-  void rate(int level, std::span<float> probabilities) const override {
-    all_->rate(level, probabilities);
-  }
   float least_score() const override {
     return all_->least_score() / static_cast<float>(trust_.factor());
   }
   bool is_level_worth(int rows, double promised) const override {
     return all_->is_level_worth(rows, promised * trust_.factor());
   }
+  void rate(int level, std::span<float> probabilities) const override {
+    all_->rate(level, probabilities);
+  }
+  void begin_forward(DraftWork work) override { all_->begin_forward(work); }
+  void end_forward(int rows) override { all_->end_forward(rows); }
 
  private:
   DraftPace* all_;

@@ -14,11 +14,8 @@ class Strict final : public DraftPace {
   float least_score() const override { return 0.2F; }
   bool is_level_worth(int rows, double promised) const override { return promised > rows; }
   void rate(int, std::span<float> probabilities) const override { probabilities[0] = 0.5F; }
-  void plant(SeqSlot, double) override { ++reports; }
-  void observe(const CommittedRows&) override { ++reports; }
-  void end_growth() override { ++reports; }
   void end_forward(int rows) override { computed += rows; }
-  int reports = 0, computed = 0;
+  int computed = 0;
   bool all_sleep = false;
 };
 
@@ -59,7 +56,7 @@ TEST(PartPace, what_all_ask_of_chances_is_asked_of_its_scores) {
   EXPECT_TRUE(pace.is_level_worth(1, 2.2));
 }
 
-TEST(PartPace, work_is_told_to_the_pace_of_all_and_trees_are_not) {
+TEST(PartPace, work_is_told_to_the_pace_of_all) {
   Strict all;
   PartPace pace(all, 1);
   std::array<float, 1> chance{1};
@@ -67,9 +64,6 @@ TEST(PartPace, work_is_told_to_the_pace_of_all_and_trees_are_not) {
   EXPECT_EQ(chance[0], 0.5F);
   pace.end_forward(7);
   EXPECT_EQ(all.computed, 7);
-  pace.plant(0, 1);
-  pace.end_growth();
-  EXPECT_EQ(all.reports, 0);
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ double UnionDrafter::Part::expected(SeqSlot slot) const {
   return std::max(kLeastPromise, drafts);
 }
 
-UnionDrafter::UnionDrafter(int num_slots, std::shared_ptr<DraftPace> pace)
+UnionDrafter::UnionDrafter(int num_slots, std::shared_ptr<StepPace> pace)
     : num_slots_(num_slots), pace_(std::move(pace)), sequences_(at(num_slots)) {}
 
 void UnionDrafter::add(const Make& make) {
@@ -54,7 +54,7 @@ void UnionDrafter::add(const Make& make) {
   if (part.needs.runs_model)
     runs_model_ = true;
   else
-    pace->heed_texts();
+    pace->ask(pace_->texts());
 }
 
 DraftNeeds UnionDrafter::needs() const {

@@ -15,17 +15,16 @@
 #include <vector>
 
 #include "draft/catalogue/part_pace.h"
-#include "draft/draft_pace.h"
 #include "draft/drafter.h"
+#include "draft/step_pace.h"
 
 namespace foretoken {
 
 class UnionDrafter final : public Drafter {
  public:
-  UnionDrafter(int num_slots, std::shared_ptr<DraftPace> pace = std::make_unique<DraftPace>());
+  UnionDrafter(int num_slots, std::shared_ptr<StepPace> pace = std::make_shared<StepPace>());
 
-  // Makes a part with the pace that it shall heed, if it heeds any. kMostDrafters at most, before
-  // any request.
+  // Makes a part, which asks this pace or none. kMostDrafters at most, before any request.
   using Make = std::function<std::unique_ptr<Drafter>(std::shared_ptr<DraftPace>)>;
   void add(const Make& make);
 
@@ -84,7 +83,7 @@ class UnionDrafter final : public Drafter {
   int child(int parent, Token token);
 
   const int num_slots_;
-  std::shared_ptr<DraftPace> pace_;
+  std::shared_ptr<StepPace> pace_;
   std::vector<Part> parts_;
   bool runs_model_ = false;            // one of the parts does
   std::vector<Sequence> sequences_;    // by slot

@@ -74,7 +74,7 @@ constexpr DraftNeeds kModel{.taps = {}, .max_nodes = 16, .runs_model = true, .sc
 class Steps {
  public:
   explicit Steps(const DraftNeeds& first = kText, const DraftNeeds& second = kText,
-                 std::shared_ptr<DraftPace> pace = std::make_shared<DraftPace>())
+                 std::shared_ptr<StepPace> pace = std::make_shared<StepPace>())
       : drafter(2, std::move(pace)) {
     a = add(first);
     b = add(second);
@@ -167,7 +167,7 @@ TEST(UnionDrafter, the_best_of_all_are_verified_and_every_node_has_its_parent) {
 }
 
 // Notes what is said to it of drafts that a model had no part in.
-class Ledger final : public DraftPace {
+class Ledger final : public StepPace {
  public:
   class Tired final : public DraftPace {
     bool rests(SeqSlot) const override { return true; }

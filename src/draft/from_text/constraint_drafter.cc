@@ -15,7 +15,7 @@ constexpr int kContext = 16;
 }  // namespace
 
 ConstraintDrafter::ConstraintDrafter(int nodes, int most_drafts, int num_slots,
-                                     std::shared_ptr<DraftPace> pace)
+                                     std::shared_ptr<const DraftPace> pace)
     : nodes_(nodes),
       most_drafts_(most_drafts),
       foreseen_(at(num_slots)),

@@ -17,7 +17,7 @@ class ConstraintDrafter final : public Drafter {
  public:
   // nodes: of a tree, root included. most_drafts: of all trees of a step together.
   ConstraintDrafter(int nodes, int most_drafts, int num_slots,
-                    std::shared_ptr<DraftPace> pace = std::make_shared<DraftPace>());
+                    std::shared_ptr<const DraftPace> pace = std::make_shared<DraftPace>());
 
   DraftNeeds needs() const override { return {.taps = {}, .max_nodes = nodes_, .foreseen = true}; }
   void open(SeqSlot slot, const DraftRequest& request) override;
@@ -30,7 +30,7 @@ class ConstraintDrafter final : public Drafter {
   const int nodes_, most_drafts_;
   std::vector<std::vector<Token>> foreseen_;  // by slot
   TextOffers offers_;
-  const std::shared_ptr<DraftPace> pace_;
+  const std::shared_ptr<const DraftPace> pace_;
   std::vector<TextDraft> drafts_;  // of the sequence that is being drafted for
   std::size_t turn_ = 0;           // who comes first where drafts do not suffice for all
 };

@@ -18,14 +18,13 @@ void TextOffers::open(SeqSlot slot) {
   sequence.promised = sequence.came_true = 0;
 }
 
-void TextOffers::offer(SeqSlot slot, std::span<const TextDraft> drafts, DraftPace& pace,
+void TextOffers::offer(SeqSlot slot, std::span<const TextDraft> drafts, const DraftPace& pace,
                        DraftTrees& trees) {
   Sequence& sequence = sequences_[at(slot)];
   sequence.found.clear();
   const float trust = (sequence.came_true + kUsualDrafts) / (sequence.promised + kUsualDrafts);
   const float least = pace.rests(slot) ? std::max(kSure, pace.least_score()) : pace.least_score();
   const Found root{.score = trust};
-  double promised = 0;
   for (const TextDraft& draft : drafts) {
     const Found& parent = draft.parent < 0 ? root : sequence.found[at(draft.parent)];
     const MatchOdds::Kind kind = MatchOdds::kind_of(draft.context, draft.share);
@@ -33,7 +32,6 @@ void TextOffers::offer(SeqSlot slot, std::span<const TextDraft> drafts, DraftPac
     const float score = std::min(1.0F, parent.score * chance);
     const bool is_worth_it = parent.node >= 0 && score >= least;
     const int node = is_worth_it ? trees.grow(slot, parent.node, draft.token, score) : -1;
-    if (node >= 0) promised += static_cast<double>(score);
     sequence.found.push_back({.token = draft.token,
                               .parent = draft.parent,
                               .depth = parent.depth + 1,
@@ -42,7 +40,6 @@ void TextOffers::offer(SeqSlot slot, std::span<const TextDraft> drafts, DraftPac
                               .score = score,
                               .node = node});
   }
-  if (promised > 0) pace.plant(slot, promised);
 }
 
 TextOffers::Outcome TextOffers::learn(SeqSlot slot, std::span<const SampledToken> sampled) {

@@ -31,7 +31,8 @@ class TextOffers {
 
   void open(SeqSlot slot);
   // Those that are worth it become nodes of the tree.
-  void offer(SeqSlot slot, std::span<const TextDraft> drafts, DraftPace& pace, DraftTrees& trees);
+  void offer(SeqSlot slot, std::span<const TextDraft> drafts, const DraftPace& pace,
+             DraftTrees& trees);
 
   struct Outcome {
     int offered = 0, accepted = 0;

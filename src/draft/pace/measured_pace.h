@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "base/index.h"
-#include "draft/draft_pace.h"
 #include "draft/pace/linear_cost.h"
 #include "draft/pace/node_worth.h"
 #include "draft/pace/rest_choice.h"
 #include "draft/pace/trial_group.h"
+#include "draft/step_pace.h"
 
 namespace foretoken {
 
-class MeasuredPace : public DraftPace {
+class MeasuredPace : public StepPace {
  public:
   using Clock = std::function<double()>;  // seconds since some moment
 

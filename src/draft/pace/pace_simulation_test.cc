@@ -15,8 +15,8 @@
 #include "base/index.h"
 #include "base/rng.h"
 #include "batch/testing/sequence_rows.h"
+#include "draft/level_grower.h"
 #include "draft/pace/measured_pace.h"
-#include "draft/tree_growth.h"
 
 namespace foretoken {
 namespace {
@@ -51,7 +51,7 @@ struct World {
   int answer = 128;   // tokens of a sequence
 };
 
-class PlainPace final : public DraftPace {
+class PlainPace final : public StepPace {
  public:
   bool rests(SeqSlot) const override { return true; }
 };
@@ -63,7 +63,7 @@ class Simulation {
   double now() const { return now_; }
 
   // Milliseconds per token in each phase.
-  std::vector<double> run(DraftPace& pace) {
+  std::vector<double> run(StepPace& pace) {
     std::vector<double> result;
     for (const Phase& phase : world_.phases) {
       sequences_.resize(at(phase.sequences));
@@ -96,6 +96,43 @@ class Simulation {
             (uniform(3, draws_) < world_.hiccup ? 3 : 1);
   }
 
+  struct Growing {  // a tree
+    std::size_t sequence;
+    std::vector<bool> is_true;  // by candidate
+  };
+  // The draft model of this world.
+  struct Guesses final : LevelSource {
+    Guesses(Simulation& simulation, const Luck& how) : world(simulation), luck(how) {}
+
+    void compute(int level, int rows) override {
+      const Costs& c = world.world_.costs;
+      world.spend(level == 0 ? c.roots + c.roots_row * rows : c.forward + c.forward_row * rows);
+    }
+    void list(std::size_t tree, std::vector<Token>& tokens,
+              std::vector<float>& probabilities) override {
+      const TreeGrowth& growth = world.grower_.tree(tree);
+      Growing& g = growing[tree];
+      const Sequence& s = world.sequences_[g.sequence];
+      const int depth = growth.levels();
+      const auto add_children = [&](bool parent_is_true) {
+        for (int rank = 0; rank < world.world_.shape.topk; ++rank) {
+          tokens.push_back(rank);
+          g.is_true.push_back(parent_is_true && world.truth(luck, s, depth) == rank);
+          const double p = world.chance(luck, s, depth, rank) * luck.boast;
+          probabilities.push_back(static_cast<float>(std::min(p, 0.99)));
+        }
+      };
+      if (depth == 0) add_children(true);
+      for (const int parent : growth.followed()) add_children(g.is_true[at(parent)]);
+    }
+
+    std::vector<Growing> growing;
+
+   private:
+    Simulation& world;
+    const Luck luck;
+  };
+
   // Which of the candidates below a place of the text comes true; -1: none.
   int truth(const Luck& luck, const Sequence& s, int depth) const {
     const auto place = static_cast<std::uint64_t>(s.position + depth);
@@ -111,12 +148,12 @@ class Simulation {
     return rank == 0 ? first : (1 - first) * std::pow(0.5, rank) * first;
   }
 
-  void step(DraftPace& pace, const Phase& phase) {
-    verify(pace, phase);
+  void step(StepPace& pace, const Phase& phase) {
+    verify(pace);
     propose(pace, phase);
   }
 
-  void verify(DraftPace& pace, const Phase& phase) {
+  void verify(StepPace& pace) {
     StepPlan plan;
     Batch batch;
     Walk walk;
@@ -164,78 +201,31 @@ class Simulation {
       spend(c.reading + c.reading_row * read);
       pace.end_forward(read);
     }
-    (void)phase;
   }
 
-  void propose(DraftPace& pace, const Phase& phase) {
-    const Costs& c = world_.costs;
-    struct Growing {
-      std::size_t sequence;
-      TreeGrowth growth;
-      std::vector<bool> is_true;  // by candidate
-      std::vector<int> depth;
-      bool follows = true;
-    };
-    std::vector<Growing> growing;
+  void propose(StepPace& pace, const Phase& phase) {
+    grower_.clear();
+    Guesses guesses(*this, phase.luck);
     for (std::size_t i = 0; i < sequences_.size(); ++i) {
       sequences_[i].parent.assign(1, -1);
       sequences_[i].is_true.assign(1, true);
       if (pace.rests(static_cast<SeqSlot>(i)) || sequences_[i].left <= 1) continue;
-      growing.emplace_back().sequence = i;
-      growing.back().growth.start(world_.shape, {}, pace.least_score());
+      guesses.growing.push_back({.sequence = i, .is_true = {}});
+      grower_.add(world_.shape, {}, pace.least_score());
     }
-    const auto add_level = [&](Growing& g) {
-      const Sequence& s = sequences_[g.sequence];
-      const int depth = g.growth.levels();
-      std::vector<int> parents(g.growth.followed().begin(), g.growth.followed().end());
-      if (depth == 0) parents.assign(1, -1);
-      std::vector<Token> tokens;
-      std::vector<float> probabilities;
-      for (const int parent : parents)
-        for (int rank = 0; rank < world_.shape.topk; ++rank) {
-          const bool parent_is_true = parent < 0 || g.is_true[at(parent)];
-          tokens.push_back(rank);
-          g.is_true.push_back(parent_is_true && truth(phase.luck, s, depth) == rank);
-          const double p = chance(phase.luck, s, depth, rank) * phase.luck.boast;
-          probabilities.push_back(static_cast<float>(std::min(p, 0.99)));
-        }
-      g.growth.add_level(tokens, probabilities);
-    };
-    if (!growing.empty()) {
-      pace.begin_forward(DraftWork::kRoots);
-      for (Growing& g : growing) add_level(g);
-      spend(c.roots + c.roots_row * static_cast<double>(growing.size()));
-      pace.end_forward(static_cast<int>(growing.size()));
-    }
-    while (true) {
-      int rows = 0;
-      double promised = 0;
-      for (Growing& g : growing) {
-        g.follows =
-            g.follows && g.growth.levels() < g.growth.most_levels() && !g.growth.followed().empty();
-        if (!g.follows) continue;
-        rows += static_cast<int>(g.growth.followed().size());
-        for (const int candidate : g.growth.followed())
-          promised += static_cast<double>(g.growth.score(candidate));
-      }
-      if (rows == 0 || !pace.is_level_worth(rows, promised)) break;
-      pace.begin_forward(DraftWork::kLevel);
-      for (Growing& g : growing) {
-        if (g.follows) add_level(g);
-      }
-      spend(c.forward + c.forward_row * rows);
-      pace.end_forward(rows);
-    }
-    for (Growing& g : growing) {
+    grower_.grow(guesses, pace);
+    for (std::size_t i = 0; i < grower_.size(); ++i) {
+      const Growing& g = guesses.growing[i];
+      TreeGrowth& growth = grower_.tree(i);
       Sequence& s = sequences_[g.sequence];
       std::vector<int> node(g.is_true.size(), -1);
       double promised = 0;
-      for (const int candidate : g.growth.chosen()) {
-        const int parent = g.growth.parent(candidate);
+      for (const int candidate : growth.chosen()) {
+        const int parent = growth.parent(candidate);
         node[at(candidate)] = static_cast<int>(s.parent.size());
         s.parent.push_back(parent < 0 ? 0 : node[at(parent)]);
         s.is_true.push_back(g.is_true[at(candidate)]);
-        promised += static_cast<double>(g.growth.score(candidate));
+        promised += static_cast<double>(growth.score(candidate));
       }
       if (s.parent.size() > 1) pace.plant(static_cast<SeqSlot>(g.sequence), promised);
     }
@@ -244,6 +234,7 @@ class Simulation {
 
   const World& world_;
   std::vector<Sequence> sequences_;
+  LevelGrower grower_;
   double now_ = 1, tokens_ = 0;
   std::uint64_t opened_ = 0, draws_ = 0;
 };
@@ -256,7 +247,7 @@ struct Outcome {
 // By phase.
 std::vector<Outcome> outcomes(const World& world) {
   PlainPace plain;
-  DraftPace whole;
+  StepPace whole;
   const auto plainly = Simulation(world).run(plain), wholly = Simulation(world).run(whole);
   Simulation simulation(world);
   MeasuredPace pace([&] { return simulation.now() / 1000; });

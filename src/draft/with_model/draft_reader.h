@@ -22,6 +22,7 @@
 #include "backend/ops.h"
 #include "base/index.h"
 #include "draft/draft_pace.h"
+#include "draft/drafter.h"
 #include "model/draft_model.h"
 
 namespace foretoken {

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "base/index.h"
-#include "draft/draft_pace.h"
+#include "draft/step_pace.h"
 
 namespace foretoken {
 
-class ErraticPace final : public DraftPace {
+class ErraticPace final : public StepPace {
  public:
   explicit ErraticPace(std::uint64_t seed) : random_(seed) {}
 

@@ -1,6 +1,6 @@
 #include "model/config/model_config.h"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -13,34 +13,13 @@
 #include "base/file_fields.h"
 #include "base/json_text.h"
 #include "model/config/context_length.h"
+#include "model/config/families.h"
 #include "model/config/generation_config.h"
 #include "model/config/rope_config.h"
 #include "tensor/dtype_names.h"
 
 namespace foretoken {
 namespace {
-
-// What an architecture adds to, or assumes where config.json is silent about, the common decoder.
-// The numbers are Hugging Face's defaults for absent keys.
-struct Family {
-  std::string_view architecture;
-  std::string_view model_type;
-  int default_kv_heads;  // 0: as many as heads
-  int default_head_dim;  // 0: hidden / heads
-  std::int64_t default_max_position;
-  bool always_qkv_bias;
-  bool has_bias_flags;  // attention_bias and mlp_bias
-  bool has_qk_norm;
-  enum class Window { kNone, kAllLayers, kUpperLayers } window;
-};
-
-constexpr std::array<Family, 5> kFamilies{{
-    {"LlamaForCausalLM", "llama", 0, 0, 2048, false, true, false, Family::Window::kNone},
-    {"MistralForCausalLM", "mistral", 8, 0, 131072, false, true, false, Family::Window::kAllLayers},
-    {"Qwen2ForCausalLM", "qwen2", 32, 0, 32768, true, false, false, Family::Window::kUpperLayers},
-    {"Qwen3ForCausalLM", "qwen3", 32, 128, 32768, false, true, true, Family::Window::kUpperLayers},
-    {"MiMoForCausalLM", "mimo", 32, 0, 32768, true, false, false, Family::Window::kUpperLayers},
-}};
 
 // Keys of features that change the computation and that the decoder does not have. `inert` is the
 // value with which the feature does nothing; null, false and 0 do nothing either.
@@ -82,8 +61,12 @@ bool is_inert(const boost::json::value& value, double inert) {
   return false;
 }
 
-void refuse_foreign_features(const FileFields& fields) {
+void refuse_foreign_features(const FileFields& fields, const Family& family) {
+  const auto is_read = [&](std::string_view key) {
+    return std::ranges::find(family.features, key) != family.features.end();
+  };
   for (const ForeignFeature& feature : kForeignFeatures) {
+    if (is_read(feature.key)) continue;
     const boost::json::value* value = fields.find(feature.key);
     if (value == nullptr || is_inert(*value, feature.inert)) continue;
     throw Error({"the model uses " + std::string(feature.name) + ", which is not supported",
@@ -96,29 +79,12 @@ void refuse_foreign_features(const FileFields& fields) {
                  fields.where(),
                  {},
                  "\"is_causal\": false"});
+  if (is_read("hidden_act")) return;
   const std::string activation = fields.string("hidden_act").value_or("silu");
   if (activation != "silu" && activation != "swish") fields.refuse("hidden_act", "silu");
 }
 
-const Family& find_family(const FileFields& fields) {
-  const auto names = fields.strings("architectures");
-  // Configs written for a base class name none; then the type of the model tells.
-  if (!names || names->empty()) {
-    const std::string type = fields.string("model_type").value_or("");
-    for (const Family& family : kFamilies)
-      if (type == family.model_type) return family;
-    fields.refuse_missing("architectures");
-  }
-  std::string supported;
-  for (const Family& family : kFamilies) {
-    if (names->front() == family.architecture) return family;
-    supported += (supported.empty() ? "" : ", ") + std::string(family.architecture);
-  }
-  throw Error(
-      {"this model architecture is not supported", fields.where(), supported, names->front()});
-}
-
-void parse_sizes(const FileFields& fields, const Family& family, ModelConfig& config) {
+void parse_sizes(const FileFields& fields, const Family::Absent& absent, ModelConfig& config) {
   const IntRange width{1, 1 << 20}, count{1, 1 << 14};
   auto size = [&](std::string_view key, IntRange range) {
     return static_cast<int>(fields.required_integer(key, range));
@@ -130,43 +96,24 @@ void parse_sizes(const FileFields& fields, const Family& family, ModelConfig& co
   config.hidden = size("hidden_size", width);
   config.intermediate = size("intermediate_size", width);
   config.heads = size("num_attention_heads", count);
-  // Absent takes the family's default, null means as many as heads.
+  // Absent takes the family's value, null means as many as heads.
   const bool is_null = fields.has_null("num_key_value_heads");
-  config.kv_heads =
-      size_or("num_key_value_heads",
-              is_null || family.default_kv_heads == 0 ? config.heads : family.default_kv_heads);
+  config.kv_heads = size_or("num_key_value_heads",
+                            is_null || absent.kv_heads == 0 ? config.heads : absent.kv_heads);
   if (config.heads % config.kv_heads != 0)
     fields.refuse("num_key_value_heads",
                   "a divisor of num_attention_heads = " + std::to_string(config.heads));
-  config.head_dim = size_or("head_dim", family.default_head_dim > 0 ? family.default_head_dim
-                                                                    : config.hidden / config.heads);
+  config.head_dim =
+      size_or("head_dim", absent.head_dim > 0 ? absent.head_dim : config.hidden / config.heads);
   if (config.head_dim < 2 || config.head_dim % 2 != 0)
     throw Error(
         {"bad head size", fields.where(), "an even head_dim", std::to_string(config.head_dim)});
   config.vocab = fields.required_integer("vocab_size", {1});
   config.max_position =
-      fields.integer("max_position_embeddings", {1}).value_or(family.default_max_position);
+      fields.integer("max_position_embeddings", {1}).value_or(absent.max_position);
   const double eps = fields.number("rms_norm_eps").value_or(1e-6);
   if (eps < 0.0) fields.refuse("rms_norm_eps", "a number of at least 0");
   config.rms_eps = static_cast<float>(eps);
-}
-
-// The window of Mistral and of Qwen's upper layers; `layer_types` decides where it is given.
-void parse_windows(const FileFields& fields, const Family& family, ModelConfig& config) {
-  if (family.window == Family::Window::kNone) return;
-  const bool is_upper = family.window == Family::Window::kUpperLayers;
-  if (is_upper && !fields.boolean("use_sliding_window").value_or(false)) return;
-  if (fields.has_null("sliding_window")) return;
-  const auto window = static_cast<int>(fields.integer("sliding_window", {1}).value_or(4096));
-  const auto first = is_upper ? fields.integer("max_window_layers").value_or(28) : 0;
-  const auto types = fields.strings("layer_types");
-  if (types && types->size() != static_cast<std::size_t>(config.layers))
-    fields.refuse("layer_types", std::to_string(config.layers) + " entries");
-  for (int layer = 0; layer < config.layers; ++layer) {
-    const bool slides =
-        types ? (*types)[static_cast<std::size_t>(layer)] == "sliding_attention" : layer >= first;
-    config.layer_window.push_back(slides ? window : 0);
-  }
 }
 
 void check_layer_types(const FileFields& fields) {
@@ -199,23 +146,19 @@ ModelConfig ModelConfig::parse(const std::string& json, const std::string& where
       object[key] = std::move(value);
   }
   const FileFields fields(object, where);
-  const Family& family = find_family(fields);
-  refuse_foreign_features(fields);
+  const Family& family = family_of(fields);
+  refuse_foreign_features(fields, family);
   check_layer_types(fields);
 
   ModelConfig config;
   config.architecture = family.architecture;
   config.model_type = fields.string("model_type").value_or("");
-  parse_sizes(fields, family, config);
+  parse_sizes(fields, family.absent, config);
+  config.rope_theta = family.absent.rope_theta;
   parse_rope(fields, config);
-  parse_windows(fields, family, config);
-  const bool attention_bias =
-      family.has_bias_flags && fields.boolean("attention_bias").value_or(false);
-  config.qkv_bias = family.always_qkv_bias || attention_bias;
-  config.o_bias = attention_bias;
-  config.mlp_bias = family.has_bias_flags && fields.boolean("mlp_bias").value_or(false);
-  config.qk_norm = family.has_qk_norm;
-  config.tied_embeddings = fields.boolean("tie_word_embeddings").value_or(false);
+  static_cast<Blocks&>(config) = family.read(fields, config);
+  config.tied_embeddings =
+      fields.boolean("tie_word_embeddings").value_or(family.absent.tied_embeddings);
   config.mtp_layers =
       static_cast<int>(fields.integer("num_nextn_predict_layers", {0, 1 << 14}).value_or(0));
   config.stored_dtype = parse_dtype(fields);

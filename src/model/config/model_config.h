@@ -1,5 +1,6 @@
 #pragma once
-// ModelConfig: config.json of a checkpoint as a plain struct. A feature that the decoder does not
+// ModelConfig: config.json of a checkpoint as a plain struct: sizes, rotary settings, tokens, and
+// the blocks that the layers are made of. A feature that the decoder does not
 // have is an Error naming the key, never ignored. Pure data; parsed once.
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 
 #include "base/types.h"
 #include "checkpoint/quantized/stored_quantization.h"
+#include "model/config/blocks.h"
 #include "tensor/tensor.h"
 
 namespace foretoken {
@@ -27,7 +29,7 @@ struct RopeScaling {
   std::vector<double> short_factor, long_factor;      // longrope, [head_dim / 2]
 };
 
-struct ModelConfig {
+struct ModelConfig : Blocks {
   std::string architecture;  // "LlamaForCausalLM", ...
   std::string model_type;
   int layers = 0;
@@ -43,12 +45,7 @@ struct ModelConfig {
   double rope_theta = 10000.0;
   RopeScaling rope;
   bool tied_embeddings = false;
-  bool qkv_bias = false;
-  bool o_bias = false;
-  bool mlp_bias = false;
-  bool qk_norm = false;
   int mtp_layers = 0;  // draft heads that the checkpoint carries, as far as the config says so
-  std::vector<int> layer_window;      // sliding window per layer, 0: none; empty: no layer has one
   std::optional<DType> stored_dtype;  // torch_dtype / dtype
   std::vector<Token> eos;             // eos_token_id, one or several
   Token bos = kNoToken;

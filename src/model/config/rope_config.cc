@@ -85,7 +85,7 @@ void parse_rope(const FileFields& fields, ModelConfig& config) {
 
   auto theta = rope.number("rope_theta");
   if (!theta && usual != nullptr) theta = FileFields(*usual, fields.where()).number("rope_theta");
-  config.rope_theta = theta ? *theta : fields.number("rope_theta").value_or(10000.0);
+  config.rope_theta = theta ? *theta : fields.number("rope_theta").value_or(config.rope_theta);
   if (!(config.rope_theta > 1.0)) (theta ? rope : fields).refuse("rope_theta", "a number above 1");
 
   RopeScaling& scaling = config.rope;

@@ -7,7 +7,7 @@
 
 namespace foretoken {
 
-// Sets config.rope_theta and config.rope; config.head_dim is known already.
+// Sets config.rope_theta and config.rope; config.head_dim and the usual rope_theta are known already.
 void parse_rope(const FileFields& fields, ModelConfig& config);
 
 }  // namespace foretoken

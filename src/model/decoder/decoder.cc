@@ -45,18 +45,6 @@ bool reads_every_end(const FeatureTaps& taps, int layers) {
   return taps.last_hidden || (!taps.layer_inputs.empty() && taps.layer_inputs.back() == layers);
 }
 
-// Heads that draft for this model may be in the same checkpoint; whoever drafts reads them.
-void skip_draft_heads(WeightReader& read, const WeightSource& source, int layers) {
-  read.skip_under("model.mtp_layers.");
-  read.skip_under("mtp.");
-  const auto names = source.names();
-  for (int layer = layers;; ++layer) {
-    const std::string next = "model.layers." + std::to_string(layer) + ".";
-    if (std::ranges::count(names, next + "eh_proj.weight") == 0) return;
-    read.skip_under(next);
-  }
-}
-
 constexpr const char* kTokens = "model.embed_tokens";
 constexpr const char* kHead = "lm_head";
 
@@ -106,7 +94,6 @@ Decoder::Decoder(LoadOps& ops, const ModelConfig& config, const WeightSource& so
     read.skip(std::string(kHead) + ".weight");  // some writers store the shared matrix twice
   else
     weights_->head = read.linear({{kHead, config.vocab}}, hidden, Bias::kNone, MatrixRole::kHead);
-  skip_draft_heads(read, source, config.layers);
   read.finish();
   weights_->rope = make_rope_table(ops, config);
   weights_->bytes = read.packed_bytes() + weights_->rope.cos.bytes() + weights_->rope.sin.bytes();

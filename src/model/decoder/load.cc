@@ -1,5 +1,6 @@
 #include "model/decoder/load.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -53,22 +54,49 @@ DType serving_dtype(const ModelConfig& config, const WeightSource& weights,
   return DType::kBF16;
 }
 
-// A checkpoint whose packed matrices are kept.
-class KeptWeights final : public WeightSource {
+// A checkpoint of which a subclass changes something.
+class OtherWeights : public WeightSource {
  public:
-  KeptWeights(std::unique_ptr<WeightSource> source, std::unique_ptr<PackedCache> cache)
-      : source_(std::move(source)), cache_(std::move(cache)) {}
+  explicit OtherWeights(std::unique_ptr<WeightSource> source) : source_(std::move(source)) {}
   std::optional<Tensor> find(const std::string& name, const Shape& expected) const override {
     return source_->find(name, expected);
   }
   std::vector<std::string> names() const override { return source_->names(); }
   std::string where() const override { return source_->where(); }
   void release(const std::string& name) const override { source_->release(name); }
-  PackedCache* packed() const override { return cache_.get(); }
+  PackedCache* packed() const override { return source_->packed(); }
 
  private:
   std::unique_ptr<WeightSource> source_;
+};
+
+// Its packed matrices are kept.
+class KeptWeights final : public OtherWeights {
+ public:
+  KeptWeights(std::unique_ptr<WeightSource> source, std::unique_ptr<PackedCache> cache)
+      : OtherWeights(std::move(source)), cache_(std::move(cache)) {}
+  PackedCache* packed() const override { return cache_.get(); }
+
+ private:
   std::unique_ptr<PackedCache> cache_;
+};
+
+// Tensors with some prefixes are not listed: others read them.
+class OwnWeights final : public OtherWeights {
+ public:
+  OwnWeights(std::unique_ptr<WeightSource> source, std::vector<std::string> hidden)
+      : OtherWeights(std::move(source)), hidden_(std::move(hidden)) {}
+  std::vector<std::string> names() const override {
+    std::vector<std::string> names = OtherWeights::names();
+    std::erase_if(names, [this](const std::string& name) {
+      return std::ranges::any_of(
+          hidden_, [&](const std::string& prefix) { return name.starts_with(prefix); });
+    });
+    return names;
+  }
+
+ private:
+  std::vector<std::string> hidden_;
 };
 
 std::string gigabytes(double bytes) { return fmt::format("{:.2f} GB", bytes / (1 << 30)); }
@@ -168,7 +196,10 @@ std::unique_ptr<Decoder> load_model(LoadOps& ops, const std::string& folder,
   const ModelConfig config = read_model_config(folder, options);
   check_stored_method(config, options, folder);
   log_info("Load weight begin.{}", memory_text(options));
-  const auto weights = open_weights(folder, options);
+  auto weights = open_weights(folder, options);
+  if (options.others != nullptr)
+    if (auto hidden = options.others(weights->names(), config); !hidden.empty())
+      weights = std::make_unique<OwnWeights>(std::move(weights), std::move(hidden));
   const DType dtype = serving_dtype(config, *weights, options.dtype);
   auto decoder = std::make_unique<Decoder>(ops, config, *weights, dtype, options.quantization);
   finish_packed(*weights);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backend/ops/load_ops.h"
 #include "checkpoint/checkpoint.h"
@@ -27,6 +28,10 @@ struct ModelOptions {
   std::string config_overrides = {};   // JSON object merged over config.json
   std::optional<std::int64_t> context_length = {};
   LongerContext longer_context = LongerContext::kRefuse;
+  // Prefixes of tensors in the model's checkpoint that others read, as mtp_prefixes()
+  // (heads/head_config.h); null: there are none.
+  std::vector<std::string> (*others)(const std::vector<std::string>& names,
+                                     const ModelConfig& config) = nullptr;
   bool show_progress = true;
   std::function<std::size_t()> available_memory_bytes = {};  // for the log; empty: not logged
 };

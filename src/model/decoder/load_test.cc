@@ -177,6 +177,18 @@ TEST_F(Load, unknown_tensors_are_warned_about_once_and_derived_buffers_are_not) 
                                   "model: model.layers.1.extra.weight"));
 }
 
+TEST_F(Load, tensors_that_others_read_are_left_to_them) {
+  auto tensors = model_tensors();
+  tensors.push_back(test_tensor("mtp.fc.weight", {8}));
+  write(tensors);
+  EXPECT_THAT(log_of(), HasSubstr("not used by this model: mtp.fc.weight"));
+  ModelOptions options;
+  options.others = [](const std::vector<std::string>&, const ModelConfig&) {
+    return std::vector<std::string>{"mtp."};
+  };
+  EXPECT_THAT(log_of(options), Not(HasSubstr("not used")));
+}
+
 TEST_F(Load, tensors_of_types_that_nobody_knows_matter_only_where_they_are_needed) {
   auto tensors = model_tensors();
   tensors.push_back({"model.layers.1.extra", "F8_E8M0", {3}, "abc"});

@@ -25,6 +25,7 @@ struct MatrixPart {
 };
 
 enum class Bias { kNone, kRequired };
+constexpr Bias bias_if(bool is_present) { return is_present ? Bias::kRequired : Bias::kNone; }
 
 // What a matrix is for, which decides how a quantization keeps it.
 enum class MatrixRole { kLayer, kHead };

@@ -13,6 +13,7 @@
 #include "base/file_fields.h"
 #include "base/index.h"
 #include "base/json_text.h"
+#include "model/config/families.h"
 
 namespace foretoken {
 namespace {
@@ -131,14 +132,12 @@ boost::json::object flat_keys(const boost::json::object& json) {
 // The architecture of the decoder that the head's layers belong to. Where the head's name does not
 // say, the type of its layers does.
 std::string layer_architecture(const std::string& architecture, const std::string& model_type) {
-  constexpr std::array<std::pair<const char*, const char*>, 4> kDecoders{
-      {{"Qwen2", "qwen2"}, {"Qwen3", "qwen3"}, {"Mistral", "mistral"}, {"MiMo", "mimo"}}};
-  for (const auto& [name, type] : kDecoders)
-    if (contains(architecture, name)) return std::string(name) + "ForCausalLM";
-  for (const auto& [name, type] : kDecoders)
-    if (!contains(architecture, "Llama") && model_type == type)
-      return std::string(name) + "ForCausalLM";
-  return "LlamaForCausalLM";
+  const Family* named = nullptr;
+  for (const Family* family : families())
+    if (architecture.find(family->name()) != std::string::npos) named = family;
+  for (const Family* family : families())
+    if (named == nullptr && model_type == family->model_type) named = family;
+  return std::string((named != nullptr ? named : families().front())->architecture);
 }
 
 // A head without a name is what it is asked for as, unless its keys say more.
@@ -242,10 +241,32 @@ HeadConfig qwen_mtp_head(const ModelConfig&, int depth) {
   return head;
 }
 
+// A make of heads, one line each.
+struct Make {
+  HeadConfig (*head)(const ModelConfig& target, int depth);
+  // Of all tensors of such heads; null: they have those of their layers.
+  const char* prefix = nullptr;
+  std::string_view architecture = {};  // of targets that come with them; empty: of any
+};
+constexpr std::array<Make, 4> kMakes{{{mimo_head, "model.mtp_layers.", "MiMoForCausalLM"},
+                                      {nextn_head},
+                                      {qwen_mtp_head, "mtp."},
+                                      {lone_nextn_head}}};
+
+// What made-up weights are taken for.
+const Make& usual_make(const std::string& architecture) {
+  for (const Make& make : kMakes)
+    if (make.architecture.empty() || make.architecture == architecture) return make;
+  return kMakes.back();
+}
+
+bool has_matrix(const std::vector<std::string>& names, const std::string& matrix) {
+  return std::ranges::count(names, matrix + ".weight") > 0;
+}
+
 // The head of a make for a depth, complete.
-template <typename Make>
-HeadConfig mtp_head(Make make, const ModelConfig& config, int depth) {
-  HeadConfig head = make(config, depth);
+HeadConfig mtp_head(const Make& make, const ModelConfig& config, int depth) {
+  HeadConfig head = make.head(config, depth);
   head.layer = config;
   head.layer.layers = 1;
   head.layer.layer_window.clear();
@@ -288,28 +309,36 @@ HeadConfig read_head_config(const std::string& folder, HeadFamily family,
 std::vector<HeadConfig> find_mtp_heads(const std::vector<std::string>& names,
                                        const ModelConfig& config) {
   constexpr int kMostHeads = kPageTokens - 1;
-  constexpr std::array kMakes{mimo_head, nextn_head, qwen_mtp_head, lone_nextn_head};
-  const auto has = [&](const std::string& name) {
-    return std::ranges::count(names, name + ".weight") > 0;
-  };
   std::vector<HeadConfig> heads;
   if (names.empty()) {
-    const auto make = kMakes[config.architecture == "MiMoForCausalLM" ? 0 : 1];
+    const Make& make = usual_make(config.architecture);
     for (int depth = 0; depth < std::min(config.mtp_layers, kMostHeads); ++depth)
       heads.push_back(mtp_head(make, config, depth));
     return heads;
   }
-  for (const auto make : kMakes) {
-    if (!has(make(config, 0).join_name)) continue;
+  for (const Make& make : kMakes) {
+    if (!has_matrix(names, make.head(config, 0).join_name)) continue;
     heads.push_back(mtp_head(make, config, 0));
     for (int depth = 1; depth < kMostHeads; ++depth) {
       HeadConfig head = mtp_head(make, config, depth);
-      if (!has(head.join_name) || !has(head.input_norm)) break;
+      if (!has_matrix(names, head.join_name) || !has_matrix(names, head.input_norm)) break;
       heads.push_back(std::move(head));
     }
     break;
   }
   return heads;
+}
+
+std::vector<std::string> mtp_prefixes(const std::vector<std::string>& names,
+                                      const ModelConfig& config) {
+  std::vector<std::string> prefixes;
+  for (const Make& make : kMakes)
+    if (make.prefix != nullptr) prefixes.emplace_back(make.prefix);
+  for (int depth = 0;; ++depth) {
+    const HeadConfig head = nextn_head(config, depth);
+    if (!has_matrix(names, head.join_name)) return prefixes;
+    prefixes.push_back(head.layer_prefix(0));
+  }
 }
 
 }  // namespace foretoken

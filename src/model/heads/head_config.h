@@ -80,4 +80,8 @@ HeadConfig read_head_config(const std::string& folder, HeadFamily family,
 std::vector<HeadConfig> find_mtp_heads(const std::vector<std::string>& tensor_names,
                                        const ModelConfig& target);
 
+// Prefixes of the tensors of such heads: the target leaves them to who drafts.
+std::vector<std::string> mtp_prefixes(const std::vector<std::string>& tensor_names,
+                                      const ModelConfig& target);
+
 }  // namespace foretoken

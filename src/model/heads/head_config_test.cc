@@ -447,5 +447,17 @@ TEST(HeadWeights, two_spellings_of_one_tensor_are_refused) {
               HasSubstr("mean the same"));
 }
 
+// The target leaves these tensors alone.
+TEST(HeadConfig, mtp_heads_say_which_tensors_are_theirs) {
+  const std::vector<std::string> names{"model.layers.0.mlp.up_proj.weight",
+                                       "model.layers.12.eh_proj.weight",
+                                       "model.layers.13.eh_proj.weight", "model.norm.weight"};
+  EXPECT_THAT(
+      mtp_prefixes(names, target()),
+      UnorderedElementsAre("model.mtp_layers.", "mtp.", "model.layers.12.", "model.layers.13."));
+  EXPECT_THAT(mtp_prefixes({"model.layers.0.eh_proj.weight"}, target()),
+              UnorderedElementsAre("model.mtp_layers.", "mtp."));
+}
+
 }  // namespace
 }  // namespace foretoken

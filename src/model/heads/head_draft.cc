@@ -47,7 +47,6 @@ void HeadDraft::read_weights(const WeightSource& source) {
   const std::int64_t hidden = c.hidden,
                      taps_width = config_.target_hidden *
                                   static_cast<std::int64_t>(config_.taps.layer_inputs.size());
-  const auto bias_if = [](bool is_present) { return is_present ? Bias::kRequired : Bias::kNone; };
   const auto norm = [&](const std::string& name, std::int64_t width) {
     return name.empty() ? Tensor{} : read.vector(name + ".weight", width);
   };

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/log.h"
-#include "text/dialogue/dialogue_test_kit.h"
+#include "text/testing/dialogue_kit.h"
 
 namespace foretoken {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "text/chat_template.h"
-#include "text/dialogue/dialogue_test_kit.h"
+#include "text/testing/dialogue_kit.h"
 
 namespace foretoken {
 namespace {

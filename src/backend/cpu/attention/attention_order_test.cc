@@ -1,6 +1,6 @@
-// Attention over KV of bf16, byte for byte what docs/numerics.md says, in both orders, on every
-// instruction set and on tile registers in software; and that nothing which a row does not see
-// reaches it.
+// Attention over KV of bf16, byte for byte what docs/develop/numerics.md says, in both orders, on
+// every instruction set and on tile registers in software; and that nothing which a row does not
+// see reaches it.
 
 #include <cmath>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// For tests: attention over KV of bf16 of one query as docs/numerics.md spells it out, one number
-// after the other. Expects denormals to be flushed.
+// For tests: attention over KV of bf16 of one query as docs/develop/numerics.md spells it out, one
+// number after the other. Expects denormals to be flushed.
 
 #include <cstdint>
 

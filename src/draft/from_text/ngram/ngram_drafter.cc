@@ -18,7 +18,7 @@ constexpr std::size_t kKeptTokens = 1 << 14;  // of memory for texts, by sequenc
 }  // namespace
 
 NgramDrafter::NgramDrafter(const NgramOptions& options, int nodes, int num_slots,
-                           std::shared_ptr<DraftPace> pace)
+                           std::shared_ptr<const DraftPace> pace)
     : isolation_(options.isolation),
       nodes_(nodes),
       trie_(options.capacity, options.max_depth),
@@ -35,7 +35,6 @@ DraftNeeds NgramDrafter::needs() const { return {.taps = {}, .max_nodes = nodes_
 void NgramDrafter::open(SeqSlot slot, const DraftRequest& request) {
   const auto tokens = request.wish.allows_drafts() ? request.tokens : std::span<const Token>();
   std::uint64_t scope = request.scope;
-  pace_->open(slot);
   offers_.open(slot);
   if (sequences_.size() <= at(slot)) sequences_.resize(at(slot) + 1);
   Sequence& sequence = sequences_[at(slot)];
@@ -69,7 +68,6 @@ void NgramDrafter::close(SeqSlot slot) {
 // ---- what was committed
 
 void NgramDrafter::observe(const CommittedRows& rows) {
-  pace_->observe(rows);
   int computed = 0;
   for (std::size_t i = 0; i < rows.walk.seqs.size(); ++i) {
     const WalkSeq& found = rows.walk.seqs[i];
@@ -153,7 +151,6 @@ void NgramDrafter::propose(std::span<const SeqSlot> slots, std::span<const TreeL
     if (of_corpora > 0) find_drafts(of_corpora, limits[i].depth);
     offers_.offer(slots[i], drafts_.drafts(), *pace_, trees);
   }
-  pace_->end_growth();
 }
 
 // The corpora that know how the text goes on, longer contexts first; returns how many drafts they

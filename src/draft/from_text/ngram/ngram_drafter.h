@@ -28,7 +28,7 @@ class NgramDrafter final : public Drafter {
  public:
   // nodes: of a tree, root included. Throws Error where the trie cannot be.
   NgramDrafter(const NgramOptions& options, int nodes, int num_slots,
-               std::shared_ptr<DraftPace> pace = std::make_unique<DraftPace>());
+               std::shared_ptr<const DraftPace> pace = std::make_shared<DraftPace>());
 
   DraftNeeds needs() const override;
   void open(SeqSlot slot, const DraftRequest& request) override;
@@ -76,7 +76,7 @@ class NgramDrafter final : public Drafter {
   std::vector<CorpusMatch> matches_;
   DraftList drafts_;
   TextOffers offers_;
-  std::shared_ptr<DraftPace> pace_;
+  const std::shared_ptr<const DraftPace> pace_;
   std::vector<Sequence> sequences_;  // by slot
   std::vector<SeqSlot> unread_;      // those with something still to be read
   std::uint64_t opened_ = 0;         // numbers the scopes of single requests

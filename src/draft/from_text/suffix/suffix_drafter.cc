@@ -31,7 +31,7 @@ std::span<const Token> last(std::span<const Token> tokens, int count) {
 }  // namespace
 
 SuffixDrafter::SuffixDrafter(const SuffixOptions& options, int nodes, int num_slots,
-                             std::shared_ptr<DraftPace> pace)
+                             std::shared_ptr<const DraftPace> pace)
     : options_(options),
       nodes_(nodes),
       trees_(options.capacity, options.max_depth),
@@ -47,7 +47,6 @@ DraftNeeds SuffixDrafter::needs() const { return {.taps = {}, .max_nodes = nodes
 // ---- requests come and go
 
 void SuffixDrafter::open(SeqSlot slot, const DraftRequest& request) {
-  pace_->open(slot);
   offers_.open(slot);
   if (sequences_.size() <= at(slot)) sequences_.resize(at(slot) + 1);
   felled_.reserve(felled_.size() + 2 * sequences_.size());
@@ -134,7 +133,6 @@ void SuffixDrafter::forget() {
 // ---- what was committed
 
 void SuffixDrafter::observe(const CommittedRows& rows) {
-  pace_->observe(rows);
   int computed = 0;
   for (std::size_t i = 0; i < rows.walk.seqs.size(); ++i) {
     const WalkSeq& found = rows.walk.seqs[i];
@@ -239,7 +237,6 @@ void SuffixDrafter::propose(std::span<const SeqSlot> slots, std::span<const Tree
     left -= trees.size(slots[i]) - 1;
   }
   if (left <= 0) ++turn_;
-  pace_->end_growth();
 }
 
 }  // namespace foretoken

@@ -27,7 +27,7 @@ class SuffixDrafter final : public Drafter {
  public:
   // nodes: of a tree, root included. Throws Error where the trees cannot be.
   SuffixDrafter(const SuffixOptions& options, int nodes, int num_slots,
-                std::shared_ptr<DraftPace> pace = std::make_unique<DraftPace>());
+                std::shared_ptr<const DraftPace> pace = std::make_shared<DraftPace>());
 
   DraftNeeds needs() const override;
   void open(SeqSlot slot, const DraftRequest& request) override;
@@ -84,7 +84,7 @@ class SuffixDrafter final : public Drafter {
   SuffixAnswers answers_;
   SuffixGrowth growth_;
   TextOffers offers_;
-  std::shared_ptr<DraftPace> pace_;
+  const std::shared_ptr<const DraftPace> pace_;
   std::vector<Sequence> sequences_;  // by slot
   std::vector<SeqSlot> unread_;      // those with something still to be read
   std::vector<Felled> felled_;

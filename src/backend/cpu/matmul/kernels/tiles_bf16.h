@@ -196,8 +196,8 @@ void run_tile_panel(const TilePanel& p) {
 }
 
 // All rows of a call, from a panel that describes the first of them; `ahead_lines` of it beside
-// each tile of weights are divided among the row tiles if the form is wide, or go with the first ones.
-// Form.row_tiles is not read: row_tiles counts them.
+// each tile of weights are divided among the row tiles if the form is wide, or go with the first
+// ones. Form.row_tiles is not read: row_tiles counts them.
 template <class Tiles, PanelForm Form>
 void run_row_tiles(TilePanel panel, int row_tiles) {
   constexpr PanelForm kPair = {

@@ -1,0 +1,424 @@
+#include "app/options/resolve_options.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "app/machine/machine.h"
+#include "app/options/server_args.h"
+#include "app/options/text_draft_flags.h"
+#include "base/json_text.h"
+#include "checkpoint/hub/hub_cache.h"
+#include "kv/kv_dtype.h"
+
+namespace foretoken {
+namespace {
+
+namespace fs = std::filesystem;
+
+// An integer flag within [least, most]; nullopt when it was not given and has no default.
+std::optional<int> bounded(const FlagValues& values, std::string_view name, std::int64_t least,
+                           std::int64_t most = std::numeric_limits<int>::max()) {
+  const auto value = values.integer(name);
+  if (!value) return std::nullopt;
+  if (*value < least || *value > most)
+    throw UsageError({.what = std::string(name),
+                      .expected = most == std::numeric_limits<int>::max()
+                                      ? "at least " + std::to_string(least)
+                                      : std::to_string(least) + " to " + std::to_string(most),
+                      .found = std::to_string(*value)});
+  return static_cast<int>(*value);
+}
+
+// A number of seconds; a week is as good as for ever, and fits into every clock.
+double seconds(const FlagValues& values, std::string_view name, double least) {
+  constexpr double kWeek = 7 * 24 * 3600;
+  const double value = *values.number(name);
+  if (!(value >= least && value <= kWeek))
+    throw UsageError({.what = std::string(name),
+                      .expected = fmt::format("{} to {} seconds", least, kWeek),
+                      .found = values.text(name)});
+  return value;
+}
+
+// A text flag that must hold a JSON object, or nothing.
+std::string json_object(const FlagValues& values, std::string_view name) {
+  const std::string text = values.text(name);
+  if (text.empty()) return text;
+  JsonFault fault;
+  const auto value = parse_json(text, fault);
+  if (!value || !value->is_object())
+    throw UsageError({.what = std::string(name),
+                      .expected = "a JSON object",
+                      .found = value ? "'" + text + "'" : "'" + text + "' (" + fault.reason + ")"});
+  return text;
+}
+
+LogLevel log_level_named(const std::string& name) {
+  if (name == "debug") return LogLevel::kDebug;
+  if (name == "warning") return LogLevel::kWarning;
+  if (name == "error" || name == "critical") return LogLevel::kError;
+  return LogLevel::kInfo;
+}
+
+std::uint64_t seed_of(const FlagValues& values) {
+  if (const auto seed = values.integer("--random-seed")) return static_cast<std::uint64_t>(*seed);
+  return std::random_device{}() & 0x7fffffffU;
+}
+
+// Of an environment variable; `unset` where it is empty.
+double number_of(const std::string& name, const std::string& text, double unset) {
+  if (text.empty()) return unset;
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (*end != '\0' || !std::isfinite(number))
+    throw UsageError(name + ": expected a number, found '" + text + "'");
+  return number;
+}
+
+// As with SGLang, what is not above 0 is no limit. More than a year is none either.
+double timeout_of(const std::string& name, const std::string& text) {
+  constexpr double kYear = 366.0 * 24 * 3600;
+  const double seconds = number_of(name, text, 0);
+  return seconds > 0 && seconds < kYear ? seconds : 0;
+}
+
+SchedulePolicy policy_named(const std::string& name) {
+  if (name == "lpm") return SchedulePolicy::kLpm;
+  return name == "random" ? SchedulePolicy::kRandom : SchedulePolicy::kFcfs;
+}
+
+// Unless it is asked for, steps follow each other: on a CPU planning takes the time of a core that
+// computes.
+int ring_depth(const FlagValues& values, const Environment& environment) {
+  constexpr int kOverlapped = 2;  // one step is computed while the next is planned
+  const std::string wanted = values.text("--overlap-schedule");
+  if (values.on("--disable-overlap-schedule")) {
+    if (wanted == "on")
+      throw UsageError("--overlap-schedule on and --disable-overlap-schedule exclude each other");
+    return 1;
+  }
+  return wanted == "on" || (wanted == "auto" && environment.overlaps_steps) ? kOverlapped : 1;
+}
+
+AutotuneOptions autotune_options(const FlagValues& values, const Environment& environment) {
+  using Mode = AutotuneOptions::Mode;
+  AutotuneOptions options;
+  const std::string wanted = values.text("--autotune");
+  if (wanted == "load")
+    options.mode = Mode::kLoad;
+  else if (wanted == "cached" ||
+           (values.on("--enable-torch-compile") && !values.given("--autotune")))
+    options.mode = Mode::kCached;
+  options.max_rows = *bounded(values, "--torch-compile-max-bs", 1, 1 << 16);
+  options.folder = values.text("--autotune-folder");
+  if (options.folder.empty()) options.folder = environment.cache;
+  return options;
+}
+
+EngineConfig engine_config(const FlagValues& values, const Environment& environment) {
+  EngineConfig engine;
+  engine.max_running_requests = *bounded(values, "--max-running-requests", 1, 1 << 16);
+  engine.max_queued_requests = bounded(values, "--max-queued-requests", 1).value_or(0);
+  engine.chunked_prefill_size = *bounded(values, "--chunked-prefill-size", -1);
+  if (engine.chunked_prefill_size == 0)
+    throw UsageError("--chunked-prefill-size: expected -1 or at least 1, found 0");
+  engine.max_prefill_tokens = *bounded(values, "--max-prefill-tokens", 1);
+  engine.decode_log_interval = *bounded(values, "--decode-log-interval", 1);
+  engine.policy = policy_named(values.text("--schedule-policy"));
+  engine.waiting_timeout_seconds =
+      timeout_of("SGLANG_REQ_WAITING_TIMEOUT", environment.req_waiting_timeout);
+  engine.running_timeout_seconds =
+      timeout_of("SGLANG_REQ_RUNNING_TIMEOUT", environment.req_running_timeout);
+  engine.output_estimate_clip = static_cast<int>(
+      std::clamp(number_of("SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION", environment.clip_max_new_tokens,
+                           engine.output_estimate_clip),
+                 0.0, 1e9));
+  engine.ring_depth = ring_depth(values, environment);
+  engine.radix_cache = !values.on("--disable-radix-cache");
+  engine.force_preempt_every = environment.force_preempt_every;
+  engine.check_integrity = environment.check_integrity;
+  return engine;
+}
+
+// What connections and bodies may take.
+void fill_limits(const FlagValues& values, ServerConfig& server) {
+  constexpr int kMostMb = 1 << 20;
+  const auto bytes = [](int mb) { return static_cast<std::size_t>(mb) << 20; };
+  const int body = *bounded(values, "--max-body-mb", 1, kMostMb / 4);
+  const int budget =
+      bounded(values, "--body-budget-mb", 2 * body, kMostMb).value_or(std::max(256, 4 * body));
+  server.max_body_bytes = bytes(body);
+  server.body_budget_bytes = bytes(budget);
+  server.max_connections =
+      static_cast<std::size_t>(*bounded(values, "--max-connections", 1, 1 << 20));
+  server.io_threads = *bounded(values, "--io-threads", 1, 256);
+  server.receive_timeout_seconds = seconds(values, "--receive-timeout", 0.1);
+  server.request_timeout_seconds = seconds(values, "--request-timeout", 0);
+  server.drain_seconds = seconds(values, "--drain-timeout", 0);
+}
+
+// The HTTP flags; only `serve` has them.
+void fill_http(const FlagValues& values, ServerConfig& server) {
+  server.host = values.text("--host");
+  if (server.host.empty()) throw UsageError("--host: expected an address, found ''");
+  server.port = *bounded(values, "--port", 0, 65535);
+  fill_limits(values, server);
+  server.api_key = values.text("--api-key");
+  server.admin_api_key = values.text("--admin-api-key");
+  if (values.given("--served-model-name"))
+    server.served_model_name = values.text("--served-model-name");
+  if (server.served_model_name.find(':') != std::string::npos &&
+      values.given("--served-model-name"))
+    throw UsageError("--served-model-name: expected a name without ':', found '" +
+                     server.served_model_name + "'");
+  server.preferred_sampling_params = json_object(values, "--preferred-sampling-params");
+  server.weight_version = values.text("--weight-version");
+  server.reasoning_parser = values.text("--reasoning-parser");
+  server.tool_call_parser = values.text("--tool-call-parser");
+  server.stream_interval = *bounded(values, "--stream-interval", 1);
+  server.incremental_streaming_output = values.on("--incremental-streaming-output");
+  server.stream_include_usage = values.on("--stream-response-default-include-usage");
+  server.enable_cache_report = values.on("--enable-cache-report");
+  server.serves_grammars = values.text("--grammar-backend") != "none";
+  server.binds_arguments = values.text("--bind-tool-arguments") == "all";
+  if (values.given("--constrained-json-whitespace-pattern"))
+    server.json_layout.whitespace_pattern = values.text("--constrained-json-whitespace-pattern");
+  server.json_layout.is_compact = values.on("--constrained-json-disable-any-whitespace");
+  if (server.json_layout.whitespace_pattern && server.json_layout.is_compact)
+    throw UsageError(
+        "--constrained-json-whitespace-pattern: not together with "
+        "--constrained-json-disable-any-whitespace");
+}
+
+ServerConfig server_config(const FlagValues& values, const LoadOptions& load) {
+  ServerConfig server;
+  // The model and its tokenizer by the names that the user gave them.
+  const bool demo = !values.given("--model-path");
+  server.model_path = demo ? load.model_folder : values.text("--model-path");
+  server.tokenizer_path =
+      values.given("--tokenizer-path") ? values.text("--tokenizer-path") : server.model_path;
+  server.served_model_name = demo ? "foretoken-demo" : server.model_path;
+  server.load_format = load.load_format;
+  server.random_seed = load.seed;
+  server.skip_tokenizer_init = values.on("--skip-tokenizer-init");
+  server.log_requests = values.on("--log-requests");
+  server.log_requests_level = *bounded(values, "--log-requests-level", 0, 3);
+  server.enable_metrics = values.on("--enable-metrics");
+  server.allow_auto_truncate = values.on("--allow-auto-truncate");
+  return server;
+}
+
+Quantization quantization_of(const FlagValues& values, const std::string& flag) {
+  return quantization_named(values.text(flag), values.on("--quantization-scale-search"), flag);
+}
+
+// The algorithm is canonical and the folder resolved; what the trees look like depends on the
+// target's architecture.
+DraftOptions draft_options(const FlagValues& values, const LoadOptions& target,
+                           const Environment& environment) {
+  DraftOptions draft;
+  try {
+    draft.algorithm = algorithm_named(values.text("--speculative-algorithm"));
+  } catch (const Error& fault) {
+    throw UsageError(fault.what());
+  }
+  draft.steps = bounded(values, "--speculative-num-steps", 1);
+  draft.topk = bounded(values, "--speculative-eagle-topk", 1);
+  draft.nodes = bounded(values, "--speculative-num-draft-tokens", 1);
+  draft.budget =
+      values.text("--draft-budget") == "full" ? TreeBudget::kFull : TreeBudget::kMeasured;
+  const std::string coupling = values.text("--draft-coupling");
+  draft.coupling = coupling == "always"  ? Coupling::kAlways
+                   : coupling == "never" ? Coupling::kNever
+                                         : Coupling::kMeasured;
+  if (const auto window = values.integer("--speculative-draft-window-size")) {
+    if (*window <= 0)
+      throw UsageError(
+          fmt::format("--speculative-draft-window-size must be positive, got {}.", *window));
+    draft.window = bounded(values, "--speculative-draft-window-size", 1);
+  }
+  draft.ngram = read_ngram_flags(values);
+  draft.suffix = read_suffix_flags(values);
+  draft.serves_predictions = !values.on("--disable-predictions");
+  const std::string path = values.text("--speculative-draft-model-path");
+  if (draft.algorithm.empty()) {
+    if (!path.empty())
+      throw UsageError({.what = "--speculative-draft-model-path",
+                        .expected = "--speculative-algorithm beside it",
+                        .found = "'" + path + "' alone"});
+    return draft;
+  }
+  if (!path.empty())
+    draft.folder = find_checkpoint(path, values.text("--speculative-draft-model-revision"),
+                                   environment.hub_cache, "--speculative-draft-model-path");
+  if (const std::string map = values.text("--speculative-token-map"); !map.empty())
+    draft.token_map = find_token_map(map, environment.hub_cache);
+  const std::string format = values.text("--speculative-draft-load-format");
+  draft.load.load_format = format.empty() ? target.load_format : format;
+  draft.load.dtype = target.dtype;
+  const std::string flag = "--speculative-draft-model-quantization";
+  // What the target's checkpoint is, a draft model's need not be.
+  if (values.given(flag))
+    draft.load.quantization = quantization_of(values, flag);
+  else if (target.quantization.stored_method.empty())
+    draft.load.quantization = target.quantization;
+  const std::string kv_flag = "--speculative-draft-kv-cache-dtype";
+  draft.load.kv_dtype =
+      values.given(kv_flag) ? kv_dtype_named(values.text(kv_flag), kv_flag) : target.kv_dtype;
+  draft.load.seed = target.seed + 1;
+  draft.load.packed_cache = target.packed_cache;
+  draft.load.part = "draft";
+  draft.target_folder = target.model_folder;
+  return draft;
+}
+
+// The flags, else SGLang's variables, of which lengths of 0 and below mean "off".
+AcceptanceSimulation acceptance_simulation(const FlagValues& values,
+                                           const Environment& environment) {
+  AcceptanceSimulation simulation;
+  std::string method = values.text("--simulate-acc-method");
+  if (const auto length = values.number("--simulate-acc-len")) {
+    if (*length < 1)
+      throw UsageError("--simulate-acc-len: expected at least 1, found " +
+                       values.text("--simulate-acc-len"));
+    simulation.length = *length;
+  } else if (!environment.simulate_acc_len.empty()) {
+    char* end = nullptr;
+    simulation.length = std::max(0.0, std::strtod(environment.simulate_acc_len.c_str(), &end));
+    if (*end != '\0')
+      throw UsageError({.what = "SGLANG_SIMULATE_ACC_LEN",
+                        .expected = "a number",
+                        .found = "'" + environment.simulate_acc_len + "'"});
+    if (!environment.simulate_acc_method.empty()) method = environment.simulate_acc_method;
+  }
+  if (method != "match-expected" && method != "multinomial")
+    throw UsageError({.what = "SGLANG_SIMULATE_ACC_METHOD",
+                      .expected = "match-expected or multinomial",
+                      .found = "'" + method + "'"});
+  simulation.method = method == "multinomial" ? AcceptanceSimulation::Method::kMultinomial
+                                              : AcceptanceSimulation::Method::kMatchExpected;
+  return simulation;
+}
+
+// Flags of drafters from texts that do nothing, or less than they say.
+void warn_of_text_drafts(const FlagValues& values, Options& options) {
+  for (const std::string algorithm : {"NGRAM", "SUFFIX"}) {
+    const std::string beginning =
+        algorithm == "NGRAM" ? "--speculative-ngram-" : "--speculative-suffix-";
+    if (!drafts_by(options.draft, algorithm) && has_flags_like(values, beginning))
+      options.warnings.push_back(fmt::format(
+          "{}* flags have no effect without --speculative-algorithm {}.", beginning, algorithm));
+  }
+  constexpr const char* kWindow = "--speculative-ngram-max-match-window-size";
+  const NgramOptions& ngram = options.draft.ngram;
+  if (drafts_by(options.draft, "NGRAM") && values.given(kWindow) &&
+      ngram.shape.max_window >= ngram.max_depth)
+    options.warnings.push_back(
+        fmt::format("{} {} is more than --speculative-ngram-max-trie-depth {} leaves room for: at "
+                    "most {} tokens are looked up, so that one follows what matches.",
+                    kWindow, ngram.shape.max_window, ngram.max_depth, ngram.max_depth - 1));
+}
+
+bool has_flag(const FlagTable& table, std::string_view name) {
+  for (const auto& group : table)
+    for (const auto& flag : group.flags)
+      if (flag.name() == name) return true;
+  return false;
+}
+
+}  // namespace
+
+LoadOptions resolve_text_options(const FlagValues& values, const Environment& environment,
+                                 DefaultModel usual) {
+  LoadOptions load;
+  const std::string revision = values.text("--revision");
+  if (values.given("--model-path"))
+    load.model_folder =
+        find_checkpoint(values.text("--model-path"), revision, environment.hub_cache);
+  else if (usual == DefaultModel::kDemo)
+    load.model_folder = demo_model_folder();
+  load.tokenizer_path = load.model_folder;
+  if (const std::string path = values.text("--tokenizer-path"); !path.empty()) {
+    std::error_code ignored;
+    load.tokenizer_path =
+        fs::is_regular_file(path, ignored)
+            ? path
+            : find_checkpoint(path, {}, environment.hub_cache, "--tokenizer-path");
+  }
+  load.chat_template = values.text("--chat-template");
+  return load;
+}
+
+Options resolve_options(const FlagValues& values, const Environment& environment,
+                        DefaultModel usual) {
+  Options options;
+  options.load = resolve_text_options(values, environment, usual);
+  options.load.load_format = values.text("--load-format");
+  options.load.dtype = values.text("--dtype");
+  options.load.quantization =
+      with_head(quantization_of(values, "--quantization"), values.text("--quantization-head"),
+                values.on("--quantization-scale-search"), "--quantization-head");
+  options.load.kv_dtype = kv_dtype_named(values.text("--kv-cache-dtype"), "--kv-cache-dtype");
+  options.load.config_overrides = json_object(values, "--json-model-override-args");
+  options.load.context_length = bounded(values, "--context-length", 1);
+  options.server.given_context_length = options.load.context_length.value_or(0);
+  options.load.allow_longer_context = environment.allow_longer_context;
+  options.load.seed = seed_of(values);
+  options.load.packed_cache = values.text("--packed-cache");
+
+  options.memory.fraction = values.number("--mem-fraction-static");
+  if (options.memory.fraction && (*options.memory.fraction <= 0 || *options.memory.fraction >= 1))
+    throw UsageError("--mem-fraction-static: expected a number between 0 and 1, found " +
+                     values.text("--mem-fraction-static"));
+  options.memory.max_total_tokens = bounded(values, "--max-total-tokens", 1);
+
+  const std::string device = values.text("--device");
+  options.backend = {.device = device == "auto" ? "cpu" : device,
+                     .cpu_isa = values.text("--cpu-isa"),
+                     .gemm_order = values.text("--gemm-order")};
+  options.autotune = autotune_options(values, environment);
+  options.threads = bounded(values, "--threads", 1, 4096).value_or(0);
+  options.log_level = log_level_named(values.text("--log-level"));
+  options.engine = engine_config(values, environment);
+  options.engine.policy_seed = options.load.seed;
+  options.draft = draft_options(values, options.load, environment);
+  if (!model_algorithm(options.draft).empty() && !values.given("--max-running-requests")) {
+    options.engine.max_running_requests = 48;
+    options.warnings.push_back(
+        "Max running requests is reset to 48 for speculative decoding. You can override this by "
+        "explicitly setting --max-running-requests.");
+  }
+  warn_of_text_drafts(values, options);
+  options.engine.greedy = environment.ngram_verifies_greedily && drafts_by(options.draft, "NGRAM");
+  options.simulation = acceptance_simulation(values, environment);
+  options.server = server_config(values, options.load);
+  options.server.serves_predictions = options.draft.serves_predictions;
+  if (has_flag(values.table(), "--grammar-backend"))
+    options.draft.serves_constraints = values.text("--grammar-backend") != "none";
+  if (has_flag(values.table(), "--port")) {
+    fill_http(values, options.server);
+    options.sampling_defaults_of_model = values.text("--sampling-defaults") == "model";
+    options.skip_warmup = values.on("--skip-server-warmup");
+    options.server.server_args = list_server_args(values, options);
+  }
+  options.notes = notes_of(values);
+  if (has_flag(values.table(), "--grammar-backend"))
+    if (const auto name = values.text("--grammar-backend");
+        name == "xgrammar" || name == "outlines")
+      options.notes.push_back(
+          fmt::format("--grammar-backend {}: grammars are compiled by llguidance", name));
+  options.notes.insert(options.notes.end(), environment.notes.begin(), environment.notes.end());
+  if (environment.ngram_verifies_greedily && !options.engine.greedy)
+    options.notes.emplace_back(
+        "environment variable SGLANG_NGRAM_FORCE_GREEDY_VERIFY has no effect without "
+        "--speculative-algorithm NGRAM");
+  return options;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,44 @@
+#pragma once
+// Family: how config.json of one architecture is read: what absent keys mean and which blocks the
+// layers have. The table has one line for each family, families/ one file. Adding a family is one
+// file and one line. Not the decoder: it computes any combination of blocks. Constants.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/file_fields.h"
+#include "model/config/model_config.h"
+
+namespace foretoken {
+
+struct Family {
+  // What config.json means where it leaves a key out: the defaults of Hugging Face.
+  struct Absent {
+    int kv_heads = 0;  // 0: as many as heads
+    int head_dim = 0;  // 0: hidden / heads
+    std::int64_t max_position = 2048;
+    double rope_theta = 10000.0;
+    bool tied_embeddings = false;
+  };
+
+  std::string_view architecture;  // "LlamaForCausalLM"
+  std::string_view model_type;    // "llama"
+  Absent absent = {};
+  // Keys of uncommon features that read() takes care of; a model of another family is refused where
+  // one of them is switched on.
+  std::span<const std::string_view> features = {};
+  // The blocks of the layers. Sizes and rotary settings of `sizes` are known.
+  Blocks (*read)(const FileFields& fields, const ModelConfig& sizes);
+
+  // The architecture without what it is for: "Llama".
+  std::string_view name() const { return architecture.substr(0, architecture.find("For")); }
+};
+
+// All families; errors list them in this order.
+std::span<const Family* const> families();
+
+// The family of a config. Throws Error where there is none.
+const Family& family_of(const FileFields& fields);
+
+}  // namespace foretoken

@@ -1,0 +1,27 @@
+#pragma once
+// LayerScratch: what the layers of one forward share: the tensors that every layer writes anew
+// (float32, one row per row of the batch), and how the batch attends, worked out once for each shape
+// of theirs. Lives for one forward.
+
+#include <vector>
+
+#include "backend/ops/step_ops.h"
+#include "model/config/model_config.h"
+
+namespace foretoken {
+
+struct LayerScratch {
+  LayerScratch(StepOps& ops, const ModelConfig& config, const Batch& batch);
+
+  const AttentionPlan& plan(const AttentionShape& shape);
+
+  StepOps& ops;
+  const Batch& batch;
+  std::vector<const AttentionPlan*> plans;
+  Tensor residual;  // [rows, hidden], the stream between layers without the pending `delta`
+  Tensor normed;    // [rows, hidden]
+  Tensor delta;     // [rows, hidden], what a block adds to the residual
+  Tensor q;         // [rows, heads * head_dim]
+};
+
+}  // namespace foretoken

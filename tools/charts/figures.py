@@ -1,0 +1,375 @@
+"""What the charts and tables of docs/performance show, computed with the standard library.
+
+Nothing here draws. Every chart is a function of `Data` to plain lists and numbers; drawing.py
+makes a picture of them, plot.py takes their digest.
+"""
+
+import csv
+import re
+import statistics
+
+HEADER = (
+    "commit,date,machine,isa,threads,engine,model,quantization,drafter,workload,size,command,"
+    "metric,value,unit"
+).split(",")
+ISAS = {"", "amx", "avx512_bf16", "avx512", "avx2", "baseline"}
+ENGINES = {"foretoken", "llama.cpp", "openvino"}
+SHAPE = "llama-3.2-1b shape"
+
+
+class Data:
+    """The rows of all files of a folder, by the name of the file."""
+
+    def __init__(self, folder):
+        self.rows, self.faults = {}, []
+        for path in sorted(folder.glob("*.csv")):
+            with open(path, newline="") as file:
+                reader = csv.DictReader(file)
+                if reader.fieldnames != HEADER:
+                    self.faults.append(f"{path.name}:1: the header is not {','.join(HEADER)}")
+                    continue
+                self.rows[path.stem] = list(reader)
+            last = ""
+            for number, row in enumerate(self.rows[path.stem], 2):
+                self.faults += [f"{path.name}:{number}: {fault}" for fault in row_faults(row, last)]
+                last = row["date"] or last
+
+    def value(self, subject, **wanted):
+        """The median of the newest rows that have all `wanted` columns, or None.
+
+        Newest: those of the last row's commit. Files are sorted by time.
+        """
+        wanted = {column: str(value) for column, value in wanted.items()}
+        rows = [
+            row for row in self.rows.get(subject, []) if all(row[c] == v for c, v in wanted.items())
+        ]
+        if not rows:
+            return None
+        newest = [float(row["value"]) for row in rows if row["commit"] == rows[-1]["commit"]]
+        return round(statistics.median(newest), 4)
+
+
+def row_faults(row, last_date):
+    if None in row or None in row.values():
+        yield "has another number of columns than the header"
+        return
+    checks = {
+        "commit": re.fullmatch(r"[0-9a-f]{7,40}", row["commit"]),
+        "date": re.fullmatch(r"\d{4}-\d\d-\d\d", row["date"]) and row["date"] >= last_date,
+        "isa": row["isa"] in ISAS,
+        "threads": re.fullmatch(r"\d*", row["threads"]),
+        "engine": row["engine"] in ENGINES,
+        "size": re.fullmatch(r"\d*", row["size"]),
+        "metric": row["metric"],
+        "value": re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", row["value"]),
+    }
+    for column, is_right in checks.items():
+        if not is_right:
+            yield f"{column} is not as documented: {row[column]!r}"
+
+
+AMX = {"machine": "intel-amx-2c", "isa": "amx", "threads": 2}
+AMX16 = {"machine": "intel-amx-16c", "isa": "amx", "threads": 16}
+ZEN4 = {"machine": "zen4-2c", "isa": "avx512_bf16", "threads": 2}
+ZEN4_4 = {"machine": "zen4-4c", "isa": "avx512_bf16", "threads": 4}
+ZEN5 = {"machine": "zen5-2c", "isa": "avx512_bf16", "threads": 2}
+VNNI = {"machine": "intel-avx512-2c", "isa": "avx512", "threads": 2}
+AVX2 = {"machine": "intel-avx512-2c", "isa": "avx2", "threads": 2}
+
+
+# --- charts ------------------------------------------------------------------------------------
+
+
+def beside_peers(data, metric):
+    """Panels of bars: foretoken, llama.cpp and OpenVINO by bits of the weights."""
+    panels = [
+        ("AMX, 16 cores", AMX16, "w4a8-g128", "Q4_0 --pure"),
+        ("AMX, 2 cores", AMX, "w4a8-g128", "Q4_0 --pure"),
+        ("AVX512_BF16, 2 cores", ZEN4, "w4a8", "Q4_0"),
+        ("AVX-512 with VNNI, 2 cores", VNNI, "w4a8", "Q4_0"),
+    ]
+    out = []
+    for title, machine, four, peer_four in panels:
+        groups = []
+        for label, own, llama, vino in (
+            ("16 bits", "bf16", "bf16", "bf16"),
+            ("8 bits", "w8a8_int8", "Q8_0", "8 bits"),
+            ("4 bits", four, peer_four, "4 bits"),
+        ):
+            names = {"foretoken": own, "llama.cpp": llama, "openvino": vino}
+            values = {
+                engine: data.value(
+                    "peers", metric=metric, engine=engine, quantization=name, model=SHAPE, **machine
+                )
+                for engine, name in names.items()
+            }
+            groups.append(
+                (label, {engine: value for engine, value in values.items() if value is not None})
+            )
+        out.append((title, groups))
+    return out
+
+
+def verified_rows(data):
+    """Panels of lines: a step of n rows over a step of one row."""
+    panels = [
+        ("AMX", AMX, ("bf16", "w8a8_int8", "int4", "w4a8-g128")),
+        ("AVX512_BF16", ZEN5, ("bf16", "w8a16", "int4")),
+        ("AVX-512 with VNNI", VNNI, ("bf16", "w8a8_int8", "w4a8")),
+        ("AVX2", AVX2, ("bf16", "int4")),
+    ]
+    out = []
+    for title, machine, formats in panels:
+        lines = []
+        for name in formats:
+            points = [
+                (n, plain_steps(data, n, quantization=name, model=SHAPE, **machine))
+                for n in (1, 2, 4, 8, 16, 32, 64)
+            ]
+            lines.append((name, [point for point in points if point[1] is not None]))
+        out.append((title, lines))
+    return out
+
+
+def plain_steps(data, rows, **wanted):
+    """What a step of `rows` rows takes, in steps of one row."""
+    if rows == 1:
+        return 1.0
+    ratio = data.value("verified_rows", metric="plain steps", size=rows, **wanted)
+    one, many = (data.value("verified_rows", metric="step", size=n, **wanted) for n in (1, rows))
+    return ratio if ratio is not None else round(many / one, 3) if one and many else None
+
+
+def load(data):
+    """Panels of lines: speed over plain decoding by requests at once."""
+    sizes = (1, 4, 16, 64, 256)
+    methods = ("EAGLE-3", "STANDALONE", "SUFFIX", "EAGLE3+SUFFIX")
+
+    def line(drafter, workload, model):
+        points = [
+            (
+                n,
+                data.value(
+                    "load",
+                    metric="gain",
+                    drafter=drafter,
+                    workload=workload,
+                    size=n,
+                    model=model,
+                    **AMX,
+                ),
+            )
+            for n in sizes
+        ]
+        return [point for point in points if point[1] is not None]
+
+    natural = [(name, line(name, "natural answers", "demo")) for name in methods]
+    forced = [(name, line(name, "forced answers", "demo")) for name in methods]
+    told = [
+        (f"{n} tokens a step", line("EAGLE-3", f"simulated accept length {n}", SHAPE))
+        for n in (4, 2, 1)
+    ]
+    return [
+        ("Chat answers", natural),
+        ("Answers forced to 60 tokens", forced),
+        ("Simulated accept length", told),
+    ]
+
+
+def drafters(data):
+    """Panels of bars by drafter: gain by kind of text, one request at a time."""
+
+    def gain(drafter, workload):
+        return data.value(
+            "accept", metric="gain", drafter=drafter, workload=workload, size=1, model="demo", **AMX
+        )
+
+    chat = [
+        (
+            name,
+            data.value(
+                "load", metric="gain", drafter=name, workload="natural answers", size=1, **AMX
+            ),
+        )
+        for name in ("EAGLE-3", "EAGLE", "STANDALONE", "NGRAM", "SUFFIX", "EAGLE3+SUFFIX")
+    ]
+    chat += [
+        (
+            shown,
+            data.value(
+                "accept", metric="gain", drafter=name, workload="demo.jsonl", size=1, **ZEN4_4
+            ),
+        )
+        for shown, name in (
+            ("EAGLE + token map *", "EAGLE + token map 5/4/16"),
+            ("MTP *", "MTP (NEXTN) 1/1/2"),
+        )
+    ]
+    repeats = [
+        ("EAGLE-3", gain("EAGLE-3", "repeat.jsonl")),
+        ("NGRAM", gain("NGRAM, 16 nodes", "repeat.jsonl")),
+        ("SUFFIX", gain("SUFFIX", "repeat.jsonl")),
+        ("EAGLE3+SUFFIX", gain("EAGLE3+SUFFIX", "repeat.jsonl")),
+    ]
+    mix = [(name, gain(name, "mix")) for name in ("EAGLE-3", "NGRAM", "SUFFIX", "EAGLE3+SUFFIX")]
+    predicted = [("prediction", gain("prediction", "the prediction is the answer, --limit 12"))]
+    rows = [
+        "STANDALONE",
+        "EAGLE",
+        "EAGLE + token map *",
+        "EAGLE-3",
+        "MTP *",
+        "NGRAM",
+        "SUFFIX",
+        "EAGLE3+SUFFIX",
+        "prediction",
+    ]
+    panels = [
+        ("Chat answers", chat),
+        ("Answers that repeat", repeats),
+        ("Both, mixed", mix),
+        ("Client sends a prediction", predicted),
+    ]
+    return rows, [(title, dict(values)) for title, values in panels]
+
+
+def coupling(data):
+    """Accept lengths at temperature 1 by drafter: most probable drafts and coupled ones."""
+    names = (
+        "STANDALONE 4/1/5",
+        "EAGLE 5/4/16",
+        "EAGLE + token map 5/4/16",
+        "EAGLE-3 5/4/16",
+        "MTP (NEXTN) 1/1/2",
+    )
+    return [
+        (
+            name,
+            *(
+                data.value(
+                    "accept",
+                    metric="accept length",
+                    drafter=name,
+                    workload=f"MT-bench, temperature 1, coupling {mode}",
+                    **ZEN4,
+                )
+                for mode in ("never", "auto")
+            ),
+        )
+        for name in names
+    ]
+
+
+def structured(data):
+    """Tokens per second of bound answers by who drafts."""
+    loads = (
+        "tool calls, free white space",
+        "filled schemas, free white space",
+        "tool calls, compact JSON",
+        "filled schemas, compact JSON",
+    )
+    return [
+        (
+            name,
+            [
+                data.value("accept", metric="speed", drafter=drafter, workload=name, **VNNI)
+                for drafter in ("none", "EAGLE-3", "GRAMMAR", "EAGLE-3 and GRAMMAR")
+            ],
+        )
+        for name in loads
+    ]
+
+
+def speedup(data):
+    """The picture of the README: gain by kind of text, with the drafter that fits it."""
+
+    def gain(drafter, workload, machine):
+        return data.value(
+            "accept", metric="gain", drafter=drafter, workload=workload, model="demo", **machine
+        )
+
+    chat = data.value(
+        "load", metric="gain", drafter="STANDALONE", workload="natural answers", size=1, **AMX
+    )
+    return [
+        ("Without drafting", "", 1.0),
+        ("Chat answers", "STANDALONE", chat),
+        (
+            "Tool calls bound to schemas",
+            "EAGLE3 and the grammar",
+            gain("EAGLE-3 and GRAMMAR", "tool calls, free white space", VNNI),
+        ),
+        ("Chat and repeated text, mixed", "EAGLE3+SUFFIX", gain("EAGLE3+SUFFIX", "mix", AMX)),
+        ("Answers that repeat themselves", "NGRAM", gain("NGRAM, 16 nodes", "repeat.jsonl", AMX)),
+        (
+            "Client predicts the answer",
+            "prediction",
+            gain("prediction", "the prediction is the answer, --limit 12", AMX),
+        ),
+    ]
+
+
+CHARTS = {
+    "coupling": coupling,
+    "decode": lambda data: beside_peers(data, "decode"),
+    "drafters": drafters,
+    "load": load,
+    "prompt": lambda data: beside_peers(data, "prompt"),
+    "speedup": speedup,
+    "structured": structured,
+    "verified_rows": verified_rows,
+}
+
+
+# --- tables ------------------------------------------------------------------------------------
+
+OWN = ("bf16", "w8a8_int8", "w8a16", "int4", "w4a8", "w4a8-g128")
+LLAMA = ("bf16", "Q8_0", "Q4_0", "Q4_0 --pure")
+VINO = ("bf16", "8 bits", "4 bits")
+TABLES = {
+    "amx": [("2", AMX), ("16", AMX16)],
+    "avx512": [("2, Zen 4", ZEN4), ("2, Zen 5", ZEN5), ("2, no bf16 instructions", VNNI)],
+    "avx2": [("2", AVX2)],
+}
+
+
+def table(data, name):
+    """The lines of one class's table in docs/performance/README.md."""
+    lines = [
+        "| cores | engine | weights | decode, tokens/s | 8 rows, plain steps | 16 rows "
+        "| 16 sequences, tokens/s | prompt, tokens/s |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for cores, machine in TABLES[name]:
+        for engine, formats in (("foretoken", OWN), ("llama.cpp", LLAMA), ("openvino", VINO)):
+            for weights in formats:
+                cells = table_cells(data, engine, quantization=weights, model=SHAPE, **machine)
+                if sum(cell is not None for cell in cells) > 1:
+                    shown = " | ".join("" if cell is None else brief(cell) for cell in cells)
+                    lines.append(f"| {cores} | {engine} | {weights} | {shown} |")
+    return lines
+
+
+def table_cells(data, engine, **wanted):
+    peers = {"engine": engine, **wanted}
+    decode = data.value("peers", metric="decode", **peers)
+    prompt = data.value("peers", metric="prompt", **peers)
+    if engine != "foretoken":
+        return [decode, None, None, data.value("peers", metric="sequences", **peers), prompt]
+    if decode is None:
+        step = data.value("decode", metric="step", size=1, **wanted)
+        decode = data.value("decode", metric="speed", size=1, **wanted) or (
+            1000 / step if step else None
+        )
+    if prompt is None:
+        time = data.value("prompt", metric="time", size=512, **wanted)
+        prompt = data.value("prompt", metric="speed", size=512, **wanted) or (
+            512000 / time if time else None
+        )
+    rows = [plain_steps(data, n, **wanted) for n in (8, 16)]
+    return [decode, *rows, data.value("peers", metric="sequences", **peers), prompt]
+
+
+def brief(value):
+    """Three digits, and no more than two behind the point."""
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
