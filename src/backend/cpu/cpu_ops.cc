@@ -70,18 +70,18 @@ class CpuOps final : public Ops {
   }
 
   std::unique_ptr<PackedLinear> pack(const LinearParts& parts) override {
-    auto packed = std::make_unique<ListedLinear>(linears_, parts, pool_, gemm_.packs_for_tiles());
+    auto packed = std::make_unique<ListedLinear>(linears_, parts, pool_, gemm_.code_layout());
     gemm_.expect_weights(*packed);
     return packed;
   }
 
-  std::string packed_layout() const override { return CpuLinear::layout(gemm_.packs_for_tiles()); }
+  std::string packed_layout() const override { return CpuLinear::layout_name(gemm_.code_layout()); }
 
   std::unique_ptr<PackedLinear> pack_again(const LinearShape& shape,
                                            const FillImage& fill) override {
     bool is_whole = false;
-    auto packed = std::make_unique<ListedLinear>(linears_, shape, fill, pool_,
-                                                 gemm_.packs_for_tiles(), is_whole);
+    auto packed =
+        std::make_unique<ListedLinear>(linears_, shape, fill, pool_, gemm_.code_layout(), is_whole);
     if (!is_whole) return nullptr;
     gemm_.expect_weights(*packed);
     return packed;

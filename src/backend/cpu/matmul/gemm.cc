@@ -98,8 +98,9 @@ const GemmKernels& Gemm::kernels_for(DType dtype) const {
 const GemmKernels& Gemm::kernels_for(const CpuLinear& w, int rows) const {
   if (!w.format().is_coded()) return kernels_for(w.dtype());
   const CodeLayout& codes = w.codes();
-  if (codes.by_table) return kernels_.looked_up8;
-  if (codes.for_tiles) return codes.bits == 4 ? kernels_.widened4 : kernels_.widened8;
+  if (codes.layout == Layout::kTable) return kernels_.looked_up8;
+  if (codes.layout == Layout::kTiles)
+    return codes.bits == 4 ? kernels_.widened4 : kernels_.widened8;
   if (!w.format().rounds_input) return kernels_for(DType::kBF16);
   if (codes.bits == 8 && codes.groups == 1 && codes.step == kCodeStepK) return kernels_.codes_row8;
   const bool is_tiled = codes.bits == 4 && codes.group <= kMostTileGroup &&

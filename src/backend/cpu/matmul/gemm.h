@@ -24,9 +24,10 @@ class Gemm {
  public:
   Gemm(const KernelTable& kernels, GemmOrder order, ThreadPool& pool);
 
-  // Whether codes that keep their input are to be packed for tiles.
-  bool packs_for_tiles() const {
-    return order_ == GemmOrder::kTile && kernels_.widened4.run != nullptr;
+  // For which kernels codes that keep their input are to be packed: kDots or kTiles.
+  Layout code_layout() const {
+    const bool has_tiles = order_ == GemmOrder::kTile && kernels_.widened4.run != nullptr;
+    return has_tiles ? Layout::kTiles : Layout::kDots;
   }
 
   // Makes room for products of these weights, before the first of them.
@@ -102,7 +103,9 @@ class Gemm {
     return w.format().is_coded() && !w.format().rounds_input;
   }
   // Whether they become such weights before a product of bf16 multiplies by them.
-  static bool is_widened(const CpuLinear& w) { return keeps_input(w) && !w.codes().for_tiles; }
+  static bool is_widened(const CpuLinear& w) {
+    return keeps_input(w) && w.codes().layout == Layout::kDots;
+  }
   static std::int64_t product_k(const CpuLinear& w) {
     return keeps_input(w) ? round_up(w.in_width(), kBlockK) : w.packed_k();
   }

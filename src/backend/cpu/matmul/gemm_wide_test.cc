@@ -50,7 +50,7 @@ class WideGemm : public testing::TestWithParam<Kind> {
     LinearParts parts{
         .weights = weights, .biases = {}, .dtype = DType::kBF16, .format = GetParam().format};
     if (has_bias) parts.biases = biases;
-    Weights w{{parts, pool_, tiles_.packs_for_tiles()}, {parts, pool_}};
+    Weights w{{parts, pool_, tiles_.code_layout()}, {parts, pool_}};
     tiles_.expect_weights(w.tiles);
     scalar_.expect_weights(w.scalar);
     return w;

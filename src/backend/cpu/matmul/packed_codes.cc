@@ -17,7 +17,7 @@ namespace {
 
 int scale_bytes(CodeScale scale) { return scale == CodeScale::kF32 ? 4 : 2; }
 
-CodeLayout layout_of(const WeightFormat& format, std::int64_t width, bool for_tiles) {
+CodeLayout layout_of(const WeightFormat& format, std::int64_t width, Layout wanted) {
   CHECK(format.bits == 8 || format.bits == 4) << "codes of " << format.bits << " bits";
   CHECK(!format.is_float || (format.bits == 8 && !format.has_zero_points && !format.rounds_input));
   CHECK(format.group % WeightFormat::kGroupStep == 0) << "groups of " << format.group;
@@ -30,8 +30,8 @@ CodeLayout layout_of(const WeightFormat& format, std::int64_t width, bool for_ti
             : format.scale == DType::kF16 ? CodeScale::kF16
                                           : CodeScale::kF32;
   c.is_float = format.is_float;
-  c.for_tiles = for_tiles && !format.rounds_input;
-  c.by_table = c.for_tiles && c.is_float && c.step == kCodeStepK;
+  if (wanted != Layout::kDots && !format.rounds_input)
+    c.layout = c.is_float && c.step == kCodeStepK ? Layout::kTable : Layout::kTiles;
   c.scales_at = c.group * kBlockCols * c.bits / 8;
   const int end = c.scales_at + kBlockCols * scale_bytes(c.scale);
   c.zeros_at = format.has_zero_points ? end : 0;
@@ -55,7 +55,7 @@ struct TilePlace {
 TilePlace place_for_tiles(const CodeLayout& c, int k, int col) {
   const std::int64_t block = k / kBlockK;
   const int inside = k % kBlockK;
-  if (c.by_table) {
+  if (c.layout == Layout::kTable) {
     const std::int64_t line = k / kCodeStepK * kBlockCols + col;
     return {line * kCodeStepK + inside / 8 * 16 + block % 2 * 8 + inside % 8, 0, 0};
   }
@@ -78,7 +78,7 @@ void put_tile_codes(const CodeLayout& c, char* unit, int col, const std::uint8_t
         to[2 * i] = static_cast<char>(static_cast<std::uint8_t>(to[2 * i]) | codes[k + i] << shift);
       continue;
     }
-    if (c.by_table) {
+    if (c.layout == Layout::kTable) {
       for (int i = 0; i < kBlockK; i += 8) std::memcpy(to + 2 * i, codes + k + i, 8);
       continue;
     }
@@ -94,7 +94,7 @@ void put_tile_codes(const CodeLayout& c, char* unit, int col, const std::uint8_t
 // The codes [c.group] of a column of a unit. Of eight codes in a word the second four are the high
 // halves of bytes.
 void put_codes(const CodeLayout& c, char* unit, int col, const std::uint8_t* codes) {
-  if (c.for_tiles) return put_tile_codes(c, unit, col, codes);
+  if (c.layout != Layout::kDots) return put_tile_codes(c, unit, col, codes);
   for (int step = 0; step < c.group / c.step; ++step) {
     char* line = unit + place_in_step(c, step, col);
     for (int k = 0; k < c.step; k += 32 / c.bits, line += 64, codes += 32 / c.bits) {
@@ -108,7 +108,7 @@ void put_codes(const CodeLayout& c, char* unit, int col, const std::uint8_t* cod
 }
 
 std::uint8_t get_code(const CodeLayout& c, const char* unit, int k, int col) {
-  if (c.for_tiles) {
+  if (c.layout != Layout::kDots) {
     const auto [byte, shift, turned] = place_for_tiles(c, k, col);
     const unsigned mask = c.bits == 4 ? 15U : 255U;
     const unsigned code = static_cast<std::uint8_t>(unit[byte]) >> shift & mask;
@@ -144,8 +144,8 @@ float get_scale(const CodeLayout& c, const char* unit, int col) {
 
 }  // namespace
 
-void CpuLinear::lay_out_codes(bool for_tiles) {
-  codes_ = layout_of(format_, in_, for_tiles);
+void CpuLinear::lay_out_codes(Layout wanted) {
+  codes_ = layout_of(format_, in_, wanted);
   block_cols_ = kBlockCols;
   packed_k_ = std::int64_t{codes_.group} * codes_.groups;
   block_bytes_ = std::int64_t{codes_.unit_bytes} * codes_.groups;

@@ -93,8 +93,8 @@ LinearShape shape_of(const LinearParts& parts) {
 
 }  // namespace
 
-CpuLinear::CpuLinear(const LinearParts& parts, ThreadPool& pool, bool for_tiles) {
-  lay_out(shape_of(parts), for_tiles);
+CpuLinear::CpuLinear(const LinearParts& parts, ThreadPool& pool, Layout wanted) {
+  lay_out(shape_of(parts), wanted);
   if (format_.is_coded())
     pack_codes(parts, pool);
   else
@@ -104,8 +104,8 @@ CpuLinear::CpuLinear(const LinearParts& parts, ThreadPool& pool, bool for_tiles)
 }
 
 CpuLinear::CpuLinear(const LinearShape& shape, const FillImage& fill, ThreadPool& pool,
-                     bool for_tiles, bool& is_whole) {
-  lay_out(shape, for_tiles);
+                     Layout wanted, bool& is_whole) {
+  lay_out(shape, wanted);
   std::atomic<bool> is_filled{true};
   std::size_t number = 0;
   for (const Buffer* image : buffers()) {
@@ -136,7 +136,7 @@ std::vector<std::span<const std::byte>> CpuLinear::images() const {
   return images;
 }
 
-void CpuLinear::lay_out(const LinearShape& shape, bool for_tiles) {
+void CpuLinear::lay_out(const LinearShape& shape, Layout wanted) {
   const std::vector<std::int64_t>& rows = shape.rows;
   CHECK(!rows.empty());
   dtype_ = shape.dtype;
@@ -146,7 +146,7 @@ void CpuLinear::lay_out(const LinearShape& shape, bool for_tiles) {
   // A kernel's call never reaches from one matrix into the other.
   are_pairs_ = rows.size() == 2 && rows[0] == rows[1] && out_ / 2 % kMaxCallCols == 0;
   if (format_.is_coded())
-    lay_out_codes(for_tiles);
+    lay_out_codes(wanted);
   else
     lay_out_floats();
   weights_ = Buffer(at(round_up(out_, kBlockCols) / block_cols_ * block_bytes_));

@@ -18,17 +18,17 @@ namespace foretoken {
 class CpuLinear : public PackedLinear {
  public:
   // Converts and packs on the pool, row by row: no second copy of a matrix is made. Shapes, dtypes
-  // and formats are the caller's duty (bug if they disagree). for_tiles: codes that keep their
-  // input are laid out for tiles.
-  CpuLinear(const LinearParts& parts, ThreadPool& pool, bool for_tiles = false);
+  // and formats are the caller's duty (bug if they disagree). wanted: of codes, see
+  // kernels.h; kTiles: codes that keep their input are laid out for tiles, as kTiles or kTable.
+  CpuLinear(const LinearParts& parts, ThreadPool& pool, Layout wanted = Layout::kDots);
   // From the bytes that images() of another gave; `is_whole` becomes false where fill says so.
-  CpuLinear(const LinearShape& shape, const FillImage& fill, ThreadPool& pool, bool for_tiles,
+  CpuLinear(const LinearShape& shape, const FillImage& fill, ThreadPool& pool, Layout wanted,
             bool& is_whole);
 
-  // The name of what lies where, for who keeps images(). It changes with every change of what is
-  // packed for given matrices, be it the place of a weight or the rounding; a test holds both.
-  static constexpr const char* layout(bool for_tiles) {
-    return for_tiles ? "cpu 3 tiles" : "cpu 2";
+  // The name of the layout, under which images() are kept. It must change with every change of the
+  // bytes that are packed for given matrices: places of weights, or rounding. A test holds both.
+  static constexpr const char* layout_name(Layout wanted) {
+    return wanted == Layout::kDots ? "cpu 2" : "cpu 3 tiles";
   }
 
   std::int64_t in_width() const override { return in_; }
@@ -66,9 +66,9 @@ class CpuLinear : public PackedLinear {
   void gather_row(std::int64_t row, float* out) const;
 
  private:
-  void lay_out(const LinearShape& shape, bool for_tiles);  // all but the values
+  void lay_out(const LinearShape& shape, Layout wanted);  // all but the values
   void lay_out_floats();
-  void lay_out_codes(bool for_tiles);
+  void lay_out_codes(Layout wanted);
   void pack_floats(const LinearParts& parts, ThreadPool& pool);
   void pack_codes(const LinearParts& parts, ThreadPool& pool);
   void pack_bias(const LinearParts& parts);

@@ -93,7 +93,7 @@ struct Kept {
   DType dtype;
   WeightFormat format;
   std::uint64_t sum;  // of the images of layout_matrix()
-  bool for_tiles = false;
+  Layout layout = Layout::kDots;
 };
 const std::vector<Kept> kKept{
     {DType::kBF16, {}, 0xb718a0da7f72124fULL},
@@ -102,8 +102,11 @@ const std::vector<Kept> kKept{
     {DType::kBF16, {.bits = 8, .rounds_input = true}, 0x529f56261c7caac9ULL},
     {DType::kBF16, {.bits = 8, .scale = DType::kF16}, 0x4a7bfa39c661d73ULL},
     {DType::kBF16, {.bits = 4, .group = 32, .scale = DType::kBF16}, 0xb190a9bd93f6db5dULL},
-    {DType::kBF16, {.bits = 4, .group = 32, .scale = DType::kBF16}, 0x8eb79730cbcc9787ULL, true},
-    {DType::kBF16, {.bits = 8, .scale = DType::kF16}, 0x7d58aa8668257a1fULL, true},
+    {DType::kBF16,
+     {.bits = 4, .group = 32, .scale = DType::kBF16},
+     0x8eb79730cbcc9787ULL,
+     Layout::kTiles},
+    {DType::kBF16, {.bits = 8, .scale = DType::kF16}, 0x7d58aa8668257a1fULL, Layout::kTiles},
     {DType::kBF16,
      {.bits = 4, .group = 64, .scale = DType::kBF16, .rounds_input = true},
      0x9b60912f2d1c209fULL},
@@ -117,7 +120,7 @@ CpuLinear packed_of(std::int64_t rows, std::int64_t in, const Kept& kept, Thread
   const std::vector<Tensor> biases{Tensor(), Tensor(bias.data(), DType::kF32, {rows})};
   return {{.weights = parts, .biases = biases, .dtype = kept.dtype, .format = kept.format},
           pool,
-          kept.for_tiles};
+          kept.layout};
 }
 
 // Codes as checkpoints have them.
@@ -149,7 +152,7 @@ TEST(PackedImages, make_the_same_matrix_again) {
       std::ranges::copy(images[image].subspan(offset, to.size()), to.begin());
       return true;
     };
-    const CpuLinear again(shape, fill, pool, kept.for_tiles, is_whole);
+    const CpuLinear again(shape, fill, pool, kept.layout, is_whole);
     EXPECT_TRUE(is_whole);
     EXPECT_EQ(images_of(again), images_of(first));
     EXPECT_EQ(again.bytes(), first.bytes());
@@ -212,11 +215,11 @@ TEST(PackedImages, say_where_a_piece_could_not_be_had) {
   }
 }
 
-// Files hold them: whoever changes what is packed, its place or its rounding, gives layout()
+// Files hold them: whoever changes what is packed, its place or its rounding, gives layout_name()
 // another name and writes new sums here.
 TEST(PackedImages, are_what_they_were_when_the_layout_got_its_name) {
-  EXPECT_STREQ(CpuLinear::layout(false), "cpu 2");
-  EXPECT_STREQ(CpuLinear::layout(true), "cpu 3 tiles");
+  EXPECT_STREQ(CpuLinear::layout_name(Layout::kDots), "cpu 2");
+  EXPECT_STREQ(CpuLinear::layout_name(Layout::kTiles), "cpu 3 tiles");
   ThreadPool pool(1, false);
   for (const Kept& kept : kKept) {
     std::uint64_t sum = 0;
@@ -226,13 +229,13 @@ TEST(PackedImages, are_what_they_were_when_the_layout_got_its_name) {
   }
   const CountedRows counted;
   const CodedRows* const codes = &counted;
-  for (const auto& [for_tiles, kept] :
-       {std::pair{false, 0xda46540a9887e62dULL}, std::pair{true, 0xbc21b35c2ae2ee8bULL}}) {
+  for (const auto& [layout, kept] : {std::pair{Layout::kDots, 0xda46540a9887e62dULL},
+                                     std::pair{Layout::kTiles, 0xbc21b35c2ae2ee8bULL}}) {
     const CpuLinear w({.weights = {},
                        .biases = {},
                        .format = {.bits = 8, .is_float = true},
                        .codes = {&codes, 1}},
-                      pool, for_tiles);
+                      pool, layout);
     EXPECT_EQ(word_sum(w.images()[0]), kept) << fmt::format("{:#x}", word_sum(w.images()[0]));
   }
 }

@@ -12,23 +12,44 @@
 
 namespace foretoken {
 
-// bf16 weights: blocks of kBlockCols outputs, K padded with zeros to kBlockK, inside a block
-// [K/32][2 halves][16 k-pairs][16 columns][2]. fp16 and float32 weights: blocks [K][16 columns].
-// All outputs are padded with zeros to kBlockCols.
+// How weights lie in memory. Outputs are divided into blocks, the last of which is padded with
+// zeros; o0, o1 .. are the outputs of a block.
+//
+// bf16: blocks of kBlockCols outputs, K padded with zeros to kBlockK. A block is
+// [K/32][2 halves][16 lines of 64 bytes]; the second half has outputs 16 to 31. Line p of a half:
+//
+//   | o0: k = 2p, 2p + 1 | o1: 2p, 2p + 1 | .. | o15: 2p, 2p + 1 |
+//
+// fp16 and float32: blocks [K][kChainBlockCols outputs].
 inline constexpr int kBlockCols = 32;
 inline constexpr int kBlockK = 32;
 inline constexpr int kChainBlockCols = 16;
 
-// Weights of codes (backend/weight_format.h): blocks of kBlockCols outputs, K padded to whole
-// groups, a group of one scale a row to kCodeStepK. A block is a unit for each group; a unit is
-// [k/step][2 halves][lines of 64 bytes], step = kCodeStepK or, where the group is no multiple of
-// it, half of that; then kBlockCols scales, then as many zero points (int16) where there are any;
-// padded to 64 bytes. A line of 8 bits holds four k of 16 outputs, [16][4], unsigned; a line of
-// 4 bits holds eight: the first four in the low halves of its bytes. Laid out for tiles, a unit of
-// 4 bits is [k/32][8 lines]: a line holds 32 k of four outputs, [32][4], in words of 16 bits; a
-// unit of 8 bits is as one of bf16, [k/32][2 halves][16 k-pairs][16 columns][2], integers less 128.
-// Of E4M3 by table, where the step is kCodeStepK, it is [k/64][32 outputs] lines of 64 k, which are
-// [4][2][8]: the second dimension is k and k + 32.
+// Codes (backend/weight_format.h): blocks of kBlockCols outputs, K padded to whole groups, a group
+// of one scale a row to kCodeStepK. A block is a unit for each group:
+//
+//   | codes | kBlockCols scales | kBlockCols zero points (int16), if there are any | to 64 bytes |
+//
+// The codes of a unit, in lines of 64 bytes:
+//
+//   kDots    for dot products and for widening in registers. [k/step][2 halves][lines], step =
+//            kCodeStepK or, where the group is no multiple of it, half of that
+//     8 bits   4 k of 16 outputs, unsigned
+//              | o0: k0 k1 k2 k3 | o1: k0 k1 k2 k3 | .. | o15 |
+//     4 bits   8 k of 16 outputs, the first four in the low halves of bytes
+//              | o0: k4,k0 k5,k1 k6,k2 k7,k3 | o1 | .. | o15 |
+//
+//   kTiles   for tile registers, of codes that keep their input
+//     4 bits   [k/32][8 lines]: 32 k of four outputs, a word of 16 bits for each k
+//              | k0: o3,o2,o1,o0 | k1: o3,o2,o1,o0 | .. | k31 |
+//     8 bits   [k/32][2 halves][16 rows of 32 bytes], as bf16: row p of a half is
+//              | o0: k = 2p, 2p + 1 | o1: 2p, 2p + 1 | .. | o15 |
+//              integers less 128; E4M3 as they are
+//
+//   kTable   for tile registers, of E4M3 where the step is kCodeStepK: [k/64][32 outputs], a line
+//            is 64 k of one output
+//              | k0..7 | k32..39 | k8..15 | k40..47 | k16..23 | k48..55 | k24..31 | k56..63 |
+enum class Layout : std::uint8_t { kDots, kTiles, kTable };
 inline constexpr int kCodeStepK = 64;
 inline constexpr int kMostTileGroup = 256;  // k that products of 4 bits by tiles take
 enum class CodeScale : std::uint8_t { kF32, kBF16, kF16 };
@@ -42,8 +63,7 @@ struct CodeLayout {
   int zeros_at;   // 0: there are none, the middle of the codes stands for 0
   CodeScale scale;
   bool is_float;  // codes of 8 bits are E4M3 and stand for themselves
-  bool for_tiles = false;
-  bool by_table = false;
+  Layout layout = Layout::kDots;
 };
 
 // At most kMaxCallCols outputs of y = x * W^T + bias, for some rows.
@@ -140,9 +160,9 @@ struct KernelTable {
   int groups4_work = 1 << 30;
   // Weights of codes that keep their input, in tile order; they are packed for tiles where these
   // are.
-  GemmKernels widened4 = {};
-  GemmKernels widened8 = {};
-  GemmKernels looked_up8 = {};  // those by table
+  GemmKernels widened4 = {};    // Layout::kTiles
+  GemmKernels widened8 = {};    // Layout::kTiles
+  GemmKernels looked_up8 = {};  // Layout::kTable
   void (*widen)(const WidenCall& call);
   OpKernels ops;
   void (*read)(const void* data, std::int64_t bytes);  // streams over memory, a multiple of 1 KB

@@ -154,7 +154,7 @@ struct CodedPairDot {
   template <class Input, class Codes, int R>
   FT_INLINE static void add_block(const CodedBlock<Codes>& block, const char* x, const Panel& panel,
                                   V16 (&acc)[R][2]) {
-    each_line<Input, Codes, true>(
+    each_line<Input, Codes, Fetch::kAhead>(
         block, x, [&](const I16(&line)[2], const char* a) __attribute__((always_inline)) {
           LinePairs<Codes>::each(line, block.weights,
                                  [&](int pair, const __m512bh(&b)[2])
@@ -190,7 +190,7 @@ constexpr int kMostWidenedRows = 64;  // of a call; for more the whole block is 
 // kBlockK of both halves to weights of bf16, columns as a kind of codes leaves them.
 template <class Codes>
 FT_INLINE void widen_block(const CodedBlock<Codes>& block, char* out) {
-  each_line<Bf16Input, Codes, true>(
+  each_line<Bf16Input, Codes, Fetch::kAhead>(
       block, out, [&](const I16(&line)[2], const char*) __attribute__((always_inline)) {
         LinePairs<Codes>::each(line, block.weights,
                                [&](int pair, const __m512bh(&b)[2]) __attribute__((always_inline)) {

@@ -100,7 +100,7 @@ struct Problem {
     const Tensor bias_view(bias.data(), DType::kF32, {out});
     LinearParts parts{.weights = {}, .biases = {}, .format = format, .codes = {&rows_of, 1}};
     if (!bias.empty()) parts.biases = {&bias_view, 1};
-    return CpuLinear(parts, pool, gemm.packs_for_tiles());
+    return CpuLinear(parts, pool, gemm.code_layout());
   }
 
   // The input as its columns meet the weights.

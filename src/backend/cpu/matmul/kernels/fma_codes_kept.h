@@ -143,12 +143,14 @@ FT_CODED_INLINE void add_code(const I16 (&line)[2], const CodedBlock<Codes>& blo
   }
 }
 
+enum class Fetch { kNothing, kAhead };  // lines of weights, to be in L1
+
 // Calls add_line(line, x of its k) for each line of a block.
-template <class Input, class Codes, bool Prefetches, class AddLine>
+template <class Input, class Codes, Fetch kFetch, class AddLine>
 FT_INLINE void each_line(const CodedBlock<Codes>& block, const char* x, AddLine add_line) {
   constexpr int kLineK = 32 / Codes::kBits;
   for (int i = 0; i < Codes::kBits; ++i, x += kLineK * Input::kBytes) {
-    if constexpr (Prefetches) {
+    if constexpr (kFetch == Fetch::kAhead) {
       prefetch_l1(block.ahead + 2 * i * 64);
       prefetch_l1(block.ahead + (2 * i + 1) * 64);
     }
@@ -166,7 +168,7 @@ struct CodedPairOrder {
   template <class Input, class Codes, int R>
   FT_INLINE static void add_block(const CodedBlock<Codes>& block, const char* x, const Panel& panel,
                                   V16 (&acc)[R][2]) {
-    each_line<Input, Codes, true>(
+    each_line<Input, Codes, Fetch::kAhead>(
         block, x, [&](const I16(&line)[2], const char* a) __attribute__((always_inline)) {
           add_code<Input, Codes, 1>(line, block, a, panel, acc);
           add_code<Input, Codes, 0>(line, block, a, panel, acc);
@@ -192,17 +194,17 @@ struct CodedTileOrder {
     clear(even);
     clear(odd);
     if constexpr (R <= kTwoChainRows) {
-      each_line<Input, Codes, true>(
+      each_line<Input, Codes, Fetch::kAhead>(
           block, x, [&](const I16(&line)[2], const char* a) __attribute__((always_inline)) {
             add_chain<Input, Codes, 0>(line, block, a, panel, even);
             add_chain<Input, Codes, 1>(line, block, a, panel, odd);
           });
     } else {
-      each_line<Input, Codes, true>(
+      each_line<Input, Codes, Fetch::kAhead>(
           block, x, [&](const I16(&line)[2], const char* a) __attribute__((always_inline)) {
             add_chain<Input, Codes, 0>(line, block, a, panel, even);
           });
-      each_line<Input, Codes, false>(
+      each_line<Input, Codes, Fetch::kNothing>(
           block, x, [&](const I16(&line)[2], const char* a) __attribute__((always_inline)) {
             add_chain<Input, Codes, 1>(line, block, a, panel, odd);
           });

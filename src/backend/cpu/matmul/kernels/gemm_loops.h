@@ -1,6 +1,23 @@
 #pragma once
 // The loops around a GEMM micro-kernel, shared by all vector kernels: K blocks, columns, row
-// groups. A micro-kernel M computes R rows x V vectors of 16 outputs over some K and defines
+// groups. Here is the table of this folder; each cell is a file, _kept: codes that meet the input
+// as bf16, _rounded: codes whose input is rounded to codes, too.
+//
+//   instruction (isa/)         bf16 weights   codes, kept            codes, rounded
+//   FMA (scalar, avx2,         fma_bf16.h,    fma_codes_kept.h       dot_codes_rounded.h, with the
+//        avx512)               fp16, f32, too                        sums of simd/int_vectors.h
+//   dot (avx512_bf16 for bf16, dot_bf16.h     dot_codes_kept.h       dot_codes_rounded.h
+//        avx_vnni, avx512_vnni
+//        for bytes)
+//   tiles (amx)                tiles_bf16.h   tiles_int4_kept.h,     tiles_int8_rounded.h,
+//                                             tiles_int8_kept.h,     tiles_int4_rounded.h
+//                                             tiles_fp8_kept.h,
+//                                             over tiles_codes_kept.h
+//
+// Shared by a row or a column: bf16_input.h, bf16_weights.h and code_weights.h (reading packed
+// weights), roof_probes.h (what the registers alone reach).
+//
+// A micro-kernel M computes R rows x V vectors of 16 outputs over some K and defines
 //   run<R, V>(panel)
 //   kFewRows               most rows with V = 2; so few rows read each weight once, in one stream
 //   kManyRows, kManyVecs   register block for more rows

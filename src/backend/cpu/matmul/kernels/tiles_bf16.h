@@ -1,10 +1,16 @@
 #pragma once
-// The tile order on 2D tile registers. Tiles is the instruction set: eight registers of up to 16
-// rows of 64 bytes with zero<T>(), load<T>(p, row_bytes), load_once<T>() of what need not stay in
-// L1, store<T>(p, row_bytes), dot<C, A, B>() and configure(shape), which readies the calling thread
-// and says how much of the registers of sums and input there is; the last two are always whole. The
-// processor's is in kernels_amx.cc; a test runs the same code on a software model. For translation
-// units of kernels only (v16.h).
+// The tile order on 2D tile registers. For translation units of kernels only (v16.h).
+//
+// Tiles is the instruction set: eight registers of up to 16 rows of 64 bytes. The processor's is in
+// kernels_amx.cc; a test runs the same code on a software model.
+//   zero<T>(), load<T>(p, row_bytes), store<T>(p, row_bytes)
+//   load_once<T>(p, row_bytes)   of what need not stay in L1
+//   dot<C, A, B>()               C += A * B
+//   configure(shape)             readies the calling thread; says how much of the registers of sums
+//                                and input there is (those of weights are always whole)
+//
+//   register   0  1  2  3        4  5                6  7
+//   holds      sums [rows][2]    input: 2 x 16 rows  weights: 2 x 16 columns
 
 #include "backend/cpu/simd/row_reach.h"
 #include "backend/cpu/simd/v16.h"
@@ -47,13 +53,9 @@ constexpr TileSize size_of_tile(TileShape shape, int tile) {
   if (tile < kSumTiles + kInputTiles) return {shape.rows, shape.row_bytes / share};
   return {kTileRows / share, 64};
 }
-template <bool IsLeft>
-constexpr TileShape shape_of_rows(int tile_rows) {
-  if constexpr (IsLeft)
-    return {.row_bytes = 4 * tile_rows};
-  else
-    return {.rows = tile_rows};
-}
+constexpr TileShape shape_of_rows(int tile_rows) { return {.rows = tile_rows}; }
+// Where weights are the left side of a product: sums have a column for a row of input.
+constexpr TileShape shape_of_turned_rows(int tile_rows) { return {.row_bytes = 4 * tile_rows}; }
 
 // From a tile of packed input to that of the next block of K.
 FT_INLINE int x_tile_bytes(int tile_rows) { return tile_rows * 64; }
@@ -77,59 +79,70 @@ inline void pack_x_tiles(const PackXCall& call) {
   }
 }
 
-// RowTiles x 2 tiles of accumulators over some blocks of K.
+// What is fixed of a panel when it is compiled.
+struct PanelForm {
+  int row_tiles = 1;  // of up to 16 rows each: 1 or 2
+  // The weights of the panel stay in L1 while input passes from L2: it is read without being kept,
+  // and the accumulators of the next panel are asked for.
+  bool is_wide = false;
+  // Weights are the left side of a product: a tile of them has an output to a row, one of input
+  // pairs of k, and accumulators have rows and outputs exchanged.
+  bool has_left_weights = false;
+};
+
+// form.row_tiles x 2 tiles of accumulators over some blocks of K.
 struct TilePanel {
   const char* x;             // [K/32] tiles of the first 16 rows
   std::int64_t x_next_rows;  // bytes to those of the next 16
   int tile_rows;             // of x
   const char* weights;       // [K/32][2] tiles
   std::int64_t k_blocks;
-  float* acc;         // [RowTiles][2] tiles
+  float* acc;         // [row_tiles][2] tiles
   bool resume;        // acc holds the sums of earlier blocks
   const char* ahead;  // weights that are asked for meanwhile
-  int ahead_lines;    // of them, beside each tile of weights; all or none if not Wide
+  int ahead_lines;    // of them, beside each tile of weights; all or none if not wide
 };
 
 // tmm0..3 += the products of a block of K; see run_tile_panel.
-template <class Tiles, int C, int X, int W, bool IsLeft>
+template <class Tiles, PanelForm Form, int C, int X, int W>
 FT_INLINE void multiply_tile() {
-  if constexpr (IsLeft)
+  if constexpr (Form.has_left_weights)
     Tiles::template dot<C, W, X>();
   else
     Tiles::template dot<C, X, W>();
 }
 // Where input pairs of k are the rows of a tile, its own rows are the columns.
-template <class Tiles, int T, bool Once, bool IsLeft>
+template <class Tiles, PanelForm Form, int T>
 FT_INLINE void load_x_tile(const char* x, int tile_rows) {
-  const std::int64_t row_bytes = IsLeft ? 4 * tile_rows : 64;
-  if constexpr (Once)
+  const std::int64_t row_bytes = Form.has_left_weights ? 4 * tile_rows : 64;
+  if constexpr (Form.is_wide)
     Tiles::template load_once<T>(x, row_bytes);
   else
     Tiles::template load<T>(x, row_bytes);
 }
 // The products of a tile of weights, of the first or second 16 columns, with the first 16 rows,
 // which stay in tmm4 for the second, and those of both tiles with the next 16.
-template <class Tiles, bool Wide, bool IsLeft, int Half>
+template <class Tiles, PanelForm Form, int Half>
 FT_INLINE void multiply_half(const char* x, int tile_rows, const char* w) {
   Tiles::template load<6 + Half>(w, 64);
-  if constexpr (Half == 0) load_x_tile<Tiles, 4, Wide, IsLeft>(x, tile_rows);
-  multiply_tile<Tiles, Half, 4, 6 + Half, IsLeft>();
+  if constexpr (Half == 0) load_x_tile<Tiles, Form, 4>(x, tile_rows);
+  multiply_tile<Tiles, Form, Half, 4, 6 + Half>();
 }
-template <class Tiles, bool Wide, bool IsLeft>
+template <class Tiles, PanelForm Form>
 FT_INLINE void multiply_next_rows(const char* x, int tile_rows) {
-  load_x_tile<Tiles, 5, Wide, IsLeft>(x, tile_rows);
-  multiply_tile<Tiles, 2, 5, 6, IsLeft>();
-  multiply_tile<Tiles, 3, 5, 7, IsLeft>();
+  load_x_tile<Tiles, Form, 5>(x, tile_rows);
+  multiply_tile<Tiles, Form, 2, 5, 6>();
+  multiply_tile<Tiles, Form, 3, 5, 7>();
 }
 // ask(): called beside each tile of weights.
-template <class Tiles, int RowTiles, bool Wide, bool IsLeft, class Ask>
+template <class Tiles, PanelForm Form, class Ask>
 FT_INLINE void multiply_tiles(const char* x, std::int64_t x_next_rows, int tile_rows, const char* w,
                               const Ask& ask) {
   ask();
-  multiply_half<Tiles, Wide, IsLeft, 0>(x, tile_rows, w);
+  multiply_half<Tiles, Form, 0>(x, tile_rows, w);
   ask();
-  multiply_half<Tiles, Wide, IsLeft, 1>(x, tile_rows, w + kTileBytes);
-  if constexpr (RowTiles == 2) multiply_next_rows<Tiles, Wide, IsLeft>(x + x_next_rows, tile_rows);
+  multiply_half<Tiles, Form, 1>(x, tile_rows, w + kTileBytes);
+  if constexpr (Form.row_tiles == 2) multiply_next_rows<Tiles, Form>(x + x_next_rows, tile_rows);
 }
 
 template <class Tiles>
@@ -149,16 +162,13 @@ FT_INLINE void store_tiles(float* acc, int row_bytes = 64) {
   }
 }
 
-// In a wide call the weights of a panel stay in L1 while input passes from L2: it is read without
-// being kept, and the accumulators of the next panel are asked for. IsLeft: a tile of weights has
-// an output to a row, one of input pairs of k, and accumulators have rows and outputs exchanged.
-template <class Tiles, int RowTiles, bool Wide, bool IsLeft>
+template <class Tiles, PanelForm Form>
 void run_tile_panel(const TilePanel& p) {
   constexpr int kRowBytes = 64, kAccLines = 4;
   if (p.resume) {
     Tiles::template load<0>(p.acc, kRowBytes);
     Tiles::template load<1>(p.acc + kTileFloats, kRowBytes);
-    if constexpr (RowTiles == 2) {
+    if constexpr (Form.row_tiles == 2) {
       Tiles::template load<2>(p.acc + 2 * kTileFloats, kRowBytes);
       Tiles::template load<3>(p.acc + 3 * kTileFloats, kRowBytes);
     }
@@ -168,13 +178,13 @@ void run_tile_panel(const TilePanel& p) {
   const char* x = p.x;
   const char* w = p.weights;
   const char* ahead = p.ahead;
-  const char* next_acc = reinterpret_cast<const char*>(p.acc + 2 * RowTiles * kTileFloats);
+  const char* next_acc = reinterpret_cast<const char*>(p.acc + 2 * Form.row_tiles * kTileFloats);
   for (std::int64_t block = 0; block < p.k_blocks;
        ++block, x += x_tile_bytes(p.tile_rows), w += 2 * kTileBytes) {
-    if constexpr (Wide)
+    if constexpr (Form.is_wide)
       for (int line = 0; line < kAccLines; ++line, next_acc += 64) __builtin_prefetch(next_acc, 1);
-    multiply_tiles<Tiles, RowTiles, Wide, IsLeft>(x, p.x_next_rows, p.tile_rows, w, [&] {
-      if constexpr (Wide) {
+    multiply_tiles<Tiles, Form>(x, p.x_next_rows, p.tile_rows, w, [&] {
+      if constexpr (Form.is_wide) {
         for (int line = 0; line < p.ahead_lines; ++line, ahead += 64) prefetch_l2(ahead);
       } else if (p.ahead_lines > 0) {
         FT_UNROLL
@@ -182,21 +192,26 @@ void run_tile_panel(const TilePanel& p) {
       }
     });
   }
-  store_tiles<Tiles, RowTiles>(p.acc);
+  store_tiles<Tiles, Form.row_tiles>(p.acc);
 }
 
 // All rows of a call, from a panel that describes the first of them; `ahead_lines` of it beside
-// each tile of weights are divided among the row tiles if Wide, or go with the first ones.
-template <class Tiles, bool Wide, bool IsLeft>
+// each tile of weights are divided among the row tiles if the form is wide, or go with the first
+// ones. Form.row_tiles is not read: row_tiles counts them.
+template <class Tiles, PanelForm Form>
 void run_row_tiles(TilePanel panel, int row_tiles) {
+  constexpr PanelForm kPair = {
+      .row_tiles = 2, .is_wide = Form.is_wide, .has_left_weights = Form.has_left_weights};
+  constexpr PanelForm kLast = {
+      .row_tiles = 1, .is_wide = Form.is_wide, .has_left_weights = Form.has_left_weights};
   for (int tile = 0; tile < row_tiles; tile += 2) {
     if (tile + 1 < row_tiles)
-      run_tile_panel<Tiles, 2, Wide, IsLeft>(panel);
+      run_tile_panel<Tiles, kPair>(panel);
     else
-      run_tile_panel<Tiles, 1, Wide, IsLeft>(panel);
+      run_tile_panel<Tiles, kLast>(panel);
     panel.x += 2 * panel.x_next_rows;
     panel.acc += 4 * kTileFloats;
-    if (Wide)
+    if (Form.is_wide)
       panel.ahead += panel.k_blocks * 2 * panel.ahead_lines * 64;
     else
       panel.ahead_lines = 0;
@@ -312,7 +327,7 @@ void sum_tile_columns(const GemmCall& call, int tile_k) {
     const std::int64_t some = blocks - block < step ? blocks - block : step;
     const char* const weights = source.at(call, 0, block, some);
     const int ahead = call.prefetch_bytes > 0 ? call.prefetch_bytes : kAmxPrefetchBytes;
-    run_row_tiles<Tiles, false, Weights::kIsLeft>(
+    run_row_tiles<Tiles, PanelForm{.has_left_weights = Weights::kIsLeft}>(
         {.x = static_cast<const char*>(call.x) + block * x_tile_bytes(call.tile_rows),
          .x_next_rows = kTileRows * call.x_stride * (64 / tile_k),
          .tile_rows = call.tile_rows,
@@ -359,7 +374,8 @@ void sum_wide_tiles(const GemmCall& call, int tile_k) {
                                       : source.at(call, n + 1, 0, some);
         panel.ahead_lines = ceil_div(kTileLines, row_pairs);
       }
-      run_row_tiles<Tiles, true, Weights::kIsLeft>(panel, row_tiles);
+      run_row_tiles<Tiles, PanelForm{.is_wide = true, .has_left_weights = Weights::kIsLeft}>(
+          panel, row_tiles);
     }
   }
 }
@@ -388,7 +404,7 @@ void run_column_blocks(const GemmCall& all, TileShape shape, int cols,
 
 template <class Tiles>
 void run_tile_gemm(const GemmCall& all) {
-  run_column_blocks<Tiles>(all, shape_of_rows<false>(all.tile_rows), kBlockCols, take_tiles,
+  run_column_blocks<Tiles>(all, shape_of_rows(all.tile_rows), kBlockCols, take_tiles,
                            [](const GemmCall& call) { sum_tile_columns<Tiles>(call, kBlockK); });
 }
 

@@ -101,10 +101,10 @@ class StepsInRow {
 // Steps that are multiplied beside the next one, a tile of weights at a time. Tiles multiply while
 // vectors widen if both are near enough in the program for the processor to see them at once. Two
 // times kBlockCols columns share the input that their step of K has loaded.
-template <class Tiles, int RowTiles, int ColBlocks, bool IsLeft>
+template <class Tiles, PanelForm Form, int ColBlocks>
 class StepProducts {
  public:
-  static_assert(RowTiles * ColBlocks <= 2, "sums stay in registers");
+  static_assert(Form.row_tiles * ColBlocks <= 2, "sums stay in registers");
   explicit StepProducts(const GemmCall& call)
       : x_(static_cast<const char*>(call.x)),
         next_x_(x_),
@@ -154,15 +154,13 @@ class StepProducts {
     constexpr int kBlock = Tile / 2, kHalf = Tile % 2;
     if (kBlock >= blocks_) return;
     const char* const x = x_ + kBlock * x_tile_bytes(tile_rows_);
-    if constexpr (RowTiles == 2) {
-      multiply_half<Tiles, false, IsLeft, kHalf>(x, tile_rows_, w_ + Tile * kTileBytes);
-      if constexpr (kHalf == 1)
-        multiply_next_rows<Tiles, false, IsLeft>(x + x_next_rows_, tile_rows_);
+    if constexpr (Form.row_tiles == 2) {
+      multiply_half<Tiles, Form, kHalf>(x, tile_rows_, w_ + Tile * kTileBytes);
+      if constexpr (kHalf == 1) multiply_next_rows<Tiles, Form>(x + x_next_rows_, tile_rows_);
     } else {
       Tiles::template load<6 + kHalf>(w_ + Tile * kTileBytes, 64);
-      if constexpr (kHalf == 0 && N == 0)
-        load_x_tile<Tiles, 4 + kBlock, false, IsLeft>(x, tile_rows_);
-      multiply_tile<Tiles, 2 * N + kHalf, 4 + kBlock, 6 + kHalf, IsLeft>();
+      if constexpr (kHalf == 0 && N == 0) load_x_tile<Tiles, Form, 4 + kBlock>(x, tile_rows_);
+      multiply_tile<Tiles, Form, 2 * N + kHalf, 4 + kBlock, 6 + kHalf>();
     }
   }
 
@@ -216,7 +214,8 @@ bool has_turned_sums(const GemmCall& call) {
 template <class Tiles, class Codes, int RowTiles, int ColBlocks>
 void sum_few_widened(const GemmCall& call) {
   Codes codes;
-  StepProducts<Tiles, RowTiles, ColBlocks, Codes::kIsLeft> products(call);
+  constexpr PanelForm kForm = {.row_tiles = RowTiles, .has_left_weights = Codes::kIsLeft};
+  StepProducts<Tiles, kForm, ColBlocks> products(call);
   zero_tiles<Tiles>();
   codes.template widen<ColBlocks>(call, 0, 0, call.k / kBlockK, products);
   products.finish();
@@ -227,7 +226,8 @@ void sum_few_widened(const GemmCall& call) {
 template <class Tiles, class Codes>
 void run_widened(const GemmCall& all) {
   const int row_tiles = ceil_div(all.rows, kTileRows);
-  const TileShape shape = shape_of_rows<Codes::kIsLeft>(all.tile_rows);
+  const TileShape shape =
+      Codes::kIsLeft ? shape_of_turned_rows(all.tile_rows) : shape_of_rows(all.tile_rows);
   run_column_blocks<Tiles>(
       all, shape, cols_in_turns(all.rows), take_tiles, [=](const GemmCall& call) {
         if (call.cols > kBlockCols)

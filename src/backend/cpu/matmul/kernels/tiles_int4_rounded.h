@@ -23,7 +23,7 @@ inline int groups_of_step(const CodeLayout& codes, int asked, int most) {
 }
 
 inline TileShape shape_of_groups(const GemmCall& call) {
-  TileShape shape = shape_of_rows<false>(call.tile_rows);
+  TileShape shape = shape_of_rows(call.tile_rows);
   shape.is_half = call.codes.step < kCodeStepK;
   return shape;
 }

@@ -22,6 +22,8 @@ FT_INLINE void prefetch_lines(const char* p) {
 // Weights of kBlockCols columns as tiles [2 halves][16 pairs of k][16 outputs][2]; a step is a
 // block of K.
 class Bytes {
+  enum class ZeroPoints { kNone, kGiven };
+
  public:
   static constexpr bool kIsLeft = false;
 
@@ -29,11 +31,11 @@ class Bytes {
   void widen(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks, Steps& steps) {
     const CodeLayout& codes = call.codes;
     if (codes.is_float)
-      widen_blocks<ColBlocks, E4M3Codes, false>(call, n, block, blocks, steps);
+      widen_blocks<ColBlocks, E4M3Codes, ZeroPoints::kNone>(call, n, block, blocks, steps);
     else if (codes.zeros_at != 0)
-      widen_blocks<ColBlocks, Int8Codes, true>(call, n, block, blocks, steps);
+      widen_blocks<ColBlocks, Int8Codes, ZeroPoints::kGiven>(call, n, block, blocks, steps);
     else
-      widen_blocks<ColBlocks, Int8Codes, false>(call, n, block, blocks, steps);
+      widen_blocks<ColBlocks, Int8Codes, ZeroPoints::kNone>(call, n, block, blocks, steps);
   }
 
  private:
@@ -42,7 +44,7 @@ class Bytes {
     alignas(64) float zeros[4][16];
   };
 
-  template <int ColBlocks, class Codes, bool HasZeros, class Steps>
+  template <int ColBlocks, class Codes, ZeroPoints Zeros, class Steps>
   void widen_blocks(const GemmCall& call, int n, std::int64_t block, std::int64_t blocks,
                     Steps& steps) {
     const StreamsAhead<ColBlocks> ahead(call, n, kAmxPrefetchBytes, kBlockK * kBlockCols);
@@ -51,10 +53,10 @@ class Bytes {
         take_scales<Codes>(unit + i * call.block_bytes, call.codes, scales_[i]);
       const char* from = unit + std::int64_t{first} * kBlockCols;
       for (; count > 0; count -= kBlockK, from += kBlockK * kBlockCols) {
-        widen_block<Codes, HasZeros, 0>(from, ahead.of[0].of(from), steps);
+        widen_block<Codes, Zeros, 0>(from, ahead.of[0].of(from), steps);
         if constexpr (ColBlocks == 2) {
           const char* const second = from + call.block_bytes;
-          widen_block<Codes, HasZeros, 1>(second, ahead.of[1].of(second), steps);
+          widen_block<Codes, Zeros, 1>(second, ahead.of[1].of(second), steps);
         }
       }
     });
@@ -71,24 +73,24 @@ class Bytes {
       store(to.zeros[2 * half + 1], each_twice<1>(zero_point));
     }
   }
-  template <class Codes, bool HasZeros, int N, class Steps>
+  template <class Codes, ZeroPoints Zeros, int N, class Steps>
   __attribute__((noinline)) void widen_block(const char* from, const char* asked,
                                              Steps& steps) const {
     prefetch_lines<kBlockK * kBlockCols / 64>(asked);
     char* const to = steps.tiles();
     const auto beside = steps.template beside<N>();
-    widen_half<Codes, HasZeros, 0>(from, scales_[N], to);
+    widen_half<Codes, Zeros, 0>(from, scales_[N], to);
     beside.template multiply<0>();
-    widen_half<Codes, HasZeros, 1>(from + kBlockK * 16, scales_[N], to + kTileBytes);
+    widen_half<Codes, Zeros, 1>(from + kBlockK * 16, scales_[N], to + kTileBytes);
     beside.template multiply<1>();
     steps.template add<N>(1);
   }
-  template <class Codes, bool HasZeros, int Half>
+  template <class Codes, ZeroPoints Zeros, int Half>
   FT_INLINE static void widen_half(const char* from, const Scales& by, char* to) {
     const V16 scale[2] = {load(by.scales[2 * Half]), load(by.scales[2 * Half + 1])};
     const V16 zero_point[2] = {load(by.zeros[2 * Half]), load(by.zeros[2 * Half + 1])};
     const auto weights = [&](V16 code, int i) __attribute__((always_inline)) {
-      if constexpr (HasZeros) code = sub(code, zero_point[i]);
+      if constexpr (Zeros == ZeroPoints::kGiven) code = sub(code, zero_point[i]);
       return fma(code, scale[i], zero());  // of -0 this makes +0
     };
     FT_UNROLL

@@ -77,7 +77,7 @@ inline void take_code_tiles(const GemmCall& call, const GemmOutputs& out) {
 
 template <class Tiles>
 void run_code_tiles(const GemmCall& all) {
-  run_column_blocks<Tiles>(all, shape_of_rows<false>(all.tile_rows), kBlockCols, take_code_tiles,
+  run_column_blocks<Tiles>(all, shape_of_rows(all.tile_rows), kBlockCols, take_code_tiles,
                            [](const GemmCall& call) { sum_tile_columns<Tiles>(call, kTileCodes); });
 }
 
