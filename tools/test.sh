@@ -23,6 +23,7 @@ run_suites() {
     --no-tests=error --timeout 600 --output-junit "$PWD/build/$preset/results/ctest.xml" "$@"
 }
 
+export FORETOKEN_WERROR=ON
 tools/build.sh release || build_failed release
 tools/build.sh asan small_tests || build_failed sanitizer
 tools/build.sh tsan tsan_tests || build_failed "thread sanitizer"

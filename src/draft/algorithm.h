@@ -93,6 +93,9 @@ struct Algorithm {
   // Of memory, whatever the cache holds; null: nothing worth planning.
   std::size_t (*bytes)(const DraftOptions& options) = nullptr;
 
+  // Throws Error for a draft model that load() would refuse, as far as configs show that: asked
+  // before the target's weights are read. null: nothing is known before load().
+  void (*check)(const DraftOptions& options, const ModelConfig& target) = nullptr;
   // The draft model, without memory for KV yet; null: it runs none. Throws Error.
   std::unique_ptr<DraftModel> (*load)(Ops& ops, const Decoder& target,
                                       const DraftSetup& setup) = nullptr;

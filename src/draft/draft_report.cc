@@ -13,6 +13,24 @@ void DraftReport::add(const DraftReport& other) {
   coupled_rows += other.coupled_rows;
 }
 
+DraftReport DraftReport::since(const DraftReport& before) const {
+  DraftReport news = *this;
+  const auto take = [](DraftTally& from, const DraftTally& tally) {
+    from.proposed -= tally.proposed;
+    from.accepted -= tally.accepted;
+  };
+  for (std::size_t i = 0; i < by_drafter.size(); ++i)
+    take(news.by_drafter[i], before.by_drafter[i]);
+  take(news.predictions, before.predictions);
+  news.steps -= before.steps;
+  news.drafted -= before.drafted;
+  news.unwished -= before.unwished;
+  news.rested -= before.rested;
+  news.greedy_rows -= before.greedy_rows;
+  news.coupled_rows -= before.coupled_rows;
+  return news;
+}
+
 std::string_view DraftReport::reason() const {
   const std::int64_t plain = steps - drafted;
   if (plain <= drafted) return {};

@@ -44,6 +44,8 @@ struct DraftReport {
   std::int64_t greedy_rows = 0, coupled_rows = 0;
 
   void add(const DraftReport& other);
+  // What came since an earlier state of it.
+  DraftReport since(const DraftReport& before) const;
   // Why little was drafted: "request": it wished so; "acceptance": drafts did not come true, or
   // nobody had any; "cost": those that came true cost more than they saved. Empty: in most steps
   // something was drafted.

@@ -15,6 +15,20 @@ DraftReport of(int steps, int drafted, int unwished, int rested, DraftTally draf
   return report;
 }
 
+TEST(DraftReport, what_came_since_is_the_rest_of_the_sum) {
+  const DraftReport before = of(10, 4, 1, 5, {.proposed = 8, .accepted = 6});
+  const DraftReport news = of(7, 2, 3, 2, {.proposed = 5, .accepted = 1});
+  DraftReport all = before;
+  all.add(news);
+  const DraftReport since = all.since(before);
+  EXPECT_EQ(since.steps, 7);
+  EXPECT_EQ(since.drafted, 2);
+  EXPECT_EQ(since.unwished, 3);
+  EXPECT_EQ(since.rested, 2);
+  EXPECT_EQ(since.by_drafter[1].proposed, 5);
+  EXPECT_EQ(since.by_drafter[1].accepted, 1);
+}
+
 TEST(DraftReport, where_most_steps_had_drafts_there_is_nothing_to_explain) {
   EXPECT_EQ(of(0, 0, 0, 0).reason(), "");
   EXPECT_EQ(of(10, 5, 0, 5).reason(), "");

@@ -33,7 +33,7 @@ struct EngineStats {
   std::uint64_t verify_steps = 0;  // decode steps, one per sequence; not the ends of prompts
   std::uint64_t accepted_drafts = 0;
   std::uint64_t proposed_drafts = 0;
-  DraftReport drafts;                        // of sequences that have left their slots
+  DraftReport drafts;
   std::uint64_t computed_prompt_tokens = 0;  // rows of prompts, those computed again included
   // Seconds that steps took, by what they computed.
   double prompt_step_seconds = 0;

@@ -13,6 +13,7 @@ EngineStats Scheduler::stats() const {
   // Whole pages count, and the last of all may hold less.
   stats.used_tokens = std::min(pages_.used_tokens(), stats.total_tokens);
   stats.cached_tokens = std::min(pages_.cached_tokens(), stats.total_tokens - stats.used_tokens);
+  for (const auto& s : running_) stats.drafts.add(s->drafts);  // others' are counted already
   return stats;
 }
 

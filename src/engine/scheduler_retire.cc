@@ -22,7 +22,9 @@ void Scheduler::retire(StepHandle& step) {
   count_step(order, result.seconds, has_decoded);
   if (!has_decoded) return;
   reserve_.relax();
-  if (log_.count_decode_step()) stats_.gen_throughput = log_.decode(stats_, load());
+  if (!log_.count_decode_step()) return;
+  stats_.gen_throughput = log_.decode(stats_, load());
+  log_.drafts(stats());
 }
 
 void Scheduler::commit(Sequence& s, const StepEntry& entry, const SeqOutcome& outcome,

@@ -16,6 +16,13 @@ double per_second(double count, std::chrono::steady_clock::duration time) {
   return seconds > 0 ? count / seconds : 0.0;
 }
 
+std::string_view words_of(std::string_view reason) {
+  if (reason == "request") return "requests turned drafts off";
+  if (reason == "acceptance") return "drafts did not come true, or there were none";
+  if (reason == "cost") return "drafts cost more than they saved";
+  return "drafts save time";
+}
+
 }  // namespace
 
 // As in SGLang the throughput is that of the prompt rows before this step, known only now.
@@ -58,6 +65,21 @@ double StepLog::decode(const EngineStats& totals, const EngineLoad& load) {
   last_decode_ = now;
   last_ = totals;
   return throughput;
+}
+
+void StepLog::drafts(const EngineStats& totals, Clock::time_point now) {
+  if (now - drafts_told_ < std::chrono::minutes(1)) return;
+  drafts_told_ = now;
+  const DraftReport news = totals.drafts.since(last_drafts_.drafts);
+  const std::uint64_t proposed = totals.proposed_drafts - last_drafts_.proposed_drafts;
+  const std::uint64_t accepted = totals.accepted_drafts - last_drafts_.accepted_drafts;
+  last_drafts_ = totals;
+  const std::string_view reason = news.reason();
+  const bool is_usual = reason.empty() && told_reason_.empty();
+  if (news.steps == 0 || is_usual) return;
+  told_reason_ = reason;
+  log_info("Drafts: in {} of {} steps of requests, {} of {} tokens accepted: {}.", news.drafted,
+           news.steps, accepted, proposed, words_of(reason));
 }
 
 void StepLog::restart_clock(const EngineStats& totals) {

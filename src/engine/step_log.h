@@ -1,9 +1,11 @@
 #pragma once
-// StepLog: SGLang's "Prefill batch" and "Decode batch" lines and the rates in them. It counts what
-// it is told and knows no scheduler. Engine thread only.
+// StepLog: SGLang's "Prefill batch" and "Decode batch" lines and the rates in them; and a line of
+// ours that says why little is drafted. It counts what it is told and knows no scheduler. Engine
+// thread only.
 
 #include <chrono>
 #include <cstdint>
+#include <string_view>
 
 #include "engine/engine_port.h"
 
@@ -27,6 +29,8 @@ struct PrefillFacts {
 
 class StepLog {
  public:
+  using Clock = std::chrono::steady_clock;
+
   // interval: decode steps from line to line.
   explicit StepLog(int interval) : interval_(interval) {}
 
@@ -39,17 +43,23 @@ class StepLog {
   // Returns the generation throughput in tokens per second.
   double decode(const EngineStats& totals, const EngineLoad& load);
 
+  // Once a minute: in how many steps something was drafted since the last such line, and why in no
+  // more. No line where most steps had drafts, unless the last line said otherwise.
+  void drafts(const EngineStats& totals, Clock::time_point now = Clock::now());
+
   // The engine was idle: rates start anew.
   void restart_clock(const EngineStats& totals);
 
  private:
-  using Clock = std::chrono::steady_clock;
   int interval_;
   int decode_steps_ = 0;
   Clock::time_point last_decode_ = Clock::now();
   Clock::time_point last_prefill_ = Clock::now();
   int last_prefill_tokens_ = 0;
   EngineStats last_;
+  EngineStats last_drafts_;
+  Clock::time_point drafts_told_ = Clock::now();
+  std::string_view told_reason_;
 };
 
 }  // namespace foretoken

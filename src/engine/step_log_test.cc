@@ -39,6 +39,42 @@ TEST(StepLog, prints_decode_lines_as_sglang_does) {
   EXPECT_NE(line.find(", #queue-req: 0\n"), std::string::npos) << line;
 }
 
+TEST(StepLog, tells_once_a_minute_why_little_is_drafted) {
+  const auto start = StepLog::Clock::now();
+  StepLog log(40);
+  EngineStats totals;
+  const auto line_after = [&](int seconds) {
+    testing::internal::CaptureStderr();
+    log.drafts(totals, start + std::chrono::seconds(seconds));
+    return testing::internal::GetCapturedStderr();
+  };
+  totals.drafts.steps = 100;
+  totals.drafts.drafted = 10;
+  totals.drafts.rested = 90;
+  totals.drafts.by_drafter[0] = {.proposed = 30, .accepted = 20};
+  totals.proposed_drafts = 30;
+  totals.accepted_drafts = 20;
+  EXPECT_EQ(line_after(30), "");
+  const std::string first = line_after(90);
+  EXPECT_NE(first.find("Drafts: in 10 of 100 steps of requests, 20 of 30 tokens accepted: drafts "
+                       "cost more than they saved.\n"),
+            std::string::npos)
+      << first;
+  totals.drafts.steps = 150;
+  totals.drafts.rested = 140;
+  EXPECT_EQ(line_after(120), "");
+  EXPECT_NE(line_after(151).find("in 0 of 50 steps"), std::string::npos);
+  EXPECT_EQ(line_after(300), "") << "nothing decoded";
+  totals.drafts.steps = 250;
+  totals.drafts.drafted = 110;
+  EXPECT_NE(line_after(400).find("in 100 of 100 steps of requests, 0 of 0 tokens accepted: drafts "
+                                 "save time.\n"),
+            std::string::npos);
+  totals.drafts.steps = 350;
+  totals.drafts.drafted = 210;
+  EXPECT_EQ(line_after(500), "") << "as it should be, and said";
+}
+
 TEST(StepLog, tells_acceptance_since_the_last_line_once_something_was_proposed) {
   StepLog log(40);
   EngineStats totals;

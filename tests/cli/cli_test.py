@@ -176,12 +176,14 @@ class CliTest(unittest.TestCase):
             self.assertEqual(process.log(), "")
 
     def test_the_log_has_the_lines_that_readers_look_for(self):
-        with self.server("--cuda-graph-max-bs", "8", "--api-key", "") as (url, process):
+        flags = ["--cuda-graph-max-bs", "8", "--api-key", "", "--log-level", "debug"]
+        with self.server(*flags) as (url, process):
             self.generate(url)
             process.send_signal(signal.SIGTERM)
             self.assertEqual(process.wait(30), 0)
             log = process.log()
-        for pattern in [r"server_args=ServerArgs\(model_path='", r"Load weight begin\.",
+        for pattern in [r"  address  127\.0\.0\.1:\d+",
+                        r"server_args=ServerArgs\(model_path='", r"Load weight begin\.",
                         r"Load weight end\. type=LlamaForCausalLM, dtype=bfloat16",
                         r"KV Cache is allocated\. #tokens: \d+, K size: ", r"Memory pool end\.",
                         r"max_total_num_tokens=\d+, chunked_prefill_size=512",

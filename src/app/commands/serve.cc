@@ -13,6 +13,7 @@
 #include "app/machine/machine.h"
 #include "app/options/resolve_options.h"
 #include "app/options/server_args.h"
+#include "app/options/start_table.h"
 #include "base/log.h"
 #include "draft/catalogue/plan_drafts.h"
 #include "model/config/generation_config.h"
@@ -123,7 +124,8 @@ int serve(std::span<const std::string> args) {
   const Options options =
       resolve_options(parse_flags(args, serve_flags()), Environment::from_process());
   set_log_level(options.log_level);
-  log_info("server_args={}", describe_server_args(options.server.server_args));
+  log_info("{}", start_table(options));
+  log_debug("server_args={}", describe_server_args(options.server.server_args));
   for (const auto& warning : options.warnings) log_warning("{}", warning);
   for (const auto& note : options.notes) log_info("{}", note);
 

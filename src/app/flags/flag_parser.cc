@@ -93,7 +93,8 @@ FlagValues parse_flags(std::span<const std::string> args, const FlagTable& table
     if (!looks_like_flag(arg))
       throw UsageError("unexpected argument '" + arg + "': values follow a --flag");
     const std::size_t equals = arg.find('=');
-    const Flag& flag = match_flag(arg.substr(0, equals), table);
+    const std::string name = arg.substr(0, equals);
+    const Flag& flag = match_flag(name, table);
     std::vector<std::string> values;
     if (equals != std::string::npos) {
       if (flag.kind == FlagKind::kSwitch)

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/log.h"
+
 namespace foretoken {
 namespace {
 
@@ -22,16 +24,18 @@ bool has_tokenizer(const std::filesystem::path& folder) {
 
 }  // namespace
 
-std::string vocabulary_difference(const Tokenizer& target, const Tokenizer& draft) {
+VocabularyDifference compare_vocabularies(const Tokenizer& target, const Tokenizer& draft) {
   const auto size = static_cast<Token>(std::max(target.vocab_size(), draft.vocab_size()));
+  VocabularyDifference found{.of = size, .first = {}};
   for (Token token = 0; token < size; ++token) {
     if (target.token_text(token) == draft.token_text(token)) continue;
-    return fmt::format(
+    if (found.tokens++ > 0) continue;
+    found.first = fmt::format(
         "target {} tokens, draft {}; token {} is {} for the target and {} for the draft",
         target.vocab_size(), draft.vocab_size(), token, spelling(target, token),
         spelling(draft, token));
   }
-  return {};
+  return found;
 }
 
 void check_draft_vocabulary(const Tokenizer& target, const Options& options) {
@@ -39,11 +43,16 @@ void check_draft_vocabulary(const Tokenizer& target, const Options& options) {
   if (options.draft.algorithm.empty() || folder.empty() || folder == options.load.model_folder ||
       !has_tokenizer(folder))
     return;
-  const std::string difference = vocabulary_difference(target, Tokenizer(folder));
-  if (!difference.empty())
+  const VocabularyDifference difference = compare_vocabularies(target, Tokenizer(folder));
+  if (difference.is_another())
     throw Error({.what = "the draft model has another vocabulary than the target",
                  .where = folder,
-                 .found = difference});
+                 .found = difference.first});
+  if (difference.tokens > 0)
+    log_warning(
+        "{} of {} tokens of the draft model in {} differ from the target's ({}). Drafts of these "
+        "are not accepted; answers do not change.",
+        difference.tokens, difference.of, folder, difference.first);
 }
 
 }  // namespace foretoken

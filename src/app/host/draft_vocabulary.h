@@ -7,11 +7,19 @@
 
 namespace foretoken {
 
-// Throws Error naming both sizes and the first token that differs. Nothing to do without a draft
-// model, or where it has no tokenizer of its own (a head of the target).
+// Throws Error naming both sizes and the first token that differs, where the vocabulary is another
+// one; warns where a few tokens differ. Nothing to do without a draft model, or where it has no
+// tokenizer of its own (a head of the target).
 void check_draft_vocabulary(const Tokenizer& target, const Options& options);
 
-// The comparison; empty: the same vocabulary.
-std::string vocabulary_difference(const Tokenizer& target, const Tokenizer& draft);
+struct VocabularyDifference {
+  Token of = 0;       // tokens of the larger vocabulary
+  Token tokens = 0;   // that are not the same text for both
+  std::string first;  // of them, in words; empty: there is none
+
+  // Names of special tokens differ among models that share a vocabulary.
+  bool is_another() const { return tokens > of / 100; }
+};
+VocabularyDifference compare_vocabularies(const Tokenizer& target, const Tokenizer& draft);
 
 }  // namespace foretoken

@@ -66,7 +66,10 @@ ModelHost::ModelHost(const Options& options, const MakeDrafter& make) : pool_(op
   const MachineMemory memory = read_memory();
   ops_ = make_backend(options.backend, pool_);
   log_info("Backend: {}.", ops_->description());
-  decoder_ = load_model(*ops_, options.load.model_folder, model_options(options));
+  const ModelOptions wanted = model_options(options);
+  const ModelConfig model = read_model_config(options.load.model_folder, wanted);
+  check_draft_models(options.draft, model);
+  decoder_ = load_model(*ops_, options.load.model_folder, wanted, model);
   load_drafts(options);
   autotune(*ops_, options.autotune);
   phases_.emplace_back("load_weight", seconds_since(start));

@@ -386,7 +386,7 @@ Options resolve_options(const FlagValues& values, const Environment& environment
   options.draft = draft_options(values, options.load, environment);
   if (!model_algorithm(options.draft).empty() && !values.given("--max-running-requests")) {
     options.engine.max_running_requests = 48;
-    options.warnings.push_back(
+    options.notes.push_back(
         "Max running requests is reset to 48 for speculative decoding. You can override this by "
         "explicitly setting --max-running-requests.");
   }
@@ -403,7 +403,7 @@ Options resolve_options(const FlagValues& values, const Environment& environment
     options.skip_warmup = values.on("--skip-server-warmup");
     options.server.server_args = list_server_args(values, options);
   }
-  options.notes = notes_of(values);
+  for (std::string& note : notes_of(values)) options.notes.push_back(std::move(note));
   if (has_flag(values.table(), "--grammar-backend"))
     if (const auto name = values.text("--grammar-backend");
         name == "xgrammar" || name == "outlines")

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "checkpoint/hub/gguf_magic.h"
 
 namespace foretoken {
 namespace {
@@ -47,10 +48,11 @@ std::string find_checkpoint(const std::string& path_or_id, const std::string& re
   std::error_code ignored;
   if (fs::is_directory(path_or_id, ignored)) return path_or_id;
   if (fs::exists(path_or_id, ignored))
-    throw Error({.what = "not a checkpoint folder",
-                 .where = path_or_id,
-                 .expected = "a folder with config.json and weights",
-                 .found = "a file"});
+    throw Error(
+        {.what = "not a checkpoint folder",
+         .where = path_or_id,
+         .expected = "a folder with config.json and weights",
+         .found = is_gguf(path_or_id) ? "a GGUF file, which is not supported yet" : "a file"});
   if (!is_hub_id(path_or_id))
     throw Error({.what = "there is no checkpoint folder " + path_or_id, .where = flag});
 

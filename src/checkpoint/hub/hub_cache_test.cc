@@ -48,6 +48,9 @@ TEST(HubCache, what_is_missing_is_named) {
             "there is no checkpoint folder ../x (--model-path)");
   const auto file = cache.write("file.bin", "x");
   EXPECT_NE(error_of(file, "", cache.path()).find("found a file"), std::string::npos);
+  const auto gguf = cache.write("model.gguf", "GGUF");
+  EXPECT_NE(error_of(gguf, "", cache.path()).find("GGUF file, which is not supported yet"),
+            std::string::npos);
 }
 
 TEST(HubCache, a_token_map_is_a_file_here_or_in_the_cache) {

@@ -109,6 +109,27 @@ TEST_F(MakeDrafter, each_algorithm_reads_what_it_needs_of_the_target) {
   EXPECT_TRUE(load(with("EAGLE", "targets/mimo"), "llama")->taps().last_hidden);
 }
 
+TEST_F(MakeDrafter, a_wrong_draft_model_is_refused_by_its_config_alone) {
+  const ModelConfig target = read_model_config(kGolden + "targets/llama", {});
+  const auto refusal = [&](const DraftOptions& options) -> std::string {
+    try {
+      check_draft_models(options, target);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return {};
+  };
+  EXPECT_EQ(refusal({}), "");
+  EXPECT_EQ(refusal(with("STANDALONE", "targets/llama")), "");
+  EXPECT_EQ(refusal(with("EAGLE", "heads/eagle")), "");
+  EXPECT_EQ(refusal(with("EAGLE3+NGRAM", "heads/eagle3")), "");
+  EXPECT_EQ(refusal(with("EAGLE", "")), "");  // in the target's checkpoint
+  EXPECT_THAT(refusal(with("EAGLE3", "heads/eagle")), HasSubstr("not an EAGLE-3 head"));
+  EXPECT_THAT(refusal(with("EAGLE", "heads/eagle3")), HasSubstr("is an EAGLE-3 head"));
+  EXPECT_THAT(refusal(with("STANDALONE", "targets/none")), HasSubstr("no such model folder"));
+  EXPECT_THAT(refusal(with("STANDALONE", "")), HasSubstr("needs a draft model"));
+}
+
 TEST_F(MakeDrafter, a_checkpoint_has_to_be_quantized_as_the_flag_of_draft_models_says) {
   for (const auto& [algorithm, head] :
        {std::pair{"STANDALONE", "targets/llama"}, std::pair{"EAGLE", "heads/eagle"},

@@ -159,6 +159,11 @@ CorpusWish corpora_of(const DraftOptions& options) {
   return {};
 }
 
+void check_draft_models(const DraftOptions& options, const ModelConfig& target) {
+  for (const Algorithm* row : algorithms_of(options))
+    if (row->check != nullptr) row->check(options, target);
+}
+
 DraftSetup set_up_drafts(const DraftOptions& options, const std::string& target_architecture) {
   DraftSetup setup{.options = options, .plan = plan_drafts(options, target_architecture)};
   if (const std::int64_t tokens = corpora_of(options).tokens; tokens > 0)

@@ -34,6 +34,9 @@ DraftPlan plan_drafts(const DraftOptions& options, const std::string& target_arc
 // The plan with the options that it is of, and the corpora that its parts draft from.
 DraftSetup set_up_drafts(const DraftOptions& options, const std::string& target_architecture);
 
+// Throws Error where the configs show that a draft model will be refused.
+void check_draft_models(const DraftOptions& options, const ModelConfig& target);
+
 // The operator's texts that one of the algorithms drafts from; no tokens: none does.
 CorpusWish corpora_of(const DraftOptions& options);
 

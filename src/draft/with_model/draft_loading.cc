@@ -68,6 +68,10 @@ std::unique_ptr<DraftModel> load_own_head(Ops& ops, const Decoder& target,
                .found = options.folder.empty() ? "none" : options.folder});
 }
 
+void check_head(const DraftOptions& options, const ModelConfig& target, HeadFamily family) {
+  read_head_config(options.folder, family, target);
+}
+
 std::unique_ptr<DraftModel> load_head(Ops& ops, const Decoder& target, const DraftSetup& setup,
                                       HeadFamily family) {
   const DraftOptions& options = setup.options;

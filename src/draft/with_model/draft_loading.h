@@ -18,6 +18,9 @@ void warn_without_effect(bool is_given, const char* flag, const char* reason);
 // Throws Error where no draft model was given.
 void require_folder(const DraftOptions& options, std::string_view algorithm);
 
+// Throws Error where the folder holds no head of this family made for such a target.
+void check_head(const DraftOptions& options, const ModelConfig& target, HeadFamily family);
+
 // A head in a checkpoint of its own.
 std::unique_ptr<DraftModel> load_head(Ops& ops, const Decoder& target, const DraftSetup& setup,
                                       HeadFamily family);

@@ -17,12 +17,20 @@ bool is_same_folder(const std::string& a, const std::string& b) {
   return a == b || std::filesystem::equivalent(a, b, ignored);
 }
 
+// The head comes in the target's checkpoint.
+bool is_own(const DraftOptions& options) {
+  return options.folder.empty() || is_same_folder(options.folder, options.target_folder);
+}
+
+void check(const DraftOptions& options, const ModelConfig& target) {
+  if (!is_own(options)) check_head(options, target, HeadFamily::kEagle);
+}
+
 std::unique_ptr<DraftModel> load(Ops& ops, const Decoder& target, const DraftSetup& setup) {
   const DraftOptions& options = setup.options;
   warn_without_effect(options.window.has_value(), "--speculative-draft-window-size",
                       "only EAGLE-3 heads have a window");
-  if (options.folder.empty() || is_same_folder(options.folder, options.target_folder))
-    return load_own_head(ops, target, setup);
+  if (is_own(options)) return load_own_head(ops, target, setup);
   return load_head(ops, target, setup, HeadFamily::kEagle);
 }
 
@@ -44,6 +52,7 @@ extern constinit const Algorithm kEagle = {
     .name = "EAGLE",
     .help = "a draft head",
     .shape = head_shape,
+    .check = check,
     .load = load,
     .make = make_model_drafter,
     .trials = kTrials,

@@ -8,6 +8,11 @@
 namespace foretoken {
 namespace {
 
+void check(const DraftOptions& options, const ModelConfig& target) {
+  require_folder(options, "EAGLE3");
+  check_head(options, target, HeadFamily::kEagle3);
+}
+
 std::unique_ptr<DraftModel> load(Ops& ops, const Decoder& target, const DraftSetup& setup) {
   require_folder(setup.options, "EAGLE3");
   warn_without_effect(!setup.options.token_map.empty(), "--speculative-token-map",
@@ -27,6 +32,7 @@ extern constinit const Algorithm kEagle3 = {
     .name = "EAGLE3",
     .help = "a draft head",
     .shape = head_shape,
+    .check = check,
     .load = load,
     .make = make_model_drafter,
     .trials = kTrials,

@@ -10,6 +10,11 @@
 namespace foretoken {
 namespace {
 
+void check(const DraftOptions& options, const ModelConfig&) {
+  require_folder(options, "STANDALONE");
+  read_model_config(options.folder, {.longer_context = LongerContext::kDraft});
+}
+
 std::unique_ptr<DraftModel> load(Ops& ops, const Decoder& target, const DraftSetup& setup) {
   const DraftOptions& options = setup.options;
   require_folder(options, "STANDALONE");
@@ -20,7 +25,7 @@ std::unique_ptr<DraftModel> load(Ops& ops, const Decoder& target, const DraftSet
   ModelOptions own = setup.load();
   // It reads what the target reads, position by position.
   own.context_length = target.config().context_length;
-  own.longer_context = LongerContext::kWarn;
+  own.longer_context = LongerContext::kDraft;
   own.others = mtp_prefixes;
   return std::make_unique<Runner>(ops, load_model(ops, options.folder, own), target.config().vocab);
 }
@@ -37,6 +42,7 @@ extern constinit const Algorithm kStandalone = {
     .name = "STANDALONE",
     .help = "a small model of the same vocabulary",
     .shape = language_model_shape,
+    .check = check,
     .load = load,
     .make = make_model_drafter,
     .trials = kTrials,

@@ -48,6 +48,13 @@ std::int64_t choose_context_length(const ModelConfig& config, std::optional<std:
         {"bad context length", "--context-length", "at least 1", std::to_string(*requested)});
   const std::int64_t derived = longest_context_length(config);
   if (*requested <= derived) return *requested;
+  if (longer == LongerContext::kDraft) {
+    log_info(
+        "The draft model is made for {} positions, the target for {}: drafts of what lies beyond "
+        "may be worse. Answers do not change.",
+        derived, *requested);
+    return *requested;
+  }
   const std::string text =
       "User-specified context_length (" + std::to_string(*requested) +
       ") is greater than the derived context_length (" + std::to_string(derived) +

@@ -16,7 +16,8 @@ std::int64_t default_context_length(const ModelConfig& config);
 // What the model was trained for or its rotary scaling reaches.
 std::int64_t longest_context_length(const ModelConfig& config);
 
-enum class LongerContext { kRefuse, kWarn };
+// kDraft: a draft model follows its target as far as that goes.
+enum class LongerContext { kRefuse, kWarn, kDraft };
 
 // The context length for a request (--context-length); beyond the longest one it is an Error or a
 // warning.

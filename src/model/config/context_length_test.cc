@@ -44,6 +44,7 @@ TEST(ContextLength, beyond_the_trained_length_is_refused_or_warned_about) {
                                "context_length (4096)"),
                      HasSubstr("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1")));
   EXPECT_EQ(choose_context_length(scaled(Kind::kNone), 5000, LongerContext::kWarn), 5000);
+  EXPECT_EQ(choose_context_length(scaled(Kind::kNone), 5000, LongerContext::kDraft), 5000);
   EXPECT_NE(error_of([] {
               choose_context_length(scaled(Kind::kDynamic), 16385, LongerContext::kRefuse);
             }),

@@ -11,6 +11,7 @@
 #include "base/file_fields.h"
 #include "base/json_text.h"
 #include "base/log.h"
+#include "checkpoint/hub/gguf_magic.h"
 #include "checkpoint/packed/packed_cache.h"
 #include "tensor/dtype_names.h"
 
@@ -162,7 +163,10 @@ ModelConfig read_model_config(const std::string& folder, const ModelOptions& opt
     throw Error({"no such model folder", folder, "a folder with config.json", {}});
   const std::string path = folder + "/config.json";
   const auto text = read_file(path);
-  if (!text) throw Error({"the model folder has no config.json", folder, {}, {}});
+  if (!text)
+    throw Error({.what = "the model folder has no config.json",
+                 .where = folder,
+                 .found = holds_gguf(folder) ? "a GGUF file, which is not supported yet" : ""});
   ModelConfig config = ModelConfig::parse(*text, path, options.config_overrides);
   take_modelopt_file(folder, config);
   config.kv_dtype = options.kv_dtype;
@@ -193,7 +197,11 @@ void finish_packed(const WeightSource& weights) {
 
 std::unique_ptr<Decoder> load_model(LoadOps& ops, const std::string& folder,
                                     const ModelOptions& options) {
-  const ModelConfig config = read_model_config(folder, options);
+  return load_model(ops, folder, options, read_model_config(folder, options));
+}
+
+std::unique_ptr<Decoder> load_model(LoadOps& ops, const std::string& folder,
+                                    const ModelOptions& options, const ModelConfig& config) {
   check_stored_method(config, options, folder);
   log_info("Load weight begin.{}", memory_text(options));
   auto weights = open_weights(folder, options);

@@ -51,5 +51,8 @@ void finish_packed(const WeightSource& weights);
 
 std::unique_ptr<Decoder> load_model(LoadOps& ops, const std::string& folder,
                                     const ModelOptions& options);
+// The same, of a folder whose config was read already.
+std::unique_ptr<Decoder> load_model(LoadOps& ops, const std::string& folder,
+                                    const ModelOptions& options, const ModelConfig& config);
 
 }  // namespace foretoken

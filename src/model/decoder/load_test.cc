@@ -262,6 +262,9 @@ TEST_F(Load, bad_options_and_folders_are_refused) {
   const TempFolder empty;
   EXPECT_THAT(error_of([&] { load_model(*ops_, empty.path(), {}); }),
               HasSubstr("has no config.json"));
+  empty.write("model.gguf", "GGUF");
+  EXPECT_THAT(error_of([&] { load_model(*ops_, empty.path(), {}); }),
+              HasSubstr("GGUF file, which is not supported yet"));
 }
 
 // Logits [rows, vocab] of a few tokens.

@@ -42,6 +42,22 @@ void write_optional(JsonWriter& json, std::string_view name, const std::string& 
     json.field(name, text);
 }
 
+// How much was drafted, and why no more.
+void write_drafts(JsonWriter& json, const EngineStats& stats) {
+  const DraftReport& drafts = stats.drafts;
+  json.key("drafts").begin_object();
+  json.field("steps", drafts.steps).field("drafted_steps", drafts.drafted);
+  json.field("rested_steps", drafts.rested).field("unwished_steps", drafts.unwished);
+  json.field("proposed_tokens", stats.proposed_drafts);
+  json.field("accepted_tokens", stats.accepted_drafts);
+  json.key("reason");
+  if (drafts.reason().empty())
+    json.null();
+  else
+    json.string(std::string(drafts.reason()));
+  json.end_object();
+}
+
 void write_internal_state(JsonWriter& json, const ServerContext& context,
                           const EngineStats& stats) {
   const ServerConfig& config = context.config;
@@ -58,6 +74,7 @@ void write_internal_state(JsonWriter& json, const ServerContext& context,
   json.field("effective_max_running_requests_per_dp", config.max_running_requests);
   const auto mean = context.acceptance.tokens_per_step({stats.accepted_drafts, stats.verify_steps});
   if (config.draft_nodes > 0 && mean) json.field("avg_spec_accept_length", *mean);
+  if (stats.drafts.steps > 0) write_drafts(json, stats);
   json.end_object();
 }
 
