@@ -38,11 +38,16 @@ class DummySource final : public WeightSource {
   explicit DummySource(std::uint64_t seed) : seed_(seed) {}
 
   // bf16. Matrices [out, in] have variance 1 / in, so that activations keep their size through any
-  // number of layers; norm weights are 1, biases small.
+  // number of layers; norm weights are 1, biases small. A tensor that is held is given again.
   std::optional<Tensor> find(const std::string& name, const Shape& expected) const override {
+    const auto held = made_.find(name);
+    if (held != made_.end() && held->second.shape == expected)
+      return held->second.memory.view(DType::kBF16, expected);
     const std::int64_t count = expected.elements();
-    const Tensor tensor = memory_for(name, static_cast<std::size_t>(count) * sizeof(std::uint16_t))
-                              .view(DType::kBF16, expected);
+    Made& made = made_[name];
+    made = {.memory = take_memory(static_cast<std::size_t>(count) * sizeof(std::uint16_t)),
+            .shape = expected};
+    const Tensor tensor = made.memory.view(DType::kBF16, expected);
     if (name.ends_with("norm.weight")) {
       std::fill_n(tensor.bits16(), count, f32_to_bf16(1.0F));
     } else {
@@ -60,20 +65,24 @@ class DummySource final : public WeightSource {
   void release(const std::string& name) const override {
     const auto made = made_.find(name);
     if (made == made_.end()) return;
-    if (made->second.bytes() > spare_.bytes()) spare_ = std::move(made->second);
+    Buffer& memory = made->second.memory;
+    if (memory.bytes() > spare_.bytes()) spare_ = std::move(memory);
     made_.erase(made);
   }
 
  private:
+  struct Made {
+    Buffer memory;
+    Shape shape;
+  };
+
   // Released memory is used again: fresh pages cost more than the values in them.
-  const Buffer& memory_for(const std::string& name, std::size_t bytes) const {
-    Buffer& buffer = made_[name];
-    buffer = spare_.bytes() >= bytes ? std::exchange(spare_, {}) : Buffer(bytes);
-    return buffer;
+  Buffer take_memory(std::size_t bytes) const {
+    return spare_.bytes() >= bytes ? std::exchange(spare_, {}) : Buffer(bytes);
   }
 
   std::uint64_t seed_;
-  mutable std::map<std::string, Buffer> made_;
+  mutable std::map<std::string, Made> made_;
   mutable Buffer spare_;
 };
 

@@ -42,5 +42,13 @@ TEST(DummyWeights, norms_are_one) {
     EXPECT_EQ(x, 1.0F);
 }
 
+TEST(DummyWeights, a_tensor_that_is_held_is_given_again) {
+  const auto weights = dummy_weights(1);
+  const Tensor first = *weights->find("w", {4, 8});
+  const Tensor other = *weights->find("v", {4, 8});
+  EXPECT_EQ(weights->find("w", {4, 8})->data(), first.data());
+  EXPECT_NE(other.data(), first.data());
+}
+
 }  // namespace
 }  // namespace foretoken

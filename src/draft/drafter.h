@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 
+#include "base/shared_tokens.h"
 #include "batch/batch.h"
 #include "batch/tree.h"
 #include "draft/draft_report.h"
@@ -37,13 +38,13 @@ struct CommittedRows {
   const Features& features;
 };
 
-// What a drafter may know of a request that enters a slot. Spans are valid during the call.
+// What a drafter may know of a request that enters a slot.
 struct DraftRequest {
-  std::span<const Token> tokens = {};  // prompt, and output where it goes on after a preemption
-  std::size_t prompt_tokens = 0;       // of them
+  SharedTokens tokens = {};       // prompt, and output where it goes on after a preemption
+  std::size_t prompt_tokens = 0;  // of them
   // Texts of other scopes must not inform what is drafted for this one.
   std::uint64_t scope = 0;
-  std::span<const Token> prediction = {};  // what its client expects as the answer, if anything
+  SharedTokens prediction = {};  // what its client expects as the answer, if anything
   // Of its output, null: none. It stands behind the root whenever trees are grown, may be asked and
   // not moved, and is there as long as the slot is open.
   TokenConstraint* constraint = nullptr;

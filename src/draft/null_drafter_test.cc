@@ -17,10 +17,9 @@ TEST(NullDrafter, needs_nothing_and_leaves_every_tree_at_its_root) {
   DraftTrees trees(2, 8);
   trees.plant(0, 5);
   trees.plant(1, 6);
-  const std::array<Token, 3> prompt{1, 2, 5};
   const std::array<SeqSlot, 2> slots{0, 1};
   const std::array<TreeLimits, 2> limits;
-  drafter->open(0, {.tokens = prompt});
+  drafter->open(0, {.tokens = {1, 2, 5}});
   drafter->propose(slots, limits, trees);
   drafter->close(0);
   EXPECT_EQ(trees.size(0), 1);

@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
+#include "base/shared_tokens.h"
 #include "batch/sampling.h"
 #include "batch/token_constraint.h"
 #include "draft/draft_report.h"
-#include "engine/shared_tokens.h"
 
 namespace foretoken {
 

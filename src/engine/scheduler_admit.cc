@@ -88,10 +88,8 @@ Scheduler::Admission Scheduler::try_admit(Sequence& s, StepOrder& plan, int& pro
 // Gives it slot and pages.
 void Scheduler::run(std::unique_ptr<Sequence> owner, std::vector<Page> matched) {
   Sequence& s = *owner;
-  const SeqSlot slot = running_.take_slot();
-  SlotChange& entering = changes_.emplace_back();
-  entering.slot = slot;
-  entering.opening = {.draft = {.tokens = s.tokens,
+  s.tokens.share();  // with drafters that read them bit by bit
+  SlotOpening opening{.draft = {.tokens = s.tokens,
                                 .prompt_tokens = at(s.prompt_tokens()),
                                 .scope = s.request.draft_scope,
                                 .prediction = s.request.prediction,
@@ -100,6 +98,8 @@ void Scheduler::run(std::unique_ptr<Sequence> owner, std::vector<Page> matched) 
                       .params = &s.request.sampling,
                       .stored = static_cast<std::int32_t>(matched.size()) * kPageTokens,
                       .max_new = s.request.max_new_tokens};
+  const SeqSlot slot = running_.take_slot();
+  changes_.push_back({.slot = slot, .opening = std::move(opening)});
   pages_.open(s, slot, std::move(matched));
   CHECK(pages_.grow(s, s.size())) << "pages counted as available were not";
   if (scratch_slots_ > 0) pages_.grow(s, s.size() + scratch_slots_);  // the drafter can do without

@@ -18,9 +18,9 @@
 #include <optional>
 #include <vector>
 
+#include "base/shared_tokens.h"
 #include "batch/batch.h"
 #include "engine/request.h"
-#include "engine/shared_tokens.h"
 #include "kv/page_pool.h"
 #include "kv/prefix_hashes.h"
 

@@ -30,6 +30,12 @@ WalkSeq walk_of(std::vector<Token> emitted) {
   return walk;
 }
 
+TEST(Sequence, waiting_ones_hold_one_prompt) {
+  const Request request = request_of(std::vector<Token>(1000, 7), 5);
+  const Sequence first(request, 0), second(request, 1);
+  EXPECT_EQ(first.tokens.data(), second.tokens.data());
+}
+
 TEST(Sequence, the_last_prompt_token_is_the_root_of_the_first_tree) {
   Sequence s(request_of({5, 6, 7}, 4), 9);
   EXPECT_EQ(s.pending_rows(), 3);

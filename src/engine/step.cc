@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "base/error.h"
@@ -40,7 +41,7 @@ void Step::make(const SlotChange& change) {
 }
 
 void Step::open(SeqSlot slot, const SlotOpening& opening) {
-  const auto& text = opening.draft.tokens;
+  const std::span<const Token> text = opening.draft.tokens;
   const std::size_t prompt = opening.draft.prompt_tokens;
   const auto generated = static_cast<int>(text.size() - prompt);
   Slot& s = slots_[at(slot)];

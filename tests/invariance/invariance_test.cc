@@ -115,6 +115,22 @@ INSTANTIATE_TEST_SUITE_P(Tiny, Invariance,
                            return std::get<0>(param.param).name + "_" + std::get<1>(param.param);
                          });
 
+// Other blocks, in few cells: what they compute differs, not who computes it.
+class BlockInvariance : public Invariance {};
+
+TEST_P(BlockInvariance, tokens_and_logprobs_are_the_same_in_every_cell) {
+  const auto& [model, order] = GetParam();
+  Laboratory laboratory(order, loader_of(model));
+  expect_invariance(laboratory, Amount::kFew);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, BlockInvariance,
+                         testing::Combine(testing::ValuesIn(block_models()),
+                                          testing::Values("tile", "pair")),
+                         [](const auto& param) {
+                           return std::get<0>(param.param).name + "_" + std::get<1>(param.param);
+                         });
+
 // Weights of fewer bits, drafted for by heads of as many and of bf16, in turns.
 struct FewerBits {
   std::string quantization, order, model;

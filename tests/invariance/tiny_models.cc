@@ -102,6 +102,44 @@ std::vector<TinyModel> tiny_models() {
   return models;
 }
 
+std::vector<TinyModel> block_models() {
+  std::vector<TinyModel> models;
+  ModelConfig sandwich = base_config();
+  static_cast<Blocks&>(sandwich) = {.qk_norm = true,
+                                    .score_scale = 0.3,
+                                    .score_cap = 5,
+                                    .local_rope_theta = 500,
+                                    .layer_window = {40, 0},
+                                    .layer_rope = {LayerRope::kLocal, LayerRope::kMain},
+                                    .activation = Activation::kGeluTanh,
+                                    .norms = {.before_attention = "before_attention",
+                                              .after_attention = "after_attention",
+                                              .before_mlp = "before_mlp",
+                                              .after_mlp = "after_mlp"},
+                                    .norm_offset = 1,
+                                    .embedding_scale = 8.1,
+                                    .rounds_embedding_scale = true,
+                                    .logit_cap = 3};
+  models.push_back({.name = "sandwich_caps_two_ropes", .config = sandwich, .near_ties = true});
+
+  ModelConfig parallel = base_config();
+  static_cast<Blocks&>(parallel) = {.qkv_bias = true,
+                                    .o_bias = true,
+                                    .is_qkv_fused = true,
+                                    .has_sinks = true,
+                                    .rotary_dim = 8,
+                                    .layer_rope = {LayerRope::kMain, LayerRope::kNone},
+                                    .activation = Activation::kGelu,
+                                    .mlp_bias = true,
+                                    .is_gate_up_fused = true,
+                                    .norms = {.before_mlp = {}},
+                                    .is_parallel = true,
+                                    .residual_scale = 0.4F,
+                                    .logit_scale = 0.25F};
+  models.push_back({.name = "parallel_sinks_half_rope", .config = parallel, .near_ties = true});
+  return models;
+}
+
 std::unique_ptr<WeightSource> tiny_weights(const TinyModel& model) {
   return std::make_unique<TinySource>(model);
 }

@@ -19,6 +19,8 @@ struct TinyModel {
 };
 
 std::vector<TinyModel> tiny_models();
+// Models whose layers are made of other blocks than those of Llama.
+std::vector<TinyModel> block_models();
 
 // Its weights, the same at every call.
 std::unique_ptr<WeightSource> tiny_weights(const TinyModel& model);

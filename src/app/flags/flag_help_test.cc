@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "app/flags/flag_table.h"
+
 namespace foretoken {
 namespace {
 

@@ -26,6 +26,8 @@ HeadConfig eagle3(const ModelConfig& target) {
   HeadConfig head = eagle(target);
   head.layer.layers = 2;
   head.layer.layer_window = {24, 24};
+  head.layer.is_parallel = false;  // its first layer reads more than its MLP
+  head.layer.norms = {};
   head.taps = {.last_hidden = false, .layer_inputs = {0, target.layers / 2, target.layers}};
   head.join = HeadConfig::Join::kLayer;
   head.join_name.clear();

@@ -35,7 +35,10 @@ struct RopeTables {
     return rope == LayerRope::kMain ? main : rope == LayerRope::kLocal ? local : none;
   }
   std::size_t bytes() const {
-    return main.cos.bytes() + main.sin.bytes() + local.cos.bytes() + local.sin.bytes();
+    std::size_t bytes = 0;
+    for (const RopeTable* table : {&main, &local})
+      if (!table->cos.empty()) bytes += table->cos.bytes() + table->sin.bytes();
+    return bytes;
   }
 };
 RopeTables make_rope_tables(LoadOps& ops, const ModelConfig& config);

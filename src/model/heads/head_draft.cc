@@ -45,6 +45,11 @@ void HeadDraft::read_weights(const WeightSource& source) {
                     config_.layer.stored_quantization);
   Weights& w = *weights_;
   const ModelConfig& c = config_.layer;
+  if (c.is_parallel && config_.join == HeadConfig::Join::kLayer)
+    throw Error({.what = "a draft head's first layer cannot run attention and MLP side by side",
+                 .where = source.where(),
+                 .expected = "an MLP behind the attention",
+                 .found = c.architecture});
   const std::int64_t hidden = c.hidden,
                      taps_width = config_.target_hidden *
                                   static_cast<std::int64_t>(config_.taps.layer_inputs.size());

@@ -190,7 +190,8 @@ TEST(PackedImages, hold_the_order_of_columns_and_are_not_whole_without_one_of_th
                   to.begin());
       return true;
     };
-    return CpuLinear({.rows = {40}, .in_width = 96, .format = format}, fill, pool, false, is_whole);
+    return CpuLinear({.rows = {40}, .in_width = 96, .format = format}, fill, pool, Layout::kDots,
+                     is_whole);
   };
   bool is_whole = false;
   again(is_whole).gather_row(1, b.data());
@@ -210,7 +211,7 @@ TEST(PackedImages, say_where_a_piece_could_not_be_had) {
     bool is_whole = true;
     const CpuLinear w(
         shape, [&](std::size_t, std::size_t offset, auto) { return offset != missing; }, pool,
-        false, is_whole);
+        Layout::kDots, is_whole);
     EXPECT_FALSE(is_whole);
   }
 }

@@ -12,8 +12,7 @@ namespace {
 // Of prompts, tokens that are read in a step beside as many as the step computes: reading one takes
 // a few microseconds.
 constexpr int kReadPerStep = 256;
-constexpr std::size_t kEnd = 256;             // tokens of a prompt that are read first
-constexpr std::size_t kKeptTokens = 1 << 14;  // of memory for texts, by sequence
+constexpr std::size_t kEnd = 256;  // tokens of a prompt that are read first
 
 }  // namespace
 
@@ -34,7 +33,7 @@ NgramDrafter::NgramDrafter(const NgramOptions& options, int nodes, int num_slots
 DraftNeeds NgramDrafter::needs() const { return {.taps = {}, .max_nodes = nodes_}; }
 
 void NgramDrafter::open(SeqSlot slot, const DraftRequest& request) {
-  const auto tokens = request.wish.allows_drafts() ? request.tokens : std::span<const Token>();
+  const SharedTokens tokens = request.wish.allows_drafts() ? request.tokens : SharedTokens();
   std::uint64_t scope = request.scope;
   offers_.open(slot);
   if (sequences_.size() <= at(slot)) sequences_.resize(at(slot) + 1);
@@ -44,7 +43,7 @@ void NgramDrafter::open(SeqSlot slot, const DraftRequest& request) {
   if (isolation_ == DraftIsolation::kRequest) scope = ++opened_;
   sequence.end.start(scope);
   sequence.early.start(scope);
-  sequence.text.assign(tokens.begin(), tokens.end());
+  sequence.text.start({}, tokens);
   sequence.end_at = tokens.size() - std::min(tokens.size(), kEnd);
   // As far as runs that begin there reach.
   sequence.early_at = 0;
@@ -53,7 +52,7 @@ void NgramDrafter::open(SeqSlot slot, const DraftRequest& request) {
   sequence.last.clear();
   if (corpora_) {
     const auto kept = std::min(tokens.size(), at(kMostCorpusContext));
-    sequence.last.assign(tokens.end() - static_cast<std::ptrdiff_t>(kept), tokens.end());
+    sequence.last.assign(tokens.end() - kept, tokens.end());
   }
   unread_.push_back(slot);
   sequence.is_open = true;
@@ -129,10 +128,7 @@ void NgramDrafter::read_texts(int tokens) {
 
 // It is read, or nobody waits for it any more.
 void NgramDrafter::Sequence::drop_text() {
-  if (text.capacity() > kKeptTokens)
-    text = {};
-  else
-    text.clear();
+  text.drop();
   early_at = early_end = end_at = 0;
 }
 

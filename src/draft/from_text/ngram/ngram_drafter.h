@@ -21,6 +21,7 @@
 #include "draft/from_text/ngram/ngram_options.h"
 #include "draft/from_text/ngram/ngram_trie.h"
 #include "draft/from_text/text_drafts.h"
+#include "draft/from_text/unread_text.h"
 
 namespace foretoken {
 
@@ -48,7 +49,7 @@ class NgramDrafter final : public Drafter {
     NgramTrie::Cursor early;  // of what is read from its beginning on
     std::vector<Token> last;  // tokens of the text, for corpora; a few more than are looked up
     // What is still to be read: [early_at, early_end) and [end_at, size()).
-    std::vector<Token> text;
+    UnreadText text;
     std::size_t early_at = 0, early_end = 0, end_at = 0;
 
     bool knows_its_end() const { return end_at == text.size(); }

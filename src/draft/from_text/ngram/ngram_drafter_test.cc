@@ -33,7 +33,7 @@ class Steps : public TextSteps<NgramDrafter, 8> {
                  std::shared_ptr<DraftPace> pace = std::make_unique<DraftPace>())
       : TextSteps(options, std::move(pace)) {}
 
-  void open(std::span<const Token> prompt, std::uint64_t scope = 0) {
+  void open(const SharedTokens& prompt, std::uint64_t scope = 0) {
     TextSteps::open({.tokens = prompt, .scope = scope});
   }
 };

@@ -13,16 +13,8 @@ namespace {
 // Tokens that are read in a step, or nodes that are cleared away, beside as many as the step
 // computes: either takes a fraction of a microsecond.
 constexpr int kWorkPerStep = 2048;
-constexpr int kReadAtOnce = 256;              // of a prediction, before the first step
-constexpr std::size_t kKeptTokens = 1 << 14;  // of memory for texts, by sequence
-constexpr std::int64_t kSpare = 8;            // this part of the memory is left to running texts
-
-void forget_tokens(std::vector<Token>& tokens) {
-  if (tokens.capacity() > kKeptTokens)
-    tokens = {};
-  else
-    tokens.clear();
-}
+constexpr int kReadAtOnce = 256;    // of a prediction, before the first step
+constexpr std::int64_t kSpare = 8;  // this part of the memory is left to running texts
 
 std::span<const Token> last(std::span<const Token> tokens, int count) {
   return tokens.last(std::min(tokens.size(), at(count)));
@@ -79,7 +71,7 @@ void SuffixDrafter::start_texts(Sequence& sequence, const DraftRequest& request)
   if (!request.prediction.empty()) {
     // As if the prediction were what the prompt went on with.
     const auto prompt =
-        request.tokens.first(std::min(request.prompt_tokens, request.tokens.size()));
+        std::span(request.tokens).first(std::min(request.prompt_tokens, request.tokens.size()));
     start(sequence.prediction, last(prompt, trees_.max_depth()), request.prediction);
     if (sequence.prediction.root != 0) {
       int tokens = kReadAtOnce + trees_.max_depth();
@@ -92,14 +84,13 @@ void SuffixDrafter::start_texts(Sequence& sequence, const DraftRequest& request)
 }
 
 void SuffixDrafter::start(Reading& reading, std::span<const Token> before,
-                          std::span<const Token> tokens) {
-  reading.tokens.assign(before.begin(), before.end());
-  reading.tokens.insert(reading.tokens.end(), tokens.begin(), tokens.end());
-  reading.read = 0;
+                          const SharedTokens& tokens) {
   const SuffixTrees::Id root = trees_.plant();
-  if (root == 0) return forget_tokens(reading.tokens);
+  if (root == 0) return;
   try {
     reading.text = trees_.begin(root);
+    reading.tokens.start(before, tokens);
+    reading.read = 0;
   } catch (...) {
     trees_.fell(root, 1);
     throw;
@@ -120,7 +111,7 @@ void SuffixDrafter::close(SeqSlot slot) {
 // open() has made room in felled_.
 void SuffixDrafter::drop(Reading& reading) {
   if (reading.root != 0) felled_.push_back({std::exchange(reading.root, 0), reading.text});
-  forget_tokens(reading.tokens);
+  reading.tokens.drop();
   reading.read = 0;
 }
 
@@ -156,7 +147,7 @@ void SuffixDrafter::commit(SeqSlot slot, std::span<const SampledToken> sampled) 
     if (!sequence.own.is_read()) {
       sequence.own.tokens.push_back(token);
     } else if (!trees_.append(sequence.own.text, token)) {
-      sequence.own.tokens.assign(1, token);
+      sequence.own.tokens.start(std::span(&token, 1), {});
       sequence.own.read = 0;
       if (std::ranges::find(unread_, slot) == unread_.end()) unread_.push_back(slot);
     }
@@ -210,7 +201,7 @@ bool SuffixDrafter::read(Reading& reading, int& tokens) {
     --tokens;
   }
   if (!reading.is_read()) return false;
-  forget_tokens(reading.tokens);
+  reading.tokens.drop();
   reading.read = 0;
   return true;
 }

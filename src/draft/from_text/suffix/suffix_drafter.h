@@ -20,6 +20,7 @@
 #include "draft/from_text/suffix/suffix_options.h"
 #include "draft/from_text/suffix/suffix_trees.h"
 #include "draft/from_text/text_drafts.h"
+#include "draft/from_text/unread_text.h"
 
 namespace foretoken {
 
@@ -48,8 +49,8 @@ class SuffixDrafter final : public Drafter {
   struct Reading {
     SuffixTrees::Id root = 0;  // 0: none
     SuffixTrees::TextId text = 0;
-    std::vector<Token> tokens;  // still to be read from `at` on
-    std::size_t read = 0;
+    UnreadText tokens;
+    std::size_t read = 0;  // of them
 
     std::size_t left() const { return tokens.size() - read; }
     bool is_read() const { return left() == 0; }
@@ -69,7 +70,7 @@ class SuffixDrafter final : public Drafter {
     SuffixTrees::TextId text;
   };
 
-  void start(Reading& reading, std::span<const Token> before, std::span<const Token> tokens);
+  void start(Reading& reading, std::span<const Token> before, const SharedTokens& tokens);
   void start_texts(Sequence& sequence, const DraftRequest& request);
   void drop(Reading& reading);
   void read_answers_of(Sequence& sequence, Token token);

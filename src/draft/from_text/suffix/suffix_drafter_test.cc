@@ -26,7 +26,7 @@ class Steps : public TextSteps<SuffixDrafter, 16> {
                  std::shared_ptr<DraftPace> pace = std::make_unique<DraftPace>())
       : TextSteps(options, std::move(pace)) {}
 
-  void open(std::span<const Token> prompt, const std::vector<Token>& prediction = {},
+  void open(const SharedTokens& prompt, const std::vector<Token>& prediction = {},
             std::uint64_t scope = 0) {
     TextSteps::open({.tokens = prompt,
                      .prompt_tokens = prompt.size(),

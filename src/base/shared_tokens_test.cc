@@ -1,8 +1,6 @@
-#include "engine/shared_tokens.h"
+#include "base/shared_tokens.h"
 
 #include <gtest/gtest.h>
-
-#include "engine/sequence.h"
 
 namespace foretoken {
 namespace {
@@ -28,12 +26,19 @@ TEST(SharedTokens, the_range_of_its_ids_is_known) {
   EXPECT_TRUE(SharedTokens().all_in(0));
 }
 
-TEST(SharedTokens, waiting_sequences_hold_one_prompt) {
-  Request request;
-  request.prompt = std::vector<Token>(1000, 7);
-  request.max_new_tokens = 5;
-  const Sequence first(request, 0), second(request, 1);
-  EXPECT_EQ(first.tokens.data(), second.tokens.data());
+TEST(SharedTokens, a_list_that_has_grown_can_be_shared_again) {
+  SharedTokens tokens({1, 2});
+  tokens.push_back(3);
+  tokens.share();
+  SharedTokens copy = tokens;
+  EXPECT_EQ(copy.data(), tokens.data());
+  copy.push_back(4);
+  EXPECT_EQ(tokens.to_vector(), (std::vector<Token>{1, 2, 3}));
+  EXPECT_EQ(copy.to_vector(), (std::vector<Token>{1, 2, 3, 4}));
+  EXPECT_FALSE(copy.all_in(4));
+  SharedTokens none;
+  none.share();
+  EXPECT_TRUE(none.empty());
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #pragma once
-// SharedTokens: a list of tokens whose copies share it until one of them grows. All choices
-// of a request share one prompt while they wait; each gets a list of its own with its first output
-// token. Not a container for editing: tokens are read and appended. A copy may be used by
-// another thread than the original.
+// SharedTokens: a list of tokens whose copies share it until one of them grows. All choices of a
+// request share one prompt while they wait, and drafters read it; a choice gets a list of its own
+// with its first output token. Not a container for editing: tokens are read and appended. A copy
+// may be used by another thread than the original.
 
 #include <algorithm>
 #include <cstddef>
@@ -41,6 +41,13 @@ class SharedTokens {
 
   // Are all tokens in [0, vocab)? Known without a walk.
   bool all_in(std::int64_t vocab) const { return empty() || (lowest_ >= 0 && highest_ < vocab); }
+
+  // Copies made from now on share the list, also where it has grown. Where it throws, nothing
+  // changed.
+  void share() {
+    if (!own_.empty()) shared_ = std::make_shared<const std::vector<Token>>(std::move(own_));
+    own_.clear();
+  }
 
   void push_back(Token token) {
     if (shared_ != nullptr) {

@@ -1,0 +1,27 @@
+#pragma once
+// Options of a command line of `foretoken serve`, for tests. They name a model that exists.
+
+#include <string>
+#include <vector>
+
+#include "app/flags/flag_table.h"
+#include "app/options/resolve_options.h"
+
+namespace foretoken {
+
+inline Options resolve(std::vector<std::string> args, const Environment& environment = {}) {
+  args.insert(args.end(), {"--model", "/tmp"});
+  return resolve_options(parse_flags(args, serve_flags()), environment);
+}
+
+// What is said to its user; "no error" where nothing is.
+inline std::string usage_error(const std::vector<std::string>& args) {
+  try {
+    resolve(args);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace foretoken
