@@ -229,7 +229,7 @@ class AnthropicMessages(ScriptedCase):
         self.assertEqual(message.content[0].name, "get_weather")
         with self.assertRaises(anthropic.BadRequestError):
             self.theirs.messages.create(
-                model="m", max_tokens=2048, temperature=0.5, messages=say("x"),
+                model="m", max_tokens=2048, messages=say("x"), extra_body={"temperature": 0.5},
                 thinking={"type": "enabled", "budget_tokens": 1024})
 
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/shared_tokens.h"
 #include "batch/sampling.h"
 #include "engine/request.h"
-#include "engine/shared_tokens.h"
 #include "server/http/message.h"
 #include "server/json/json_writer.h"
 #include "server/request/choice.h"
