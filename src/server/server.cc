@@ -140,7 +140,11 @@ void Server::State::add_routes() {
   add({"POST", "PUT"}, "/generate", handle_generate, work);
   add({"POST"}, "/v1/chat/completions", handle_chat_completions, work);
   add({"POST"}, "/v1/completions", handle_completions, work);
+  add({"POST"}, "/infill", handle_infill, work);
   add({"POST"}, "/v1/responses", handle_responses, work);
+  Route kept;
+  kept.matches_below = true;
+  add({"GET", "DELETE", "POST"}, "/v1/responses/", handle_response, kept);
   add({"POST"}, "/v1/messages", handle_messages, work);
   add({"POST"}, "/v1/messages/count_tokens", handle_count_tokens);
   add({"POST"}, "/v1/score", handle_score, work);

@@ -94,7 +94,7 @@ TEST_F(ConnectionTest, bad_json_is_400) {
   for (const std::string& body :
        {std::string(""), std::string("{"), std::string("[]"), std::string("{\"text\":\"\xFF\"}"),
         std::string("{\"text\":NaN}"), std::string("{} x"), deep,
-        std::string("{\"text\":\"\\ud800\"}"), "{\"text\":" + deep}) {
+        std::string("{\"text\":\"\\ud80\"}"), "{\"text\":" + deep}) {
     for (const char* path : {"/generate", "/v1/chat/completions", "/v1/completions", "/tokenize",
                              "/detokenize", "/abort_request"}) {
       const auto reply = post(port, path, body);

@@ -33,7 +33,6 @@ constexpr Unsupported kUnsupported[] = {
     {"/v1/embeddings", kGenerates},
     {"/v1/classify", kGenerates},
     {"/v1/rerank", kGenerates},
-    {"/v1/responses/", "answers are not kept as they were: use previous_response_id"},
     {"/v1/messages/", "there are no batches"},
     {"/v1/audio/", kText},
     {"/v1/images/", kText},

@@ -5,6 +5,7 @@ are not part of requirements.txt, for their size), LangChain's and LlamaIndex's 
 import importlib.util
 import json
 import os
+import time
 import unittest
 
 import anthropic
@@ -103,8 +104,10 @@ class OpenAiResponses(ScriptedCase):
             input=[{"type": "function_call_output", "call_id": call.call_id,
                     "output": "<say>It is mild.</say>"}])
         self.assertEqual(second.output_text, "It is mild.")
-        with self.assertRaises(openai.NotFoundError):
+        with self.assertRaises(openai.BadRequestError) as caught:
             self.client.responses.create(model="m", previous_response_id="resp_none", input="x")
+        self.assertEqual(caught.exception.type, "invalid_request_error")
+        self.assertIn("'resp_none' not found", caught.exception.body["message"])
 
     def test_stream(self):
         with self.client.responses.stream(model="m", input=say("Look. " + CALL)[0]["content"],
@@ -116,6 +119,60 @@ class OpenAiResponses(ScriptedCase):
                                  if e.type == "response.output_text.delta"), "Look.")
         self.assertEqual(final.output_text, "Look.")
         self.assertEqual(json.loads(final.output[1].arguments), {"city": "París"})
+
+
+    def test_answers_by_id(self):
+        response = self.client.responses.create(model="m", input=say("Yes.")[0]["content"])
+        again = self.client.responses.retrieve(response.id)
+        self.assertEqual(again.output_text, "Yes.")
+        self.client.responses.delete(response.id)
+        with self.assertRaises(openai.NotFoundError):
+            self.client.responses.retrieve(response.id)
+
+    def test_in_the_background(self):
+        response = self.client.responses.create(model="m", input=say("Yes. " * 100)[0]["content"],
+                                                background=True)
+        self.assertEqual(response.status, "queued")
+        for _ in range(600):
+            response = self.client.responses.retrieve(response.id)
+            if response.status not in ("queued", "in_progress"):
+                break
+            time.sleep(0.05)
+        self.assertEqual(response.status, "completed")
+        self.assertTrue(response.output_text.startswith("Yes. Yes."))
+        running = self.client.responses.create(model="m", input=say("No. " * 5000)[0]["content"],
+                                               background=True)
+        self.assertEqual(self.client.responses.cancel(running.id).status, "cancelled")
+
+    def test_tools_of_openais_servers_are_skipped(self):
+        response = self.client.responses.create(
+            model="m", input=say(CALL)[0]["content"], tool_choice={"type": "web_search"},
+            tools=[{"type": "web_search"}, {"type": "local_shell"}, OUR_TOOL])
+        self.assertEqual(response.output[0].name, "get_weather")
+        self.assertEqual(response.tool_choice, "auto")
+
+    def test_custom_tools(self):
+        call = '<tool_call>\n{"name": "run", "arguments": {"input": "a\\nb"}}\n</tool_call>'
+        tool = {"type": "custom", "name": "run", "description": "Runs code."}
+        first = self.client.responses.create(model="m", input=say(call)[0]["content"], tools=[tool])
+        item = first.output[0]
+        self.assertEqual((item.type, item.name, item.input), ("custom_tool_call", "run", "a\nb"))
+        second = self.client.responses.create(
+            model="m", previous_response_id=first.id, tools=[tool],
+            input=[{"type": "custom_tool_call_output", "call_id": item.call_id,
+                    "output": "<say>Done.</say>"}])
+        self.assertEqual(second.output_text, "Done.")
+        with self.client.responses.stream(model="m", input=say(call)[0]["content"],
+                                          tools=[tool]) as stream:
+            inputs = [e.input for e in stream if e.type == "response.custom_tool_call_input.done"]
+        self.assertEqual(inputs, ["a\nb"])
+
+    def test_logprobs(self):
+        response = self.client.responses.create(
+            model="m", input=say(THOUGHT + "Yes.")[0]["content"], top_logprobs=1,
+            include=["message.output_text.logprobs"])
+        logprobs = response.output[1].content[0].logprobs
+        self.assertEqual("".join(one.token for one in logprobs), "Yes.")
 
 
 class AnthropicMessages(ScriptedCase):
@@ -159,6 +216,21 @@ class AnthropicMessages(ScriptedCase):
         with self.assertRaises(anthropic.BadRequestError) as caught:
             self.theirs.messages.create(model="m", max_tokens=0, messages=say("x"))
         self.assertIn("max_tokens", str(caught.exception))
+
+    def test_what_agents_send(self):
+        message = self.theirs.messages.create(
+            model="m", max_tokens=512,
+            tools=[{"type": "web_search_20250305", "name": "web_search"}, THEIR_TOOL],
+            messages=[{"role": "system", "content": "Be brief."},
+                      {"role": "user", "content": [
+                          {"type": "search_result", "title": "t", "source": "s",
+                           "content": [{"type": "text", "text": "a"}]},
+                          {"type": "text", "text": f"<say>{CALL}</say>"}]}])
+        self.assertEqual(message.content[0].name, "get_weather")
+        with self.assertRaises(anthropic.BadRequestError):
+            self.theirs.messages.create(
+                model="m", max_tokens=2048, messages=say("x"), extra_body={"temperature": 0.5},
+                thinking={"type": "enabled", "budget_tokens": 1024})
 
 
 @unittest.skipUnless(installed("langchain_openai"), "langchain-openai is not installed")

@@ -106,6 +106,11 @@ FlagGroup http_flags() {
                    "leaves them in the text",
            .default_value = "auto",
            .choices = call_parser_names()},
+          {.names = {"--tools-without-template"},
+           .text = "tools that the chat template shows nowhere: refuse the request, or write them "
+                   "into the system prompt",
+           .default_value = "prompt",
+           .choices = {"refuse", "prompt"}},
           {.names = {"--ssl-keyfile"}, .support = kRefused, .text = kNoTls},
           {.names = {"--ssl-certfile"}, .support = kRefused, .text = kNoTls},
           {.names = {"--ssl-ca-certs"}, .support = kRefused, .text = kNoTls},

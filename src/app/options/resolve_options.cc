@@ -182,6 +182,7 @@ void fill_http(const FlagValues& values, ServerConfig& server) {
   server.weight_version = values.text("--weight-version");
   server.reasoning_parser = values.text("--reasoning-parser");
   server.tool_call_parser = values.text("--tool-call-parser");
+  server.prompts_tools = values.text("--tools-without-template") == "prompt";
   server.stream_interval = *bounded(values, "--stream-interval", 1);
   server.incremental_streaming_output = values.on("--incremental-streaming-output");
   server.stream_include_usage = values.on("--stream-response-default-include-usage");

@@ -127,6 +127,7 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
       {{"--sampling-defaults", "openai"}, [](auto& o) { return !o.sampling_defaults_of_model; }},
       {{"--preferred-sampling-params", "{}"},
        [](auto& o) { return o.server.preferred_sampling_params == "{}"; }},
+      {{"--tools-without-template", "refuse"}, [](auto& o) { return !o.server.prompts_tools; }},
       {{"--stream-interval", "4"}, [](auto& o) { return o.server.stream_interval == 4; }},
       {{"--incremental-streaming-output"},
        [](auto& o) { return o.server.incremental_streaming_output; }},

@@ -5,6 +5,8 @@
 
 #include <boost/json/value.hpp>
 
+#include "server/chat/reasoning_wish.h"
+
 namespace foretoken {
 
 PartWishes read_part_wishes(Fields& fields) {
@@ -12,10 +14,12 @@ PartWishes read_part_wishes(Fields& fields) {
   wishes.separate_reasoning = fields.boolean("separate_reasoning").value_or(true);
   wishes.stream_reasoning = fields.boolean("stream_reasoning").value_or(true);
   wishes.parallel_calls = fields.boolean("parallel_tool_calls").value_or(true);
+  auto variables = read_reasoning_wish(fields).variables();
   if (const auto* kwargs = fields.object("chat_template_kwargs"))
-    for (const char* name : {"enable_thinking", "thinking"})
-      if (const auto* value = kwargs->if_contains(name); value != nullptr && value->is_bool())
-        wishes.wants_thinking = wishes.wants_thinking && value->get_bool();
+    for (const auto& [name, value] : *kwargs) variables[name] = value;
+  for (const char* name : {"enable_thinking", "thinking"})
+    if (const auto* value = variables.if_contains(name); value != nullptr && value->is_bool())
+      wishes.wants_thinking = wishes.wants_thinking && value->get_bool();
   return wishes;
 }
 

@@ -19,11 +19,12 @@ struct PartWishes {
   bool separate_reasoning = true;
   bool stream_reasoning = true;
   bool parallel_calls = true;
-  bool wants_thinking = true;  // its chat_template_kwargs do not forbid it
+  bool wants_thinking = true;  // what the template is told does not forbid it
   bool whole_calls = false;    // the answer is sent whole
 };
 
-// Reads separate_reasoning, stream_reasoning, parallel_tool_calls and chat_template_kwargs.
+// Reads separate_reasoning, stream_reasoning, parallel_tool_calls, chat_template_kwargs
+// and how much it wishes to think.
 PartWishes read_part_wishes(Fields& fields);
 
 // Where the answers to `prompt` may think.

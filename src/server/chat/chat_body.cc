@@ -12,8 +12,9 @@ void ChatBody::add(std::string_view role, json::value content) {
   messages_.push_back(json::object{{"role", role}, {"content", std::move(content)}});
 }
 
-void ChatBody::add_result(std::string_view call_id, std::string_view text) {
-  messages_.push_back(json::object{{"role", "tool"}, {"tool_call_id", call_id}, {"content", text}});
+void ChatBody::add_result(std::string_view call_id, json::value content) {
+  messages_.push_back(
+      json::object{{"role", "tool"}, {"tool_call_id", call_id}, {"content", std::move(content)}});
 }
 
 json::object& ChatBody::assistant() {

@@ -16,7 +16,7 @@ namespace foretoken {
 class ChatBody {
  public:
   void add(std::string_view role, boost::json::value content);
-  void add_result(std::string_view call_id, std::string_view text);
+  void add_result(std::string_view call_id, boost::json::value content);
   // Of the assistant: what follows each other is one message.
   void add_thought(std::string_view text);
   void add_answer(std::string_view text);

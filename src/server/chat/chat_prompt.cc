@@ -9,6 +9,9 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
+#include "server/chat/message_parts.h"
+#include "server/chat/prompted_tools.h"
+#include "server/chat/reasoning_wish.h"
 #include "server/json/json_lists.h"
 #include "text/dialogue/marks.h"
 
@@ -37,8 +40,14 @@ void check_calls(Fields& message) {
   });
 }
 
+void require_content(Fields& message) {
+  if (message.has_null("content"))
+    message.refuse_field("content", "Input should be a valid string or list (found null)");
+  message.require("content");
+}
+
 void check_messages(Fields& fields) {
-  fields.require("messages");
+  if (!fields.has("input_ids")) fields.require("messages");
   const json::array* messages = fields.array("messages");
   if (messages == nullptr) return;
   if (messages->empty())
@@ -56,8 +65,8 @@ void check_messages(Fields& fields) {
       message.refuse_field("role", fmt::format("Input should be 'system', 'user', 'assistant', "
                                                "'tool', 'function' or 'developer' (found '{}')",
                                                *role));
-    if (role && (*role == "user" || *role == "system")) message.require("content");
-    check_text_content(message);
+    if (role && (*role == "user" || *role == "system")) require_content(message);
+    check_content(message, role.value_or(""));
     check_calls(message);
     message.string("reasoning_content");
   }
@@ -126,10 +135,69 @@ Result<std::string> render_roles(const ChatTemplate& chat_template, json::object
   return renamed ? std::move(renamed) : std::move(text);
 }
 
+bool is_of_system(const json::value& message) {
+  const json::value* role = message.get_object().if_contains("role");
+  return role != nullptr && *role == "system";
+}
+
+// Some templates refuse a system's message behind others: there it is the user's.
+Result<std::string> render_order(const ChatTemplate& chat_template, json::object& request) {
+  auto text = render_roles(chat_template, request);
+  json::array& messages = request.at("messages").get_array();
+  const auto late = std::ranges::find_if_not(messages, is_of_system);
+  if (text || std::none_of(late, messages.end(), is_of_system)) return text;
+  std::for_each(late, messages.end(), [](json::value& message) {
+    if (is_of_system(message)) message.get_object()["role"] = "user";
+  });
+  auto renamed = render_roles(chat_template, request);
+  return renamed ? std::move(renamed) : std::move(text);
+}
+
+// The template shows no tools: they are written into messages that it shows.
+Result<std::string> render_prompted(const ChatTemplate& chat_template, json::object& request,
+                                    const json::array* tools) {
+  const auto section = tools != nullptr ? section_of_tools(*tools) : std::string();
+  if (!section) return section.refusal();
+  const json::array messages = request.at("messages").get_array();
+  std::optional<Refusal> refusal;
+  for (const ToolsPlace place : {ToolsPlace::kSystem, ToolsPlace::kUser}) {
+    request["messages"] = with_prompted_tools(messages, *section, place);
+    auto text = render_order(chat_template, request);
+    if (text && text->find(*section) != std::string::npos) return text;
+    if (!text && !refusal) refusal = text.refusal();
+  }
+  return refusal ? *refusal
+                 : Refusal{
+                       "tools are not supported: this model's chat template shows neither them "
+                       "nor the messages that they could be written into"};
+}
+
 bool ends_with_assistant(const json::object& body) {
   const json::value& last = body.at("messages").get_array().back();
   const json::value* role = last.get_object().if_contains("role");
   return role != nullptr && *role == "assistant";
+}
+
+std::shared_ptr<const ToolSchemas> shown_tools(const Fields& fields, const ToolChoice& choice) {
+  const json::value* tools = fields.find("tools");
+  if (!choice.shows_tools || tools == nullptr || tools->get_array().empty()) return nullptr;
+  return std::make_shared<const ToolSchemas>(tools->get_array());
+}
+
+// The ids of a prompt that the client has rendered itself.
+Result<ChatPrompt> given_prompt(const ServerContext& context, const Fields& fields,
+                                std::vector<Token> ids, const ToolChoice& choice) {
+  for (const Token token : ids)
+    if (token < 0 || token >= context.config.vocab)
+      return Refusal{
+          fmt::format("input_ids must be in [0, {}], got {}.", context.config.vocab - 1, token)};
+  ChatPrompt prompt;
+  prompt.text = context.tokenizer->decode(ids, SpecialText::kKeep);
+  prompt.tokens = std::move(ids);
+  prompt.tools = shown_tools(fields, choice);
+  prompt.demands_call = choice.demands_call;
+  prompt.named_tool = choice.named;
+  return prompt;
 }
 
 }  // namespace
@@ -143,40 +211,6 @@ void check_tools(Fields& fields) {
   });
 }
 
-void check_text_content(Fields& message) {
-  const json::value* content = message.find("content");
-  if (content == nullptr || content->is_string()) return;
-  if (!content->is_array())
-    return message.refuse_field(
-        "content",
-        fmt::format("Input should be a valid string or list (found {})", json_kind(*content)));
-  std::size_t index = 0;
-  for (const json::value& item : content->get_array()) {
-    const std::string path = fmt::format("{}.content.{}", message.path(), index++);
-    if (!item.is_object())
-      return message.refuse(
-          fmt::format("{}: Input should be a valid dictionary (found {})", path, json_kind(item)));
-    Fields part(item.get_object(), path, message.fault());
-    part.require("type");
-    const std::string type = part.string("type").value_or("");
-    if (message.ok() && type != "text")
-      part.refuse(fmt::format(
-          "{}: content of type '{}' is not supported: this model reads text only", path, type));
-    part.require("text");
-    part.string("text");
-  }
-}
-
-std::string text_of_content(const Fields& message) {
-  const json::value* content = message.find("content");
-  if (content == nullptr) return {};
-  if (content->is_string()) return std::string(content->get_string());
-  std::string text;
-  for (const json::value& part : content->get_array())
-    text += part.get_object().at("text").get_string();
-  return text;
-}
-
 Result<ChatPrompt> render_chat(const ServerContext& context, Fields& fields) {
   check_messages(fields);
   check_tools(fields);
@@ -184,38 +218,45 @@ Result<ChatPrompt> render_chat(const ServerContext& context, Fields& fields) {
   const auto wants_continuation = fields.boolean("continue_final_message");
   const auto wants_opening = fields.boolean("add_generation_prompt");
   const json::object* kwargs = fields.object("chat_template_kwargs");
-  const auto effort = fields.string("reasoning_effort");
+  const ReasoningWish reasoning = read_reasoning_wish(fields);
+  auto ids = fields.tokens("input_ids");
   if (!fields.ok()) return *fields.fault();
   if (context.tokenizer == nullptr)
     return Refusal{
         "messages need a tokenizer, and this server runs with --skip-tokenizer-init: "
         "send input_ids to /generate"};
+  if (ids) return given_prompt(context, fields, *std::move(ids), choice);
   if (context.chat_template == nullptr)
     return Refusal{"this model has no chat template: start the server with --chat-template"};
 
   const json::object& body = fields.all();
-  const bool shows_tools =
-      choice.shows_tools && fields.has("tools") && !body.at("tools").get_array().empty();
+  auto tools = shown_tools(fields, choice);
+  const bool shows_tools = tools != nullptr;
+  const bool is_prompted =
+      context.prompts_tools && (shows_tools || mentions_tools(body.at("messages").get_array()));
   // A call that is demanded is bound to the tools, whether the model knows of them or not.
-  if (shows_tools && !choice.demands_call && !context.chat_template->reads_tools())
+  if (shows_tools && !is_prompted && !choice.demands_call && !context.chat_template->reads_tools())
     return Refusal{
         "tools are not supported: this model's chat template shows them nowhere, so the model "
-        "would not know of them (tool_choice required, or one by name, binds the answer to them)"};
+        "would not know of them (tool_choice required, or one by name, binds the answer to them; "
+        "--tools-without-template prompt writes them into the system prompt)"};
   const bool continues = wants_continuation.value_or(false) && ends_with_assistant(body);
   if (continues && wants_opening.value_or(false))
     return Refusal{"Cannot set both `continue_final_message` and `add_generation_prompt` to True."};
   json::object request;
-  request["messages"] = body.at("messages");
-  if (shows_tools) request["tools"] = body.at("tools");
+  request["messages"] =
+      shown_messages(body.at("messages").get_array(), context.chat_template->source());
+  if (shows_tools && !is_prompted) request["tools"] = body.at("tools");
   if (fields.has("documents")) request["documents"] = body.at("documents");
   request["add_generation_prompt"] = wants_opening.value_or(!continues);
   request["continue_final_message"] = continues;
-  json::object variables;
-  if (effort) variables["reasoning_effort"] = *effort;
+  json::object variables = reasoning.variables();
   if (kwargs != nullptr)
     for (const auto& [key, value] : *kwargs) variables[key] = value;
   request["chat_template_kwargs"] = std::move(variables);
-  auto text = render_roles(*context.chat_template, request);
+  auto text = is_prompted ? render_prompted(*context.chat_template, request,
+                                            shows_tools ? &body.at("tools").get_array() : nullptr)
+                          : render_order(*context.chat_template, request);
   if (!text) return text.refusal();
   ChatPrompt prompt;
   prompt.text = *std::move(text);
@@ -224,9 +265,9 @@ Result<ChatPrompt> render_chat(const ServerContext& context, Fields& fields) {
   if (continues) {
     std::optional<Refusal> no_fault;
     prompt.continued = text_of_content(
-        Fields(body.at("messages").get_array().back().get_object(), "message", no_fault));
+        Fields(request.at("messages").get_array().back().get_object(), "message", no_fault));
   }
-  if (shows_tools) prompt.tools = std::make_shared<const ToolSchemas>(body.at("tools").get_array());
+  prompt.tools = std::move(tools);
   return prompt;
 }
 

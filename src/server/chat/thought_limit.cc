@@ -42,6 +42,10 @@ std::optional<ThoughtLimit> read_thought_limit(Fields& fields) {
                         std::string_view(key), kBudget));
     read_limit(inner, kBudget, "custom_params.thinking_budget", false, found);
   }
+  if (const json::object* reasoning = fields.object("reasoning")) {
+    Fields inner(*reasoning, fields.path() + ".reasoning", fields.fault());
+    read_limit(inner, "max_tokens", "reasoning.max_tokens", true, found);
+  }
   if (const json::object* kwargs = fields.object("chat_template_kwargs")) {
     Fields inner(*kwargs, fields.path() + ".chat_template_kwargs", fields.fault());
     read_limit(inner, kBudget, "chat_template_kwargs.thinking_budget", true, found);

@@ -17,8 +17,8 @@ struct ThoughtLimit {
   bool is_advice = false;
 };
 
-// Reads thinking_token_budget (vLLM's), thinking_budget, that of custom_params (SGLang's) and that
-// of chat_template_kwargs, which is advice. Nullopt: there is no limit, or the fields are at fault.
+// Reads thinking_token_budget (vLLM's), thinking_budget, that of custom_params (SGLang's) and as
+// advice max_tokens of reasoning (OpenRouter's) and thinking_budget of chat_template_kwargs. Nullopt: there is no limit, or the fields are at fault.
 std::optional<ThoughtLimit> read_thought_limit(Fields& fields);
 
 }  // namespace foretoken

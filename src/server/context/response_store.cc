@@ -1,29 +1,60 @@
 #include "server/context/response_store.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace foretoken {
+namespace {
 
-void ResponseStore::put(const std::string& id, std::string messages) {
-  if (messages.size() > kMostBytes) return;
-  const std::lock_guard lock(mutex_);
-  const std::size_t bytes = messages.size();
-  if (!messages_.emplace(id, std::move(messages)).second) return;
-  ids_.push_back(id);
-  bytes_ += bytes;
-  while (ids_.size() > kMostResponses || bytes_ > kMostBytes) {
-    const auto oldest = messages_.find(ids_.front());
-    bytes_ -= oldest->second.size();
-    messages_.erase(oldest);
-    ids_.pop_front();
-  }
+std::size_t bytes_of(const KeptResponse& response) {
+  return response.answer.size() + response.messages.size();
 }
 
-std::optional<std::string> ResponseStore::find(const std::string& id) const {
+}  // namespace
+
+std::optional<KeptResponse> ResponseStore::take(const std::string& id) {
+  const auto found = responses_.find(id);
+  if (found == responses_.end()) return std::nullopt;
+  KeptResponse response = std::move(found->second);
+  bytes_ -= bytes_of(response);
+  responses_.erase(found);
+  ids_.erase(std::ranges::find(ids_, id));
+  return response;
+}
+
+void ResponseStore::add(const std::string& id, KeptResponse response) {
+  if (bytes_of(response) > kMostBytes) return;
+  bytes_ += bytes_of(response);
+  responses_.emplace(id, std::move(response));
+  ids_.push_back(id);
+  while (ids_.size() > kMostResponses || bytes_ > kMostBytes) take(std::string(ids_.front()));
+}
+
+void ResponseStore::put(const std::string& id, KeptResponse response) {
   const std::lock_guard lock(mutex_);
-  const auto found = messages_.find(id);
-  if (found == messages_.end()) return std::nullopt;
+  take(id);
+  add(id, std::move(response));
+}
+
+void ResponseStore::change(const std::string& id,
+                           const std::function<void(KeptResponse&)>& change) {
+  const std::lock_guard lock(mutex_);
+  auto response = take(id);
+  if (!response) return;
+  change(*response);
+  add(id, *std::move(response));
+}
+
+std::optional<KeptResponse> ResponseStore::find(const std::string& id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = responses_.find(id);
+  if (found == responses_.end()) return std::nullopt;
   return found->second;
+}
+
+std::optional<KeptResponse> ResponseStore::remove(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  return take(id);
 }
 
 std::size_t ResponseStore::size() const {

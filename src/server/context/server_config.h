@@ -35,6 +35,8 @@ struct ServerConfig {
   std::string weight_version = "default";
   std::string reasoning_parser;           // of find_reasoning_style; empty: none
   std::string tool_call_parser = "auto";  // of find_call_style; auto: as the template tells
+  // Tools that the chat template shows nowhere are written into the system prompt; else refused.
+  bool prompts_tools = true;
   std::string preferred_sampling_params;  // JSON object or empty
   SamplingDefaults sampling_defaults;
   std::int64_t vocab = 0;

@@ -16,6 +16,7 @@
 #include "server/context/metrics.h"
 #include "server/context/response_store.h"
 #include "server/context/server_config.h"
+#include "server/http/detached_work.h"
 #include "server/json/known_fields.h"
 #include "text/chat_template.h"
 #include "text/cut_memory.h"
@@ -68,6 +69,9 @@ class AcceptanceMean {
   Counts forgotten_;
 };
 
+// The style of calls where tools are written into the system prompt, see chat/prompted_tools.h.
+inline constexpr std::string_view kPromptedCalls = "hermes";
+
 struct ServerContext {
   ServerContext(const ServerConfig& server_config, EnginePort& engine_port,
                 const Tokenizer* text_tokenizer, const ChatTemplate* text_template)
@@ -76,11 +80,9 @@ struct ServerContext {
         tokenizer(text_tokenizer),
         chat_template(text_template),
         reasoning_style(find_reasoning_style(server_config.reasoning_parser)),
-        call_style(server_config.tool_call_parser == "auto"
-                       ? (text_template == nullptr
-                              ? nullptr
-                              : call_style_of_template(text_template->source()))
-                       : find_call_style(server_config.tool_call_parser)),
+        prompts_tools(server_config.prompts_tools && text_template != nullptr &&
+                      !text_template->reads_tools()),
+        call_style(style_of_calls()),
         metrics(server_config) {
     if (text_tokenizer != nullptr && server_config.serves_grammars) {
       grammars = std::make_unique<GrammarCache>(*text_tokenizer);
@@ -96,6 +98,7 @@ struct ServerContext {
   const Tokenizer* tokenizer;              // null: ids in, ids out
   const ChatTemplate* chat_template;       // null: no chat
   const ReasoningStyle* reasoning_style;   // null: reasoning is not told apart
+  const bool prompts_tools;                // into the system prompt
   const CallStyle* call_style;             // null: calls of tools are left in the text
   std::unique_ptr<GrammarCache> grammars;  // null: no output is constrained
   std::shared_ptr<CutMemory> cuts;         // beside them
@@ -108,8 +111,16 @@ struct ServerContext {
   std::shared_ptr<RunningIds> running_ids = std::make_shared<RunningIds>();
   std::atomic<bool> draining{false};
   std::atomic<bool> warned_of_strict{false};  // which this model's calls are not bound by
+  DetachedWork detached;                      // last: what it runs uses the others
 
  private:
+  const CallStyle* style_of_calls() const {
+    const std::string& parser = config.tool_call_parser;
+    if (prompts_tools && parser != "none") return find_call_style(kPromptedCalls);
+    if (parser != "auto") return find_call_style(parser);
+    return chat_template == nullptr ? nullptr : call_style_of_template(chat_template->source());
+  }
+
   std::atomic<std::uint64_t> seeds_{0};
 };
 

@@ -41,10 +41,43 @@ std::string_view anthropic_type(int status) {
   }
 }
 
+std::string_view responses_type(int status) {
+  switch (status) {
+    case 401:
+      return "authentication_error";
+    case 403:
+      return "permission_error";
+    case 429:
+      return "rate_limit_error";
+    default:
+      return status >= 400 && status < 500 ? "invalid_request_error" : "server_error";
+  }
+}
+
+// "tools.0" of "body.tools.0: Input should ..."; empty: the message names no field.
+std::string_view field_of(std::string_view message) {
+  constexpr std::string_view kBody = "body.";
+  const auto end = message.find(": ");
+  if (!message.starts_with(kBody) || end == std::string_view::npos) return {};
+  const auto field = message.substr(kBody.size(), end - kBody.size());
+  return field.find(' ') == std::string_view::npos ? field : std::string_view();
+}
+
+void write_of_responses(JsonWriter& json, const Refusal& refusal) {
+  json.key("error").begin_object().field("message", refusal.message);
+  json.field("type", responses_type(refusal.status));
+  if (const auto field = field_of(refusal.message); !field.empty())
+    json.field("param", field);
+  else
+    json.field_null("param");
+  json.field_null("code").end_object();
+}
+
 }  // namespace
 
 ErrorStyle error_style_of(std::string_view path) {
   if (path == "/v1/messages" || path.starts_with("/v1/messages/")) return ErrorStyle::kAnthropic;
+  if (path == "/v1/responses" || path.starts_with("/v1/responses/")) return ErrorStyle::kResponses;
   return path == "/v1" || path.starts_with("/v1/") ? ErrorStyle::kOpenAi : ErrorStyle::kNative;
 }
 
@@ -57,6 +90,8 @@ std::string error_json(ErrorStyle style, const Refusal& refusal) {
     json.field("type", "error").key("error").begin_object();
     json.field("type", anthropic_type(refusal.status)).field("message", refusal.message);
     json.end_object();
+  } else if (style == ErrorStyle::kResponses) {
+    write_of_responses(json, refusal);
   } else {
     json.field("object", "error").field("message", refusal.message);
     json.field("type", error_type(refusal.status)).field_null("param");

@@ -12,6 +12,7 @@ namespace foretoken {
 
 enum class ErrorStyle {
   kOpenAi,     // {"object": "error", "message": ..., "type": ..., "param": null, "code": 400}
+  kResponses,  // {"error": {"message": ..., "type": ..., "param": ..., "code": null}}, /v1/responses
   kAnthropic,  // {"type": "error", "error": {"type": ..., "message": ...}}, /v1/messages
   kNative,     // {"error": {"message": ...}}, SGLang's own routes
 };

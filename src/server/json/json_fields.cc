@@ -8,6 +8,8 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
+#include "server/json/lone_surrogates.h"
+
 namespace foretoken {
 namespace {
 
@@ -47,6 +49,10 @@ Result<json::object> parse_json_object(std::string_view body) {
     return Refusal{"the request body is empty: expected a JSON object"};
   JsonFault fault;
   auto value = parse_json(body, fault);
+  if (!value) {
+    const std::string mended = without_lone_surrogates(body);
+    if (mended != body) value = parse_json(mended, fault);
+  }
   if (!value)
     return Refusal{fmt::format("malformed JSON near byte {}: {}", fault.byte, fault.reason)};
   if (!value->is_object())

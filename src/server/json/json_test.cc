@@ -101,5 +101,17 @@ TEST(FieldsTest, floats_are_shown_as_python_shows_them) {
   EXPECT_EQ(python_float(std::numeric_limits<double>::infinity()), "inf");
 }
 
+TEST(JsonBody, half_characters_become_the_replacement_character) {
+  const auto text_of = [](const std::string& text) {
+    const auto body = parse_json_object(R"({"a":")" + text + "\"}");
+    return body ? std::string(body->at("a").as_string()) : body.refusal().message;
+  };
+  EXPECT_EQ(text_of(R"(\ud83d)"), "\uFFFD");
+  EXPECT_EQ(text_of(R"(x\ude00y)"), "x\uFFFDy");
+  EXPECT_EQ(text_of(R"(\ud83d\ud83d\ude00\ud83dz)"), "\uFFFD\U0001F600\uFFFDz");
+  EXPECT_EQ(text_of(R"(\ud83d\n\\ud83d\"\uD83D)"), "\uFFFD\n\\ud83d\"\uFFFD");
+  EXPECT_EQ(text_of(R"(\ud83)").substr(0, 14), "malformed JSON");
+}
+
 }  // namespace
 }  // namespace foretoken

@@ -20,7 +20,8 @@ enum class BodyKind : unsigned {
   kCompletion = 2,
   kGenerate = 4,
   kMessages = 8,
-  kResponses = 16
+  kResponses = 16,
+  kInfill = 32
 };
 
 // Names of unknown fields that were logged. Bounded, since clients choose them. Thread-safe.

@@ -8,6 +8,13 @@ RunningChoice::RunningChoice(const Request& request, Choice output)
       sampling(request.sampling),
       choice(std::move(output)) {}
 
+void write_prompt_ids(JsonWriter& json, const RunningChoice& choice) {
+  if (!choice.shown_prompt) return;
+  json.key("prompt_token_ids").begin_array();
+  for (const Token token : *choice.shown_prompt) json.integer(token);
+  json.end_array();
+}
+
 void append_event(std::string& out, std::string_view json) {
   out += "data: ";
   out += json;

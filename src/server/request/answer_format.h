@@ -3,14 +3,17 @@
 // the sending: that is Generation, which calls it on the strand of the exchange.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/shared_tokens.h"
 #include "batch/sampling.h"
 #include "engine/request.h"
 #include "server/http/message.h"
+#include "server/json/json_writer.h"
 #include "server/request/choice.h"
 
 namespace foretoken {
@@ -26,6 +29,7 @@ struct RunningChoice {
   bool has_prediction = false;  // usage tells what became of it
   bool reports_drafts = false;  // its end tells what became of them
   std::int64_t prompt_tokens = 0;
+  std::optional<SharedTokens> shown_prompt;  // whose ids the answer shows
   SamplingParams sampling;
   Choice choice;
   std::size_t shown_text = 0;    // bytes of choice.text() in events so far
@@ -49,6 +53,9 @@ class AnswerFormat {
   // The answer of a request that does not stream.
   virtual HttpReply whole(const std::vector<RunningChoice>& choices) = 0;
 };
+
+// "prompt_token_ids", where the answer shows them.
+void write_prompt_ids(JsonWriter& json, const RunningChoice& choice);
 
 // Appends "data: <json>\n\n".
 void append_event(std::string& out, std::string_view json);

@@ -5,6 +5,8 @@ namespace {
 
 // A token in memory with its text, and as a number in the answer.
 constexpr double kTokenBytes = 96;
+// The id of a token as a number in the answer.
+constexpr double kShownIdBytes = 8;
 // A logprob in memory, and with text and bytes of its token as JSON.
 constexpr double kLogprobBytes = 96;
 // A sequence, its stream and what the server keeps beside them.
@@ -31,7 +33,9 @@ double fixed_answer_bytes(const AskedPrompt& asked) {
              sizeof(Token) * static_cast<double>(asked.logprob_tokens.size()));
   const double searched =
       asked.stop == nullptr ? 0.0 : static_cast<double>(asked.stop->bytes_per_text());
-  return kChoiceBytes + listed + searched + static_cast<double>(asked.echoed_bytes) +
+  const double shown =
+      asked.shows_prompt_ids ? kShownIdBytes * static_cast<double>(asked.tokens.size()) : 0.0;
+  return kChoiceBytes + listed + searched + shown + static_cast<double>(asked.echoed_bytes) +
          scored_tokens(asked) * answer_bytes_per_token(asked);
 }
 

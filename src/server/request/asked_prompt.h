@@ -45,6 +45,7 @@ struct AskedPrompt {
   // ---- the length and the end
   std::optional<std::int64_t> max_new_tokens, min_new_tokens;
   std::optional<std::int64_t> default_max_new_tokens;  // unset: to the context limit
+  bool cuts_length = false;                 // to what the context holds; else more is refused
   bool fills_context = false;               // max_new_tokens is null: no number and no default
   std::shared_ptr<const StopStrings> stop;  // null: none
   std::vector<Token> stop_token_ids;        // in the vocabulary, ascending, each once
@@ -64,6 +65,7 @@ struct AskedPrompt {
   int top_logprobs = -1;  // -1: no logprobs
   std::int64_t logprob_start = -1;
   std::vector<Token> logprob_tokens;
+  bool shows_prompt_ids = false;
   std::size_t echoed_bytes = 0;  // text of the prompt that each choice repeats
 
   // ---- drafts, of each choice

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <boost/json/value.hpp>
 
 #include "base/rng.h"
 
@@ -32,9 +33,19 @@ void check_request_id(Fields& fields, std::string_view id) {
   }
 }
 
-std::uint64_t read_cache_salt(Fields& fields) {
-  const std::string key =
-      fields.string("extra_key").value_or("") + '\0' + fields.string("cache_salt").value_or("");
+std::uint64_t read_cache_salt(Fields& fields, std::size_t at, std::size_t prompts) {
+  const auto salt = [&](std::string_view name) -> std::string {
+    const boost::json::value* value = fields.find(name);
+    if (value == nullptr || !value->is_array()) return fields.string(name).value_or("");
+    const auto salts = fields.strings(name);
+    if (!salts) return {};
+    if (salts->size() == prompts) return (*salts)[at];
+    fields.refuse_field(name, fmt::format("the length of the list ({}) should be the number of "
+                                          "prompts ({})",
+                                          salts->size(), prompts));
+    return {};
+  };
+  const std::string key = salt("extra_key") + '\0' + salt("cache_salt");
   return key.size() == 1 ? 0 : mix_seed(std::hash<std::string>()(key), 0);
 }
 

@@ -19,7 +19,8 @@ void check_request_id(Fields& fields, std::string_view id);
 
 // Fields of every generating body: `extra_key` and `cache_salt` (separate prefix caches),
 // `timeout_seconds` (an extension of ours: the request fails when it takes longer).
-std::uint64_t read_cache_salt(Fields& fields);
+// Salts may be lists: then of prompt `at` of `prompts`.
+std::uint64_t read_cache_salt(Fields& fields, std::size_t at = 0, std::size_t prompts = 1);
 std::optional<std::chrono::steady_clock::time_point> read_deadline(Fields& fields,
                                                                    const ServerConfig& config);
 

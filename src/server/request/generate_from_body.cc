@@ -19,7 +19,14 @@ void generate_from_body(ServerContext& context, const std::shared_ptr<Exchange>&
   if (fault) return refuse(*fault);
   plan->errors = errors;
   if (plan->choices.empty()) return exchange->reply(plan->format->whole({}));
-  start_generation(context, exchange, *std::move(plan));
+  if (!plan->early_reply) return start_generation(context, exchange, *std::move(plan));
+  HttpRequest head = exchange->request();
+  head.body = {};
+  const auto detached = context.detached.begin(std::move(head), std::move(plan->late_reply));
+  const HttpReply early = *std::move(plan->early_reply);
+  start_generation(context, detached, *std::move(plan));
+  detached->release_body();
+  exchange->reply(early);
 }
 
 }  // namespace foretoken

@@ -250,8 +250,7 @@ void Generation::answer() {
   if (const auto* failed = common_failure(); failed != nullptr && !stream_open_) {
     const auto& end = *failed->choice.end();
     // SGLang raises what its scheduler ended as an HTTP error, which has this shape on its routes.
-    const ErrorStyle style =
-        errors_ == ErrorStyle::kAnthropic ? ErrorStyle::kAnthropic : ErrorStyle::kOpenAi;
+    const ErrorStyle style = errors_ == ErrorStyle::kNative ? ErrorStyle::kOpenAi : errors_;
     return exchange_->reply(error_reply(style, {end.message, end.status}));
   }
   if (!stream_) return exchange_->reply(format_->whole(choices_));

@@ -9,6 +9,7 @@
 //     nor buffers without bound. A client that leaves cancels its choices.
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/request.h"
@@ -32,6 +33,9 @@ struct GenerationPlan {
   ErrorStyle errors = ErrorStyle::kOpenAi;
   int stream_interval = 1;  // tokens per event at least
   std::unique_ptr<AnswerFormat> format;
+  // The client is answered with this at once; what is generated goes to `late_reply`.
+  std::optional<HttpReply> early_reply;
+  DetachedWork::OnReply late_reply;
 
   // Adds a choice; its facts can be set in what is returned.
   RunningChoice& add(Request request, Choice output);

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "server/chat/chat_prompt.h"
+#include "server/chat/message_parts.h"
 #include "server/request/prompt_text.h"
 
 namespace foretoken {
@@ -22,7 +22,7 @@ Result<std::optional<std::vector<Token>>> read_prediction(const ServerContext& c
   if (type && *type != "content")
     prediction.refuse_field("type", fmt::format("Input should be 'content' (found '{}')", *type));
   prediction.require("content");
-  check_text_content(prediction);
+  check_content(prediction, "");
   if (body.fault()) return *body.fault();
   const ServerConfig& config = context.config;
   if (!config.serves_predictions || context.tokenizer == nullptr) return Prediction{std::in_place};

@@ -140,6 +140,7 @@ std::optional<Refusal> add_prompt(ServerContext& context, AskedPrompt asked, Gen
         std::move(request), Choice(context.tokenizer, text_options(asked), asked.dialogue.get()));
     choice.prompt_index = prompt_index;
     choice.first_of_prompt = i == 0;
+    if (asked.shows_prompt_ids) choice.shown_prompt = shared.prompt;
     choice.has_prediction = asked.prediction.has_value();
     choice.reports_drafts = asked.draft_wish.has_value();
   }

@@ -112,8 +112,8 @@ void read_common(Fields& fields, const ServerConfig& config, AskedPrompt& out) {
   out.top_p = read_positive_to(fields, "top_p", 1.0, "in (0, 1]");
   out.min_p = read_in(fields, "min_p", 0.0, 1.0, "in [0, 1]");
   out.top_k = fields.integer("top_k");
-  if (out.top_k)
-    check(fields, "top_k", *out.top_k >= 1 || *out.top_k == -1, "-1 (disable) or at least 1");
+  if (out.top_k) check(fields, "top_k", *out.top_k >= -1, "-1 (disable) or at least 1");
+  if (out.top_k == 0) out.top_k = -1;  // vLLM's and llama.cpp's word for it
   out.frequency_penalty = read_in(fields, "frequency_penalty", -2.0, 2.0, "in [-2, 2]");
   out.presence_penalty = read_in(fields, "presence_penalty", -2.0, 2.0, "in [-2, 2]");
   out.repetition_penalty =
@@ -207,6 +207,10 @@ void read_native_sampling(Fields& fields, const ServerConfig& config, AskedPromp
 
 void read_openai_sampling(Fields& fields, const ServerConfig& config, AskedPrompt& out) {
   read_common(fields, config, out);
+  out.cuts_length = true;
+  const auto repeat_penalty =
+      read_positive_to(fields, "repeat_penalty", 2.0, "in (0, 2] (1.0 = no penalty)");
+  if (!out.repetition_penalty) out.repetition_penalty = repeat_penalty;
   if (fields.boolean("include_stop_str_in_output").value_or(false)) out.no_stop_trim = true;
   out.min_new_tokens = fields.integer("min_tokens");
   out.seed = fields.seed("seed");
@@ -217,6 +221,21 @@ void read_openai_sampling(Fields& fields, const ServerConfig& config, AskedPromp
   if (!out.min_p) out.min_p = defaults.min_p;
   if (!out.repetition_penalty) out.repetition_penalty = defaults.repetition_penalty;
   if (!out.top_k && defaults.top_k && *defaults.top_k >= 1) out.top_k = *defaults.top_k;
+}
+
+void read_openai_length(Fields& fields, std::initializer_list<std::string_view> names,
+                        AskedPrompt& out) {
+  for (const std::string_view name : names) {
+    const auto length = fields.integer(name);
+    if (!out.max_new_tokens) out.max_new_tokens = length;
+  }
+  const auto n_predict = fields.integer("n_predict");
+  if (!out.max_new_tokens && n_predict) {
+    out.fills_context = *n_predict == -1 || *n_predict == -2;
+    if (!out.fills_context) out.max_new_tokens = n_predict;
+  }
+  if (out.max_new_tokens && *out.max_new_tokens < 0)
+    fields.refuse(fmt::format("max_new_tokens must be at least 0, got {}.", *out.max_new_tokens));
 }
 
 std::optional<Refusal> resolve_sampling(const AskedPrompt& asked, const ServerConfig& config,
@@ -231,7 +250,7 @@ std::optional<Refusal> resolve_sampling(const AskedPrompt& asked, const ServerCo
   std::int64_t limit = std::min(default_max_new_tokens, room);
   if (asked.max_new_tokens) {
     limit = *asked.max_new_tokens;
-    if (limit > room && !config.allow_auto_truncate)
+    if (limit > room && !asked.cuts_length && !config.allow_auto_truncate)
       return Refusal{fmt::format(
           "Requested token count exceeds the model's maximum context length of {} tokens. You "
           "requested a total of {} tokens: {} tokens from the input messages and {} tokens for the "

@@ -3,7 +3,9 @@
 // one prompt into what the engine wants. Not the API bodies around it. Pure functions.
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
+#include <string_view>
 
 #include "engine/request.h"
 #include "server/context/server_config.h"
@@ -18,10 +20,15 @@ void read_native_sampling(Fields& fields, const ServerConfig& config, AskedPromp
 // The sampling fields of the OpenAI bodies and SGLang's extras in them, except the token limit.
 void read_openai_sampling(Fields& fields, const ServerConfig& config, AskedPrompt& out);
 
+// The length that an OpenAI body names, by the first of `names` that it has; else by llama.cpp's
+// n_predict, of which -1 and -2 are all that the context holds.
+void read_openai_length(Fields& fields, std::initializer_list<std::string_view> names,
+                        AskedPrompt& out);
+
 // Sets `sampling` and `max_new_tokens` of the request for one choice, with the limits checked
 // against the context. The prompt's tokens are those after truncation. Where the body names no
 // length it is default_max_new_tokens, or less where the context ends; a length that the body
-// names and the context has no room for is refused.
+// names and the context has no room for is cut where cuts_length says so, else refused.
 std::optional<Refusal> resolve_sampling(const AskedPrompt& asked, const ServerConfig& config,
                                         std::int64_t default_max_new_tokens, Request& out);
 

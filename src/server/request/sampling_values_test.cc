@@ -54,15 +54,15 @@ TEST_F(SamplingValuesTest, end_tokens_stop_unless_they_are_ignored) {
 TEST_F(SamplingValuesTest, ranges_end_where_they_are_said_to_end) {
   start();
   for (const char* refused :
-       {R"("top_p":0)", R"("top_p":1.01)", R"("top_k":0)", R"("top_k":-2)", R"("min_p":-0.01)",
+       {R"("top_p":0)", R"("top_p":1.01)", R"("top_k":-2)", R"("min_p":-0.01)",
         R"("temperature":-0.01)", R"("frequency_penalty":2.01)", R"("presence_penalty":-2.01)",
         R"("repetition_penalty":0)", R"("max_new_tokens":-1)",
         R"("max_new_tokens":3,"min_new_tokens":4)"})
     EXPECT_EQ(generate(refused), 400) << refused;
   for (const char* accepted :
-       {R"("top_p":1)", R"("top_k":1)", R"("top_k":-1)", R"("min_p":1)", R"("temperature":0)",
-        R"("frequency_penalty":-2)", R"("presence_penalty":2)", R"("repetition_penalty":2)",
-        R"("max_new_tokens":3,"min_new_tokens":3)"})
+       {R"("top_p":1)", R"("top_k":1)", R"("top_k":0)", R"("top_k":-1)", R"("min_p":1)",
+        R"("temperature":0)", R"("frequency_penalty":-2)", R"("presence_penalty":2)",
+        R"("repetition_penalty":2)", R"("max_new_tokens":3,"min_new_tokens":3)"})
     EXPECT_EQ(generate(accepted), 200) << accepted;
 }
 
@@ -99,6 +99,34 @@ TEST_F(SamplingValuesTest, the_models_defaults_hold_where_the_request_is_silent)
   EXPECT_EQ(last().sampling.min_p, 0.0F);
   EXPECT_EQ(last().sampling.repetition_penalty, 1.0F);
   EXPECT_EQ(last().sampling.top_k, 3);
+}
+
+TEST_F(SamplingValuesTest, top_k_of_zero_is_off_whatever_the_model_says) {
+  config.sampling_defaults.top_k = 20;
+  start();
+  ASSERT_EQ(post(port, "/v1/completions", R"({"prompt":"a","top_k":0})").status, 200);
+  EXPECT_EQ(last().sampling.top_k, -1);
+  ASSERT_EQ(generate(R"("top_k":0)"), 200);
+  EXPECT_EQ(last().sampling.top_k, -1);
+}
+
+TEST_F(SamplingValuesTest, names_of_llama_cpps_clients_are_known) {
+  start();
+  const auto complete = [&](const std::string& fields) {
+    return post(port, "/v1/completions", R"({"prompt":"a",)" + fields + "}").status;
+  };
+  ASSERT_EQ(complete(R"("repeat_penalty":1.25,"n_predict":7)"), 200);
+  EXPECT_EQ(last().sampling.repetition_penalty, 1.25F);
+  EXPECT_EQ(last().max_new_tokens, 7);
+  ASSERT_EQ(complete(R"("repeat_penalty":1.25,"repetition_penalty":1.5,"n_predict":7,)"
+                     R"("max_tokens":3)"),
+            200);
+  EXPECT_EQ(last().sampling.repetition_penalty, 1.5F);
+  EXPECT_EQ(last().max_new_tokens, 3);
+  ASSERT_EQ(complete(R"("n_predict":-1)"), 200);
+  EXPECT_EQ(last().max_new_tokens, 511);  // all of the context
+  EXPECT_EQ(complete(R"("n_predict":-3)"), 400);
+  EXPECT_EQ(complete(R"("repeat_penalty":0)"), 400);
 }
 
 TEST_F(SamplingValuesTest, choices_of_one_seed_draw_differently) {

@@ -53,6 +53,7 @@ TEST_F(ToolGrammarTest, a_demanded_call_is_one_of_the_tools_with_its_schema) {
 
 TEST_F(ToolGrammarTest, a_call_may_be_demanded_where_the_template_shows_no_tools) {
   text_options.shows_tools = false;
+  config.prompts_tools = false;
   answer_with(R"([{"name": "g", "parameters": {}}])");
   start();
   for (const char* choice : {R"("required")", R"({"type":"function","function":{"name":"g"}})"}) {

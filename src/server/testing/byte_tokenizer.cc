@@ -48,11 +48,15 @@ std::string tokenizer_json(const ByteTokenizerFolder::Options& options) {
   JsonWriter json;
   json.begin_object().field("version", "1.0").field_null("truncation").field_null("padding");
   json.key("added_tokens").begin_array();
-  for (std::size_t i = 0; i < kSpecials.size(); ++i) {
-    json.begin_object().field("id", 256 + i).field("content", kSpecials[i]);
+  const auto add_special = [&](std::size_t id, const std::string& content) {
+    json.begin_object().field("id", id).field("content", content);
     json.field("single_word", false).field("lstrip", false).field("rstrip", false);
     json.field("normalized", false).field("special", true).end_object();
-  }
+  };
+  for (std::size_t i = 0; i < kSpecials.size(); ++i) add_special(256 + i, kSpecials[i]);
+  const std::size_t first_mark = kByteVocab + options.merges.size();
+  for (std::size_t i = 0; i < options.marks.size(); ++i)
+    add_special(first_mark + i, options.marks[i]);
   json.end_array().field_null("normalizer");
   json.key("pre_tokenizer")
       .raw(R"({"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":true})");
@@ -68,6 +72,7 @@ std::string tokenizer_json(const ByteTokenizerFolder::Options& options) {
   for (std::size_t i = 0; i < kSpecials.size(); ++i) json.field(kSpecials[i], 256 + i);
   std::size_t id = kByteVocab;
   for (const auto& [left, right] : options.merges) json.field(left + right, id++);
+  for (const std::string& mark : options.marks) json.field(mark, id++);
   json.end_object().key("merges").begin_array();
   for (const auto& [left, right] : options.merges) json.string(left + " " + right);
   json.end_array().end_object().end_object();

@@ -25,6 +25,7 @@ class ByteTokenizerFolder {
     bool shows_tools = true;
     // From kByteVocab on, each of two tokens before it, printable ASCII.
     std::vector<std::pair<std::string, std::string>> merges = {};
+    std::vector<std::string> marks = {};  // special tokens behind the merges
   };
   explicit ByteTokenizerFolder(Options options);
   ~ByteTokenizerFolder();

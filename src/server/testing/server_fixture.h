@@ -87,8 +87,11 @@ class ServerTest : public testing::Test {
   };
   const Text& text() const {
     static const Text plain({}), with_bos({.adds_bos = true}),
-        without_tools({.shows_tools = false});
+        without_tools({.shows_tools = false}),
+        with_marks({.marks = {"<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|file_sep|>",
+                              "<|endoftext|>"}});
     if (text_options.adds_bos) return with_bos;
+    if (!text_options.marks.empty()) return with_marks;
     return text_options.shows_tools ? plain : without_tools;
   }
   const Tokenizer& tokenizer() const { return text().tokenizer; }

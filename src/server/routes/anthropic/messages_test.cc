@@ -147,6 +147,70 @@ TEST_F(MessagesTest, thinking_is_off_unless_asked_for) {
             std::string::npos);
 }
 
+TEST_F(MessagesTest, what_anthropic_refuses_beside_thinking_is_refused) {
+  start();
+  const auto with = [](const std::string& thinking, const std::string& fields) {
+    return R"({"max_tokens":2048,"messages":[{"role":"user","content":"Hi"}],"thinking":)" +
+           thinking + "," + fields + "}";
+  };
+  for (const char* thinking :
+       {R"({"type":"enabled","budget_tokens":1024})", R"({"type":"adaptive"})"})
+    for (const auto& [fields, fault] : std::vector<std::pair<std::string, std::string>>{
+             {R"("temperature":0.5)", "body.temperature: may only be set to 1"},
+             {R"("top_k":5)", "body.top_k: must be unset"},
+             {R"("top_p":0.9)", "body.top_p: must be between 0.95 and 1"},
+             {R"("tools":[{"name":"f","input_schema":{}}],"tool_choice":{"type":"any"})",
+              "body.tool_choice: thinking may not be enabled"}}) {
+      const std::string refusal = refusal_of(with(thinking, fields));
+      EXPECT_NE(refusal.find(fault), std::string::npos) << refusal;
+    }
+  EXPECT_NE(refusal_of(with(R"({"type":"disabled","budget_tokens":1024})", R"("top_k":5)"))
+                .find("body.thinking.budget_tokens: not allowed where type is 'disabled'"),
+            std::string::npos);
+  EXPECT_EQ(
+      post(port, "/v1/messages", with(R"({"type":"adaptive"})", R"("temperature":1,"top_p":0.95)"))
+          .status,
+      200);
+  EXPECT_EQ(post(port, "/v1/messages", with(R"({"type":"disabled"})", R"("top_k":5)")).status, 200);
+}
+
+TEST_F(MessagesTest, what_changes_nothing_here_is_accepted) {
+  start();
+  for (const char* fields :
+       {R"("container":"c","mcp_servers":[],"context_management":{"edits":[]})",
+        R"("context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]})",
+        R"("tools":[{"type":"web_search_20250305","name":"w"}],"tool_choice":{"type":"any"})",
+        R"("tools":[{"type":"web_search_20250305","name":"w"}],
+           "tool_choice":{"type":"tool","name":"w"})",
+        R"("output_config":{"effort":"low"})"})
+    EXPECT_EQ(prompt_of(body(fields)), "<|bos|><|user|>user:Hi<|assistant|>") << fields;
+}
+
+TEST_F(MessagesTest, other_blocks_that_are_texts_reach_the_template) {
+  start();
+  EXPECT_EQ(prompt_of(body("", R"([{"role":"system","content":"S"},
+           {"role":"user","content":[
+              {"type":"search_result","title":"t","source":"s","content":[{"type":"text","text":"A"}]},
+              {"type":"document","title":"d","source":{"type":"text","media_type":"text/plain",
+               "data":"B"}}]},
+           {"role":"assistant","content":[{"type":"redacted_thinking","data":"x"},
+              {"type":"server_tool_use","id":"0","name":"web_search","input":{}},
+              {"type":"web_search_tool_result","tool_use_id":"0","content":[]},
+              {"type":"text","text":"C"},{"type":"tool_use","id":"1","name":"f","input":{}}]},
+           {"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[
+              {"type":"text","text":"D"},
+              {"type":"search_result","title":"u","source":"v","content":[{"type":"text","text":"E"}]}
+           ]}]},
+           {"role":"system","content":[{"type":"text","text":"T"}]}])")),
+            "<|bos|><|user|>system:S<|user|>user:t (s)\nA d\nB<|assistant|>C<|eos|>"
+            "<|user|>tool:D\nu (v)\nE<|user|>system:T<|assistant|>");
+  EXPECT_EQ(prompt_of(body("", R"([{"role":"user","content":"A"},
+           {"role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":{}}]},
+           {"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[
+              {"type":"tool_reference","tool_name":"g"}]}]}])")),
+            "<|bos|><|user|>user:A<|assistant|><|eos|><|user|>tool:g<|assistant|>");
+}
+
 TEST_F(MessagesTest, tokens_are_counted_as_a_prompt_has_them) {
   start();
   const std::string messages = R"("system":"s","messages":[{"role":"user","content":"Hi"}])";
@@ -170,15 +234,22 @@ TEST_F(MessagesTest, what_is_wrong_is_refused_with_its_place) {
   for (const auto& [text, fault] : std::vector<std::pair<std::string, std::string>>{
            {R"({"messages":[{"role":"user","content":"Hi"}]})", "body.max_tokens: Field required"},
            {body("", "[]"), "at least 1 item"},
-           {body("", R"([{"role":"system","content":"x"}])"),
-            "body.messages.0.role: Input should be 'user' or 'assistant' (found 'system')"},
+           {body("", R"([{"role":"king","content":"x"}])"),
+            "body.messages.0.role: Input should be 'user', 'assistant' or 'system' (found 'king')"},
+           {body("",
+                 R"([{"role":"user","content":[{"type":"document","source":{"type":"base64"}}]}])"),
+            "body.messages.0.content.0.source.type: documents of type 'base64'"},
+           {body("", R"([{"role":"user","content":[{"type":"search_result","title":"t"}]}])"),
+            "body.messages.0.content.0.source: Field required"},
            {body("", R"([{"role":"user"}])"), "body.messages.0.content: Field required"},
            {body("", R"([{"role":"user","content":[{"type":"image","source":{}}]}])"),
             "body.messages.0.content.0: content of type 'image' is not supported"},
            {body("", R"([{"role":"assistant","content":[{"type":"tool_use","id":"1"}]}])"),
             "body.messages.0.content.0.name: Field required"},
-           {body(R"("tools":[{"type":"web_search_20250305","name":"w"}])"),
-            "tools of type 'web_search_20250305' are not supported"},
+           {body(R"("context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]})"),
+            "body.context_management.edits.0: edits of type 'clear_tool_uses_20250919'"},
+           {body(R"("context_management":{"edits":[{"type":"clear_thinking_20251015"}]})"),
+            "edits of type 'clear_thinking_20251015'"},
            {body(R"("tools":[{"name":"f"}])"), "body.tools.0.input_schema: Field required"},
            {body(R"("tool_choice":{"type":"maybe"})"), "body.tool_choice.type"},
            {body(R"("thinking":{"type":"enabled"})"),

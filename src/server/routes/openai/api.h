@@ -1,6 +1,6 @@
 #pragma once
 // The OpenAI routes: /v1/models, /v1/chat/completions, /v1/completions, /v1/responses, with
-// SGLang's extra fields. Handlers answer their exchange, at once or by starting a Generation.
+// SGLang's extra fields, and llama.cpp's /infill. Handlers answer their exchange, at once or by starting a Generation.
 // Thread-safe.
 
 #include <memory>
@@ -15,6 +15,8 @@ void handle_models(ServerContext& context, const std::shared_ptr<Exchange>& exch
 void handle_model(ServerContext& context, const std::shared_ptr<Exchange>& exchange);
 void handle_chat_completions(ServerContext& context, const std::shared_ptr<Exchange>& exchange);
 void handle_responses(ServerContext& context, const std::shared_ptr<Exchange>& exchange);
+void handle_response(ServerContext& context, const std::shared_ptr<Exchange>& exchange);
+void handle_infill(ServerContext& context, const std::shared_ptr<Exchange>& exchange);
 void handle_completions(ServerContext& context, const std::shared_ptr<Exchange>& exchange);
 
 }  // namespace foretoken

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "text/utf8.h"
-
 namespace foretoken {
 namespace {
 
@@ -19,16 +17,6 @@ void write_or_null(JsonWriter& json, std::string_view name,
 
 }  // namespace
 
-// token, bytes, logprob: the members shared by a token and its alternatives.
-void ChatFormat::write_token(JsonWriter& json, Token token, float logprob) const {
-  const std::string_view piece = context_.tokenizer->piece(token);
-  json.field("token", lossy_utf8(piece));
-  json.key("bytes").begin_array();
-  for (const char byte : piece) json.integer(static_cast<unsigned char>(byte));
-  json.end_array();
-  json.field("logprob", shown_logprob(logprob));
-}
-
 void ChatFormat::write_logprobs(JsonWriter& json, const RunningChoice& choice,
                                 std::size_t from) const {
   if (!choice.sampling.wants_logprobs()) {
@@ -37,17 +25,8 @@ void ChatFormat::write_logprobs(JsonWriter& json, const RunningChoice& choice,
   }
   const auto& tokens = choice.choice.tokens();
   json.begin_object().key("content").begin_array();
-  for (std::size_t i = from; i < tokens.size(); ++i) {
-    json.begin_object();
-    write_token(json, tokens[i].token, tokens[i].logprob);
-    json.key("top_logprobs").begin_array();
-    for (const TopLogprob& top : tokens[i].top) {
-      json.begin_object();
-      write_token(json, top.token, top.logprob);
-      json.end_object();
-    }
-    json.end_array().end_object();
-  }
+  for (std::size_t i = from; i < tokens.size(); ++i)
+    write_logprob(json, *context_.tokenizer, tokens[i]);
   json.end_array().end_object();
 }
 
@@ -74,7 +53,7 @@ std::string ChatFormat::chunk(const RunningChoice& choice, const Delta& delta) c
     json.field("arguments", delta.call->text).end_object().end_object().end_array();
   }
   json.end_object().key("logprobs");
-  if (delta.with_logprobs)
+  if (delta.with_tokens && choice.sampling.wants_logprobs())
     write_logprobs(json, choice, choice.shown_tokens);
   else
     json.null();
@@ -82,19 +61,23 @@ std::string ChatFormat::chunk(const RunningChoice& choice, const Delta& delta) c
     write_finish(json, choice, context_.config);
   else
     json.field_null("finish_reason").field_null("matched_stop");
+  if (delta.role != nullptr) write_prompt_ids(json, choice);
+  if (delta.with_tokens) write_token_ids(json, common_, choice, choice.shown_tokens);
+  if (delta.with_finish) write_meta_info(json, context_, common_, choice);
   json.end_object().end_array();
   write_chunk_usage(json, common_, choice, context_.config);
   json.end_object();
   return json.take();
 }
 
-// One chunk for what is new of each part. The logprobs of all new tokens go with the first of them.
+// One chunk for what is new of each part. What is told of all new tokens goes with the first of
+// them, and with the end of the choice.
 void ChatFormat::write_news(const RunningChoice& choice, std::string& out) {
   Progress& progress = progress_[static_cast<std::size_t>(choice.index)];
-  bool logprobs =
-      choice.sampling.wants_logprobs() && choice.shown_tokens < choice.choice.tokens().size();
+  bool tells_tokens = (choice.sampling.wants_logprobs() || common_.token_ids) &&
+                      choice.shown_tokens < choice.choice.tokens().size();
   const auto write = [&](Delta delta) {
-    delta.with_logprobs = std::exchange(logprobs, false);
+    delta.with_tokens = std::exchange(tells_tokens, false);
     append_event(out, chunk(choice, delta));
   };
   const AnswerParts& parts = choice.choice.parts();
@@ -123,7 +106,7 @@ void ChatFormat::write_news(const RunningChoice& choice, std::string& out) {
     // What waits is shown from its beginning.
     if (waits) progress.shown = {.part = list.size() - 1, .byte = 0, .opened = false};
   }
-  if (logprobs) write({.content = std::string_view()});
+  if (tells_tokens) write({.content = std::string_view()});
 }
 
 void ChatFormat::write_event(const RunningChoice& choice, std::string& out) {
@@ -137,6 +120,7 @@ void ChatFormat::write_event(const RunningChoice& choice, std::string& out) {
 }
 
 void ChatFormat::write_ending(const std::vector<RunningChoice>& choices, std::string& out) {
+  if (common_.cached_details) append_event(out, extension_chunk(common_, kChunk, choices));
   if (common_.include_usage)
     append_event(out, usage_chunk(common_, kChunk, choices, context_.config));
 }
@@ -186,10 +170,13 @@ HttpReply ChatFormat::whole(const std::vector<RunningChoice>& choices) {
     json.key("logprobs");
     write_logprobs(json, choice, 0);
     write_finish(json, choice, context_.config);
+    write_prompt_ids(json, choice);
+    write_token_ids(json, common_, choice, 0);
+    write_meta_info(json, context_, common_, choice);
     json.end_object();
   }
   json.end_array();
-  write_closing(json, choices, context_.config);
+  write_closing(json, common_, choices, context_.config);
   return {.body = json.take()};
 }
 

@@ -34,7 +34,7 @@ class ChatFormat final : public AnswerFormat {
     std::optional<std::string_view> content = {}, reasoning = {};
     std::optional<PartCursor::News> call = {};
     int call_index = 0;
-    bool with_logprobs = false;
+    bool with_tokens = false;  // what is told of the new tokens
     bool with_finish = false;
   };
 
@@ -42,7 +42,6 @@ class ChatFormat final : public AnswerFormat {
   std::string chunk(const RunningChoice& choice, const Delta& delta) const;
   void write_message(JsonWriter& json, const RunningChoice& choice) const;
   void write_logprobs(JsonWriter& json, const RunningChoice& choice, std::size_t from) const;
-  void write_token(JsonWriter& json, Token token, float logprob) const;
 
   const ServerContext& context_;
   OpenAiCommon common_;

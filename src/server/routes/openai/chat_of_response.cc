@@ -1,5 +1,6 @@
 #include "server/routes/openai/chat_of_response.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include "server/chat/chat_prompt.h"
 #include "server/json/json_lists.h"
 #include "server/json/known_fields.h"
+#include "server/routes/openai/response_tools.h"
 
 namespace foretoken {
 namespace {
@@ -38,6 +40,10 @@ std::string text_of(Fields& fields, std::string_view name) {
     }
     Fields inner(part.get_object(), path, fields.fault());
     const std::string type = required_text(inner, "type");
+    if (type == "refusal") {
+      text += required_text(inner, "refusal");
+      continue;
+    }
     if (inner.ok() && !type.ends_with("text"))
       inner.refuse(
           fmt::format("{}: content of type '{}' is not supported: this model reads text "
@@ -49,7 +55,18 @@ std::string text_of(Fields& fields, std::string_view name) {
   return text;
 }
 
-void read_item(Fields& item, ChatBody& chat) {
+// Calls by OpenAI's servers of their own tools, and what came of them.
+bool is_of_built_in_tool(std::string_view type) {
+  return type.ends_with("_call") || type.ends_with("_call_output") || type.starts_with("mcp_");
+}
+
+void read_custom_call(Fields& item, ChatBody& chat) {
+  const std::string id = required_text(item, "call_id"), name = required_text(item, "name");
+  const json::object arguments{{"input", required_text(item, "input")}};
+  chat.add_call(id, name, json::serialize(arguments));
+}
+
+void read_item(ServerContext& context, Fields& item, ChatBody& chat) {
   const std::string type = item.string("type").value_or("message");
   if (type == "message") {
     const std::string role = required_text(item, "role");
@@ -65,51 +82,26 @@ void read_item(Fields& item, ChatBody& chat) {
   if (type == "function_call")
     return chat.add_call(required_text(item, "call_id"), required_text(item, "name"),
                          required_text(item, "arguments"));
-  if (type == "function_call_output") {
+  if (type == "custom_tool_call") return read_custom_call(item, chat);
+  if (type == "function_call_output" || type == "custom_tool_call_output") {
     item.require("output");
-    return chat.add_result(required_text(item, "call_id"), text_of(item, "output"));
+    return chat.add_result(required_text(item, "call_id"), json::value(text_of(item, "output")));
   }
   if (type == "reasoning") {
     const std::string thought = text_of(item, "content");
     if (!thought.empty()) chat.add_thought(thought);
     return;
   }
+  if (is_of_built_in_tool(type)) return skip_built_in(context, "Items", type);
   item.refuse(fmt::format("{}: items of type '{}' are not supported", item.path(), type));
 }
 
-void read_input(Fields& body, ChatBody& chat) {
+void read_input(ServerContext& context, Fields& body, ChatBody& chat) {
   body.require("input");
   const json::value* input = body.find("input");
   if (input == nullptr) return;
   if (input->is_string()) return chat.add("user", *input);
-  each_object(body, "input", [&](Fields& item) { read_item(item, chat); });
-}
-
-void read_tools(Fields& body, ChatBody& chat) {
-  json::array tools;
-  each_object(body, "tools", [&](Fields& tool) {
-    const std::string type = required_text(tool, "type");
-    if (tool.ok() && type != "function")
-      return tool.refuse(
-          fmt::format("{}: tools of type '{}' are not supported: this server calls "
-                      "no tools itself",
-                      tool.path(), type));
-    json::object function;
-    for (const char* name : {"name", "description", "parameters", "strict"})
-      if (const json::value* value = tool.find(name)) function[name] = *value;
-    tools.push_back(json::object{{"type", "function"}, {"function", std::move(function)}});
-  });
-  if (!tools.empty()) chat.set("tools", std::move(tools));
-}
-
-void read_tool_choice(Fields& body, ChatBody& chat) {
-  const json::value* choice = body.find("tool_choice");
-  if (choice == nullptr) return;
-  const json::object* named = choice->if_object();
-  const json::value* name = named == nullptr ? nullptr : named->if_contains("name");
-  if (name == nullptr) return chat.set("tool_choice", *choice);
-  chat.set("tool_choice",
-           json::object{{"type", "function"}, {"function", json::object{{"name", *name}}}});
+  each_object(body, "input", [&](Fields& item) { read_item(context, item, chat); });
 }
 
 // {"format": {"type": "json_schema", "name": ..., "schema": ...}} as chats word it.
@@ -131,6 +123,19 @@ void read_text_format(Fields& body, ChatBody& chat) {
   chat.set("response_format", std::move(out));
 }
 
+// Asked for by `include`, or by a number of alternatives.
+void read_logprobs(Fields& body, ChatBody& chat) {
+  const auto alternatives = body.integer("top_logprobs");
+  bool is_wanted = alternatives.value_or(0) != 0;
+  if (const json::array* include = body.array("include"))
+    is_wanted =
+        is_wanted ||
+        std::ranges::find(*include, json::value("message.output_text.logprobs")) != include->end();
+  if (!is_wanted) return;
+  chat.set("logprobs", true);
+  chat.set("top_logprobs", alternatives.value_or(0));
+}
+
 json::value echoed(const Fields& body, std::string_view name, json::value otherwise) {
   const json::value* value = body.find(name);
   return value == nullptr || json::serialize(*value).size() > kMostEchoed ? std::move(otherwise)
@@ -141,14 +146,15 @@ json::object echo_of(const Fields& body) {
   json::object echo;
   for (const char* name : {"instructions", "max_output_tokens", "previous_response_id", "user"})
     echo[name] = echoed(body, name, nullptr);
+  echo["background"] = echoed(body, "background", false);
   echo["metadata"] = echoed(body, "metadata", json::object());
   echo["parallel_tool_calls"] = echoed(body, "parallel_tool_calls", true);
   echo["reasoning"] = echoed(body, "reasoning", {{"effort", nullptr}, {"summary", nullptr}});
   echo["store"] = echoed(body, "store", true);
   echo["temperature"] = echoed(body, "temperature", 1.0);
   echo["text"] = echoed(body, "text", {{"format", {{"type", "text"}}}});
-  echo["tool_choice"] = echoed(body, "tool_choice", "auto");
   echo["tools"] = echoed(body, "tools", json::array());
+  echo["top_logprobs"] = echoed(body, "top_logprobs", 0);
   echo["top_p"] = echoed(body, "top_p", 1.0);
   echo["truncation"] = echoed(body, "truncation", "disabled");
   return echo;
@@ -158,11 +164,13 @@ json::object echo_of(const Fields& body) {
 void read_previous(ServerContext& context, Fields& body, ChatBody& chat) {
   const auto id = body.string("previous_response_id");
   if (!id) return;
-  const auto messages = context.responses->find(*id);
-  if (!messages)
-    return body.refuse(fmt::format("Previous response with id '{}' not found.", *id), 404);
+  const auto kept = context.responses->find(*id);
+  if (kept && !kept->running.empty())
+    return body.refuse(fmt::format("Previous response with id '{}' is not over yet.", *id));
+  if (!kept || kept->messages.empty())
+    return body.refuse(fmt::format("Previous response with id '{}' not found.", *id));
   JsonFault fault;
-  chat.messages() = parse_json(*messages, fault)->as_array();
+  chat.messages() = parse_json(kept->messages, fault)->as_array();
 }
 
 }  // namespace
@@ -173,14 +181,14 @@ ResponseRequest chat_of_response(ServerContext& context, Fields& body) {
   ChatBody chat;
   chat.copy(body, shared_chat_fields());
   read_previous(context, body, chat);
-  read_input(body, chat);
+  read_input(context, body, chat);
   const bool keeps = body.boolean("store").value_or(true);
   if (keeps) out.messages = json::serialize(chat.messages());
   if (const auto instructions = body.string("instructions"))
     chat.messages().insert(chat.messages().begin(),
                            json::object{{"role", "system"}, {"content", *instructions}});
-  read_tools(body, chat);
-  read_tool_choice(body, chat);
+  ResponseTools tools = read_response_tools(context, body, chat);
+  out.custom_tools = std::move(tools.custom);
   read_text_format(body, chat);
   if (const json::object* reasoning = body.object("reasoning"))
     if (const json::value* effort = reasoning->if_contains("effort");
@@ -192,14 +200,15 @@ ResponseRequest chat_of_response(ServerContext& context, Fields& body) {
   }
   if (const auto truncation = body.string("truncation"); truncation && *truncation != "disabled")
     body.refuse_field("truncation", "only 'disabled' is supported: a prompt is not cut");
-  if (const json::array* include = body.array("include"))
-    for (const json::value& what : *include)
-      if (what == "message.output_text.logprobs")
-        body.refuse_field("include", "logprobs are not reported here: use /v1/chat/completions");
+  read_logprobs(body, chat);
+  out.runs_in_background = body.boolean("background").value_or(false);
+  if (out.runs_in_background && !keeps)
+    body.refuse_field("background", "an answer that is not stored cannot be asked for later");
   for (const char* name :
        {"stop", "parallel_tool_calls", "thinking_token_budget", "thinking_budget"})
     if (const json::value* value = body.find(name)) chat.set(name, *value);
   out.echo = echo_of(body);
+  out.echo["tool_choice"] = std::move(tools.choice);
   out.chat = chat.take();
   return out;
 }

@@ -14,6 +14,7 @@
 #include "server/request/prediction.h"
 #include "server/request/prompt_plan.h"
 #include "server/request/prompt_text.h"
+#include "server/request/sampling_request.h"
 #include "server/structured/call_constraint.h"
 #include "server/structured/tool_grammar.h"
 
@@ -23,11 +24,7 @@ namespace {
 namespace json = boost::json;
 
 void read_token_limit(Fields& fields, const ServerConfig& config, AskedPrompt& asked) {
-  const auto limit = fields.integer("max_completion_tokens");
-  const auto older = fields.integer("max_tokens");
-  asked.max_new_tokens = limit ? limit : older;
-  if (asked.max_new_tokens && *asked.max_new_tokens < 0)
-    fields.refuse(fmt::format("max_new_tokens must be at least 0, got {}.", *asked.max_new_tokens));
+  read_openai_length(fields, {"max_completion_tokens", "max_tokens"}, asked);
   if (const auto given = config.given_context_length; given > 0 && asked.max_new_tokens > given)
     fields.refuse(
         fmt::format("max_completion_tokens is too large: {}.This model supports at most {} "
@@ -91,8 +88,9 @@ Result<GenerationPlan> plan_chat(ServerContext& context, Fields& body,
 
   auto prompt = render_chat(context, body);
   if (!prompt) return prompt.refusal();
-  auto tokens =
-      encode_prompt(context, prompt->text, add_special ? AddSpecial::kYes : AddSpecial::kNo);
+  const auto special = add_special ? AddSpecial::kYes : AddSpecial::kNo;
+  auto tokens = prompt->tokens ? Result<std::vector<Token>>(*std::move(prompt->tokens))
+                               : encode_prompt(context, prompt->text, special);
   if (!tokens) return tokens.refusal();
   asked.tokens = *std::move(tokens);
   auto prediction = read_prediction(context, body);

@@ -9,8 +9,10 @@
 
 #include "server/request/body_fields.h"
 #include "server/request/generate_from_body.h"
+#include "server/request/infill.h"
 #include "server/request/prompt_plan.h"
 #include "server/request/prompt_text.h"
+#include "server/request/sampling_request.h"
 #include "server/routes/openai/api.h"
 #include "server/routes/openai/completions_format.h"
 
@@ -58,10 +60,12 @@ Result<Prompt> read_one(const ServerContext& context, const json::value& value,
                   json_kind(value))};
 }
 
-Result<std::vector<Prompt>> read_prompts(const ServerContext& context, Fields& fields) {
+Result<std::vector<Prompt>> read_prompts(const ServerContext& context, Fields& fields,
+                                         bool is_infill) {
   fields.require("prompt");
+  const auto wants_special = fields.boolean("add_special_tokens");
   const auto special =
-      fields.boolean("add_special_tokens").value_or(true) ? AddSpecial::kYes : AddSpecial::kNo;
+      wants_special.value_or(true) && !is_infill ? AddSpecial::kYes : AddSpecial::kNo;
   if (!fields.ok()) return *fields.fault();
   const json::value& value = *fields.find("prompt");
   std::vector<Prompt> out;
@@ -83,10 +87,8 @@ Result<std::vector<Prompt>> read_prompts(const ServerContext& context, Fields& f
 }
 
 void read_own_fields(Fields& fields, AskedPrompt& asked) {
-  asked.max_new_tokens = fields.integer("max_tokens");
-  if (asked.max_new_tokens && *asked.max_new_tokens < 0)
-    fields.refuse(fmt::format("max_new_tokens must be at least 0, got {}.", *asked.max_new_tokens));
-  fields.refuse_unsupported({"suffix"}, "this model does not fill in the middle");
+  read_openai_length(fields, {"max_tokens"}, asked);
+  if (!asked.fills_context) asked.default_max_new_tokens = kDefaultMaxTokens;
 }
 
 Result<GenerationPlan> plan_completions(ServerContext& context, Fields& body) {
@@ -97,8 +99,9 @@ Result<GenerationPlan> plan_completions(ServerContext& context, Fields& body) {
   if (body.has("logprobs"))
     asked.top_logprobs = read_top_logprobs(body, "logprobs", kMaxOpenAiLogprobs);
   if (echo && asked.top_logprobs >= 0) asked.logprob_start = 0;
-  asked.default_max_new_tokens = kDefaultMaxTokens;
-  auto prompts = read_prompts(context, body);
+  const std::string suffix = body.string("suffix").value_or("");
+  if (echo && !suffix.empty()) body.refuse("echo and suffix cannot both be set");
+  auto prompts = read_prompts(context, body, !suffix.empty());
   if (!prompts) return prompts.refusal();
   if (body.fault()) return *body.fault();
 
@@ -109,6 +112,14 @@ Result<GenerationPlan> plan_completions(ServerContext& context, Fields& body) {
   for (Prompt& prompt : *prompts) {
     AskedPrompt one = asked;
     one.tokens = std::move(prompt.tokens);
+    if (!suffix.empty()) {
+      auto infill = infill_prompt(context, {.before = std::move(one.tokens), .after = suffix});
+      if (!infill) return infill.refusal();
+      use_infill(*std::move(infill), one);
+    }
+    const auto at = static_cast<std::size_t>(&prompt - prompts->data());
+    one.cache_salt = read_cache_salt(body, at, prompts->size());
+    if (body.fault()) return *body.fault();
     if (echo) one.echoed_bytes = prompt.text.size();
     if (echo) echoes.push_back(std::move(prompt.text));
     if (prompts->size() > 1) one.number_from = static_cast<int>(plan.choices.size());

@@ -131,6 +131,9 @@ void CompletionFormat::write_choice(JsonWriter& json, const RunningChoice& choic
     write_finish(json, choice, context_.config);
   else
     json.field_null("finish_reason").field_null("matched_stop");
+  if (!choice.opened) write_prompt_ids(json, choice);
+  write_token_ids(json, common_, choice, choice.shown_tokens);
+  write_meta_info(json, context_, common_, choice);
   json.end_object();
 }
 
@@ -139,9 +142,9 @@ void CompletionFormat::write_event(const RunningChoice& choice, std::string& out
   const bool failed = finished && choice.choice.end()->kind == ChoiceEnd::Kind::kAbort &&
                       choice.choice.end()->status != 0;
   const bool fresh_text = choice.shown_text < choice.choice.text().size() || !choice.opened;
-  const bool fresh_logprobs =
-      choice.sampling.wants_logprobs() && choice.shown_tokens < choice.choice.tokens().size();
-  if (fresh_text || fresh_logprobs || (finished && !failed)) {
+  const bool fresh_tokens = (choice.sampling.wants_logprobs() || common_.token_ids) &&
+                            choice.shown_tokens < choice.choice.tokens().size();
+  if (fresh_text || fresh_tokens || (finished && !failed)) {
     JsonWriter json;
     json.begin_object();
     write_opening(json, common_, "text_completion");
@@ -156,6 +159,8 @@ void CompletionFormat::write_event(const RunningChoice& choice, std::string& out
 }
 
 void CompletionFormat::write_ending(const std::vector<RunningChoice>& choices, std::string& out) {
+  if (common_.cached_details)
+    append_event(out, extension_chunk(common_, "text_completion", choices));
   if (common_.include_usage)
     append_event(out, usage_chunk(common_, "text_completion", choices, context_.config));
 }
@@ -167,7 +172,7 @@ HttpReply CompletionFormat::whole(const std::vector<RunningChoice>& choices) {
   json.key("choices").begin_array();
   for (const RunningChoice& choice : choices) write_choice(json, choice, true);
   json.end_array();
-  write_closing(json, choices, context_.config);
+  write_closing(json, common_, choices, context_.config);
   return {.body = json.take()};
 }
 

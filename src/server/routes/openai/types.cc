@@ -6,9 +6,35 @@
 
 #include "server/request/body_fields.h"
 #include "server/request/draft_wish.h"
+#include "server/request/meta_info.h"
 #include "server/request/sampling_request.h"
+#include "text/utf8.h"
 
 namespace foretoken {
+namespace {
+
+void write_token(JsonWriter& json, const Tokenizer& tokenizer, Token token, float logprob) {
+  const std::string_view piece = tokenizer.piece(token);
+  json.field("token", lossy_utf8(piece));
+  json.key("bytes").begin_array();
+  for (const char byte : piece) json.integer(static_cast<unsigned char>(byte));
+  json.end_array();
+  json.field("logprob", shown_logprob(logprob));
+}
+
+}  // namespace
+
+void write_logprob(JsonWriter& json, const Tokenizer& tokenizer, const SampledToken& token) {
+  json.begin_object();
+  write_token(json, tokenizer, token.token, token.logprob);
+  json.key("top_logprobs").begin_array();
+  for (const TopLogprob& top : token.top) {
+    json.begin_object();
+    write_token(json, tokenizer, top.token, top.logprob);
+    json.end_object();
+  }
+  json.end_array().end_object();
+}
 
 OpenAiCommon read_openai_common(Fields& fields, ServerContext& context, BodyKind kind,
                                 AskedPrompt& prompt) {
@@ -31,7 +57,14 @@ OpenAiCommon read_openai_common(Fields& fields, ServerContext& context, BodyKind
   if (const auto best_of = fields.integer("best_of"); best_of && *best_of != prompt.n)
     fields.refuse("best_of other than n is not supported: ask for n choices and pick");
   prompt.draft_wish = read_draft_wish(fields, context.config);
-  prompt.cache_salt = read_cache_salt(fields);
+  out.token_ids = fields.boolean("return_token_ids").value_or(false);
+  out.meta_info = fields.boolean("return_meta_info").value_or(false);
+  out.cached_details = fields.boolean("return_cached_tokens_details").value_or(false);
+  // Completions have one flag for both, and maybe a salt for each prompt.
+  const bool completes = kind == BodyKind::kCompletion;
+  prompt.shows_prompt_ids =
+      completes ? out.token_ids : fields.boolean("return_prompt_token_ids").value_or(false);
+  if (!completes) prompt.cache_salt = read_cache_salt(fields);
   prompt.deadline = read_deadline(fields, context.config);
   return out;
 }
@@ -131,12 +164,48 @@ void write_opening(JsonWriter& json, const OpenAiCommon& common, std::string_vie
   json.field("created", common.created).field("model", common.model);
 }
 
-void write_closing(JsonWriter& json, const std::vector<RunningChoice>& choices,
-                   const ServerConfig& config) {
+void write_token_ids(JsonWriter& json, const OpenAiCommon& common, const RunningChoice& choice,
+                     std::size_t from) {
+  if (!common.token_ids) return;
+  const auto& tokens = choice.choice.tokens();
+  json.key("token_ids").begin_array();
+  for (std::size_t i = from; i < tokens.size(); ++i) json.integer(tokens[i].token);
+  json.end_array();
+}
+
+void write_meta_info(JsonWriter& json, const ServerContext& context, const OpenAiCommon& common,
+                     const RunningChoice& choice) {
+  if (!common.meta_info || !choice.choice.is_finished()) return;
+  json.key("meta_info");
+  MetaInfo(context, false).write(json, choice);
+}
+
+void write_extension(JsonWriter& json, const OpenAiCommon& common,
+                     const std::vector<RunningChoice>& choices) {
+  if (!common.cached_details) return;
+  json.key("sglext").begin_object().key("cached_tokens_details").begin_object();
+  json.field("device", choices.empty() ? 0 : choices.front().choice.counters().cached_tokens);
+  json.field("host", 0).end_object().end_object();
+}
+
+std::string extension_chunk(const OpenAiCommon& common, std::string_view object,
+                            const std::vector<RunningChoice>& choices) {
+  JsonWriter json;
+  json.begin_object();
+  write_opening(json, common, object);
+  json.key("choices").begin_array().end_array();
+  write_extension(json, common, choices);
+  json.end_object();
+  return json.take();
+}
+
+void write_closing(JsonWriter& json, const OpenAiCommon& common,
+                   const std::vector<RunningChoice>& choices, const ServerConfig& config) {
   json.key("usage");
   write_usage(json, usage_of(choices), config);
   json.key("metadata").begin_object();
   json.field("weight_version", config.weight_version).end_object();
+  write_extension(json, common, choices);
   json.end_object();
 }
 

@@ -26,6 +26,10 @@ struct OpenAiCommon {
   bool stream = false;
   bool include_usage = false;
   bool continuous_usage = false;  // usage in every chunk
+  // Details that SGLang's clients ask for.
+  bool token_ids = false;       // of each choice
+  bool meta_info = false;       // of each choice, as /generate words it
+  bool cached_details = false;  // where the cached tokens of the prompt were
 };
 
 // Reads the part of a body that both routes have. Of `prompt`: id, sampling, salt, deadline,
@@ -62,17 +66,36 @@ void write_finish(JsonWriter& json, const RunningChoice& choice, const ServerCon
 // id, object, created, model: the opening of answers and chunks.
 void write_opening(JsonWriter& json, const OpenAiCommon& common, std::string_view object);
 
-// usage and metadata, and the end of the object: the closing of answers.
-void write_closing(JsonWriter& json, const std::vector<RunningChoice>& choices,
-                   const ServerConfig& config);
+// usage, metadata and details, and the end of the object: the closing of answers.
+void write_closing(JsonWriter& json, const OpenAiCommon& common,
+                   const std::vector<RunningChoice>& choices, const ServerConfig& config);
 
 // The chunk with all of the usage and no choice.
 std::string usage_chunk(const OpenAiCommon& common, std::string_view object,
                         const std::vector<RunningChoice>& choices, const ServerConfig& config);
 
+// "token_ids" from the token `from` on, where the request asked for them.
+void write_token_ids(JsonWriter& json, const OpenAiCommon& common, const RunningChoice& choice,
+                     std::size_t from);
+
+// "meta_info" of a choice that is over, where the request asked for it.
+void write_meta_info(JsonWriter& json, const ServerContext& context, const OpenAiCommon& common,
+                     const RunningChoice& choice);
+
+// "sglext": details of the whole answer, where the request asked for some.
+void write_extension(JsonWriter& json, const OpenAiCommon& common,
+                     const std::vector<RunningChoice>& choices);
+
+// The chunk that holds it and no choice.
+std::string extension_chunk(const OpenAiCommon& common, std::string_view object,
+                            const std::vector<RunningChoice>& choices);
+
 // For a choice that failed after output began: the error event instead of a finish reason.
 // False: nothing of that kind happened.
 bool write_failure_event(const Choice& choice, std::string& out);
+
+// token, bytes, logprob and top_logprobs of a token, as chats word them.
+void write_logprob(JsonWriter& json, const Tokenizer& tokenizer, const SampledToken& token);
 
 // A logprob as JSON can hold it: OpenAI writes minus infinity as -9999.
 float shown_logprob(float logprob);

@@ -151,38 +151,6 @@ void handle_server_info(ServerContext& context, const ExchangePtr& exchange) {
   exchange->reply({.body = json.take()});
 }
 
-void handle_get_load(ServerContext& context, const ExchangePtr& exchange) {
-  const EngineStats stats = context.engine.stats();
-  JsonWriter json;
-  json.begin_array().begin_object();
-  json.field("dp_rank", 0).field("num_reqs", stats.running + stats.queued);
-  json.field("num_waiting_reqs", stats.queued).field("num_tokens", stats.used_tokens);
-  json.end_object().end_array();
-  exchange->reply({.body = json.take()});
-}
-
-void handle_loads(ServerContext& context, const ExchangePtr& exchange) {
-  const EngineStats stats = context.engine.stats();
-  JsonWriter json;
-  json.begin_object();
-  json.field("timestamp", static_cast<std::int64_t>(std::time(nullptr)));
-  json.field("version", kVersion).field("dp_rank_count", 1);
-  json.key("loads").begin_array().begin_object();
-  json.field("dp_rank", 0).field("num_running_reqs", stats.running);
-  json.field("num_waiting_reqs", stats.queued);
-  json.field("num_total_reqs", stats.running + stats.queued);
-  json.field("num_used_tokens", stats.used_tokens);
-  json.field("max_total_num_tokens", stats.total_tokens);
-  json.field("token_usage", stats.total_tokens > 0 ? static_cast<double>(stats.used_tokens) /
-                                                         static_cast<double>(stats.total_tokens)
-                                                   : 0.0);
-  json.field("gen_throughput", stats.gen_throughput);
-  json.field("cache_hit_rate", stats.cache_hit_rate);
-  json.field("max_running_requests", context.config.max_running_requests);
-  json.end_object().end_array().end_object();
-  exchange->reply({.body = json.take()});
-}
-
 void handle_flush_cache(ServerContext& context, const ExchangePtr& exchange) {
   auto flushed = context.engine.flush_cache();
   const bool done = flushed.wait_for(kEnginePatience) == std::future_status::ready && flushed.get();

@@ -71,7 +71,45 @@ TEST_F(AdminTest, information_is_flat) {
     EXPECT_EQ(memory.at("draft_kvcache"), 0);
   }
   EXPECT_EQ(json_of(get(port, "/get_load").body).at(0).at("num_reqs"), 0);
-  EXPECT_EQ(json_of(get(port, "/v1/loads").body).at("loads").as_array().size(), 1U);
+}
+
+TEST_F(AdminTest, loads_have_sglangs_sections) {
+  config.draft_nodes = 4;
+  config.max_running_requests = 8;
+  start();
+  const auto loads = [&](const std::string& query) {
+    return json_of(get(port, "/v1/loads" + query).body).at("loads").at(0).as_object();
+  };
+  const auto all = loads("");
+  EXPECT_EQ(all.at("dp_rank"), 0);
+  EXPECT_EQ(all.at("num_running_reqs"), 0);
+  EXPECT_EQ(all.at("max_running_requests"), 8);
+  EXPECT_EQ(all.at("memory").at("token_capacity"), all.at("max_total_num_tokens"));
+  EXPECT_EQ(all.at("speculative").at("accept_length"), 1);
+  EXPECT_EQ(all.at("disaggregation").at("mode"), "null");
+  EXPECT_EQ(all.at("queues").at("waiting"), 0);
+  const auto some = loads("?include=memory,%20spec&dp_rank=0&format=json");
+  EXPECT_TRUE(some.contains("memory"));
+  EXPECT_TRUE(some.contains("speculative"));
+  EXPECT_FALSE(some.contains("queues"));
+  EXPECT_FALSE(some.contains("num_running_reqs"));
+  EXPECT_TRUE(loads("?include=core,all").contains("queues"));
+  EXPECT_TRUE(json_of(get(port, "/v1/loads").body).at("timestamp").is_string());
+}
+
+TEST_F(AdminTest, loads_may_be_metrics) {
+  start();
+  const auto reply = get(port, "/v1/loads?format=prometheus&include=core,disagg,queues");
+  EXPECT_NE(reply.head.find("text/plain"), std::string::npos);
+  EXPECT_NE(reply.body.find("# TYPE sglang_num_running_reqs gauge\n"
+                            "sglang_num_running_reqs{dp_rank=\"0\"} 0\n"),
+            std::string::npos)
+      << reply.body;
+  EXPECT_NE(reply.body.find("sglang_queues_waiting{dp_rank=\"0\"} 0\n"), std::string::npos);
+  EXPECT_EQ(reply.body.find("memory"), std::string::npos);
+  EXPECT_EQ(reply.body.find("mode"), std::string::npos);
+  for (const char* query : {"?dp_rank=1", "?dp_rank=x", "?include=core,nothing", "?format=xml"})
+    EXPECT_EQ(get(port, std::string("/v1/loads") + query).status, 400) << query;
 }
 
 TEST_F(AdminTest, the_mean_of_accepted_tokens_can_begin_anew) {
@@ -324,7 +362,7 @@ TEST_F(AdminTest, routes_that_sglang_has_beyond_these_say_why_not) {
   for (const char* path :
        {"/update_weight_version", "/update_weights_from_disk", "/configure_logging/",
         "/release_memory_occupation", "/v1/classify", "/vertex_generate", "/invocations",
-        "/v1/responses/resp_1/cancel", "/hicache/storage-backend", "/api/tags", "/slow_down"})
+        "/hicache/storage-backend", "/api/tags", "/slow_down"})
     refusal("POST", path);
   EXPECT_EQ(json_of(get(port, "/get_weight_version").body).at("weight_version"), "default");
 }

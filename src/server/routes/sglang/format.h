@@ -9,6 +9,7 @@
 #include "server/context/server_context.h"
 #include "server/json/json_writer.h"
 #include "server/request/answer_format.h"
+#include "server/request/meta_info.h"
 
 namespace foretoken {
 
@@ -19,7 +20,7 @@ class NativeFormat final : public AnswerFormat {
     bool text_in_logprobs = false;  // else null
   };
   NativeFormat(const ServerContext& context, Options options)
-      : context_(context), options_(options) {}
+      : context_(context), options_(options), meta_(context, options.text_in_logprobs) {}
 
   void write_event(const RunningChoice& choice, std::string& out) override;
   void write_ending(const std::vector<RunningChoice>& choices, std::string& out) override;
@@ -27,18 +28,10 @@ class NativeFormat final : public AnswerFormat {
 
  private:
   void write_choice(JsonWriter& json, const RunningChoice& choice) const;
-  void write_meta(JsonWriter& json, const RunningChoice& choice) const;
-  void write_finish(JsonWriter& json, const RunningChoice& choice) const;
-  void write_logprobs(JsonWriter& json, const RunningChoice& choice) const;
-  void write_spec(JsonWriter& json, const RunningChoice& choice) const;
-  void write_triple(JsonWriter& json, float logprob, Token token) const;
-  void write_tops(JsonWriter& json, const std::vector<SampledToken>& tokens,
-                  std::size_t from) const;
-  void write_wanted(JsonWriter& json, const RunningChoice& choice,
-                    const std::vector<SampledToken>& tokens, std::size_t from) const;
 
   const ServerContext& context_;
   Options options_;
+  MetaInfo meta_;
 };
 
 }  // namespace foretoken

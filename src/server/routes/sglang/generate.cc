@@ -115,7 +115,8 @@ const json::value* wanted_ids(const Fields& fields, const Prompts& prompts, std:
 // The fields of one prompt as an object of their own, so that each is read in one way.
 json::object fields_of_prompt(Fields& fields, const Prompts& prompts, std::size_t i) {
   json::object one;
-  for (const char* name : {"rid", "return_logprob", "logprob_start_len", "top_logprobs_num"}) {
+  for (const char* name : {"rid", "return_logprob", "logprob_start_len", "top_logprobs_num",
+                           "extra_key", "cache_salt"}) {
     const PerPrompt per_prompt(fields, name, prompts);
     if (const json::value* value = per_prompt.at(i)) one[name] = *value;
   }
@@ -211,7 +212,8 @@ std::optional<Refusal> plan_prompt(ServerContext& context, Fields& fields, Promp
     prompt.logprob_tokens = std::move(wanted);
   }
   prompt.draft_wish = read_draft_wish(fields, context.config);
-  prompt.cache_salt = read_cache_salt(fields);
+  prompt.cache_salt = read_cache_salt(own_fields);
+  prompt.shows_prompt_ids = fields.boolean("return_prompt_token_ids").value_or(false);
   prompt.deadline = read_deadline(fields, context.config);
   if (!fields.ok()) return *fields.fault();
   return add_prompt(context, std::move(prompt), plan);

@@ -36,7 +36,7 @@ TEST_F(GenerateTest, sampling_params_are_refused_with_sglangs_texts) {
   EXPECT_EQ(sampling_refusal(R"("top_p":0)"), "top_p must be in (0, 1], got 0.");
   EXPECT_EQ(sampling_refusal(R"("top_p":1.5)"), "top_p must be in (0, 1], got 1.5.");
   EXPECT_EQ(sampling_refusal(R"("min_p":2.0)"), "min_p must be in [0, 1], got 2.0.");
-  EXPECT_EQ(sampling_refusal(R"("top_k":0)"), "top_k must be -1 (disable) or at least 1, got 0.");
+  EXPECT_EQ(sampling_refusal(R"("top_k":-2)"), "top_k must be -1 (disable) or at least 1, got -2.");
   EXPECT_EQ(sampling_refusal(R"("frequency_penalty":3)"),
             "frequency_penalty must be in [-2, 2], got 3.");
   EXPECT_EQ(sampling_refusal(R"("presence_penalty":-3)"),
