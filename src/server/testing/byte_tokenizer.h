@@ -25,6 +25,8 @@ class ByteTokenizerFolder {
     bool shows_tools = true;
     // From kByteVocab on, each of two tokens before it, printable ASCII.
     std::vector<std::pair<std::string, std::string>> merges = {};
+    // Tokens behind those, as bytes; each beginning of a word is one, too.
+    std::vector<std::string> words = {};
   };
   explicit ByteTokenizerFolder(Options options);
   ~ByteTokenizerFolder();

@@ -88,6 +88,10 @@ class ServerTest : public testing::Test {
   const Text& text() const {
     static const Text plain({}), with_bos({.adds_bos = true}),
         without_tools({.shows_tools = false});
+    if (!text_options.words.empty()) {
+      if (!with_words) with_words.emplace(text_options);
+      return *with_words;
+    }
     if (text_options.adds_bos) return with_bos;
     return text_options.shows_tools ? plain : without_tools;
   }
@@ -95,6 +99,7 @@ class ServerTest : public testing::Test {
   const std::optional<ChatTemplate>& chat_template() const { return text().chat_template; }
 
   ByteTokenizerFolder::Options text_options;  // of the tokenizer
+  mutable std::optional<Text> with_words;     // made once, by the words of the first use
 
   ServerConfig config;
   bool with_tokenizer = true;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "server/context/server_context.h"
 #include "server/json/json_writer.h"
 #include "server/request/answer_format.h"
 

@@ -7,6 +7,7 @@
 #include <boost/json/value.hpp>
 
 #include "server/chat/chat_prompt.h"
+#include "server/http/error_reply.h"
 #include "server/json/json_fields.h"
 #include "server/json/json_writer.h"
 #include "server/request/prompt_text.h"
