@@ -10,12 +10,25 @@
 namespace foretoken {
 namespace {
 
-std::string layout_json(const JsonLayout& layout) {
-  const boost::json::value pattern = layout.whitespace_pattern
-                                         ? boost::json::value(*layout.whitespace_pattern)
-                                         : boost::json::value();
-  return boost::json::serialize(
-      boost::json::object{{"whitespace_pattern", pattern}, {"compact", layout.is_compact}});
+const char* name_of(GrammarSpec::Tail tail) {
+  switch (tail) {
+    case GrammarSpec::Tail::kNone:
+      return "none";
+    case GrammarSpec::Tail::kWhite:
+      return "white";
+    case GrammarSpec::Tail::kAny:
+      return "any";
+  }
+  return "none";
+}
+
+std::string layout_json(const GrammarSpec& spec) {
+  const auto& own = spec.layout.whitespace_pattern;
+  const auto pattern = own ? boost::json::value(*own) : boost::json::value();
+  return boost::json::serialize(boost::json::object{{"whitespace_pattern", pattern},
+                                                    {"compact", spec.layout.is_compact},
+                                                    {"tail", name_of(spec.tail)},
+                                                    {"balanced", spec.is_balanced}});
 }
 
 }  // namespace
@@ -50,7 +63,7 @@ Result<std::shared_ptr<const Grammar>> Grammar::compile(const GrammarVocabulary&
                                                         std::chrono::milliseconds limit) {
   FtBuffer error{};
   const auto limit_ms = static_cast<std::uint64_t>(kHasThread ? limit.count() : 0);
-  const std::string layout = layout_json(spec.layout);
+  const std::string layout = layout_json(spec);
   FtGrammar* grammar =
       ft_grammar_new(vocabulary.vocabulary_.get(), static_cast<std::uint32_t>(spec.kind),
                      span_of(spec.source), span_of(layout), limit_ms, &error);
@@ -101,6 +114,18 @@ bool GrammarMatcher::advance(Token token) {
     return true;
   fail(error);
   return false;
+}
+
+bool GrammarMatcher::advance_text(std::string_view text) {
+  FtBuffer error{};
+  bool is_allowed = false;
+  if (!matcher_ || !ft_matcher_advance_text(matcher_.get(), span_of(text), &is_allowed, &error))
+    fail(error);
+  return is_allowed;
+}
+
+std::size_t GrammarMatcher::beyond() const {
+  return matcher_ ? ft_matcher_beyond(matcher_.get()) : 0;
 }
 
 bool GrammarMatcher::roll_back(int tokens) {

@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/types.h"
@@ -29,8 +30,8 @@ namespace foretoken {
 
 // How JSON may be laid out.
 struct JsonLayout {
-  // A regular expression of what may stand between tokens of JSON; nullopt: white space, of 32
-  // characters at most.
+  // A regular expression of what may stand between tokens of JSON; nullopt: a space, or a line
+  // break and the indentation that the depth explains.
   std::optional<std::string> whitespace_pattern = {};
   bool is_compact = false;  // one space after commas and colons, none elsewhere
 
@@ -45,9 +46,18 @@ struct GrammarSpec {
     kStructuralTag,  // SGLang's, as JSON
     kChoice,         // a JSON list of texts
   };
+  // What may follow a text that is complete inside of the token that completes it.
+  enum class Tail {
+    kNone,
+    kWhite,  // white space; of JSON schemas
+    kAny,    // of structural tags whose text cannot go on where it is complete
+  };
   Kind kind = Kind::kJsonSchema;
   std::string source;
   JsonLayout layout = {};
+  Tail tail = Tail::kNone;
+  // Of structural tags: brackets and quotes stand where JSON has them, so the depth can be told.
+  bool is_balanced = false;
 
   bool operator==(const GrammarSpec&) const = default;
 };
@@ -81,8 +91,11 @@ class GrammarMatcher {
   bool allows(Token token) { return count_allowed({&token, 1}) == 1; }
   int count_allowed(std::span<const Token> tokens);  // of these, one after the other
   bool advance(Token token);                         // by a token that it allows
+  bool advance_text(std::string_view text);          // by part of a token; false: not allowed
   bool roll_back(int tokens);
   bool has_ended() const;  // it is complete, and nothing may follow
+  // Bytes of the last token, or of the last text, that stand behind the end (Tail::kAny).
+  std::size_t beyond() const;
 
   // The bytes that every continuation begins with.
   std::string forced();

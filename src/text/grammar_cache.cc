@@ -9,6 +9,7 @@ namespace {
 std::string key_of(const GrammarSpec& spec) {
   const std::string& pattern = spec.layout.whitespace_pattern.value_or("");
   return std::to_string(static_cast<int>(spec.kind)) + (spec.layout.is_compact ? "c" : "f") +
+         std::to_string(static_cast<int>(spec.tail)) + (spec.is_balanced ? "b" : "u") +
          (spec.layout.whitespace_pattern ? std::to_string(pattern.size()) : std::string("-")) +
          ":" + pattern + spec.source;
 }

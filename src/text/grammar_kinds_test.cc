@@ -124,8 +124,8 @@ TEST_F(GrammarTest, the_layout_of_json_is_a_wish) {
                              R"("required":["a","b"],"additionalProperties":false})";
   const auto any = compile(Kind::kJsonSchema, schema);
   EXPECT_EQ(verdict(*any, "{\n  \"a\" :1,\"b\":2 }"), 'e');
-  EXPECT_EQ(verdict(*any, "{" + std::string(32, ' ')), '-');
-  EXPECT_EQ(verdict(*any, "{" + std::string(33, ' ')), 'x') << "nobody ends otherwise";
+  EXPECT_EQ(verdict(*any, "{ "), '-');
+  EXPECT_EQ(verdict(*any, "{  "), 'x') << "nobody ends otherwise";
   const auto compact = compile(Kind::kJsonSchema, schema, {.is_compact = true});
   EXPECT_EQ(verdict(*compact, R"({"a": 1, "b": 2})"), 'e');
   EXPECT_EQ(verdict(*compact, R"({"a":)"), '-');

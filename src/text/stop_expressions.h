@@ -1,9 +1,10 @@
 #pragma once
-// StopExpressions: the regular expressions that end a text, in Rust's syntax, without looking
-// ahead. ExpressionSearch: one text's place in them. A text ends at the first byte at which one of
-// them matches; of matches that end there the longest counts, so the result does not depend on how
-// the text was cut into pieces. Work per byte and memory are bounded by the number of states, which
-// is limited. Threads: const use from any number; a search by one at a time.
+// StopExpressions: the regular expressions that end a text, in Rust's syntax. ExpressionSearch: one
+// text's place in them. The text so far is searched as it grows, character by character: $ is its
+// end, \b at its end looks at no more. A text ends where one of them matches first; of matches that
+// end there the longest counts, so the result does not depend on how the text was cut into pieces.
+// Work per byte and memory are bounded by the number of states, which is limited. Threads: const
+// use from any number; a search by one at a time.
 
 #include <cstddef>
 #include <memory>
@@ -22,8 +23,8 @@ namespace foretoken {
 
 class StopExpressions {
  public:
-  // Refused, with the expression and the reason: what cannot be read, is too large, matches the
-  // empty text, or depends on text behind the match.
+  // Refused, with the expression and the reason: what cannot be read, is too large, or matches the
+  // empty text.
   static Result<std::shared_ptr<const StopExpressions>> compile(
       std::span<const std::string> expressions);
 

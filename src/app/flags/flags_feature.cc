@@ -33,7 +33,7 @@ FlagGroup feature_flags() {
            .choices = {"llguidance", "none", "xgrammar", "outlines"}},
           {.names = {"--constrained-json-whitespace-pattern"},
            .text = "regular expression of what may stand between the tokens of constrained JSON",
-           .default_note = "up to 32 spaces, tabs and line breaks"},
+           .default_note = "a space, or a line break and the indentation of the depth"},
           {.names = {"--constrained-json-disable-any-whitespace"},
            .kind = kSwitch,
            .text = "constrained JSON has one space after commas and colons, and none elsewhere"},

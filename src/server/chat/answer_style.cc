@@ -27,9 +27,10 @@ ThoughtPlace thoughts_of(const ServerContext& context, const ChatPrompt& prompt,
                          const PartWishes& wishes) {
   const ReasoningStyle* style = context.reasoning_style;
   if (style == nullptr) return {};
-  return {
-      .style = style,
-      .begins_inside = begins_inside(*style, prompt.text, prompt.continued, wishes.wants_thinking)};
+  const bool wants = wishes.wants_thinking;
+  return {.style = style,
+          .begins_inside = begins_inside(*style, prompt.text, prompt.continued, wants),
+          .may_open = may_open(*style, prompt.text, prompt.continued, wants)};
 }
 
 std::shared_ptr<Dialogue> dialogue_of(const ServerContext& context, const ChatPrompt& prompt,

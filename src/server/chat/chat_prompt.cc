@@ -9,6 +9,7 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
+#include "base/json_text.h"
 #include "server/chat/message_parts.h"
 #include "server/chat/prompted_tools.h"
 #include "server/chat/reasoning_wish.h"
@@ -23,6 +24,24 @@ namespace json = boost::json;
 constexpr std::array<std::string_view, 6> kRoles = {"system", "user",     "assistant",
                                                     "tool",   "function", "developer"};
 
+// An object, or its text; no text at all is an object without members, as some clients send it.
+void check_arguments(Fields& function) {
+  const json::value* arguments = function.find("arguments");
+  if (arguments == nullptr || arguments->is_object()) return;
+  if (!arguments->is_string())
+    return function.refuse_field(
+        "arguments",
+        fmt::format("Input should be a valid string (found {})", json_kind(*arguments)));
+  const std::string_view text = arguments->get_string();
+  if (trimmed(text).empty()) return;
+  JsonFault fault;
+  const auto value = parse_json(text, fault);
+  if (!value || !value->is_object())
+    function.refuse_field("arguments",
+                          fmt::format("Input should be the text of a JSON object (found {})",
+                                      value ? json_kind(*value) : "no JSON"));
+}
+
 // Calls that an assistant's message repeats: templates take them apart.
 void check_calls(Fields& message) {
   each_object(message, "tool_calls", [](Fields& call) {
@@ -33,10 +52,7 @@ void check_calls(Fields& message) {
     Fields function(*object, call.path() + ".function", call.fault());
     function.require("name");
     function.string("name");
-    const json::value* arguments = function.find("arguments");
-    if (arguments != nullptr && !arguments->is_string() && !arguments->is_object())
-      function.refuse_field("arguments", fmt::format("Input should be a valid string (found {})",
-                                                     json_kind(*arguments)));
+    check_arguments(function);
   });
 }
 
@@ -78,7 +94,7 @@ void check_function(const json::object& object, Fields& tool) {
   if (const auto name = function.string("name"); name && name->empty())
     function.refuse_field("name", "String should have at least 1 character");
   function.string("description");
-  function.boolean("strict");
+  function.plain_boolean("strict");
   function.object("parameters");
 }
 

@@ -25,6 +25,7 @@ namespace foretoken {
 struct ThoughtPlace {
   const ReasoningStyle* style = nullptr;  // null: nowhere
   bool begins_inside = false;
+  bool may_open = false;  // the answer may begin with the mark of the beginning
 };
 
 // After a prompt that is no chat: told from its end.

@@ -160,11 +160,12 @@ TEST_F(ThoughtBudgetTest, messages_and_responses_keep_their_budgets) {
 }
 
 TEST_F(ThoughtBudgetTest, it_stands_around_a_grammar) {
-  config.reasoning_parser = "kimi";  // its mark is no token here: nothing is thought then
+  config.reasoning_parser = "kimi";
   start();
   const auto answer = post(port, "/v1/chat/completions",
                            R"({"messages":[{"role":"user","content":"x"}],"max_tokens":60,
-                               "thinking_budget":2,"guided_choice":["a"]})");
+                               "thinking_budget":2,"guided_choice":["a"],
+                               "chat_template_kwargs":{"enable_thinking":false}})");
   EXPECT_EQ(answer.status, 200) << answer.body;
   EXPECT_EQ(refusal("/generate", R"({"text":"x","sampling_params":{"regex":"a",
                                    "thinking_budget":3}})"),

@@ -27,6 +27,7 @@ class Fields final : public JsonFields {
       : JsonFields(object), path_(std::move(path)), fault_(fault) {}
 
   std::optional<bool> boolean(std::string_view name);  // 0 and 1, too
+  std::optional<bool> plain_boolean(std::string_view name) { return JsonFields::boolean(name); }
   std::optional<std::int64_t> integer(std::string_view name);
   std::optional<double> number(std::string_view name);  // infinite, too: 1e999 is for range checks
   std::optional<std::uint64_t> seed(std::string_view name);  // any 64-bit integer, negative too

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/rng.h"
+#include "server/chat/thoughts_first.h"
 #include "server/request/answer_limit.h"
 #include "server/request/body_fields.h"
 #include "server/request/sampling_request.h"
@@ -85,9 +86,10 @@ Result<std::shared_ptr<const ConstraintSource>> constraint_of(ServerContext& con
                                                               const std::vector<Token>& stops) {
   std::shared_ptr<const ConstraintSource> constraint = asked.constraint;
   if (asked.grammar) {
-    auto made = make_constraint(context, *asked.grammar, stops);
-    if (!made) return made.refusal();
-    constraint = *std::move(made);
+    auto parts = grammar_parts(context, *asked.grammar, stops);
+    if (!parts) return parts.refusal();
+    constraint = behind_thoughts(*std::move(parts), asked.thought_place.value_or(ThoughtPlace{}),
+                                 context.config.vocab);
   }
   if (!asked.thought_limit) return constraint;
   if (!asked.thought_place && asked.grammar)  // which binds from the first token

@@ -41,6 +41,19 @@ TEST_F(StopRegexTest, the_text_ends_before_the_first_match) {
   }
 }
 
+// The text so far is searched as it grows: $ is its end, however many tokens a step finds.
+TEST_F(StopRegexTest, what_looks_ahead_sees_the_end_of_the_text_so_far) {
+  for (const int tokens : {1, 3, 64}) {
+    engine.tokens_per_step = tokens;
+    start();
+    EXPECT_EQ(generate(R"("stop_regex":"[0-9]$")").at("text"), "One: ");
+    EXPECT_EQ(generate(R"("stop_regex":"\\bT[a-z]+\\b:")").at("text"), "One: 1\n");
+    EXPECT_EQ(generate(R"("stop_regex":"(?m)[0-9]$\\nE")").at("text"), "One: 1\nTwo: 2");
+    EXPECT_EQ(generate(R"("stop_regex":"\\bwo")").at("text"), "One: 1\nTwo: 22\nEnd.");
+    stop();
+  }
+}
+
 TEST_F(StopRegexTest, streams_show_nothing_of_the_match) {
   start();
   const auto reply = post(port, "/v1/chat/completions",

@@ -10,8 +10,8 @@
 
 #include "base/log.h"
 #include "server/structured/call_grammar.h"
-#include "server/structured/tokens_behind.h"
 #include "text/dialogue/marks.h"
+#include "text/dialogue/python_list.h"
 
 namespace foretoken {
 namespace {
@@ -44,7 +44,9 @@ Result<std::shared_ptr<const GrammarParts>> compile(ServerContext& context, cons
   return grammar_parts(context,
                        {.spec = {.kind = GrammarSpec::Kind::kStructuralTag,
                                  .source = *std::move(source),
-                                 .layout = context.config.json_layout},
+                                 .layout = context.config.json_layout,
+                                 .tail = GrammarSpec::Tail::kAny,
+                                 .is_balanced = !style.takes_python && !style.tagged},
                         .field = "strict"},
                        {});
 }
@@ -110,7 +112,7 @@ std::vector<Token> CallConstraint::foreseen() {
 void CallConstraint::advance(Token token) {
   if (call_ != nullptr) {
     call_->advance(token);
-    if (!has_failed() && call_->has_ended()) end_call();
+    if (!has_failed() && call_->has_ended()) end_call(parts_->call->tokenizer.piece(token), token);
     return;
   }
   if (calls_ == kMaxCalls) return;
@@ -134,6 +136,7 @@ void CallConstraint::read(std::string_view text, Token last) {
     if (held_.front() == '{') return begin_call(std::exchange(held_, {}), last);
   }
   const CallMarks& marks = parts_->marks;
+  if (parts_->python_tools != nullptr) return read_python(last);
   if (marks.call.empty()) return held_.clear();
   const std::array<std::string_view, 2> inside{marks.call, marks.closes};
   for (;;) {
@@ -147,6 +150,13 @@ void CallConstraint::read(std::string_view text, Token last) {
     if (is_open_ && found.which == 0) return begin_call(std::exchange(held_, {}), last);
     is_open_ = !is_open_;
   }
+}
+
+void CallConstraint::read_python(Token last) {
+  const std::array<std::string_view, 1> mark{parts_->marks.call};
+  const PythonList list = find_python_list(held_, mark, *parts_->python_tools);
+  held_.erase(0, list.at + (list.begins ? list.size : 0));
+  if (list.begins) begin_call(std::exchange(held_, {}), last);
 }
 
 bool CallConstraint::begins_bare(std::string_view text, Token last) {
@@ -169,7 +179,7 @@ bool CallConstraint::begins_bare(std::string_view text, Token last) {
   if (is_call) {
     may_begin_bare_ = false;
     held_.clear();
-    follow(std::move(bare_));
+    follow(std::move(bare_), text, last);
   } else if (!may_begin_bare_) {
     bare_.reset();
   }
@@ -180,34 +190,28 @@ bool CallConstraint::begins_bare(std::string_view text, Token last) {
 std::unique_ptr<GrammarConstraint> CallConstraint::started(std::string_view text,
                                                            Token last) const {
   auto call = std::make_unique<GrammarConstraint>(parts_->call);
-  std::vector<Token> tokens;
-  if (!text.empty()) {
-    const Tokenizer& tokenizer = parts_->call->tokenizer;
-    tokens = tokens_behind(tokenizer, {}, text);
-    // Tokenizers of pieces put a space before a text, but not inside of one.
-    if (tokens.empty()) tokens = tokens_behind(tokenizer, {&last, 1}, text);
-    if (tokens.empty()) return nullptr;
-  }
-  if (call->count_allowed(tokens) < static_cast<int>(tokens.size())) return nullptr;
-  for (const Token token : tokens) call->advance(token);
-  return call;
+  return text.empty() || call->take(text, last) ? std::move(call) : nullptr;
 }
 
-void CallConstraint::begin_call(std::string_view text, Token last) {
+void CallConstraint::begin_call(const std::string& text, Token last) {
   may_begin_bare_ = false;
   bare_.reset();
-  if (auto call = started(text, last)) follow(std::move(call));
+  if (auto call = started(text, last)) follow(std::move(call), text, last);
 }
 
-void CallConstraint::follow(std::unique_ptr<GrammarConstraint> call) {
+void CallConstraint::follow(std::unique_ptr<GrammarConstraint> call, std::string_view text,
+                            Token last) {
   call_ = std::move(call);
   ++calls_;
-  if (!has_failed() && call_->has_ended()) end_call();
+  if (!has_failed() && call_->has_ended()) end_call(text, last);
 }
 
-void CallConstraint::end_call() {
+// text: of the last token, or its end.
+void CallConstraint::end_call(std::string_view text, Token last) {
+  const auto behind = text.substr(text.size() - std::min(call_->beyond(), text.size()));
   call_.reset();
   is_between_ = !parts_->between.empty();
+  if (!behind.empty() && calls_ < kMaxCalls) read(behind, last);
 }
 
 Result<Source> make_call_constraint(ServerContext& context, const json::array& tools,
@@ -240,6 +244,10 @@ Result<Source> make_call_constraint(ServerContext& context, const json::array& t
       .call = *std::move(parts), .marks = marks, .bare = bare_calls(*dialogue.calls, asked)};
   if (dialogue.calls->call_end.empty() && !dialogue.calls->named)
     all.between = dialogue.calls->between;
+  if (dialogue.calls->takes_python) {
+    all.python_tools = dialogue.call_options.tools;
+    std::erase(all.between, '[');  // begins the next list
+  }
   if (!dialogue.calls->has_channels) all.reasoning = dialogue.reasoning;
   all.begins_inside = dialogue.begins_inside;
   all.is_strict = is_strict;

@@ -2,10 +2,13 @@
 // CallConstraint: an output that is free but for the calls of tools in it.
 //   outside of calls   it bars nothing and costs no mask
 //   inside of a call   from its mark to its end the grammar of the family's calls binds the text
+//   a token that ends a call
+//                      may go on with anything, which is read as what follows
 //   a token that holds the mark and a beginning which the grammar bars
 //                      the call is left to the parser of calls, as text
 //   families without a mark
-//                      an answer that begins like a call is bound once it names a tool
+//                      an answer that begins like a call is bound once it names a tool; a list of
+//                      calls in Python anywhere
 // Threads as TokenConstraint's. make_call_constraint: what the tools of a request ask for.
 
 #include <memory>
@@ -21,6 +24,7 @@
 #include "text/dialogue/call_style.h"
 #include "text/dialogue/dialogue.h"
 #include "text/dialogue/thought_meter.h"
+#include "text/dialogue/tool_schemas.h"
 
 namespace foretoken {
 
@@ -31,6 +35,8 @@ struct CallParts {
   BareCalls bare = {};
   // Bytes that may stand between two calls of which the second has no mark; empty: each has.
   std::string between = {};
+  // Of calls in Python, which begin anywhere in the text; null: the family has none.
+  std::shared_ptr<const ToolSchemas> python_tools = nullptr;
   // In whose reasoning there are no calls; null: they may be anywhere.
   const ReasoningStyle* reasoning = nullptr;
   bool begins_inside = false;
@@ -52,12 +58,13 @@ class CallConstraint final : public TokenConstraint {
 
  private:
   void read(std::string_view text, Token last);
+  void read_python(Token last);
   // Whether the answer has turned out to be a call without a mark.
   bool begins_bare(std::string_view text, Token last);
   std::unique_ptr<GrammarConstraint> started(std::string_view text, Token last) const;
-  void begin_call(std::string_view text, Token last);
-  void follow(std::unique_ptr<GrammarConstraint> call);
-  void end_call();
+  void begin_call(const std::string& text, Token last);
+  void follow(std::unique_ptr<GrammarConstraint> call, std::string_view text, Token last);
+  void end_call(std::string_view text, Token last);
   // Whether the grammar failed just now.
   bool has_failed();
 

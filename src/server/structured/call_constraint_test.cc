@@ -137,13 +137,30 @@ TEST_F(CallConstraintTest, answers_that_merely_begin_like_a_call_are_free) {
     for (const char* text :
          {R"({"name": "h", "parameters": {"a": "zz"}})", R"({"names": ["f"]})",
           R"(["f", {"a": 1}])", R"([f, g])", R"(See {"name": "f", "parameters": {"a": "zz"}})",
-          R"(See [f(a="zz")])"}) {
+          R"(See [h(a="zz")])"}) {
       config.tool_call_parser = style;
       wish(text);
       start();
       EXPECT_EQ(chat(tools(true)).at("message").at("content"), text) << style;
       EXPECT_TRUE(is_bound_);
       EXPECT_EQ(masks_, 0) << style << ": " << text;
+      stop();
+    }
+}
+
+TEST_F(CallConstraintTest, calls_in_python_are_bound_wherever_they_begin) {
+  for (const char* style : {"llama4", "pythonic"})
+    for (const char* before : {"See [1]: ", "Look:\n```python\n", "So <|python_start|>", "[1] "}) {
+      config.tool_call_parser = style;
+      wish(before + std::string("[f(a='y')] and [ g()] Done."));
+      start();
+      EXPECT_EQ(calls_of(chat(tools(true))), R"(f({"a": "y"})g({}))") << style << ": " << before;
+      EXPECT_GT(masks_, 5);
+      stop();
+      wish(before + std::string("[f(a='zz')]"));
+      start();
+      const auto calls = calls_of(chat(tools(true)));
+      EXPECT_TRUE(calls.starts_with(R"(f({"a": "x")")) << style << ": " << calls;
       stop();
     }
 }

@@ -22,14 +22,11 @@ bool may_be_laid_out(const GrammarSpec& spec) {
 }  // namespace
 
 GrammarConstraint::GrammarConstraint(std::shared_ptr<const GrammarParts> parts)
-    : parts_(std::move(parts)),
-      matcher_(parts_->grammar->start()),
-      is_waiting_(parts_->after != kNoToken) {
+    : parts_(std::move(parts)), matcher_(parts_->grammar->start()) {
   if (parts_->guide) guide_.emplace(*parts_->guide, parts_->tokenizer);
 }
 
 std::span<const std::uint32_t> GrammarConstraint::allowed() {
-  if (is_waiting_) return {};
   mask_.assign(parts_->grammar->mask_words(), 0);
   if (!matcher_.mask(mask_) || !matcher_.may_end()) return mask_;
   for (const Token stop : parts_->stops)
@@ -39,7 +36,6 @@ std::span<const std::uint32_t> GrammarConstraint::allowed() {
 
 // Nothing follows a stop token, so it counts only where it comes first.
 int GrammarConstraint::count_allowed(std::span<const Token> tokens) {
-  if (is_waiting_) return static_cast<int>(tokens.size());
   const int count = matcher_.count_allowed(tokens);
   const bool may_stop = count == 0 && !tokens.empty() &&
                         std::ranges::find(parts_->stops, tokens.front()) != parts_->stops.end() &&
@@ -49,12 +45,20 @@ int GrammarConstraint::count_allowed(std::span<const Token> tokens) {
 }
 
 void GrammarConstraint::advance(Token token) {
-  if (!is_waiting_) {
-    matcher_.advance(token);
-    follow(token);
-  } else if (token == parts_->after) {
-    is_waiting_ = false;
-  }
+  matcher_.advance(token);
+  follow(token);
+  remember(token);
+}
+
+bool GrammarConstraint::take(std::string_view text, Token last) {
+  if (!matcher_.advance_text(text)) return false;
+  expected_.clear();
+  if (guide_ && !guide_->follow_text(text)) guide_.reset();
+  remember(last);
+  return true;
+}
+
+void GrammarConstraint::remember(Token token) {
   if (tail_.size() == kTail) tail_.erase(tail_.begin());
   tail_.push_back(token);
 }
@@ -65,13 +69,13 @@ void GrammarConstraint::follow(Token token) {
   if (written && !expected_.empty() && parts_->cuts)
     parts_->cuts->add(tail_.empty() ? kNoToken : tail_.back(), expected_, token);
   expected_.erase(0, written.value_or(expected_.size()));
-  if (!guide_ || guide_->follow(token, tail_)) return;
+  if (!guide_ || guide_->follow(token)) return;
   guide_.reset();
   expected_.clear();
 }
 
 std::vector<Token> GrammarConstraint::foreseen() {
-  if (is_waiting_ || !matcher_.fault().empty()) return {};
+  if (!matcher_.fault().empty()) return {};
   if (expected_.empty()) expected_ = guide_ ? guide_->forced() : matcher_.forced();
   std::string_view rest(expected_);
   std::vector<Token> tokens = remembered(rest);
@@ -126,7 +130,6 @@ Result<std::shared_ptr<const GrammarParts>> grammar_parts(ServerContext& context
                      .guide = nullptr,
                      .tokenizer = *context.tokenizer,
                      .stops = stops,
-                     .after = request.after,
                      .cuts = context.cuts};
   if (may_be_laid_out(request.spec)) {
     GrammarSpec compact = request.spec;
@@ -134,15 +137,6 @@ Result<std::shared_ptr<const GrammarParts>> grammar_parts(ServerContext& context
     if (auto guide = context.grammars->compile(compact)) parts.guide = *std::move(guide);
   }
   return std::make_shared<const GrammarParts>(std::move(parts));
-}
-
-Result<std::shared_ptr<const ConstraintSource>> make_constraint(ServerContext& context,
-                                                                const GrammarRequest& request,
-                                                                const std::vector<Token>& stops) {
-  auto parts = grammar_parts(context, request, stops);
-  if (!parts) return parts.refusal();
-  return std::shared_ptr<const ConstraintSource>(
-      std::make_shared<const GrammarSource>(*std::move(parts)));
 }
 
 }  // namespace foretoken

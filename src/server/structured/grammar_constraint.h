@@ -26,7 +26,6 @@ struct GrammarParts {
   std::shared_ptr<const Grammar> guide;
   const Tokenizer& tokenizer;
   std::vector<Token> stops;                   // end the text where it may end
-  Token after = kNoToken;                     // see GrammarRequest
   std::shared_ptr<CutMemory> cuts = nullptr;  // null: what is foreseen is cut as by the tokenizer
 };
 
@@ -38,12 +37,19 @@ class GrammarConstraint final : public TokenConstraint {
   bool allows(Token token) override { return count_allowed({&token, 1}) == 1; }
   int count_allowed(std::span<const Token> tokens) override;
   void advance(Token token) override;
-  bool has_ended() const override { return !is_waiting_ && matcher_.has_ended(); }
+  bool has_ended() const override { return matcher_.has_ended(); }
   const std::string& fault() const override { return matcher_.fault(); }
   std::vector<Token> foreseen() override;
 
+  // Moves behind text that is the end of the token `last`; false, and it stays where it is: such a
+  // text may not come.
+  bool take(std::string_view text, Token last);
+  // Bytes of the last token or text that stand behind the end.
+  std::size_t beyond() const { return matcher_.beyond(); }
+
  private:
   void follow(Token token);
+  void remember(Token token);
   // As the model has cut it before; `text` is left with what is not known.
   std::vector<Token> remembered(std::string_view& text) const;
   std::optional<std::size_t> written_by(Token token, std::string_view expected) const;
@@ -51,7 +57,6 @@ class GrammarConstraint final : public TokenConstraint {
   std::shared_ptr<const GrammarParts> parts_;
   GrammarMatcher matcher_;
   std::optional<LayoutGuide> guide_;  // until it has lost its way
-  bool is_waiting_;                   // for the token after which the output is bound
   std::vector<std::uint32_t> mask_;
   std::vector<Token> tail_;  // the last tokens, because tokens depend on those before
   std::string expected_;     // bytes that come next, as far as known
@@ -63,8 +68,5 @@ using GrammarSource = SharedSource<GrammarConstraint, GrammarParts>;
 Result<std::shared_ptr<const GrammarParts>> grammar_parts(ServerContext& context,
                                                           const GrammarRequest& request,
                                                           const std::vector<Token>& stops);
-Result<std::shared_ptr<const ConstraintSource>> make_constraint(ServerContext& context,
-                                                                const GrammarRequest& request,
-                                                                const std::vector<Token>& stops);
 
 }  // namespace foretoken

@@ -60,7 +60,11 @@ class Reader {
               : fmt::format("only one of {} and {} can be set", found_[0].field, found_[1].field));
     }
     if (found_.empty() || !fields_.ok()) return std::nullopt;
-    if (own_pattern_) found_[0].spec.layout = {.whitespace_pattern = own_pattern_};
+    GrammarSpec& spec = found_[0].spec;
+    if (own_pattern_) spec.layout = {.whitespace_pattern = own_pattern_};
+    // JSON in which white space is free may end in some, too.
+    if (spec.kind == Kind::kJsonSchema && spec.layout == JsonLayout{})
+      spec.tail = GrammarSpec::Tail::kWhite;
     return std::move(found_[0]);
   }
 
@@ -75,8 +79,12 @@ class Reader {
       const json::value* value = fields.find(name);
       if (value == nullptr || value->is_null()) continue;
       const bool is_text = value->is_string();
-      if (is_text ? value->get_string().empty() : value->is_array() && value->get_array().empty())
-        continue;  // clients that know no null
+      if (is_text ? value->get_string().empty() : value->is_array() && value->get_array().empty()) {
+        fields.refuse_field(name,
+                            "it is empty, so it allows no text (null, or no such field, "
+                            "leaves the text free)");
+        continue;
+      }
       const bool may_be_json = kind == Kind::kJsonSchema || kind == Kind::kStructuralTag;
       if (kind == Kind::kChoice ? value->is_array() : is_text)
         add(kind, is_text ? std::string(value->get_string()) : json::serialize(*value),
@@ -108,7 +116,7 @@ class Reader {
       if (wrapped == nullptr) return;
       Fields named(*wrapped, inner.path() + ".json_schema", fields_.fault());
       named.string("name");
-      named.boolean("strict");
+      named.plain_boolean("strict");
       add_schema(named);
     } else if (type == "structural_tag") {
       add(Kind::kStructuralTag, json::serialize(*format), "response_format");

@@ -15,8 +15,6 @@ namespace foretoken {
 struct GrammarRequest {
   GrammarSpec spec;
   std::string field;  // that asked for it, for messages
-  // The output is free until this token has come, and bound after it; kNoToken: from the start.
-  Token after = kNoToken;
 };
 
 // Nullopt: any text will do, or the fields are at fault. `layout`: of JSON, unless the request has

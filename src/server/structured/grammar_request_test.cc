@@ -94,7 +94,7 @@ TEST_F(GrammarRequestTest, fields_of_all_families_bind_the_output) {
         R"("schema":{"const":"q"}}})"})
     EXPECT_EQ(chat(fields), "\"q\"") << fields;
   for (const char* fields :
-       {R"("response_format":{"type":"text"})", R"("guided_choice":[],"regex":"","ebnf":null)"})
+       {R"("response_format":{"type":"text"})", R"("guided_choice":null,"regex":null,"ebnf":null)"})
     EXPECT_EQ(chat(fields), "free") << fields;
 }
 
@@ -146,6 +146,34 @@ TEST_F(GrammarRequestTest, what_is_wrong_gets_400_with_field_keyword_and_place) 
             "disable_additional_properties is not supported: say \"additionalProperties\": false "
             "in the schema");
   EXPECT_NE(chat(R"("ebnf":"root ::= (")").find("ebnf cannot be used: "), std::string::npos);
+}
+
+TEST_F(GrammarRequestTest, an_empty_constraint_is_refused) {
+  start();
+  for (const char* name : {"regex", "ebnf", "json_schema", "structural_tag", "guided_json",
+                           "guided_regex", "guided_grammar", "guided_choice"}) {
+    const std::string body = std::string("body.") + name + ": it is empty";
+    const std::string own = std::string("sampling_params.") + name + ": it is empty";
+    EXPECT_TRUE(chat("\"" + std::string(name) + R"(":"")").starts_with(body)) << name;
+    EXPECT_TRUE(generate("\"" + std::string(name) + R"(":"")").starts_with(own)) << name;
+  }
+  EXPECT_TRUE(chat(R"("guided_choice":[])").starts_with("body.guided_choice: it is empty"));
+  EXPECT_TRUE(chat(R"("structured_outputs":{"regex":""})")
+                  .starts_with("body.structured_outputs.regex: it is empty"));
+}
+
+TEST_F(GrammarRequestTest, strict_is_a_boolean) {
+  wish("1");
+  start();
+  const auto format = [](const std::string& strict) {
+    return R"("response_format":{"type":"json_schema","json_schema":{"name":"n","strict":)" +
+           strict + R"(,"schema":{"const":1}}})";
+  };
+  for (const char* strict : {"0", "1"})
+    EXPECT_EQ(chat(format(strict)),
+              "body.response_format.json_schema.strict: Input should be a valid boolean (found "
+              "integer)");
+  for (const char* strict : {"true", "false", "null"}) EXPECT_EQ(chat(format(strict)), "1");
 }
 
 TEST_F(GrammarRequestTest, servers_without_grammars_refuse_them) {

@@ -22,23 +22,19 @@ std::string_view take_run(std::string_view& text) {
 
 }  // namespace
 
-bool LayoutGuide::follow(Token token, std::span<const Token> tail) {
+bool LayoutGuide::follow(Token token) {
   if (matcher_.allows(token)) return matcher_.advance(token);
-  std::string_view piece = tokenizer_.piece(token);
-  if (piece.empty()) return false;
-  while (!piece.empty()) {
-    const auto run = take_run(piece);
-    if (take(run, tail) || is_white(run.front())) continue;
-    if (!take(" ", tail) || !take(run, tail)) return false;
-  }
-  return true;
+  return follow_text(tokenizer_.piece(token));
 }
 
-bool LayoutGuide::take(std::string_view text, std::span<const Token> tail) {
-  const auto tokens = tokens_near(tokenizer_, tail, text);
-  if (tokens.empty() || matcher_.count_allowed(tokens) != static_cast<int>(tokens.size()))
-    return false;
-  return std::ranges::all_of(tokens, [&](Token token) { return matcher_.advance(token); });
+bool LayoutGuide::follow_text(std::string_view text) {
+  if (text.empty()) return false;
+  while (!text.empty()) {
+    const auto run = take_run(text);
+    if (matcher_.advance_text(run) || is_white(run.front())) continue;
+    if (!matcher_.advance_text(" ") || !matcher_.advance_text(run)) return false;
+  }
+  return true;
 }
 
 std::optional<std::size_t> written_of(std::string_view expected, std::string_view piece) {

@@ -21,14 +21,13 @@ class LayoutGuide {
   LayoutGuide(const Grammar& usual, const Tokenizer& tokenizer)
       : tokenizer_(tokenizer), matcher_(usual.start()) {}
 
-  // A token of the text, behind `tail`, the last few. False: it has lost its way.
-  bool follow(Token token, std::span<const Token> tail);
+  // A token of the text, or part of one. False: it has lost its way.
+  bool follow(Token token);
+  bool follow_text(std::string_view text);
   // The bytes that come next in the usual layout, as far as they are certain.
   std::string forced() { return matcher_.forced(); }
 
  private:
-  bool take(std::string_view text, std::span<const Token> tail);
-
   const Tokenizer& tokenizer_;
   GrammarMatcher matcher_;
 };

@@ -26,13 +26,10 @@ class LayoutGuideTest : public testing::Test {
   }
   std::string forced_behind(std::string_view text) {
     LayoutGuide guide(*grammar(true), tokenizer_);
-    std::vector<Token> tail;
     const auto tokens = tokenizer_.encode(text, AddSpecial::kNo);
     EXPECT_TRUE(tokens);
-    for (const Token token : *tokens) {
-      if (!guide.follow(token, tail)) return "lost";
-      tail.assign(1, token);
-    }
+    for (const Token token : *tokens)
+      if (!guide.follow(token)) return "lost";
     return guide.forced();
   }
 

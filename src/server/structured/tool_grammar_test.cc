@@ -124,14 +124,15 @@ TEST_F(ToolGrammarTest, servers_without_grammars_refuse_demands) {
 
 TEST_F(ToolGrammarTest, what_is_thought_is_free_and_the_answer_is_bound) {
   config.reasoning_parser = "deepseek-r1";
-  answer_with(R"({"a":1})");
+  answer_with(R"(So {</think>{"a":1})");
   start();
-  // The byte tokenizer has no token for the end of a thought, so none is begun.
   const auto choice = json_of(chat(R"("response_format":{"type":"json_object"})", R"("n":1)").body)
                           .at("choices")
                           .at(0);
+  EXPECT_EQ(choice.at("message").at("reasoning_content"), "So {");
   EXPECT_EQ(choice.at("message").at("content"), R"({"a":1})");
-  EXPECT_TRUE(may_be(R"({"a":1})"));
+  EXPECT_TRUE(may_be(R"(So {</think>{"a":1})"));
+  EXPECT_FALSE(may_be(R"(So {</think>So {"a":1})"));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <fstream>
+#include <set>
 #include <string>
 
 #include <unistd.h>
@@ -44,7 +45,25 @@ constexpr std::string_view kAddsBos =
     R"({"Sequence":{"id":"B","type_id":1}}],)"
     R"("special_tokens":{"<|bos|>":{"id":"<|bos|>","ids":[256],"tokens":["<|bos|>"]}}})";
 
+// The given merges, and one for each byte of a word behind its first.
+std::vector<std::pair<std::string, std::string>> merges_of(
+    const ByteTokenizerFolder::Options& options) {
+  auto merges = options.merges;
+  const auto names = byte_names();
+  std::set<std::string> made;
+  for (const std::string& word : options.words) {
+    std::string left;
+    for (const char byte : word) {
+      const std::string& right = names[static_cast<unsigned char>(byte)];
+      if (!left.empty() && made.insert(left + right).second) merges.emplace_back(left, right);
+      left += right;
+    }
+  }
+  return merges;
+}
+
 std::string tokenizer_json(const ByteTokenizerFolder::Options& options) {
+  const auto merges = merges_of(options);
   JsonWriter json;
   json.begin_object().field("version", "1.0").field_null("truncation").field_null("padding");
   json.key("added_tokens").begin_array();
@@ -54,7 +73,7 @@ std::string tokenizer_json(const ByteTokenizerFolder::Options& options) {
     json.field("normalized", false).field("special", true).end_object();
   };
   for (std::size_t i = 0; i < kSpecials.size(); ++i) add_special(256 + i, kSpecials[i]);
-  const std::size_t first_mark = kByteVocab + options.merges.size();
+  const std::size_t first_mark = kByteVocab + merges.size();
   for (std::size_t i = 0; i < options.marks.size(); ++i)
     add_special(first_mark + i, options.marks[i]);
   json.end_array().field_null("normalizer");
@@ -71,10 +90,10 @@ std::string tokenizer_json(const ByteTokenizerFolder::Options& options) {
   for (std::size_t byte = 0; byte < 256; ++byte) json.field(names[byte], byte);
   for (std::size_t i = 0; i < kSpecials.size(); ++i) json.field(kSpecials[i], 256 + i);
   std::size_t id = kByteVocab;
-  for (const auto& [left, right] : options.merges) json.field(left + right, id++);
+  for (const auto& [left, right] : merges) json.field(left + right, id++);
   for (const std::string& mark : options.marks) json.field(mark, id++);
   json.end_object().key("merges").begin_array();
-  for (const auto& [left, right] : options.merges) json.string(left + " " + right);
+  for (const auto& [left, right] : merges) json.string(left + " " + right);
   json.end_array().end_object().end_object();
   return json.take();
 }

@@ -26,6 +26,8 @@ class ByteTokenizerFolder {
     // From kByteVocab on, each of two tokens before it, printable ASCII.
     std::vector<std::pair<std::string, std::string>> merges = {};
     std::vector<std::string> marks = {};  // special tokens behind the merges
+    // Tokens behind those, as bytes; each beginning of a word is one, too.
+    std::vector<std::string> words = {};
   };
   explicit ByteTokenizerFolder(Options options);
   ~ByteTokenizerFolder();

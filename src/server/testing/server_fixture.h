@@ -90,6 +90,10 @@ class ServerTest : public testing::Test {
         without_tools({.shows_tools = false}),
         with_marks({.marks = {"<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|file_sep|>",
                               "<|endoftext|>"}});
+    if (!text_options.words.empty()) {
+      if (!with_words) with_words.emplace(text_options);
+      return *with_words;
+    }
     if (text_options.adds_bos) return with_bos;
     if (!text_options.marks.empty()) return with_marks;
     return text_options.shows_tools ? plain : without_tools;
@@ -98,6 +102,7 @@ class ServerTest : public testing::Test {
   const std::optional<ChatTemplate>& chat_template() const { return text().chat_template; }
 
   ByteTokenizerFolder::Options text_options;  // of the tokenizer
+  mutable std::optional<Text> with_words;     // made once, by the words of the first use
 
   ServerConfig config;
   bool with_tokenizer = true;

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "text/dialogue/marks.h"
+#include "text/dialogue/python_list.h"
 
 namespace foretoken {
 namespace {
@@ -124,16 +125,17 @@ bool CallParser::read_text() {
     const std::size_t white = leading_white(text);
     if (white == text.size() && white < kMaxWhite) return false;
     if (white < text.size() && style_.bare.find(text[white]) != std::string_view::npos) {
-      begin_section(0);
+      begin_section(0, style_.section_end);
       return true;
     }
   }
+  if (python_ != nullptr && options_.tools != nullptr) return read_python_text();
   const FoundMark mark = find_mark(text, begins_);
   if (mark.at != std::string_view::npos) {
     say(text.substr(0, mark.at));
     read_ += mark.at;
     const std::string_view begin = begins_[mark.which];
-    begin_section(begins_a_call(begin) ? 0 : begin.size());
+    begin_section(begins_a_call(begin) ? 0 : begin.size(), style_.section_end);
     is_marked_ = true;
     return true;
   }
@@ -143,7 +145,20 @@ bool CallParser::read_text() {
   return false;
 }
 
-void CallParser::begin_section(std::size_t bytes) {
+bool CallParser::read_python_text() {
+  const std::string_view text = rest();
+  const PythonList list = find_python_list(text, begins_, *options_.tools);
+  say(text.substr(0, list.at));
+  read_ += list.at;
+  if (!list.begins) return false;
+  begin_section(list.size, list.end.empty() ? std::string_view(style_.section_end) : list.end);
+  is_marked_ = list.is_marked;
+  return true;
+}
+
+// bytes: of the mark. end: what may stand behind the section.
+void CallParser::begin_section(std::size_t bytes, std::string_view end) {
+  section_end_ = end;
   raw_.clear();
   call_bytes_ = 0;
   begun_ = is_marked_ = false;
@@ -168,11 +183,11 @@ bool CallParser::read_section() {
   }
   if (is_white(text.front()) || style_.between.find(text.front()) != std::string_view::npos)
     return take(1), true;
-  if (!style_.section_end.empty()) {
-    const Begins ends = begins_with(text, style_.section_end);
+  if (!section_end_.empty()) {
+    const Begins ends = begins_with(text, section_end_);
     if (ends == Begins::kMaybe) return false;
     if (ends == Begins::kYes) {
-      take(style_.section_end.size());
+      take(section_end_.size());
       if (!after_call_) leave_section();  // empty: it was text
       raw_.clear();
       at_ = At::kText;

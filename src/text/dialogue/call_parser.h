@@ -5,6 +5,8 @@
 //     then it is held back; if it does not get there, it becomes text.
 //   - A fault behind that: in an answer that is sent whole, the call becomes text, too; in a stream
 //     what was sent stays, the call ends there, and the rest is text.
+//   - Calls in Python are found anywhere in the text, in a block of code, too, whose marks are
+//     dropped with them.
 //   - White space beside calls belongs to the format and is dropped.
 
 #include <cstddef>
@@ -51,6 +53,7 @@ class CallParser final : public AnswerParser, private CallSink {
 
   bool step();  // false: more text is needed
   bool read_text();
+  bool read_python_text();
   bool read_section();
   bool read_call_begin();
   bool read_body();
@@ -59,7 +62,7 @@ class CallParser final : public AnswerParser, private CallSink {
   std::string_view rest() const { return std::string_view(input_).substr(read_); }
   void take(std::size_t bytes);  // of the rest, into what a broken call would be
   void say(std::string_view text);
-  void begin_section(std::size_t bytes);
+  void begin_section(std::size_t bytes, std::string_view end);
   // A mark of calls that may come without their section.
   bool begins_a_call(std::string_view mark) const {
     return !style_.call_begin.empty() && style_.call_begin.front() == mark;
@@ -79,8 +82,9 @@ class CallParser final : public AnswerParser, private CallSink {
   std::size_t read_ = 0;
   AnswerParts* out_ = nullptr;  // during a call of push or finish
   At at_ = At::kText;
-  std::size_t mark_ = 0;  // the next of call_begin or call_end
-  std::string white_;     // at the end of the text, held back
+  std::size_t mark_ = 0;          // the next of call_begin or call_end
+  std::string_view section_end_;  // of this section
+  std::string white_;             // at the end of the text, held back
   bool has_text_ = false;
   bool after_call_ = false;  // nothing but white space since
   std::string raw_;          // what the call was read from, or the section before its first call

@@ -61,6 +61,29 @@ TEST_F(CallParserTest, bare_calls_are_read_where_an_answer_begins) {
   EXPECT_EQ(out.content, "Done.");
 }
 
+TEST_F(CallParserTest, calls_in_python_are_found_anywhere) {
+  const auto check = [&](const std::string& text, const Calls& calls, const std::string& content) {
+    for (const char* style : {"pythonic", "llama4"})
+      for (const bool whole : {false, true}) {
+        const auto out = read(style, text, whole);
+        EXPECT_EQ(out.calls, calls) << style << ": " << text;
+        EXPECT_EQ(out.content, content) << style << ": " << text;
+      }
+  };
+  const Calls f{{"f", "{\"x\": 1}"}}, both{{"f", "{\"x\": 1}"}, {"g", "{}"}};
+  check("Sure: [f(x=1)]", f, "Sure:");
+  check("See [1], [f] and `[ f(x=1),\n g() ]", both, "See [1], [f] and `");
+  check("Look:\n```python\n[f(x=1), g()]\n```\nDone.", both, "Look:Done.");
+  check("```\n[f(x=1)]\n```", f, "");
+  check("```tool_code\n[f(x=1)]", f, "");
+  check("<|python_start|>[f(x=1)]<|python_end|>", f, "");
+  check("Then <|python_start|>[f(x=1), g()]<|python_end|> and so on", both, "Thenand so on");
+  check("[f(x=1)] and then [g()]", both, "and then");
+  for (const std::string text : {"[fx(1)] or [h(x=1)]", "```python\nprint([1])\n```", "``` [f",
+                                 "```python [h(x=1)", "a[0] = f(x=1)", "[f (x=1)]", "``", "<|pyth"})
+    check(text, {}, text);
+}
+
 TEST_F(CallParserTest, a_malformed_call_of_a_whole_answer_is_text) {
   for (const std::string text :
        {"<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1,}}</tool_call>",

@@ -40,7 +40,12 @@ CallStyle mistral() {
 }
 
 CallStyle pythonic() {
-  return {.name = "pythonic", .begins = {}, .between = "[],", .bare = "[", .takes_python = true};
+  return {.name = "pythonic",
+          .begins = {"<|python_start|>"},
+          .section_end = "<|python_end|>",
+          .between = "[],",
+          .bare = "[",
+          .takes_python = true};
 }
 
 constexpr std::string_view kDeepseekBegin = "<｜tool▁calls▁begin｜>",

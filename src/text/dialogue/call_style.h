@@ -40,7 +40,7 @@ struct CallStyle {
   std::string_view between = {};  // bytes that may stand around calls, besides white space
   std::string_view bare = {};     // bytes that begin a section where an answer begins with them
   bool takes_object = false;
-  bool takes_python = false;
+  bool takes_python = false;  // then a list may begin anywhere: see python_list.h
   std::optional<NamedStyle> named = {};
   std::optional<TaggedStyle> tagged = {};
   bool short_ids = false;  // templates of this family want ids of nine letters and digits

@@ -46,6 +46,17 @@ std::vector<std::string_view> reasoning_style_names() {
   return names;
 }
 
+const ReasoningStyle& uninterrupted(const ReasoningStyle& style) {
+  static const std::vector<ReasoningStyle> all = [] {
+    std::vector<ReasoningStyle> copies = styles();
+    for (ReasoningStyle& copy : copies) copy.interrupts.clear();
+    return copies;
+  }();
+  const auto found = std::find_if(
+      all.begin(), all.end(), [&](const ReasoningStyle& copy) { return copy.name == style.name; });
+  return found == all.end() ? style : *found;
+}
+
 bool begins_inside(const ReasoningStyle& style, std::string_view prompt, std::string_view continued,
                    bool wants_thinking) {
   if (style.has_channels) return false;
@@ -59,6 +70,13 @@ bool begins_inside(const ReasoningStyle& style, std::string_view prompt, std::st
   if (prompt.ends_with(style.open)) return true;
   // What is continued without any mark is an answer.
   return style.starts_inside && wants_thinking && continued.empty();
+}
+
+bool may_open(const ReasoningStyle& style, std::string_view prompt, std::string_view continued,
+              bool wants_thinking) {
+  return !style.has_channels && wants_thinking && continued.empty() &&
+         !trimmed(prompt).ends_with(style.close) &&
+         !begins_inside(style, prompt, continued, wants_thinking);
 }
 
 }  // namespace foretoken

@@ -20,10 +20,17 @@ struct ReasoningStyle {
 const ReasoningStyle* find_reasoning_style(std::string_view name);
 std::vector<std::string_view> reasoning_style_names();
 
+// The same family where nothing but its own mark ends the reasoning.
+const ReasoningStyle& uninterrupted(const ReasoningStyle& style);
+
 // Whether the answer to this prompt begins inside of the reasoning. The end of the prompt tells
 // where the template opened or closed it; else the family does. continued: the text of the message
 // that the answer continues, empty for none. wants_thinking: false where the request forbids it.
 bool begins_inside(const ReasoningStyle& style, std::string_view prompt, std::string_view continued,
                    bool wants_thinking);
+
+// Whether the answer to this prompt may begin with reasoning that it opens itself.
+bool may_open(const ReasoningStyle& style, std::string_view prompt, std::string_view continued,
+              bool wants_thinking);
 
 }  // namespace foretoken

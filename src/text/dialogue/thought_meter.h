@@ -25,6 +25,9 @@ class ThoughtMeter {
   bool is_inside() const { return !is_over_ && (is_opened_ || begins_inside_); }
   bool is_over() const { return is_over_; }  // or there is none
 
+  // Bytes at the end of the text that may be the beginning of a mark.
+  std::size_t half_mark() const { return held_.size(); }
+
   // Inside: tokens behind the mark of the beginning, where the text has one.
   std::int64_t tokens() const { return tokens_; }
 

@@ -90,8 +90,10 @@ std::size_t ft_vocabulary_mask_words(const FtVocabulary* vocabulary);  // a bit 
 // A compiled grammar. It and its matchers outlive the vocabulary.
 struct FtGrammar;
 // kind: 0 JSON schema, 1 regular expression, 2 EBNF or Lark, 3 structural tag, 4 choice (JSON list
-// of texts). layout: JSON object {"whitespace_pattern": text | null, "compact": bool}. Refused,
-// too: what takes longer than the limit, unless that is 0; then the caller's thread compiles.
+// of texts). layout: JSON object {"whitespace_pattern": text | null, "compact": bool,
+//   "tail": "none" | "white" | "any", "balanced": bool}
+// as grammar.h has them. Refused, too: what takes longer than the limit, unless that is 0; then the
+// caller's thread compiles.
 FtGrammar* ft_grammar_new(const FtVocabulary* vocabulary, std::uint32_t kind, FtSpan source,
                           FtSpan layout, std::uint64_t limit_ms, FtBuffer* error);
 void ft_grammar_free(FtGrammar* grammar);
@@ -112,6 +114,10 @@ bool ft_matcher_allows(FtMatcher* matcher, std::uint32_t token, bool* answer, Ft
 bool ft_matcher_count_allowed(FtMatcher* matcher, const std::uint32_t* tokens, std::size_t count,
                               std::size_t* answer, FtBuffer* error);
 bool ft_matcher_advance(FtMatcher* matcher, std::uint32_t token, FtBuffer* error);
+// By bytes that are part of a token. answer: they are allowed; else it stays where it is.
+bool ft_matcher_advance_text(FtMatcher* matcher, FtSpan text, bool* answer, FtBuffer* error);
+// Bytes of the last token or text behind the end.
+std::size_t ft_matcher_beyond(const FtMatcher* matcher);
 bool ft_matcher_roll_back(FtMatcher* matcher, std::size_t tokens, FtBuffer* error);
 bool ft_matcher_has_ended(const FtMatcher* matcher);  // it is complete, and nothing may follow
 // The bytes that every continuation begins with.
@@ -119,8 +125,8 @@ bool ft_matcher_forced(const FtMatcher* matcher, FtBuffer* bytes, FtBuffer* erro
 
 // Regular expressions that end a text: at the first byte at which one matches.
 struct FtExpressions;
-// patterns: JSON list of texts. Refused: what cannot be read, is too large, matches the empty text,
-// or depends on text behind the match.
+// patterns: JSON list of texts. Refused: what cannot be read, is too large, or matches the empty
+// text.
 FtExpressions* ft_expressions_new(FtSpan patterns, FtBuffer* error);
 void ft_expressions_free(FtExpressions* expressions);
 std::size_t ft_expressions_states(const FtExpressions* expressions);

@@ -178,6 +178,43 @@ TEST_F(ChatPartsTest, calls_and_results_of_earlier_turns_reach_the_template) {
     EXPECT_NE(reply(call).body.find(fault), std::string::npos) << reply(call).body;
 }
 
+TEST_F(ChatPartsTest, arguments_of_earlier_calls_are_objects) {
+  start();
+  const auto reply = [&](const std::string& arguments) {
+    return post(port, "/v1/chat/completions",
+                R"({"messages":[{"role":"user","content":"Hi"},{"role":"assistant",
+                   "tool_calls":[{"function":{"name":"f","arguments":)" +
+                    arguments + R"(}}]},{"role":"tool","content":"ok"}]})");
+  };
+  for (const char* arguments : {R"("{\"a\": [1]}")", R"(" {} ")", R"("")", "{}", R"({"a":1})"})
+    EXPECT_EQ(reply(arguments).status, 200) << arguments;
+  for (const auto& [arguments, found] : std::vector<std::pair<std::string, std::string>>{
+           {R"(["x"])", "Input should be a valid string (found list)"},
+           {R"("[\"x\"]")", "Input should be the text of a JSON object (found list)"},
+           {R"("\"x\"")", "Input should be the text of a JSON object (found string)"},
+           {R"("null")", "Input should be the text of a JSON object (found null)"},
+           {R"("x")", "Input should be the text of a JSON object (found no JSON)"},
+           {R"("{\"a\":")", "Input should be the text of a JSON object (found no JSON)"}}) {
+    const auto refused = reply(arguments);
+    EXPECT_EQ(refused.status, 400) << arguments;
+    EXPECT_NE(refused.body.find("body.messages.1.tool_calls.0.function.arguments: " + found),
+              std::string::npos)
+        << refused.body;
+  }
+}
+
+TEST_F(ChatPartsTest, a_message_without_content_says_what_is_wrong) {
+  start();
+  for (const auto& [message, fault] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"role":"user","content":null})",
+            "body.messages.0.content: Input should be a valid string or list (found null)"},
+           {R"({"role":"user"})", "body.messages.0.content: Field required"}}) {
+    const auto refused = post(port, "/v1/chat/completions", R"({"messages":[)" + message + "]}");
+    EXPECT_EQ(refused.status, 400);
+    EXPECT_NE(refused.body.find(fault), std::string::npos) << refused.body;
+  }
+}
+
 TEST_F(ChatPartsTest, reasoning_is_told_from_the_answer) {
   config.reasoning_parser = "qwen3";
   answer_with(kThought);

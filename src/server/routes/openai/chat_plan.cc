@@ -57,20 +57,23 @@ std::optional<Refusal> demand_call(const Fields& body, const ChatPrompt& prompt,
   auto schema = schema_of_calls(tools == nullptr ? json::array() : tools->get_array(),
                                 prompt.named_tool, !wishes.parallel_calls);
   if (!schema) return schema.refusal();
-  asked.grammar =
-      GrammarRequest{.spec = {.kind = GrammarSpec::Kind::kJsonSchema, .source = *std::move(schema)},
-                     .field = "tool_choice"};
+  asked.grammar = GrammarRequest{.spec = {.kind = GrammarSpec::Kind::kJsonSchema,
+                                          .source = *std::move(schema),
+                                          .tail = GrammarSpec::Tail::kWhite},
+                                 .field = "tool_choice"};
   return std::nullopt;
 }
 
-// What is thought before a bound answer is free, where a token ends it; else nothing is thought.
-void free_thoughts(const Tokenizer& tokenizer, Dialogue& dialogue, AskedPrompt& asked) {
-  if (!asked.grammar || dialogue.reasoning == nullptr) return;
-  const auto end = tokenizer.token_id(dialogue.reasoning->close);
-  if (dialogue.begins_inside && end)
-    asked.grammar->after = *end;
-  else
+// What is thought before a bound answer is free, until the mark of the end and nothing else.
+void free_thoughts(Dialogue& dialogue, AskedPrompt& asked) {
+  ThoughtPlace& place = *asked.thought_place;
+  if (!place.begins_inside && !place.may_open) {
+    place = {};
     dialogue.reasoning = nullptr;
+    return;
+  }
+  place.style = &uninterrupted(*place.style);
+  if (dialogue.reasoning != nullptr) dialogue.reasoning = place.style;
 }
 
 }  // namespace
@@ -101,8 +104,7 @@ Result<GenerationPlan> plan_chat(ServerContext& context, Fields& body,
   if (const auto refusal = demand_call(body, *prompt, answer.wishes, asked)) return *refusal;
   const auto dialogue = dialogue_of(context, *prompt, answer.wishes);
   asked.thought_place = thoughts_of(context, *prompt, answer.wishes);
-  free_thoughts(*context.tokenizer, *dialogue, asked);
-  if (asked.grammar && asked.grammar->after == kNoToken) asked.thought_place.emplace();
+  if (asked.grammar) free_thoughts(*dialogue, asked);
   if (!asked.grammar && prompt->tools != nullptr) {
     auto calls = make_call_constraint(context, body.find("tools")->get_array(), *dialogue);
     if (!calls) return calls.refusal();

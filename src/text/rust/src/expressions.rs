@@ -1,5 +1,6 @@
-//! Regular expressions that end a text: found at the first byte at which one of them matches, in text that comes in
-//! pieces. The result does not depend on the pieces.
+//! Regular expressions that end a text: found at the first byte at which one of them matches the text so far, in text that
+//! comes in pieces. The result does not depend on the pieces. What looks ahead ($, \b) sees the end of the text so far where
+//! a match ends, and the next character where it goes on.
 //!
 //! Threads of an NFA, each of which knows where it began: so it is known at any time from where on text may still become
 //! part of a match. Per byte the work is bounded by the number of states, which is bounded when the expressions are read.
@@ -7,7 +8,7 @@
 use std::sync::Arc;
 
 use regex_automata::nfa::thompson::{State, WhichCaptures, NFA};
-use regex_automata::util::look::Look;
+use regex_automata::util::look::LookMatcher;
 use regex_automata::util::primitives::StateID;
 
 /// States of all expressions of a request together: so many may be at work for a byte.
@@ -67,9 +68,6 @@ fn check(pattern: &str) -> Result<(), String> {
     if nfa.states().len() > MAX_STATES {
         return Err("is too large".into());
     }
-    if nfa.look_set_any().iter().any(|look| !matches!(look, Look::Start | Look::StartLF)) {
-        return Err("looks at what has not been said yet ($, \\b and the like are not supported)".into());
-    }
     match Search::new(Arc::new(Expressions { nfa })).found {
         Some(_) => Err("matches the empty text, so every answer would end before it begins".into()),
         None => Ok(()),
@@ -89,18 +87,50 @@ pub struct Match {
 #[derive(Clone)]
 pub struct Search {
     expressions: Arc<Expressions>,
-    /// States that want a byte, with the place at which their thread began: the earliest first.
+    /// Where threads stand, with the place at which each began: the earliest first. What follows them without a byte is
+    /// found out when the next character is known.
+    reached: Vec<(StateID, u64)>,
+    /// States that want a byte.
     active: Vec<(StateID, u64)>,
-    next: Vec<(StateID, u64)>,
-    /// Bit per state that is in `next`, or was passed on the way there.
+    /// Bit per state that was passed on the way to `active`.
     seen: Vec<u64>,
     stack: Vec<StateID>,
     /// Bytes so far, and how many of them are certain to be no part of a match that is trimmed.
     place: u64,
     certain: u64,
-    /// Whether the last byte ended a line.
-    after_line: bool,
+    /// The last character, and the bytes of the next one as far as they have come.
+    last: Character,
+    coming: Character,
     found: Option<(u64, usize)>,
+}
+
+/// Some bytes of a character.
+#[derive(Clone, Copy, Default)]
+struct Character {
+    bytes: [u8; 4],
+    size: usize,
+}
+
+impl Character {
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.size]
+    }
+
+    fn push(&mut self, byte: u8) {
+        self.bytes[self.size] = byte;
+        self.size += 1;
+    }
+
+    /// A byte that begins none counts as one.
+    fn is_whole(&self) -> bool {
+        let wanted = match self.bytes[0] {
+            0xC0..=0xDF => 2,
+            0xE0..=0xEF => 3,
+            0xF0..=0xF7 => 4,
+            _ => 1,
+        };
+        self.size == wanted
+    }
 }
 
 impl Search {
@@ -108,17 +138,17 @@ impl Search {
         let words = expressions.nfa.states().len().div_ceil(64);
         let mut search = Search {
             expressions,
+            reached: Vec::new(),
             active: Vec::new(),
-            next: Vec::new(),
             seen: vec![0; words],
             stack: Vec::new(),
             place: 0,
             certain: 0,
-            after_line: true,
+            last: Character::default(),
+            coming: Character::default(),
             found: None,
         };
         search.begin(&search.expressions.clone().nfa);
-        search.swap();
         search
     }
 
@@ -126,13 +156,20 @@ impl Search {
     pub fn push(&mut self, text: &[u8]) -> Option<Match> {
         let expressions = self.expressions.clone();
         for (index, byte) in text.iter().enumerate() {
-            self.step(&expressions.nfa, *byte);
+            let begins_anew = self.coming.size > 0 && byte & 0xC0 != 0x80; // no UTF-8
+            if begins_anew {
+                self.coming = Character::default();
+            }
+            self.coming.push(*byte);
+            if !self.coming.is_whole() {
+                continue;
+            }
+            self.step(&expressions.nfa);
             if let Some((start, expression)) = self.found {
                 let size = (self.place - start.max(self.certain)) as usize;
                 return Some(Match { expression, end: index + 1, size });
             }
-            self.swap();
-            let earliest = self.active.first().map_or(self.place, |(_, start)| *start);
+            let earliest = self.reached.first().map_or(self.place, |(_, start)| *start);
             self.certain = self.certain.max(earliest).max(self.place.saturating_sub(MAX_HELD));
         }
         None
@@ -140,67 +177,77 @@ impl Search {
 
     /// Bytes at the end of the text that may be part of a match.
     pub fn held(&self) -> usize {
-        (self.place - self.certain) as usize
+        (self.place - self.certain) as usize + self.coming.size
     }
 
-    fn step(&mut self, nfa: &NFA, byte: u8) {
-        self.place += 1;
-        self.after_line = byte == b'\n';
-        for index in 0..self.active.len() {
-            let (state, start) = self.active[index];
-            let to = match nfa.state(state) {
-                State::ByteRange { trans } if trans.matches_byte(byte) => Some(trans.next),
-                State::Sparse(transitions) => transitions.matches_byte(byte),
-                State::Dense(transitions) => transitions.matches_byte(byte),
-                _ => None,
-            };
-            if let Some(to) = to {
-                self.enter(nfa, to, start);
+    /// Takes the character that has come.
+    fn step(&mut self, nfa: &NFA) {
+        let (last, character) = (self.last, std::mem::take(&mut self.coming));
+        for (index, byte) in character.bytes().iter().enumerate() {
+            // Nothing looks into a character.
+            let around: [&[u8]; 2] = if index == 0 { [last.bytes(), character.bytes()] } else { [b"a", b"a"] };
+            self.spread(nfa, around);
+            self.reached.clear();
+            for (state, start) in &self.active {
+                let to = match nfa.state(*state) {
+                    State::ByteRange { trans } if trans.matches_byte(*byte) => Some(trans.next),
+                    State::Sparse(transitions) => transitions.matches_byte(*byte),
+                    State::Dense(transitions) => transitions.matches_byte(*byte),
+                    _ => None,
+                };
+                self.reached.extend(to.map(|to| (to, *start)));
             }
+            self.place += 1;
         }
+        self.last = character;
         self.begin(nfa);
     }
 
-    /// A thread begins at every place.
+    /// A thread begins at every place; and the text may end here.
     fn begin(&mut self, nfa: &NFA) {
-        self.enter(nfa, nfa.start_anchored(), self.place);
+        self.reached.push((nfa.start_anchored(), self.place));
+        let last = self.last;
+        self.found = self.spread(nfa, [last.bytes(), &[]]);
     }
 
-    fn swap(&mut self) {
-        std::mem::swap(&mut self.active, &mut self.next);
-        self.next.clear();
+    /// Where the threads get to without a byte, between these two characters. The match that began first, if there is one.
+    fn spread(&mut self, nfa: &NFA, around: [&[u8]; 2]) -> Option<(u64, usize)> {
+        let [before, behind] = around;
+        let mut text = [0; 8];
+        text[..before.len()].copy_from_slice(before);
+        text[before.len()..before.len() + behind.len()].copy_from_slice(behind);
+        let text = &text[..before.len() + behind.len()];
+        let mut found: Option<(u64, usize)> = None;
+        self.active.clear();
         self.seen.fill(0);
-    }
-
-    fn enter(&mut self, nfa: &NFA, state: StateID, start: u64) {
-        self.stack.push(state);
-        while let Some(state) = self.stack.pop() {
-            let (word, bit) = (state.as_usize() / 64, 1_u64 << (state.as_usize() % 64));
-            if self.seen[word] & bit != 0 {
-                continue;
-            }
-            self.seen[word] |= bit;
-            match nfa.state(state) {
-                State::ByteRange { .. } | State::Sparse(_) | State::Dense(_) => self.next.push((state, start)),
-                State::Look { look, next } => {
-                    let holds = match look {
-                        Look::Start => self.place == 0,
-                        _ => self.after_line,
-                    };
-                    if holds {
-                        self.stack.push(*next);
-                    }
+        for index in 0..self.reached.len() {
+            let (state, start) = self.reached[index];
+            self.stack.push(state);
+            while let Some(state) = self.stack.pop() {
+                let (word, bit) = (state.as_usize() / 64, 1_u64 << (state.as_usize() % 64));
+                if self.seen[word] & bit != 0 {
+                    continue;
                 }
-                State::Union { alternates } => self.stack.extend(alternates.iter().rev()),
-                State::BinaryUnion { alt1, alt2 } => self.stack.extend([*alt2, *alt1]),
-                State::Capture { next, .. } => self.stack.push(*next),
-                State::Fail => {}
-                State::Match { pattern_id } => {
-                    let now = (start, pattern_id.as_usize());
-                    self.found = Some(self.found.map_or(now, |before| before.min(now)));
+                self.seen[word] |= bit;
+                match nfa.state(state) {
+                    State::ByteRange { .. } | State::Sparse(_) | State::Dense(_) => self.active.push((state, start)),
+                    State::Look { look, next } => {
+                        if LookMatcher::new().matches(*look, text, before.len()) {
+                            self.stack.push(*next);
+                        }
+                    }
+                    State::Union { alternates } => self.stack.extend(alternates.iter().rev()),
+                    State::BinaryUnion { alt1, alt2 } => self.stack.extend([*alt2, *alt1]),
+                    State::Capture { next, .. } => self.stack.push(*next),
+                    State::Fail => {}
+                    State::Match { pattern_id } => {
+                        let now = (start, pattern_id.as_usize());
+                        found = Some(found.map_or(now, |before| before.min(now)));
+                    }
                 }
             }
         }
+        found
     }
 }
 
@@ -218,8 +265,7 @@ pub mod ffi {
     #[no_mangle]
     pub unsafe extern "C" fn ft_expressions_new(patterns: FtSpan, error: *mut FtBuffer) -> *mut Arc<Expressions> {
         let made = guard(error, || {
-            let patterns: Vec<String> =
-                serde_json::from_str(patterns.text()?).map_err(|error| error.to_string())?;
+            let patterns: Vec<String> = serde_json::from_str(patterns.text()?).map_err(|error| error.to_string())?;
             Expressions::new(&patterns).map(Arc::new)
         });
         made.map_or(std::ptr::null_mut(), |made| Box::into_raw(Box::new(made)))
@@ -288,12 +334,9 @@ pub mod ffi {
         let found = guard(error, || Ok(search.push(text.bytes())));
         let Some(found) = found else { return false };
         step.write(match found {
-            Some(found) => FtSearchStep {
-                held: 0,
-                expression: found.expression as i64,
-                end: found.end,
-                size: found.size,
-            },
+            Some(found) => {
+                FtSearchStep { held: 0, expression: found.expression as i64, end: found.end, size: found.size }
+            }
             None => FtSearchStep { held: search.held(), expression: -1, end: 0, size: 0 },
         });
         true
@@ -326,6 +369,18 @@ mod tests {
             assert_eq!(found(&["bc", "abc", "a?bc"], "zabc", size), Some((1, "abc".into())));
             assert_eq!(found(&["(?m)^b"], "ab\nbc", size), Some((0, "b".into())));
             assert_eq!(found(&["^b"], "ab\nbc", size), None);
+        }
+    }
+
+    #[test]
+    fn what_looks_ahead_sees_the_text_so_far() {
+        for size in 1..6 {
+            assert_eq!(found(&["b$"], "abb", size), Some((0, "b".into())));
+            assert_eq!(found(&["(?m)a$\\nb"], "a ba\nb", size), Some((0, "a\nb".into())));
+            assert_eq!(found(&["a$b"], "abab", size), None);
+            assert_eq!(found(&["\\bend\\b"], "bend, an end.", size), Some((0, "end".into())));
+            assert_eq!(found(&["\\bü\\B.x"], "xüßx üßx", size), Some((0, "üßx".into())));
+            assert_eq!(found(&["\\bst\\b x"], "stx est x st x", size), Some((0, "st x".into())));
         }
     }
 }

@@ -150,6 +150,25 @@ pub unsafe extern "C" fn ft_matcher_advance(matcher: *mut Matcher, token: u32, e
 }
 
 /// # Safety
+/// `matcher` must be valid and used by nobody else, `text` readable, `answer` and `error` be writable.
+#[no_mangle]
+pub unsafe extern "C" fn ft_matcher_advance_text(
+    matcher: *mut Matcher,
+    text: FtSpan,
+    answer: *mut bool,
+    error: *mut FtBuffer,
+) -> bool {
+    guard(error, || (*matcher).advance_text(text.bytes())).map(|allowed| answer.write(allowed)).is_some()
+}
+
+/// # Safety
+/// `matcher` must be valid.
+#[no_mangle]
+pub unsafe extern "C" fn ft_matcher_beyond(matcher: *const Matcher) -> usize {
+    (*matcher).beyond()
+}
+
+/// # Safety
 /// `matcher` must be valid and used by nobody else, `error` writable.
 #[no_mangle]
 pub unsafe extern "C" fn ft_matcher_roll_back(matcher: *mut Matcher, tokens: usize, error: *mut FtBuffer) -> bool {

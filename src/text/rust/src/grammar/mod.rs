@@ -7,6 +7,8 @@ mod choice;
 mod compile_thread;
 mod ebnf;
 mod kept_masks;
+mod layout;
+mod matcher;
 mod schema;
 mod schema_mends;
 mod structural_tag;
@@ -14,17 +16,17 @@ mod vocabulary;
 
 pub mod ffi;
 
-use std::fmt::Display;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use llguidance::api::{ParserLimits, StopReason, TopLevelGrammar};
-use llguidance::TokenParser;
+use llguidance::api::{ParserLimits, TopLevelGrammar};
 use serde::Deserialize;
 use serde_json::Value as Json;
 
+pub use matcher::Matcher;
 pub use vocabulary::Vocabulary;
+
+use matcher::Shared;
 
 /// Longest specification; a schema of this size takes some 100 ms to compile.
 pub const MAX_SOURCE_BYTES: usize = 512 << 10;
@@ -52,14 +54,38 @@ impl Kind {
     }
 }
 
-/// How JSON may be laid out.
+/// How JSON may be laid out, and what may follow it.
 #[derive(Deserialize, Clone, Default)]
 #[serde(deny_unknown_fields)]
 pub struct JsonLayout {
-    /// A regular expression of what may stand between tokens of JSON; absent: up to 32 spaces, tabs and line breaks.
+    /// A regular expression of what may stand between tokens of JSON; absent: see `layout`.
     pub whitespace_pattern: Option<String>,
     /// One space after commas and colons, and none elsewhere.
     pub compact: bool,
+    #[serde(default)]
+    pub tail: Tail,
+    /// Outside of JSON the text has no brackets and no quotes but such as would stand in JSON: so its depth can be told.
+    #[serde(default)]
+    pub balanced: bool,
+}
+
+impl JsonLayout {
+    /// White space is that of `layout`.
+    fn is_free(&self) -> bool {
+        !self.compact && self.whitespace_pattern.is_none()
+    }
+}
+
+/// What may follow a complete text inside of the token that completes it.
+#[derive(Deserialize, Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+pub enum Tail {
+    #[default]
+    None,
+    /// Of JSON: white space.
+    White,
+    /// Of texts that cannot go on where they are complete: anything.
+    Any,
 }
 
 /// Bounds the work of one mask to some ten milliseconds and the lexer of a grammar to some ten megabytes.
@@ -80,22 +106,6 @@ pub fn limits() -> ParserLimits {
 pub struct Grammar {
     start: llguidance::Matcher,
     shared: Arc<Shared>,
-}
-
-/// What the matchers of a grammar share beside the library's lexer.
-struct Shared {
-    /// With a lexer that no text has used.
-    fresh: Mutex<TokenParser>,
-    vocab: u32,
-    /// A matcher failed in a way that may have left the shared lexer unusable.
-    is_spoiled: AtomicBool,
-}
-
-impl Shared {
-    fn fresh(&self) -> llguidance::Matcher {
-        let parser = self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
-        llguidance::Matcher::new(Ok(parser.deep_clone()))
-    }
 }
 
 impl Grammar {
@@ -127,14 +137,18 @@ impl Grammar {
             Kind::StructuralTag => structural_tag::read(vocabulary, source, layout)?,
             Kind::Choice => choice::read(source)?,
         };
-        Grammar::of(vocabulary, top)
+        let is_tag = kind == Kind::StructuralTag;
+        let tail = if is_tag && layout.tail == Tail::Any { Tail::Any } else { Tail::None };
+        Grammar::of(vocabulary, top, tail, is_tag && layout.balanced && layout.is_free())
     }
 
-    fn of(vocabulary: &Vocabulary, top: TopLevelGrammar) -> Result<Grammar, String> {
+    /// tail: that `top` has.
+    fn of(vocabulary: &Vocabulary, top: TopLevelGrammar, tail: Tail, counts_depth: bool) -> Result<Grammar, String> {
         let mut parser = vocabulary.factory().create_parser(top).map_err(|error| plain(&format!("{error:#}")))?;
-        let fresh = Mutex::new(parser.deep_clone());
+        let fresh = parser.deep_clone();
         parser.bias_computer = vocabulary.new_masks();
-        let shared = Arc::new(Shared { fresh, vocab: vocabulary.size(), is_spoiled: AtomicBool::new(false) });
+        let white = counts_depth.then(|| vocabulary.white());
+        let shared = Arc::new(Shared::new(fresh, vocabulary.env().clone(), tail, white));
         let mut start = llguidance::Matcher::new(Ok(parser));
         // Nothing may be known to be wrong with it before the first mask: ambiguity, for one.
         let mut probe = Matcher::of(start.clone(), shared.clone());
@@ -151,140 +165,8 @@ impl Grammar {
     }
 
     pub fn is_spoiled(&self) -> bool {
-        self.shared.is_spoiled.load(Ordering::Relaxed)
+        self.shared.is_spoiled()
     }
-}
-
-/// Longest text that is matched once more when the shared lexer failed.
-const MAX_REPLAYED: usize = 8192;
-/// The library grants fuel with each mask.
-const TOKENS_OF_A_MASK: usize = 64;
-
-/// One text's place in a grammar.
-#[derive(Clone)]
-pub struct Matcher {
-    inner: llguidance::Matcher,
-    shared: Arc<Shared>,
-    text: Vec<u32>,
-    /// It has a lexer of its own.
-    is_alone: bool,
-}
-
-impl Matcher {
-    fn of(inner: llguidance::Matcher, shared: Arc<Shared>) -> Matcher {
-        let mut matcher = Matcher { inner, shared, text: Vec::new(), is_alone: false };
-        // An empty step: it finds out whether anything may follow at all.
-        let _ = matcher.inner.consume_tokens(&[]);
-        matcher
-    }
-
-    /// Sets the bits of the tokens that may come next and tells whether the text may end here.
-    pub fn mask(&mut self, words: &mut [u32]) -> Result<bool, String> {
-        words.fill(0);
-        if self.has_ended() {
-            return Ok(true);
-        }
-        let mask = self.attempt(llguidance::Matcher::compute_mask)?;
-        let bits = mask.as_slice();
-        let count = words.len().min(bits.len());
-        words[..count].copy_from_slice(&bits[..count]);
-        self.may_end()
-    }
-
-    pub fn may_end(&mut self) -> Result<bool, String> {
-        if self.has_ended() {
-            return Ok(true);
-        }
-        self.attempt(llguidance::Matcher::is_accepting)
-    }
-
-    pub fn allows(&mut self, token: u32) -> Result<bool, String> {
-        self.count_allowed(&[token]).map(|count| count == 1)
-    }
-
-    /// How many of these tokens, one after the other, may come next.
-    pub fn count_allowed(&mut self, tokens: &[u32]) -> Result<usize, String> {
-        if self.has_ended() {
-            return Ok(0);
-        }
-        // Asking for ids beyond the vocabulary would be a fault.
-        let known = tokens.iter().position(|token| *token >= self.shared.vocab).unwrap_or(tokens.len());
-        self.attempt(|matcher| matcher.validate_tokens(&tokens[..known]))
-    }
-
-    pub fn advance(&mut self, token: u32) -> Result<(), String> {
-        self.attempt(|matcher| matcher.consume_token(token))?;
-        self.text.push(token);
-        Ok(())
-    }
-
-    pub fn roll_back(&mut self, tokens: usize) -> Result<(), String> {
-        self.attempt(|matcher| matcher.rollback(tokens))?;
-        self.text.truncate(self.text.len().saturating_sub(tokens));
-        Ok(())
-    }
-
-    /// The text is complete, and nothing may follow.
-    pub fn has_ended(&self) -> bool {
-        self.inner.stop_reason() == StopReason::NoExtension
-    }
-
-    /// The bytes that any continuation begins with. On a copy: what is forced would become part of the state.
-    pub fn forced(&self) -> Vec<u8> {
-        if self.has_ended() {
-            return Vec::new();
-        }
-        self.inner.clone().compute_ff_bytes()
-    }
-
-    /// What other texts did to the lexer must end none: where it failed, the text is matched once more with one of its own,
-    /// and only what fails there fails.
-    fn attempt<T, E: Display>(
-        &mut self,
-        call: impl Fn(&mut llguidance::Matcher) -> Result<T, E>,
-    ) -> Result<T, String> {
-        if !self.shared.is_spoiled.load(Ordering::Relaxed) || self.is_alone {
-            let error = match call(&mut self.inner) {
-                Ok(value) => return Ok(value),
-                Err(error) => error.to_string(),
-            };
-            if let Some(fault) = fault_of_text(&error) {
-                return Err(fault);
-            }
-            self.shared.is_spoiled.store(true, Ordering::Relaxed);
-            if self.is_alone || self.text.len() > MAX_REPLAYED {
-                return Err(said(&error));
-            }
-        }
-        self.is_alone = true;
-        self.inner = self.replayed().map_err(|error| said(&error))?;
-        call(&mut self.inner).map_err(|error| said(&error.to_string()))
-    }
-
-    fn replayed(&self) -> Result<llguidance::Matcher, String> {
-        let mut matcher = self.shared.fresh();
-        for tokens in self.text.chunks(TOKENS_OF_A_MASK) {
-            matcher.compute_mask().map_err(|error| error.to_string())?;
-            matcher.consume_tokens(tokens).map_err(|error| error.to_string())?;
-        }
-        matcher.consume_tokens(&[]).map_err(|error| error.to_string())?;
-        Ok(matcher)
-    }
-}
-
-/// What has nothing to do with the shared lexer.
-fn fault_of_text(error: &str) -> Option<String> {
-    if error.contains("NoExtensionBias") {
-        return Some("no token of the vocabulary continues the text as the grammar wants".into());
-    }
-    error.starts_with("parser error").then(|| said(error))
-}
-
-fn said(error: &str) -> String {
-    if error.starts_with("parser error") || error.starts_with("lexer error") {
-        return format!("the grammar is too complex or too ambiguous here: {}", plain(error));
-    }
-    fault_of_text(error).unwrap_or_else(|| plain(error))
 }
 
 /// An error of the library without its own remarks.

@@ -6,8 +6,9 @@ use llguidance::api::TopLevelGrammar;
 use llguidance::JsonCompileOptions;
 use serde_json::{json, Map, Value as Json};
 
+use super::layout::{COUNTED_WHITE, UNCOUNTED_WHITE};
 use super::schema_mends::{mend, Multiples};
-use super::{read_json, Grammar, JsonLayout, Vocabulary};
+use super::{read_json, Grammar, JsonLayout, Tail, Vocabulary};
 
 /// Keywords of any draft that restrict a value and are not honoured.
 const UNSUPPORTED: [&str; 21] = [
@@ -39,8 +40,8 @@ const ONE: [&str; 3] = ["items", "additionalProperties", "additionalItems"];
 const LISTS: [&str; 5] = ["anyOf", "allOf", "oneOf", "prefixItems", "items"];
 const NAMED: [&str; 4] = ["properties", "patternProperties", "$defs", "definitions"];
 
-/// Bounded, because weak models go on for ever with what they once began.
-const FREE_WHITESPACE: &str = r"[\x20\x0A\x0D\x09]{1,32}";
+/// Behind JSON, in the token that ends it.
+const TAIL: &str = r"[\x20\x0A\x0D\x09]{1,64}";
 
 /// No \u: with it a name could be written in several ways, and the library would take one that is spelled otherwise for
 /// a property of another schema.
@@ -56,7 +57,18 @@ pub fn parse(source: &str) -> Result<Json, String> {
 
 pub fn compile(vocabulary: &Vocabulary, mut schema: Json, layout: &JsonLayout) -> Result<Grammar, String> {
     prepare(&mut schema, "")?;
-    let compile = |schema: &Json| Grammar::of(vocabulary, TopLevelGrammar::from_json_schema(laid_out(schema, layout)));
+    let layout = &JsonLayout { balanced: true, ..layout.clone() };
+    let counts_depth = layout.is_free();
+    if layout.tail == Tail::White {
+        let lark = format!("start: json TAIL?\njson: %json {}\nTAIL: /{TAIL}/", laid_out(&schema, layout));
+        if let Ok(grammar) = Grammar::of(vocabulary, TopLevelGrammar::from_lark(lark), Tail::White, counts_depth) {
+            return Ok(grammar);
+        }
+    }
+    let compile = |schema: &Json| {
+        let top = TopLevelGrammar::from_json_schema(laid_out(schema, layout));
+        Grammar::of(vocabulary, top, Tail::None, counts_depth)
+    };
     compile(&schema).map_err(|message| {
         let place = named_place(&message).unwrap_or_else(|| find_place(&schema, &message, &compile));
         format!("{} (at {})", in_our_words(&message), shown(&place))
@@ -88,7 +100,8 @@ pub fn laid_out(schema: &Json, layout: &JsonLayout) -> Json {
         options.key_separator = ": ".into();
     }
     options.json_allowed_escapes = Some(ESCAPES.to_owned());
-    let free = (!layout.compact).then(|| FREE_WHITESPACE.to_owned());
+    let free = if layout.balanced { COUNTED_WHITE } else { UNCOUNTED_WHITE };
+    let free = (!layout.compact).then(|| free.to_owned());
     options.whitespace_pattern = layout.whitespace_pattern.clone().or(free);
     let mut schema = if schema.is_object() { schema.clone() } else { json!({}) };
     options.apply_to(&mut schema);

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use llguidance::api::TopLevelGrammar;
 use serde_json::{json, Value as Json};
 
-use super::{choice::literal, read_json, schema, JsonLayout, Vocabulary, MAX_NESTING};
+use super::{choice::literal, read_json, schema, JsonLayout, Tail, Vocabulary, MAX_NESTING};
 
 pub fn read(vocabulary: &Vocabulary, source: &str, layout: &JsonLayout) -> Result<TopLevelGrammar, String> {
     let tag = read_json(source)?;
@@ -19,7 +19,8 @@ pub fn read(vocabulary: &Vocabulary, source: &str, layout: &JsonLayout) -> Resul
         let format = tag.get("format").ok_or("there is neither \"structures\" nor \"format\"")?;
         writer.format(format, "/format", 0, None)?
     };
-    Ok(TopLevelGrammar::from_lark(format!("start: {start}\n{}", writer.lark)))
+    let tail = if layout.tail == Tail::Any { writer.free_text(&[]) } else { String::new() };
+    Ok(TopLevelGrammar::from_lark(format!("start: {start} {tail}\n{}", writer.lark)))
 }
 
 struct Writer<'a> {
@@ -58,7 +59,8 @@ impl Writer<'_> {
         let (mut begin, mut at) = (0, 0);
         while at < text.len() {
             let rest = &text[at..];
-            let special = self.vocabulary.specials().filter(|special| rest.starts_with(special)).max_by_key(|s| s.len());
+            let special =
+                self.vocabulary.specials().filter(|special| rest.starts_with(special)).max_by_key(|s| s.len());
             match special.and_then(|special| Some((special.len(), self.vocabulary.special(special)?))) {
                 Some((size, id)) if size > 0 => {
                     if begin < at {
@@ -327,7 +329,8 @@ fn text<'t>(value: &'t Json, name: &str, place: &str) -> Result<&'t str, String>
 }
 
 fn texts(value: &Json, name: &str, place: &str) -> Result<Vec<String>, String> {
-    let list = value.get(name).and_then(Json::as_array).ok_or(format!("{name}: a list of texts is expected (at {place})"))?;
+    let list =
+        value.get(name).and_then(Json::as_array).ok_or(format!("{name}: a list of texts is expected (at {place})"))?;
     let texts: Option<Vec<String>> = list.iter().map(|item| item.as_str().map(str::to_owned)).collect();
     texts.ok_or(format!("{name}: a list of texts is expected (at {place})"))
 }

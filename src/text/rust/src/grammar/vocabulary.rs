@@ -9,6 +9,7 @@ use llguidance::toktrie::{InferenceCapabilities, TokEnv, TokRxInfo, TokTrie, Tok
 use llguidance::ParserFactory;
 
 use super::kept_masks::KeptMasks;
+use super::layout::WhiteTokens;
 use super::limits;
 use crate::pieces::{Style, PRESENT, SPECIAL};
 use crate::tokenizer::TextTokenizer;
@@ -41,6 +42,7 @@ pub struct Vocabulary {
     slices: usize,
     /// That all grammars keep.
     mask_bytes: Arc<AtomicUsize>,
+    white: Arc<WhiteTokens>,
 }
 
 impl Vocabulary {
@@ -79,7 +81,8 @@ impl Vocabulary {
         factory.quiet();
         *factory.limits_mut() = limits();
         let words = count.div_ceil(32);
-        Ok(Vocabulary { factory, specials, words, slices: slices.len(), mask_bytes: Arc::default() })
+        let white = Arc::new(WhiteTokens::of(env.tok_trie()));
+        Ok(Vocabulary { factory, specials, words, slices: slices.len(), mask_bytes: Arc::default(), white })
     }
 
     /// What computes the masks of one grammar.
@@ -92,9 +95,12 @@ impl Vocabulary {
         &self.factory
     }
 
-    /// Ids are below.
-    pub fn size(&self) -> u32 {
-        self.factory.tok_env().tok_trie().vocab_size() as u32
+    pub fn env(&self) -> &TokEnv {
+        self.factory.tok_env()
+    }
+
+    pub fn white(&self) -> Arc<WhiteTokens> {
+        self.white.clone()
     }
 
     /// 32-bit words that hold a bit for each token.
