@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "server/chat/thought_budget.h"
+#include "server/chat/thoughts_first.h"
 #include "server/structured/call_constraint.h"
 #include "server/structured/grammar_constraint.h"
 #include "server/testing/byte_tokenizer.h"
@@ -95,30 +96,33 @@ std::shared_ptr<const Grammar> compile(const GrammarSpec& spec) {
   return *grammar;
 }
 
-std::shared_ptr<const ConstraintSource> source_of(const GrammarSpec& spec, Token after = kNoToken) {
-  GrammarParts parts{.grammar = compile(spec),
-                     .guide = nullptr,
-                     .tokenizer = tokenizer(),
-                     .stops = {kByteEos},
-                     .after = after};
+std::shared_ptr<const GrammarParts> parts_of(const GrammarSpec& spec) {
+  GrammarParts parts{
+      .grammar = compile(spec), .guide = nullptr, .tokenizer = tokenizer(), .stops = {kByteEos}};
   if (spec.kind == Kind::kJsonSchema && !spec.layout.is_compact) {
     GrammarSpec compact = spec;
     compact.layout.is_compact = true;
     parts.guide = compile(compact);
   }
-  return std::make_shared<const GrammarSource>(
-      std::make_shared<const GrammarParts>(std::move(parts)));
+  return std::make_shared<const GrammarParts>(std::move(parts));
+}
+
+std::shared_ptr<const ConstraintSource> source_of(const GrammarSpec& spec) {
+  return std::make_shared<const GrammarSource>(parts_of(spec));
+}
+
+ThoughtPlace thoughts(bool begins_inside) {
+  return {.style = find_reasoning_style("qwen3"), .begins_inside = begins_inside};
 }
 
 // A few tokens of reasoning, then its end, which here is of several tokens.
 std::shared_ptr<const ConstraintSource> thoughtful(std::int64_t budget,
                                                    std::shared_ptr<const ConstraintSource> rest) {
-  const ReasoningStyle& style = *find_reasoning_style("qwen3");
   return std::make_shared<const ThoughtSource>(
       ThoughtParts{.tokenizer = tokenizer(),
-                   .place = {.style = &style, .begins_inside = true},
+                   .place = thoughts(true),
                    .budget = budget,
-                   .end = tokens_of_mark(tokenizer(), style.close),
+                   .end = tokens_of_mark(tokenizer(), thoughts(true).style->close),
                    .vocab = kByteVocab,
                    .rest = std::move(rest)});
 }
@@ -152,7 +156,9 @@ std::vector<Request> grammar_requests(std::uint64_t seed) {
   for (const GrammarSpec& spec : specs) sources.push_back(source_of(spec));
   sources.push_back(thoughtful(dice.below(9), nullptr));
   sources.push_back(thoughtful(dice.below(9), nullptr));
-  sources.push_back(thoughtful(dice.below(9), source_of(specs[2], '>')));
+  sources.push_back(
+      thoughtful(dice.below(9), behind_thoughts(parts_of(specs[2]), thoughts(true), kByteVocab)));
+  sources.push_back(behind_thoughts(parts_of(specs[0]), thoughts(false), kByteVocab));
   sources.push_back(thoughtful(dice.below(4), calls(dice.object(1))));
   sources.push_back(thoughtful(dice.below(4), calls(dice.object(0))));
   std::vector<Request> requests;
