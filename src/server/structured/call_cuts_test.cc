@@ -77,6 +77,7 @@ constexpr std::size_t kWindow = 7;
 class CallCutsTest : public CallConstraintTest {
  protected:
   CallCutsTest() {
+    engine.tokens_per_step = 512;  // nothing is left to wait for
     script = [this](const Request& request) {
       is_bound_ = request.constraint != nullptr;
       const auto constraint = is_bound_ ? request.constraint->start() : nullptr;
