@@ -291,8 +291,23 @@ def speedup(data):
     chat = data.value(
         "load", metric="gain", drafter="STANDALONE", workload="natural answers", size=1, **AMX
     )
+    def real(drafter, workload):
+        return data.value(
+            "accept",
+            metric="gain",
+            drafter=drafter,
+            workload=workload,
+            model="qwen2.5-coder-0.5b",
+        )
+
     return [
         ("Without drafting", "", 1.0),
+        (
+            "Qwen2.5-Coder-0.5B: chat",
+            "SUFFIX",
+            real("SUFFIX", "mt_bench_question.jsonl, --limit 6"),
+        ),
+        ("Qwen2.5-Coder-0.5B: quotes", "NGRAM", real("NGRAM", "repeat.jsonl, --limit 8")),
         ("Chat answers", "STANDALONE", chat),
         (
             "Tool calls bound to schemas",
