@@ -124,7 +124,7 @@ int serve(std::span<const std::string> args) {
   const Options options =
       resolve_options(parse_flags(args, serve_flags()), Environment::from_process());
   set_log_level(options.log_level);
-  log_info("{}", start_table(options));
+  for (const std::string& line : start_table(options)) log_info("{}", line);
   log_debug("server_args={}", describe_server_args(options.server.server_args));
   for (const auto& warning : options.warnings) log_warning("{}", warning);
   for (const auto& note : options.notes) log_info("{}", note);

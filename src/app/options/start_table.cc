@@ -13,16 +13,12 @@ std::string drafts_text(const DraftOptions& draft) {
 
 }  // namespace
 
-std::string start_table(const Options& options) {
+std::vector<std::string> start_table(const Options& options) {
   const ServerConfig& server = options.server;
-  return fmt::format(
-      "Server:\n"
-      "  model    {}\n"
-      "  name     {}\n"
-      "  address  {}:{}\n"
-      "  drafts   {}",
-      server.model_path, server.served_model_name, server.host, server.port,
-      drafts_text(options.draft));
+  return {"Server:", fmt::format("  model    {}", server.model_path),
+          fmt::format("  name     {}", server.served_model_name),
+          fmt::format("  address  {}:{}", server.host, server.port),
+          fmt::format("  drafts   {}", drafts_text(options.draft))};
 }
 
 }  // namespace foretoken

@@ -3,12 +3,13 @@
 // are one line at debug level.
 
 #include <string>
+#include <vector>
 
 #include "app/options/options.h"
 
 namespace foretoken {
 
-// Several lines, without a line break at the end.
-std::string start_table(const Options& options);
+// By line: a call of the log is one.
+std::vector<std::string> start_table(const Options& options);
 
 }  // namespace foretoken

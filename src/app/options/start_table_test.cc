@@ -8,22 +8,23 @@
 namespace foretoken {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
 
 TEST(StartTable, says_what_is_served_where_and_with_which_drafts) {
-  const std::string table = start_table(resolve(
+  const auto table = start_table(resolve(
       {"--served-model-name", "mine", "--port", "1234", "--speculative-algorithm", "SUFFIX"}));
-  EXPECT_THAT(table, HasSubstr("\n  model    /tmp\n"));
-  EXPECT_THAT(table, HasSubstr("\n  name     mine\n"));
-  EXPECT_THAT(table, HasSubstr(":1234\n"));
-  EXPECT_THAT(table, HasSubstr("\n  drafts   SUFFIX"));
-  EXPECT_LT(table.size(), 400U);
+  EXPECT_THAT(table, Contains("  model    /tmp"));
+  EXPECT_THAT(table, Contains("  name     mine"));
+  EXPECT_THAT(table, Contains(testing::EndsWith(":1234")));
+  EXPECT_THAT(table, Contains("  drafts   SUFFIX"));
+  for (const std::string& line : table) EXPECT_EQ(line.find('\n'), std::string::npos) << line;
 }
 
 TEST(StartTable, says_so_where_nothing_is_drafted_and_keeps_secrets) {
-  const std::string table = start_table(resolve({"--api-key", "secret"}));
-  EXPECT_THAT(table, HasSubstr("\n  drafts   none"));
-  EXPECT_THAT(table, testing::Not(HasSubstr("secret")));
+  const auto table = start_table(resolve({"--api-key", "secret"}));
+  EXPECT_THAT(table, Contains("  drafts   none"));
+  EXPECT_THAT(table, testing::Not(Contains(HasSubstr("secret"))));
 }
 
 }  // namespace
