@@ -55,6 +55,7 @@ class ThoughtsFirstTest : public ServerTest {
   void start_for(const std::string& text) {
     text_options.words.clear();
     for (std::size_t at = 0; at < text.size(); ++at) text_options.words.push_back(text.substr(at));
+    ids_.clear();  // its keys are the tokenizer's
     with_words.reset();
     config.vocab = tokenizer().vocab_size();
     for (Token token = 0; token < tokenizer().vocab_size(); ++token)
