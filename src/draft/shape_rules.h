@@ -9,7 +9,7 @@
 
 namespace foretoken {
 
-// Throws Error unless a tree of so many nodes, root included, can be verified.
+// Throws Error unless a tree of `nodes` nodes, root included, can be verified.
 void check_nodes(int nodes);
 
 // Of an algorithm that drafts chains of as many nodes as are asked for, or of the usual number.

@@ -21,7 +21,7 @@ struct SettingBase {
 TuneSetting plain_setting();
 // Of the model's trees alone.
 TuneSetting shape_setting(const SettingBase& base, const TreeShape& shape, TreeBudget budget);
-// An algorithm that runs no model alone, with trees of so many nodes.
+// An algorithm that runs no model, alone, with trees of `nodes` nodes.
 TuneSetting text_setting(const SettingBase& base, const std::string& algorithm, int nodes,
                          TreeBudget budget);
 // The model's trees of this shape joined with what texts give.

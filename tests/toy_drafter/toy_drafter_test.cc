@@ -1,5 +1,5 @@
-// A drafter is one file and one line: whoever iterates the table knows the toy drafter
-// (repeat_drafter.cc, table_line.cc) without having heard of it.
+// A drafter is one file and one line. All code that iterates the table finds the toy drafter
+// (repeat_drafter.cc, table_line.cc); none names it.
 #include <filesystem>
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
-// The table of algorithms, and what is said and read of all of them together. Whoever wants to know
-// which algorithms there are asks here. Pure functions of the table, which is complete before
-// main() and never changes from then on.
+// The table of algorithms, and what is said and read of all of them together. Callers
+// that need the list of algorithms ask here. Pure functions of the table. The table is complete
+// before main() and never changes from then on.
 
 #include <string>
 #include <string_view>

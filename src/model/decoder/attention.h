@@ -4,7 +4,6 @@
 // Immutable after construction.
 
 #include <memory>
-#include <numeric>
 #include <string>
 
 #include "backend/ops/step_ops.h"

@@ -216,8 +216,8 @@ TEST(PackedImages, say_where_a_piece_could_not_be_had) {
   }
 }
 
-// Files hold them: whoever changes what is packed, its place or its rounding, gives layout_name()
-// another name and writes new sums here.
+// Files hold packed weights. A change of what is packed, of its place or of its rounding needs
+// another layout_name() and new sums here.
 TEST(PackedImages, are_what_they_were_when_the_layout_got_its_name) {
   EXPECT_STREQ(CpuLinear::layout_name(Layout::kDots), "cpu 2");
   EXPECT_STREQ(CpuLinear::layout_name(Layout::kTiles), "cpu 3 tiles");

@@ -154,7 +154,8 @@ impl Matcher {
         self.beyond
     }
 
-    /// Finds out whether the text is complete. last: the bytes that came last, in so many tokens.
+    /// Finds out whether the text is complete. last: the bytes that came last. tokens: how many
+    /// tokens of the matcher they are.
     fn complete(&mut self, last: &[u8], tokens: usize) -> Result<(), String> {
         if self.shared.tail == Tail::None || self.has_ended() || !self.may_end()? {
             return Ok(());
