@@ -32,6 +32,7 @@ struct StepEntry {
   int score_from =
       -1;  // first chain row whose next token gets a logprob (input logprobs); -1: none
   Token after_chain = kNoToken;  // the token that follows the last chain row (known: prompt text)
+  int hidden_from = -1;          // first position whose hidden state is wanted; -1: none
   const SamplingParams* params = nullptr;
   const TokenCounts* counts = nullptr;
   TokenConstraint* constraint = nullptr;  // behind the root; the walk moves it. Null: any text
@@ -113,6 +114,8 @@ struct WalkSeq {
   bool is_complete = false, is_stuck = false;
   std::vector<Token> foreseen;       // what the constraint lets expect after the last emitted token
   std::vector<SampledToken> scored;  // input logprobs of chain rows from score_from on
+  // Of the chain and of the path behind it, from the position hidden_from on.
+  std::vector<std::vector<float>> hidden = {};
 };
 
 struct Walk {

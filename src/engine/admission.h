@@ -3,6 +3,7 @@
 // Not the admission itself (slots, pages): that is the scheduler. The work of one step is bounded:
 // it grows neither with the number of waiting sequences nor with their texts. Engine thread only.
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -15,14 +16,22 @@
 
 namespace foretoken {
 
-using WaitQueue = std::map<std::uint64_t, std::unique_ptr<Sequence>>;  // by arrival
+// Of those that wait, the smaller stands before the larger.
+struct WaitPlace {
+  std::int64_t rank;
+  std::uint64_t arrival;
+  auto operator<=>(const WaitPlace&) const = default;
+};
+inline WaitPlace wait_place(const Sequence& s) { return {s.request.rank, s.arrival}; }
+
+using WaitQueue = std::map<WaitPlace, std::unique_ptr<Sequence>>;
 
 struct AdmissionPolicy {
   SchedulePolicy order = SchedulePolicy::kFcfs;
   std::uint64_t seed = 0;  // of kRandom, another for every step
 };
 
-// The sequences that waited longest, a bounded number, in the order in which they should be
+// The sequences that stand first in the queue, a bounded number, in the order in which they should be
 // admitted. `arrivals`: how many sequences have ever arrived.
 //   fcfs:   as queued (preempted ones stand in front).
 //   lpm:    longest cached prefix first, equals as queued.

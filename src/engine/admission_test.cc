@@ -36,7 +36,9 @@ class Admission : public testing::Test {
     queue(pages_of({1, 8, 9}));
   }
   void queue(std::vector<Token> prompt) {
-    queue_.emplace(arrivals_, sequence_of(std::move(prompt), arrivals_));
+    auto waiting = sequence_of(std::move(prompt), arrivals_);
+    const WaitPlace place = wait_place(*waiting);
+    queue_.emplace(place, std::move(waiting));
     ++arrivals_;
   }
   std::vector<std::uint64_t> order(SchedulePolicy policy, std::uint64_t seed = 0) const {
@@ -75,7 +77,7 @@ TEST_F(Admission, lpm_lets_nobody_starve) {
 }
 
 TEST_F(Admission, lpm_puts_preempted_sequences_first) {
-  queue_.at(3)->preempted();
+  queue_.at({.rank = 0, .arrival = 3})->preempted();
   EXPECT_EQ(order(SchedulePolicy::kLpm), (Order{3, 2, 1, 0}));
 }
 
@@ -103,8 +105,11 @@ TEST_F(Admission, a_long_queue_of_long_texts_is_ordered_by_a_few_probes_each) {
   cache.publish(document, PrefixHashes(document), pages);
   document.resize(document.size() + kPageTokens, 7);
   queue_.clear();
-  for (arrivals_ = 0; arrivals_ < 300; ++arrivals_)
-    queue_.emplace(arrivals_, sequence_of(document, arrivals_));
+  for (arrivals_ = 0; arrivals_ < 300; ++arrivals_) {
+    auto waiting = sequence_of(document, arrivals_);
+    const WaitPlace place = wait_place(*waiting);
+    queue_.emplace(place, std::move(waiting));
+  }
   const auto visits_of_order = [&] {
     const auto before = cache.visits();
     admission_order(queue_, {.order = SchedulePolicy::kLpm}, cache, arrivals_);

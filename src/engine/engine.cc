@@ -22,6 +22,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kMemoryRetry = std::chrono::milliseconds(10);
+// How often a paused engine looks for requests that were cancelled or whose time is over.
+constexpr auto kPausedLook = std::chrono::milliseconds(20);
 
 EngineConfig resolve(EngineConfig config, const TargetModel& target) {
   if (config.total_tokens < kPageTokens)
@@ -34,6 +36,11 @@ EngineConfig resolve(EngineConfig config, const TargetModel& target) {
                  .where = "max_running_requests",
                  .expected = "at least 1",
                  .found = std::to_string(config.max_running_requests)});
+  if (config.has_ranks && config.policy != SchedulePolicy::kFcfs)
+    throw Error({.what = "requests of different rank are served first come first served",
+                 .where = "schedule_policy",
+                 .expected = "fcfs",
+                 .found = "another policy"});
   for (const KvLayer& layer : target.kv_layers())
     CHECK(layer.k.dim(0) >= pages_for(config.total_tokens))
         << "the model's KV store has " << layer.k.dim(0) << " pages for " << config.total_tokens
@@ -77,7 +84,8 @@ struct Engine::State {
   StepRunner runner;
   const Scheduler::Parts parts;
   std::optional<Scheduler> scheduler;
-  std::deque<StepHandle> ring;  // in flight, oldest first
+  std::deque<StepHandle> ring;              // in flight, oldest first
+  std::vector<std::promise<void>> pausing;  // told when no step is in flight
 
   Inbox inbox;
 
@@ -93,10 +101,12 @@ struct Engine::State {
   void run();
   bool run_once();
   void make_step();
+  void answer_pausing();
   void start_anew(const std::exception& failure);
   template <typename Work>
   void do_at_last(const Work& work);
   bool has_work() const;
+  bool is_resting() const;
   bool may_continue();
   void retire_oldest();
   std::string check();
@@ -116,6 +126,7 @@ void Engine::State::run() {
     while (!ring.empty()) retire_oldest();
     scheduler->fail_all(FinishReason::kShutdown, "The server is shutting down.");
     while (scheduler->has_news()) make_step();  // the drafter hears of it
+    answer_pausing();
     publish_stats();
   });
 }
@@ -134,6 +145,11 @@ void Engine::State::make_step() {
   if (has_plan) ring.push_back(runner.launch(std::move(*plan)));
   const bool is_full = ring.size() >= static_cast<std::size_t>(config.ring_depth);
   if (is_full || (!has_plan && !ring.empty())) retire_oldest();
+  if (!has_plan && ring.empty()) answer_pausing();
+}
+
+void Engine::State::answer_pausing() {
+  for (std::promise<void>& waiting : std::exchange(pausing, {})) waiting.set_value();
 }
 
 // Does it again after a failure. Only the system refusing memory fails here; each time fewer
@@ -154,6 +170,7 @@ void Engine::State::start_anew(const std::exception& failure) {
   runner.reset();
   WaitQueue waiting = scheduler->abandon();
   const EngineStats before = scheduler->stats();
+  const std::optional<Pause> pause = scheduler->paused();
   scheduler.reset();
   while (!scheduler) try {
       scheduler.emplace(config, parts, before);
@@ -162,7 +179,8 @@ void Engine::State::start_anew(const std::exception& failure) {
     } catch (const std::bad_alloc&) {
       std::this_thread::sleep_for(kMemoryRetry);
     }
-  for (auto& [arrival, sequence] : waiting) scheduler->add(std::move(sequence));
+  if (pause) scheduler->pause(*pause);
+  for (auto& [place, sequence] : waiting) scheduler->add(std::move(sequence));
 }
 
 // Takes in what was posted; sleeps while there is nothing to do. False when it is time to end.
@@ -174,8 +192,10 @@ bool Engine::State::may_continue() {
     until = stop_at;
     stopping = is_stopping;
   }
-  const bool is_idle = !has_work();
-  inbox.run_posted(is_idle && !stopping, until);
+  if (stopping) scheduler->resume();
+  const bool is_idle = !has_work(), rests = is_idle || is_resting();
+  if (!is_idle) until = std::min(until, Clock::now() + kPausedLook);
+  inbox.run_posted(rests && !stopping, until);
   if (is_idle) scheduler->restart_clock();
   const std::lock_guard lock(mutex);
   if (!is_stopping) return true;
@@ -192,6 +212,11 @@ void Engine::State::retire_oldest() {
 
 bool Engine::State::has_work() const {
   return !scheduler->is_idle() || scheduler->has_news() || !ring.empty();
+}
+
+// Paused, and those that have left are told.
+bool Engine::State::is_resting() const {
+  return scheduler->is_paused() && ring.empty() && !scheduler->has_news() && pausing.empty();
 }
 
 std::string Engine::State::check() {
@@ -214,6 +239,10 @@ std::optional<Refusal> Engine::State::fault(const Request& request) const {
                        "The input contains token id {}, which is not in the vocabulary [0, {}).",
                        *strange, vocab)};
   }
+  if (request.hidden_start >= input)
+    return Refusal{.message = fmt::format("hidden_start must be below {}, the number of input "
+                                          "tokens, got {}.",
+                                          input, request.hidden_start)};
   if (!request.prediction.all_in(vocab))
     return Refusal{.message = "The prediction contains tokens that are not in the vocabulary."};
   if (output < 0)
@@ -236,7 +265,7 @@ std::optional<Refusal> Engine::State::fault(const Request& request) const {
 std::optional<Refusal> Engine::State::closed_door() const {
   if (is_stopping) return Refusal{.message = "The server is shutting down.", .status = 503};
   const int limit = config.max_queued_requests;
-  if (limit > 0 && stats.queued + submitted >= limit)
+  if (limit > 0 && !config.has_ranks && stats.queued + submitted >= limit)
     return Refusal{.message = "The request queue is full.", .status = 503};
   return std::nullopt;
 }
@@ -323,6 +352,21 @@ std::future<bool> Engine::flush_cache() {
 
 std::future<std::string> Engine::check_integrity() {
   return state_->ask<std::string>([state = state_.get()] { return state->check(); });
+}
+
+std::future<void> Engine::pause(Pause how) {
+  auto promise = std::make_shared<std::promise<void>>();
+  std::future<void> done = promise->get_future();
+  state_->inbox.post([state = state_.get(), how, promise] {
+    state->scheduler->pause(how);
+    state->pausing.push_back(std::move(*promise));
+    if (!state->has_work()) state->answer_pausing();
+  });
+  return done;
+}
+
+void Engine::resume() {
+  state_->inbox.post([state = state_.get()] { state->scheduler->resume(); });
 }
 
 EngineStats Engine::stats() const {

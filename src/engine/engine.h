@@ -11,6 +11,7 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,12 @@ struct EngineConfig {
   int max_prefill_tokens = 16384;  // prompt tokens of one step
   int decode_log_interval = 40;    // steps between "Decode batch" lines
   SchedulePolicy policy = SchedulePolicy::kFcfs;
+  // Requests differ in rank, and are served first come first served among equals: a full queue lets
+  // its last go for one of lower rank.
+  bool has_ranks = false;
+  // One that waits takes the place of running ones whose rank is larger by more than this; absent:
+  // of none.
+  std::optional<std::int64_t> preemption_gap;
   std::uint64_t policy_seed = 0;       // of kRandom
   int output_estimate_clip = 4096;     // output tokens that admission plans for, per request
   double waiting_timeout_seconds = 0;  // a request waits no longer; 0: no limit
@@ -65,6 +72,8 @@ class Engine : public EnginePort {
   std::future<bool> flush_cache() override;
   EngineStats stats() const override;
   std::future<std::string> check_integrity() override;
+  std::future<void> pause(Pause how) override;
+  void resume() override;
 
   const EngineConfig& config() const;
 

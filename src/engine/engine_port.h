@@ -44,6 +44,10 @@ struct EngineStats {
   Durations draft_time;   // of the same steps: reading what was committed, growing new trees
 };
 
+// What becomes of running requests in a pause: they keep their pages, or give them back and are
+// computed again afterwards.
+enum class Pause { kInPlace, kRetract };
+
 class EnginePort {
  public:
   virtual ~EnginePort() = default;
@@ -53,11 +57,16 @@ class EnginePort {
   virtual std::optional<Refusal> submit(Request request) = 0;
   virtual void abort(const std::string& id) = 0;  // that id, or ids "<id>_<n>" of its choices
   virtual void abort_all() = 0;
-  virtual std::future<bool> flush_cache() = 0;  // false when something is running or waiting
+  // False when something is running, or waiting unless it is paused.
+  virtual std::future<bool> flush_cache() = 0;
   virtual EngineStats stats() const = 0;
   // One sentence naming the first broken invariant of pages, cache and sequences; empty: all hold.
   // Walks all of them between two steps.
   virtual std::future<std::string> check_integrity() = 0;
+  // No step is computed until resume(), or the engine's end; requests are accepted, cancelled and
+  // run out of time as ever. The answer comes when no step is in flight any more.
+  virtual std::future<void> pause(Pause how) = 0;
+  virtual void resume() = 0;
 };
 
 }  // namespace foretoken

@@ -271,6 +271,56 @@ TEST_P(EngineTest, aborting_ends_one_or_all) {
   EXPECT_TRUE(engine_->flush_cache().get());
 }
 
+TEST_P(EngineTest, ranks_need_a_queue_in_their_order) {
+  config_.has_ranks = true;
+  config_.policy = SchedulePolicy::kLpm;
+  EXPECT_THROW(make(), Error);
+}
+
+TEST_P(EngineTest, a_pause_holds_until_it_is_resumed) {
+  Engine& engine = make_and_start();
+  engine.pause(Pause::kRetract).get();
+  Request waiting = request(10, 5);
+  const auto stream = waiting.stream;
+  ASSERT_FALSE(engine.submit(std::move(waiting)));
+  Request gone = request(10, 5);
+  gone.deadline = std::chrono::steady_clock::now();
+  const auto late = gone.stream;
+  ASSERT_FALSE(engine.submit(std::move(gone)));
+  EXPECT_EQ(collect(*late).finish->reason, FinishReason::kDeadline);  // its time goes on
+  EXPECT_TRUE(engine.flush_cache().get());
+  EXPECT_FALSE(stream->take());
+  engine.resume();
+  EXPECT_EQ(collect(*stream).tokens.size(), 5U);
+}
+
+TEST_P(EngineTest, stopping_ends_a_pause) {
+  Engine& engine = make_and_start();
+  engine.pause(Pause::kInPlace).get();
+  Request waiting = request(10, 5);
+  const auto stream = waiting.stream;
+  ASSERT_FALSE(engine.submit(std::move(waiting)));
+  engine.stop(std::chrono::seconds(60));
+  EXPECT_EQ(collect(*stream).tokens.size(), 5U);
+  engine.pause(Pause::kInPlace).get();  // answered behind the end, too
+}
+
+TEST_P(EngineTest, hidden_states_are_those_of_all_tokens_but_the_last) {
+  Engine& engine = make_and_start();
+  for (const int start : {0, 7, 9}) {
+    Request asked = request(10, 5);
+    asked.hidden_start = start;
+    const auto expected = HashOracle::answer(asked, kVocab);
+    EXPECT_EQ(expected.hidden.size(), static_cast<std::size_t>(14 - start));
+    std::vector<Request> all;
+    all.push_back(std::move(asked));
+    EXPECT_TRUE(same_bits(run_requests(engine, std::move(all)).at(0).hidden, expected.hidden));
+  }
+  Request beyond = request(10, 5);
+  beyond.hidden_start = 10;
+  EXPECT_TRUE(engine.submit(std::move(beyond)));
+}
+
 TEST_P(EngineTest, statistics_add_up_when_all_is_done) {
   make_and_start();
   std::vector<Request> requests;

@@ -47,6 +47,9 @@ Request random_request(Dice& dice, int longest) {
                                             : dice.between(0, static_cast<int>(kVocab) - 1));
   request.max_new_tokens = dice.between(0, longest - size);
   request.logprob_start = dice.chance(25) ? dice.between(0, size) : -1;
+  request.hidden_start =
+      dice.chance(25) && request.max_new_tokens > 0 ? dice.between(0, size - 1) : -1;
+  request.rank = dice.between(0, 3);
   request.cache_salt = dice.chance(10) ? 1 : 0;
   SamplingParams& sampling = request.sampling;
   sampling.temperature = dice.pick({0.0F, 0.0F, 0.7F, 1.0F});
@@ -77,6 +80,11 @@ EngineConfig random_config(Dice& dice) {
   config.chunked_prefill_size = dice.pick({-1, 1, 7, 16, 64});
   config.max_prefill_tokens = dice.pick({20, 16384});
   config.policy = dice.pick({SchedulePolicy::kFcfs, SchedulePolicy::kLpm, SchedulePolicy::kRandom});
+  config.has_ranks = dice.chance(30);
+  if (config.has_ranks) {
+    config.policy = SchedulePolicy::kFcfs;
+    config.preemption_gap = dice.between(0, 2);
+  }
   config.output_estimate_clip = dice.pick({4096, 0});
   config.radix_cache = dice.chance(70);
   config.force_preempt_every = dice.pick({0, 0, 1, 3, 10});
@@ -146,7 +154,10 @@ TEST_P(RandomLoad, gives_every_request_the_text_of_the_oracle) {
       ASSERT_FALSE(engine.submit(std::move(request)));
       cancelled.push_back(dice.chance(10));
       if (cancelled.back()) streams.back()->cancel();
+      if (dice.chance(5)) engine.pause(dice.pick({Pause::kInPlace, Pause::kRetract})).get();
+      if (dice.chance(10)) engine.resume();
     }
+    engine.resume();
     for (std::size_t i = 0; i < streams.size(); ++i) {
       TokenDelta answer = collect(*streams[i]);
       const bool is_complete = answer.finish->reason == FinishReason::kStop ||
@@ -156,11 +167,15 @@ TEST_P(RandomLoad, gives_every_request_the_text_of_the_oracle) {
       if (!is_complete) {  // what arrived before it was cancelled is a prefix of the truth
         expected[i].output.resize(answer.tokens.size());
         expected[i].prompt_scores.resize(answer.prompt_scores.size());
+        expected[i].hidden.resize(answer.hidden.size());
       }
       ASSERT_EQ(difference(answer.tokens, expected[i].output), "")
           << "round " << round << ", request " << i;
       ASSERT_EQ(difference(answer.prompt_scores, expected[i].prompt_scores), "")
           << "round " << round << ", request " << i;
+      ASSERT_TRUE(same_bits(answer.hidden, expected[i].hidden))
+          << "round " << round << ", request " << i << ": " << answer.hidden.size() << " of "
+          << expected[i].hidden.size() << " hidden states";
     }
     EXPECT_EQ(engine.check_integrity().get(), "");
     EXPECT_TRUE(engine.flush_cache().get());

@@ -34,6 +34,7 @@ enum class FinishReason {
   kOutOfMemory,  // cannot fit even alone
   kShutdown,     // the server stops before it could finish
   kStuck,        // its constraint allows no token, or cannot say which
+  kDisplaced,    // the queue is full, and those in it go before this one
 };
 
 struct Finish {
@@ -42,12 +43,16 @@ struct Finish {
   std::string message;          // failures: one sentence
 };
 
+// The target's hidden state behind its final norm at one position.
+using HiddenState = std::vector<float>;
+
 // What arrived since the last take().
 struct TokenDelta {
   std::vector<SampledToken> tokens;  // newly committed output
   std::vector<SampledToken>
-      prompt_scores;        // input logprobs, one per prompt token from logprob_start on (the first
-                            // prompt token has no logprob: token set, logprob NaN)
+      prompt_scores;  // input logprobs, one per prompt token from logprob_start on (the first
+                      // prompt token has no logprob: token set, logprob NaN)
+  std::vector<HiddenState> hidden = {};  // of positions from hidden_start on, one each, in order
   int cached_tokens = 0;    // prompt tokens served from the prefix cache (set with the first token)
   int retractions = 0;      // preemptions so far
   int verify_steps = 0;     // decode steps so far; the one that ends the prompt is none
@@ -95,8 +100,12 @@ struct Request {
   SharedTokens prompt;      // at least one token; choices of one prompt share it
   SamplingParams sampling;  // seed resolved, stop_tokens resolved (EOS included unless ignored)
   std::shared_ptr<const ConstraintSource> constraint;  // of the output; null: any text
-  int max_new_tokens = 128;      // >= 0; 0: the prompt is computed and scored, nothing is sampled
-  int logprob_start = -1;        // >= 0: score prompt tokens from this position on
+  int max_new_tokens = 128;  // >= 0; 0: the prompt is computed and scored, nothing is sampled
+  int logprob_start = -1;    // >= 0: score prompt tokens from this position on
+  // >= 0: hidden states of positions from here on are sent; all but that of the last token.
+  int hidden_start = -1;
+  // Those of lower rank are admitted first, equals as they arrived.
+  std::int64_t rank = 0;
   std::uint64_t cache_salt = 0;  // separates prefix caches (extra_key)
   // Texts of other scopes do not inform this one's drafts, where the drafter keeps texts apart.
   std::uint64_t draft_scope = 0;

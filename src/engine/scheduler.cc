@@ -39,6 +39,7 @@ void Scheduler::add(std::unique_ptr<Sequence> accepted) {
     roster_.add(*accepted);
     roster_.waits(*accepted, Clock::now());
     waiting_.add(accepted);
+    displace();
   } catch (const std::bad_alloc&) {
     roster_.remove(*accepted);
     ++stats_.aborted_requests;
@@ -54,7 +55,7 @@ WaitQueue Scheduler::abandon() {
 }
 
 bool Scheduler::flush_cache() {
-  if (!is_idle()) return false;
+  if (!running_.empty() || (!waiting_.empty() && !is_paused())) return false;
   cache_.clear();
   changes_.emplace_back().kind = SlotChange::Kind::kForget;
   return true;

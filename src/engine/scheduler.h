@@ -66,11 +66,18 @@ class Scheduler {
   // the same parts. Afterwards only stats() may be called. Allocates nothing.
   WaitQueue abandon();
 
+  // Until resume(), plans tell only who has left. kRetract: all running ones wait again, as soon as
+  // no step is in flight.
+  void pause(Pause how) { pause_ = how; }
+  void resume() { pause_.reset(); }
+  bool is_paused() const { return pause_.has_value(); }
+  std::optional<Pause> paused() const { return pause_; }
+
   bool is_idle() const { return waiting_.empty() && running_.empty(); }
   // Whether the next step must be told of a change, even where it computes nothing.
   bool has_news() const { return !changes_.empty(); }
   int queued() const { return static_cast<int>(waiting_.size()); }
-  bool flush_cache();  // false, and nothing done, unless idle
+  bool flush_cache();  // false, and nothing done, unless idle, or paused with nothing running
   EngineStats stats() const;
   void restart_clock() { log_.restart_clock(stats_); }  // after idle time: rates start anew
   // Empty: all invariants hold. step: with what the device has, while no step is in flight.
@@ -82,7 +89,8 @@ class Scheduler {
 
   // scheduler_plan.cc
   bool is_ahead() const { return planned_ > retired_; }  // steps are in flight
-  bool must_drain() const { return wants_drain_ || is_time_to_preempt(); }
+  bool must_drain() const { return wants_drain_ || is_paused() || is_time_to_preempt(); }
+  void plan_rows(StepOrder& plan);
   void plan_running(StepOrder& plan, int& prompt_rows);
   void plan_prompt(StepOrder& plan, Sequence& sequence, int rows);
   int prompt_row_budget() const;
@@ -102,6 +110,7 @@ class Scheduler {
   int make_room_ahead(Sequence& sequence);
   bool is_time_to_preempt() const;
   void preempt_for_test();
+  bool make_way();
   void preempt(Sequence& sequence);
 
   // scheduler_retire.cc
@@ -114,6 +123,7 @@ class Scheduler {
   void finish(Sequence& sequence, Finish reason);
   void end(Sequence& sequence, FinishReason reason, const std::string& message);
   void cancel(Sequence& sequence);
+  void displace();
   void release(Sequence& sequence);
   void remove_released() { running_.drop_left(planned_ + 1); }
 
@@ -138,6 +148,7 @@ class Scheduler {
 
   std::uint64_t planned_ = 0, retired_ = 0;  // steps
   bool wants_drain_ = false;                 // something waits until no step is in flight
+  std::optional<Pause> pause_;
 
   // Facts of the plan being made.
   Clock::time_point planned_at_ = Clock::now();

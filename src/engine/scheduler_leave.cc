@@ -22,6 +22,18 @@ void Scheduler::cancel(Sequence& s) {
   end(s, FinishReason::kCancelled, s.is_running() ? "Aborted" : "Abort in waiting queue");
 }
 
+// A queue of ranks that is too long loses its last; those that have run are not lost.
+void Scheduler::displace() {
+  const auto limit = static_cast<std::size_t>(config_.max_queued_requests);
+  if (!config_.has_ranks || limit == 0 || waiting_.size() <= limit) return;
+  Sequence* last = waiting_.last_new();
+  if (last == nullptr) return;
+  const bool is_newest = last->arrival + 1 == arrivals_;
+  end(*last, FinishReason::kDisplaced,
+      is_newest ? "The request queue is full."
+                : "The request is aborted by a higher priority request.");
+}
+
 // Of a sequence that waits or runs; one that runs is removed by remove_released().
 void Scheduler::end(Sequence& s, FinishReason reason, const std::string& message) {
   const std::unique_ptr<Sequence> owner = s.is_running() ? nullptr : waiting_.take(s);
@@ -31,13 +43,13 @@ void Scheduler::end(Sequence& s, FinishReason reason, const std::string& message
 void Scheduler::cancel_all() {
   for (auto& s : running_) cancel(*s);
   remove_released();
-  while (!waiting_.empty()) cancel(waiting_.oldest());
+  while (!waiting_.empty()) cancel(waiting_.first());
 }
 
 void Scheduler::fail_all(FinishReason reason, const std::string& message) {
   for (auto& s : running_) finish(*s, reason, message);
   remove_released();
-  while (!waiting_.empty()) end(waiting_.oldest(), reason, message);
+  while (!waiting_.empty()) end(waiting_.first(), reason, message);
 }
 
 void Scheduler::finish(Sequence& s, FinishReason reason, const std::string& message) {

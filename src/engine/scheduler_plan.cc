@@ -14,19 +14,29 @@ std::optional<StepOrder> Scheduler::plan() {
   drop_ended();
   if (is_ahead() && must_drain()) return std::nullopt;
   wants_drain_ = false;
-  preempt_for_test();
   StepOrder plan;
-  int prompt_rows = prompt_row_budget();
-  plan_running(plan, prompt_rows);
-  // What was preempted for lack of pages must not take them back at once.
-  const bool pages_ran_short = wants_drain_ || (retracted_ > 0 && config_.force_preempt_every == 0);
-  if (!pages_ran_short) admit(plan, prompt_rows);
+  if (!is_paused())
+    plan_rows(plan);
+  else if (*pause_ == Pause::kRetract)
+    while (!running_.empty()) preempt(running_.youngest());
   report_plan(plan);
   if (plan.entries.empty() && (is_ahead() || !has_news())) return std::nullopt;
   if (!plan.entries.empty()) ++stats_.steps;
   plan.changes = std::exchange(changes_, {});
   ++planned_;
   return plan;
+}
+
+void Scheduler::plan_rows(StepOrder& plan) {
+  preempt_for_test();
+  const bool has_made_way = make_way();
+  int prompt_rows = prompt_row_budget();
+  const int retracted = retracted_;
+  plan_running(plan, prompt_rows);
+  // What was preempted for lack of pages must not take them back at once.
+  const bool pages_ran_short = wants_drain_ || (retracted_ > (has_made_way ? retracted : 0) &&
+                                                config_.force_preempt_every == 0);
+  if (!pages_ran_short) admit(plan, prompt_rows);
 }
 
 // Decodes take their rows first, but prompts keep a quarter of a step, so neither starves.

@@ -1,6 +1,8 @@
 #include "engine/scheduler.h"
 
 #include <algorithm>
+#include <functional>
+#include <vector>
 
 namespace foretoken {
 
@@ -55,6 +57,44 @@ void Scheduler::preempt_for_test() {
   const auto victim =
       std::find_if(running.rbegin(), running.rend(), [](const auto& s) { return s->is_planted; });
   if (victim != running.rend()) preempt(**victim);
+}
+
+// The first that waits takes the place of running ones of later rank, the last first, where it needs
+// it and they can give it. True when it did.
+bool Scheduler::make_way() {
+  if (!config_.preemption_gap || waiting_.empty()) return false;
+  Sequence& first = waiting_.first();
+  const auto gives_way = [&](const Sequence& s) {
+    return s.request.rank > first.request.rank &&
+           s.request.rank - first.request.rank > *config_.preemption_gap;
+  };
+  std::vector<Sequence*> victims;
+  int held = 0;
+  reserved_pages_ = 0;
+  for (const auto& s : running_) {
+    reserved_pages_ += reserved_pages(*s);
+    if (!gives_way(*s)) continue;
+    victims.push_back(s.get());
+    held += static_cast<int>(s->pages.size()) + reserved_pages(*s);
+  }
+  if (victims.empty()) return false;
+  const auto has_place = [&](int pages) {
+    const SequencePages::Prospect cached = pages_.look_up(first);
+    const int wanted = pages_for(first.size() + reserve_.tokens(first)) - cached.pages;
+    return wanted + reserved_pages_ <= pages_.available() - cached.evictable + pages;
+  };
+  if ((running_.has_free_slot() && has_place(0)) || !has_place(held)) return false;
+  if (is_ahead()) {
+    wants_drain_ = true;
+    return false;
+  }
+  std::ranges::sort(victims, std::greater<>(), [](const Sequence* s) { return wait_place(*s); });
+  for (Sequence* victim : victims) {
+    if (running_.has_free_slot() && has_place(0)) break;
+    reserved_pages_ -= reserved_pages(*victim);
+    preempt(*victim);
+  }
+  return true;
 }
 
 void Scheduler::preempt(Sequence& s) {

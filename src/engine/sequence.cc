@@ -14,7 +14,8 @@ Sequence::Sequence(Request accepted, std::uint64_t arrival_number)
       arrival(arrival_number),
       tokens(std::move(request.prompt)),
       hashes(tokens, request.cache_salt),
-      prompt_tokens_(size()) {
+      prompt_tokens_(size()),
+      next_hidden_(request.hidden_start) {
   next_score_ = request.logprob_start >= 0 ? std::min(request.logprob_start, prompt_tokens())
                                            : prompt_tokens();
   if (next_score_ == 0) {  // nothing precedes the first token, so nothing predicts it
@@ -38,7 +39,8 @@ Sequence::~Sequence() {
 
 int Sequence::reusable_tokens() const {
   // The row of the last token is never stored; the row before position p predicts p.
-  return is_scoring() ? next_score_ - 1 : size() - 1;
+  const int unscored = is_scoring() ? next_score_ - 1 : size() - 1;
+  return next_hidden_ < 0 ? unscored : std::min(unscored, next_hidden_);
 }
 
 StepEntry Sequence::plan_prompt(int rows) {
@@ -53,6 +55,7 @@ StepEntry Sequence::plan_prompt(int rows) {
                   .max_nodes = 1,
                   .score_from = is_scoring() && first_scored < chain ? first_scored : -1,
                   .after_chain = tokens[at(planned + chain)],
+                  .hidden_from = next_hidden_,
                   .constraint = constraint_.get()};
   planned += chain;
   most_stored += rows;
@@ -70,18 +73,21 @@ StepEntry Sequence::plan_tree(int max_nodes) {
           .owner = arrival,
           .has_tree = true,
           .max_nodes = max_nodes,
+          .hidden_from = next_hidden_,
           .constraint = constraint_.get()};
 }
 
 std::optional<Finish> Sequence::commit(const StepEntry& entry, WalkSeq& walk) {
   if (entry.score_from >= 0) commit_scores(entry, walk);
   const auto path = static_cast<int>(walk.path.size());
+  const int first = stored;
   stored += static_cast<int>(entry.chain.size()) + path;
   most_stored -= (entry.has_tree ? entry.max_nodes : 0) - path;
   --in_flight;
   trees_in_flight -= entry.has_tree ? 1 : 0;
   is_planted = entry.has_tree;
   if (!entry.has_tree) {
+    commit_hidden(entry, walk, first);
     if (samples() || stored < size() - 1) return std::nullopt;
     return Finish{.reason = FinishReason::kLength, .stop_token = kNoToken, .message = {}};
   }
@@ -100,6 +106,7 @@ std::optional<Finish> Sequence::commit(const StepEntry& entry, WalkSeq& walk) {
     }
   }
   stored = std::min(stored, size());
+  commit_hidden(entry, walk, first);
 
   // The step that ends a prompt had nothing to verify; counting it would understate what drafts do.
   if (before > 0 && entry.chain.empty()) {
@@ -120,6 +127,18 @@ void Sequence::commit_scores(const StepEntry& entry, WalkSeq& walk) {
         << "score of position " << position << ", wanted " << next_score_;
     delta_.prompt_scores.push_back(std::move(score));
     next_score_ = ++position;
+  }
+}
+
+// What is computed again after a preemption was sent before; of the last token nothing is known.
+void Sequence::commit_hidden(const StepEntry& entry, WalkSeq& walk, int first_stored) {
+  int position = std::max(entry.hidden_from, first_stored);
+  for (HiddenState& state : walk.hidden) {
+    if (position == next_hidden_ && position < size() - 1) {
+      delta_.hidden.push_back(std::move(state));
+      ++next_hidden_;
+    }
+    ++position;
   }
 }
 

@@ -64,7 +64,9 @@ class Sequence {
   int retractions() const { return delta_.retractions; }
   int accepted_drafts() const { return delta_.accepted_drafts; }
   int verify_steps() const { return delta_.verify_steps; }
-  bool has_news() const { return !delta_.tokens.empty() || !delta_.prompt_scores.empty(); }
+  bool has_news() const {
+    return !delta_.tokens.empty() || !delta_.prompt_scores.empty() || !delta_.hidden.empty();
+  }
   bool is_running() const { return slot >= 0; }
   bool samples() const { return request.max_new_tokens > 0; }
 
@@ -77,8 +79,8 @@ class Sequence {
     return is_rooted && generated() + trees_in_flight >= request.max_new_tokens;
   }
 
-  // How many leading tokens may come from the prefix cache: every row that is sampled or scored
-  // must be computed.
+  // How many leading tokens may come from the prefix cache: every row that is sampled, scored or
+  // shown must be computed.
   int reusable_tokens() const;
   bool is_scoring() const { return planned_score() < prompt_tokens(); }
   // Pending rows before the first that is scored; only for one that is scoring.
@@ -113,10 +115,12 @@ class Sequence {
   // First prompt position whose logprob is not planned.
   int planned_score() const { return std::max(next_score_, planned + 1); }
   void commit_scores(const StepEntry& entry, WalkSeq& walk);
+  void commit_hidden(const StepEntry& entry, WalkSeq& walk, int first_stored);
   std::optional<Finish> commit_token(SampledToken&& sampled);
 
   int prompt_tokens_;
   int next_score_;    // first prompt position whose logprob is still to be reported
+  int next_hidden_;   // first position whose hidden state is still to be sent; -1: none is
   TokenDelta delta_;  // not pushed yet; its counters are totals
   std::vector<int> accept_histogram_;
   bool was_admitted_ = false;

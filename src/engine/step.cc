@@ -18,6 +18,8 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
+bool wants_hidden(const StepEntry& entry) { return entry.hidden_from >= 0; }
+
 }  // namespace
 
 Step::Step(Ops& ops, TargetModel& target, Drafter& drafter, int slots,
@@ -90,9 +92,12 @@ StepResult Step::run(StepOrder& order) {
   if (order.entries.empty()) return {};
   for (StepEntry& entry : order.entries) prepare(entry);
   ops_.layout(order, trees_, table_, batch_);
-  const Features features = target_.forward(batch_, drafter_.taps());
+  FeatureTaps taps = drafter_.taps();
+  taps.last_hidden |= std::ranges::any_of(order.entries, wants_hidden);
+  const Features features = target_.forward(batch_, taps);
   StepResult result;
   verify(order, features, result.walk);
+  read_hidden(order, features, result.walk);
   ops_.kv_keep(result.walk, batch_, target_.kv_layers());
   advance(order, result.walk);
   const auto verified = Clock::now();
@@ -136,6 +141,33 @@ void Step::verify_in_slices(const StepPlan& plan, const Features& features, Walk
     ops_.read_back();
     std::move(found.seqs.begin(), found.seqs.end(), std::back_inserter(walk.seqs));
   }
+}
+
+// Hidden states of rows whose tokens stay: of the chain, and of the path that was accepted.
+void Step::read_hidden(const StepPlan& plan, const Features& features, Walk& walk) {
+  std::vector<std::int32_t> rows;
+  for (std::size_t i = 0; i < plan.entries.size(); ++i) {
+    const StepEntry& entry = plan.entries[i];
+    if (!wants_hidden(entry)) continue;
+    const BatchSeq& seq = batch_.seqs[i];
+    const auto first = rows.size();
+    for (std::int32_t row = std::max(0, entry.hidden_from - seq.base); row < seq.chain; ++row)
+      rows.push_back(seq.first_row + row);
+    for (const std::int32_t node : walk.seqs[i].path)
+      rows.push_back(seq.first_row + seq.chain + node);
+    walk.seqs[i].hidden.resize(rows.size() - first);
+  }
+  if (rows.empty()) return;
+  std::vector<float> values;
+  ops_.read_rows(features.last_hidden, rows, values);
+  ops_.read_back();
+  const auto width = static_cast<std::ptrdiff_t>(values.size() / rows.size());
+  auto next = values.cbegin();
+  for (WalkSeq& found : walk.seqs)
+    for (std::vector<float>& state : found.hidden) {
+      state.assign(next, next + width);
+      next += width;
+    }
 }
 
 // Lengths and roots of the next step. A sequence whose output is complete gets no proposals, and no

@@ -77,6 +77,7 @@ class Step {
   void prepare(StepEntry& entry);
   void verify(const StepPlan& plan, const Features& features, Walk& walk);
   void verify_in_slices(const StepPlan& plan, const Features& features, Walk& walk);
+  void read_hidden(const StepPlan& plan, const Features& features, Walk& walk);
   void advance(const StepPlan& plan, const Walk& walk);
   void conclude(const StepPlan& plan, StepResult& result);
 

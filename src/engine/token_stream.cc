@@ -25,6 +25,7 @@ void append(std::vector<T>& to, std::vector<T>&& from) {
 void merge(TokenDelta& to, TokenDelta&& from) {
   append(to.tokens, std::move(from.tokens));
   append(to.prompt_scores, std::move(from.prompt_scores));
+  append(to.hidden, std::move(from.hidden));
   to.cached_tokens = from.cached_tokens;
   to.retractions = from.retractions;
   to.verify_steps = from.verify_steps;

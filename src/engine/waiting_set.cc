@@ -6,14 +6,20 @@ namespace foretoken {
 
 void WaitingSet::add(std::unique_ptr<Sequence>& s) {
   const int rows = s->pending_rows();
-  const std::uint64_t arrival = s->arrival;
-  queue_.emplace(arrival, std::move(s));
+  const WaitPlace place = wait_place(*s);
+  queue_.emplace(place, std::move(s));
   rows_ += rows;
 }
 
 std::unique_ptr<Sequence> WaitingSet::take(const Sequence& s) {
   rows_ -= s.pending_rows();
-  return std::move(queue_.extract(s.arrival).mapped());
+  return std::move(queue_.extract(wait_place(s)).mapped());
+}
+
+Sequence* WaitingSet::last_new() const {
+  for (auto it = queue_.rbegin(); it != queue_.rend(); ++it)
+    if (it->second->retractions() == 0) return it->second.get();
+  return nullptr;
 }
 
 WaitQueue WaitingSet::take_all() {
@@ -23,9 +29,9 @@ WaitQueue WaitingSet::take_all() {
 
 std::string WaitingSet::check_integrity() const {
   std::int64_t rows = 0;
-  for (const auto& [arrival, s] : queue_) {
+  for (const auto& [place, s] : queue_) {
     if (s->is_running() || !s->pages.empty()) return "a waiting sequence holds a slot or pages";
-    if (s->arrival != arrival) return "a waiting sequence stands in another's place";
+    if (wait_place(*s) != place) return "a waiting sequence stands in another's place";
     rows += s->pending_rows();
   }
   if (rows != rows_) return "the rows of waiting sequences are counted wrongly";

@@ -1,5 +1,5 @@
 #pragma once
-// WaitingSet: the sequences that wait for a slot, by arrival, and how many rows of prompt they have
+// WaitingSet: the sequences that wait for a slot, by rank and arrival, and how many rows of prompt they have
 // to compute. Not an order of admission: that is admission.h. Engine thread only.
 // Invariant: a waiting sequence holds neither a slot nor pages.
 
@@ -17,7 +17,9 @@ class WaitingSet {
   const WaitQueue& queue() const { return queue_; }
   bool empty() const { return queue_.empty(); }
   std::size_t size() const { return queue_.size(); }
-  Sequence& oldest() const { return *queue_.begin()->second; }
+  Sequence& first() const { return *queue_.begin()->second; }
+  // The last that has never run; null: all have.
+  Sequence* last_new() const;
   std::int64_t pending_rows() const { return rows_; }  // of all of them
 
   // Where it throws, the sequence stays with the caller.

@@ -148,6 +148,7 @@ void Server::State::add_routes() {
   add({"POST"}, "/v1/messages", handle_messages, work);
   add({"POST"}, "/v1/messages/count_tokens", handle_count_tokens);
   add({"POST"}, "/v1/score", handle_score, work);
+  add({"POST"}, "/v1/embeddings", handle_embeddings, work);
   for (const char* path : {"/tokenize", "/v1/tokenize"}) add({"POST"}, path, handle_tokenize);
   for (const char* path : {"/detokenize", "/v1/detokenize"}) add({"POST"}, path, handle_detokenize);
   add({"POST"}, "/separate_reasoning", handle_separate_reasoning);
@@ -156,6 +157,11 @@ void Server::State::add_routes() {
   add({"POST", "PUT"}, "/set_internal_state", handle_set_internal_state, admin);
   add({"GET"}, "/check_integrity", handle_check_integrity, admin);
   add({"POST"}, "/abort_request", handle_abort_request, admin);
+  add({"POST"}, "/pause_generation", handle_pause_generation, flush);
+  add({"POST"}, "/continue_generation", handle_continue_generation, admin);
+  add({"POST"}, "/update_weight_version", handle_update_weight_version, admin);
+  add({"GET", "POST"}, "/open_session", handle_open_session);
+  add({"GET", "POST"}, "/close_session", handle_close_session);
   Route corpus = admin;
   corpus.is_work = true;
   corpus.kind = HandlerKind::kLoading;  // it is tokenized and sorted

@@ -15,10 +15,8 @@ constexpr std::string_view kChat = "use /v1/chat/completions";
 constexpr std::string_view kText = "this model reads and writes text only";
 constexpr std::string_view kWeights = "the weights are those of the start";
 constexpr std::string_view kProfiler = "use an outside profiler";
-constexpr std::string_view kPause = "generation cannot be paused";
 constexpr std::string_view kAdapters = "adapters are not loaded";
 constexpr std::string_view kMemory = "memory is held until the server ends";
-constexpr std::string_view kSessions = "there are no sessions: a prefix that repeats is cached";
 constexpr std::string_view kCache = "the prefix cache lies in memory only, see /flush_cache";
 constexpr std::string_view kExperts = "the use of experts is not recorded";
 
@@ -30,7 +28,6 @@ struct Unsupported {
 constexpr Unsupported kUnsupported[] = {
     {"/encode", kGenerates},
     {"/classify", kGenerates},
-    {"/v1/embeddings", kGenerates},
     {"/v1/classify", kGenerates},
     {"/v1/rerank", kGenerates},
     {"/v1/messages/", "there are no batches"},
@@ -47,9 +44,7 @@ constexpr Unsupported kUnsupported[] = {
     {"/set_trace_level", "settings are fixed at the start"},
     {"/start_profile", kProfiler},
     {"/stop_profile", kProfiler},
-    {"/pause_generation", kPause},
-    {"/continue_generation", kPause},
-    {"/slow_down", kPause},
+    {"/slow_down", "use /pause_generation"},
     {"/freeze_gc", "no garbage is collected"},
     {"/load_lora_adapter", kAdapters},
     {"/load_lora_adapter_from_tensors", kAdapters},
@@ -58,7 +53,6 @@ constexpr Unsupported kUnsupported[] = {
     {"/update_weights_from_tensor", kWeights},
     {"/update_weights_from_distributed", kWeights},
     {"/update_weights_from_ipc", kWeights},
-    {"/update_weight_version", "the weights are those of the start, see --weight-version"},
     {"/init_weights_update_group", kWeights},
     {"/destroy_weights_update_group", kWeights},
     {"/init_weights_send_group_for_remote_instance", kWeights},
@@ -69,8 +63,6 @@ constexpr Unsupported kUnsupported[] = {
     {"/weights_checker", "weights are not given out"},
     {"/release_memory_occupation", kMemory},
     {"/resume_memory_occupation", kMemory},
-    {"/open_session", kSessions},
-    {"/close_session", kSessions},
     {"/clear_hicache_storage_backend", kCache},
     {"/hicache/", kCache},
     {"/start_expert_distribution_record", kExperts},

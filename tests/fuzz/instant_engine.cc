@@ -65,6 +65,12 @@ std::optional<Refusal> InstantEngine::submit(Request request) {
 
 std::future<bool> InstantEngine::flush_cache() { return already(true); }
 
+std::future<void> InstantEngine::pause(Pause) {
+  std::promise<void> promise;
+  promise.set_value();
+  return promise.get_future();
+}
+
 std::future<std::string> InstantEngine::check_integrity() { return already(std::string()); }
 
 }  // namespace foretoken::fuzz

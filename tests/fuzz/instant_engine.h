@@ -14,6 +14,8 @@ class InstantEngine final : public EnginePort {
   void abort_all() override {}
   std::future<bool> flush_cache() override;
   std::future<std::string> check_integrity() override;
+  std::future<void> pause(Pause how) override;
+  void resume() override {}
   EngineStats stats() const override { return {}; }
 };
 

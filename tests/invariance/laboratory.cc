@@ -351,6 +351,8 @@ std::string first_difference(const std::vector<TokenDelta>& answers,
     if (!found.empty()) return fmt::format("answer {}, prompt logprobs {}", i, found);
     found = difference(answers[i].tokens, expected.tokens);
     if (!found.empty()) return fmt::format("answer {}, output {}", i, found);
+    if (!same_bits(answers[i].hidden, expected.hidden))
+      return fmt::format("answer {}, hidden states", i);
     if (answers[i].finish->reason != expected.finish->reason)
       return fmt::format("answer {} ends for another reason: {}", i, answers[i].finish->message);
   }

@@ -51,7 +51,8 @@ class Mix {
 std::vector<Request> request_mix(std::int64_t vocab) {
   Mix mix(vocab);
   mix.add(mix.shared_and(5), 24, 0.0F);
-  mix.add(mix.shared_and(9), 24, 1.0F);
+  Request& shown = mix.add(mix.shared_and(9), 24, 1.0F);
+  shown.hidden_start = static_cast<int>(shown.prompt.size()) - 4;
 
   auto& filtered = mix.add(mix.text(1), 20, 1.0F).sampling;
   filtered.top_k = 20;
@@ -66,7 +67,9 @@ std::vector<Request> request_mix(std::int64_t vocab) {
   penalised.repetition_penalty = 1.2F;
   penalised.logprob_tokens = {1, 7};
 
-  auto& bounded = mix.add(mix.text(121), 20, 1.0F).sampling;  // decodes across a block's end
+  Request& crossing = mix.add(mix.text(121), 20, 1.0F);  // decodes across a block's end
+  crossing.hidden_start = 0;
+  auto& bounded = crossing.sampling;
   bounded.logit_bias = {{3, 2.5F}, {5, -100.0F}, {8, 1.0F}};
   bounded.stop_tokens = {3, 40};
   bounded.min_new_tokens = 6;

@@ -146,6 +146,7 @@ class Crowd {
         return;
       case FinishReason::kOutOfMemory:
       case FinishReason::kShutdown:
+      case FinishReason::kDisplaced:
       case FinishReason::kStuck:
         ++ends_.failed;
         first_failure_ = finish.message;

@@ -47,6 +47,7 @@ ServerConfig complete(const Options& options, const ModelHost& host, const Token
   server.model_type = model.model_type;
   server.architectures = {model.architecture};
   server.vocab = model.vocab;
+  server.hidden_width = model.hidden;
   server.corpora = host.corpora();
   server.context_length = host.config().context_length;
   server.max_running_requests = host.config().max_running_requests;

@@ -11,10 +11,7 @@ constexpr std::string_view kNoState = "not supported yet: models with a recurren
 constexpr std::string_view kOneLayout = "pages have the one layout that the kernels want";
 constexpr std::string_view kNoDelay = "not supported yet: prompts are admitted as soon as they fit";
 constexpr std::string_view kEveryStep = "every step is scheduled";
-constexpr std::string_view kNoPriorities = "not supported yet: requests have no priorities";
-constexpr std::string_view kNothingToTurnOff = "requests have no priorities";
-constexpr std::string_view kNoSessions =
-    "not supported yet: sessions; equal prefixes are found without them";
+constexpr std::string_view kSessions = "sessions are always served";
 constexpr std::string_view kNoEmbeddings = "not supported yet: embedding models";
 
 }  // namespace
@@ -36,8 +33,8 @@ FlagGroup cache_flags() {
               refused({"--enable-flexkv"}, kSwitch, kMemoryOnly),
               refused({"--flexkv-config-file"}, kText, kMemoryOnly),
               refused({"--radix-cache-backend"}, kText, kMemoryOnly),
-              refused({"--enable-session-radix-cache"}, kSwitch, kNoSessions),
-              refused({"--enable-streaming-session"}, kSwitch, kNoSessions),
+              idle({"--enable-session-radix-cache"}, kSwitch, kSessions),
+              idle({"--enable-streaming-session"}, kSwitch, kSessions),
               refused({"--prefill-only-disable-kv-cache"}, kSwitch, kNoEmbeddings),
               idle({"--enable-page-major-kv-layout"}, kSwitch, kOneLayout),
               idle({"--enable-unified-memory"}, kSwitch, kOneLayout),
@@ -70,9 +67,6 @@ FlagGroup cache_flags() {
               refused({"--min-free-slots-delay"}, kInteger, kNoDelay),
               idle({"--enable-dynamic-chunking"}, kSwitch, kEveryStep),
               idle({"--scheduler-recv-interval"}, kInteger, kEveryStep, "1"),
-              idle({"--default-priority-value"}, kInteger, kNothingToTurnOff),
-              idle({"--disable-priority-preemption"}, kSwitch, kNothingToTurnOff),
-              refused({"--abort-on-priority-when-disabled"}, kSwitch, kNoPriorities),
           }};
 }
 

@@ -62,8 +62,8 @@ FlagGroup model_flags() {
            .choices = {"auto", "sglang"}},
           {.names = {"--is-embedding"},
            .kind = kSwitch,
-           .support = kRefused,
-           .text = "not supported yet: embedding models"},
+           .support = kNoEffect,
+           .text = "/v1/embeddings is served beside text"},
           {.names = {"--quantization"},
            .text =
                "weights of 8 or 4 bits, made while loading, or what the checkpoint is already (see "

@@ -7,8 +7,6 @@ using enum Support;
 
 namespace {
 
-constexpr std::string_view kNoPriorities = "not supported yet: requests have no priorities";
-
 std::vector<Flag> memory_flags() {
   return {
       {.names = {"--mem-fraction-static"},
@@ -105,17 +103,25 @@ std::vector<Flag> batch_flags() {
        .text = "the same as --overlap-schedule off"},
       {.names = {"--enable-priority-scheduling"},
        .kind = kSwitch,
-       .support = kRefused,
-       .text = kNoPriorities},
+       .text = "requests of higher `priority` are served first, with --schedule-policy fcfs"},
       {.names = {"--schedule-low-priority-values-first"},
        .kind = kSwitch,
-       .support = kRefused,
-       .text = kNoPriorities},
+       .text = "the lowest `priority` is the most urgent"},
       {.names = {"--priority-scheduling-preemption-threshold"},
        .kind = kInteger,
-       .support = kRefused,
-       .text = kNoPriorities,
+       .text = "a request that waits takes the place of running ones whose priority is lower by "
+               "more than this",
        .default_value = "10"},
+      {.names = {"--disable-priority-preemption"},
+       .kind = kSwitch,
+       .text = "running requests keep their place, whatever waits"},
+      {.names = {"--default-priority-value"},
+       .kind = kInteger,
+       .text = "priority of requests that name none",
+       .default_note = "they go last"},
+      {.names = {"--abort-on-priority-when-disabled"},
+       .kind = kSwitch,
+       .text = "refuse a `priority` where it is not served, instead of ignoring it"},
       {.names = {"--allow-auto-truncate"},
        .kind = kSwitch,
        .text = "cut a prompt that is too long instead of refusing it"},

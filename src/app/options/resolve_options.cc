@@ -122,6 +122,16 @@ AutotuneOptions autotune_options(const FlagValues& values, const Environment& en
   return options;
 }
 
+void fill_ranks(const FlagValues& values, EngineConfig& engine) {
+  engine.has_ranks = values.on("--enable-priority-scheduling");
+  const int threshold = *bounded(values, "--priority-scheduling-preemption-threshold", 0);
+  if (!engine.has_ranks) return;
+  if (engine.policy != SchedulePolicy::kFcfs)
+    throw UsageError("--enable-priority-scheduling: needs --schedule-policy fcfs, found '" +
+                     values.text("--schedule-policy") + "'");
+  if (!values.on("--disable-priority-preemption")) engine.preemption_gap = threshold;
+}
+
 EngineConfig engine_config(const FlagValues& values, const Environment& environment) {
   EngineConfig engine;
   engine.max_running_requests = *bounded(values, "--max-running-requests", 1, 1 << 16);
@@ -132,6 +142,7 @@ EngineConfig engine_config(const FlagValues& values, const Environment& environm
   engine.max_prefill_tokens = *bounded(values, "--max-prefill-tokens", 1);
   engine.decode_log_interval = *bounded(values, "--decode-log-interval", 1);
   engine.policy = policy_named(values.text("--schedule-policy"));
+  fill_ranks(values, engine);
   engine.waiting_timeout_seconds =
       timeout_of("SGLANG_REQ_WAITING_TIMEOUT", environment.req_waiting_timeout);
   engine.running_timeout_seconds =
@@ -180,6 +191,12 @@ void fill_http(const FlagValues& values, ServerConfig& server) {
                      server.served_model_name + "'");
   server.preferred_sampling_params = json_object(values, "--preferred-sampling-params");
   server.weight_version = values.text("--weight-version");
+  server.priorities = {
+      .are_served = values.on("--enable-priority-scheduling"),
+      .low_first = values.on("--schedule-low-priority-values-first"),
+      .refuses_unserved = values.on("--abort-on-priority-when-disabled"),
+      .standard = bounded(values, "--default-priority-value", std::numeric_limits<int>::min())};
+  server.returns_hidden_states = values.on("--enable-return-hidden-states");
   server.reasoning_parser = values.text("--reasoning-parser");
   server.tool_call_parser = values.text("--tool-call-parser");
   server.prompts_tools = values.text("--tools-without-template") == "prompt";

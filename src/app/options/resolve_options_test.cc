@@ -126,6 +126,10 @@ TEST(Options, the_environment_limits_how_long_requests_wait_and_run) {
   EXPECT_THROW(resolve({}, environment), UsageError);
 }
 
+TEST(Options, priorities_need_the_policy_that_keeps_their_order) {
+  EXPECT_THROW(resolve({"--enable-priority-scheduling", "--schedule-policy", "lpm"}), UsageError);
+}
+
 TEST(Options, the_random_policy_draws_from_the_seed) {
   const auto options = resolve({"--schedule-policy", "random", "--random-seed", "7"});
   EXPECT_EQ(options.engine.policy, SchedulePolicy::kRandom);

@@ -116,6 +116,22 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
       {{"--max-prefill-tokens", "77"}, [](auto& o) { return o.engine.max_prefill_tokens == 77; }},
       {{"--schedule-policy", "lpm"},
        [](auto& o) { return o.engine.policy == SchedulePolicy::kLpm; }},
+      {{"--enable-priority-scheduling"},
+       [](auto& o) {
+         return o.engine.has_ranks && o.engine.preemption_gap == 10 &&
+                o.server.priorities.are_served;
+       }},
+      {{"--priority-scheduling-preemption-threshold", "3", "--enable-priority-scheduling"},
+       [](auto& o) { return o.engine.preemption_gap == 3; }},
+      {{"--disable-priority-preemption", "--enable-priority-scheduling"},
+       [](auto& o) { return o.engine.has_ranks && !o.engine.preemption_gap; }},
+      {{"--schedule-low-priority-values-first"},
+       [](auto& o) { return o.server.priorities.low_first; }},
+      {{"--default-priority-value", "-4"},
+       [](auto& o) { return o.server.priorities.standard == -4; }},
+      {{"--abort-on-priority-when-disabled"},
+       [](auto& o) { return o.server.priorities.refuses_unserved; }},
+      {{"--enable-return-hidden-states"}, [](auto& o) { return o.server.returns_hidden_states; }},
       {{"--allow-auto-truncate"}, [](auto& o) { return o.server.allow_auto_truncate; }},
       {{"--random-seed", "42"},
        [](auto& o) { return o.server.random_seed == 42 && o.load.seed == 42; }},

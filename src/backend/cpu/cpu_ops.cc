@@ -329,6 +329,9 @@ class CpuOps final : public Ops {
 
   void read_back() override {}  // what is asked for is there when a call returns
 
+  void read_rows(Tensor x, std::span<const std::int32_t> rows, std::vector<float>& out) override {
+    read_host_rows(x, rows, out);
+  }
   void top_tokens(Tensor logits, int k, TopTokens& out) override {
     expect(logits, {-1, -1}, DType::kF32);
     out.token.resize(at(logits.dim(0) * k));

@@ -67,6 +67,13 @@ void copy_host_rows(ThreadPool& pool, const Tensor& x, std::span<const std::int3
                     [&](int i, int) { copy(i * piece, std::min(piece, width - i * piece)); });
 }
 
+void read_host_rows(const Tensor& x, std::span<const std::int32_t> rows, std::vector<float>& out) {
+  const auto width = at(x.dim(1));
+  out.resize(rows.size() * width);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    std::copy_n(x.row_f32(rows[i]), width, out.begin() + static_cast<std::ptrdiff_t>(i * width));
+}
+
 void join_host_columns(ThreadPool& pool, const Tensor& a, const Tensor& b, const Tensor& out) {
   expect(a, {out.dim(0), out.dim(1) - b.dim(1)}, DType::kF32);
   expect(b, {out.dim(0), -1}, DType::kF32);

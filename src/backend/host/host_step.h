@@ -41,6 +41,9 @@ void copy_host_rows(ThreadPool& pool, const Tensor& x, std::span<const std::int3
                     const Tensor& out, std::span<const std::int32_t> to);
 void join_host_columns(ThreadPool& pool, const Tensor& a, const Tensor& b, const Tensor& out);
 
+// ResultOps::read_rows.
+void read_host_rows(const Tensor& x, std::span<const std::int32_t> rows, std::vector<float>& out);
+
 // LoadOps::pack_rows.
 std::unique_ptr<PackedLinear> pack_host_rows(Ops& ops, const PackedLinear& w,
                                              std::span<const Token> rows, DType dtype,

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "backend/found_tokens.h"
 #include "batch/batch.h"
@@ -30,6 +31,9 @@ class ResultOps {
   // them.
   virtual void draw_tokens(Tensor logits, std::span<const Token> ids, std::int64_t vocab,
                            std::span<const DrawRow> rows, int k, DrawnTokens& out) = 0;
+
+  // out = rows of x [., width] f32, one behind the other.
+  virtual void read_rows(Tensor x, std::span<const std::int32_t> rows, std::vector<float>& out) = 0;
 
   // Samples and walks every tree of the plan. logits [batch.logit_rows.size(), vocab] f32,
   // modified. Plan and trees, and what the plan points to, stay as they are until read_back().

@@ -229,6 +229,10 @@ class DelayedOps final : public Ops {
     const auto found = want(out);
     enqueue([=, this] { inner_->top_tokens(far_.real(logits), k, *found); });
   }
+  void read_rows(Tensor x, std::span<const std::int32_t> rows, std::vector<float>& out) override {
+    const auto found = want(out);
+    enqueue([=, this, rows = copy(rows)] { inner_->read_rows(far_.real(x), rows, *found); });
+  }
   void draw_tokens(Tensor logits, std::span<const Token> ids, std::int64_t vocab,
                    std::span<const DrawRow> rows, int k, DrawnTokens& out) override {
     const auto found = want(out);

@@ -94,6 +94,9 @@ class Delegate : public Ops {
     inner_->add_elements(x, addends);
   }
   void read_back() override { inner_->read_back(); }
+  void read_rows(Tensor x, std::span<const std::int32_t> rows, std::vector<float>& out) override {
+    inner_->read_rows(x, rows, out);
+  }
   void top_tokens(Tensor logits, int k, TopTokens& out) override {
     inner_->top_tokens(logits, k, out);
   }

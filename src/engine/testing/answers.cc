@@ -1,7 +1,9 @@
 #include "engine/testing/answers.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 #include <memory>
 #include <utility>
@@ -64,6 +66,8 @@ TokenDelta collect(TokenStream& stream) {
       std::move(to->begin(), to->end(), std::back_inserter(*from));
       *to = std::move(*from);
     }
+    std::move(part.hidden.begin(), part.hidden.end(), std::back_inserter(all.hidden));
+    part.hidden = std::move(all.hidden);
     all = std::move(part);
   }
   return all;
@@ -85,6 +89,12 @@ std::string difference(const std::vector<SampledToken>& a, const std::vector<Sam
       return fmt::format("at {}: {}", i, found);
   if (a.size() != b.size()) return fmt::format("{} tokens against {}", a.size(), b.size());
   return {};
+}
+
+bool same_bits(const std::vector<HiddenState>& a, const std::vector<HiddenState>& b) {
+  return std::ranges::equal(a, b, [](const HiddenState& x, const HiddenState& y) {
+    return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0;
+  });
 }
 
 }  // namespace foretoken

@@ -23,4 +23,7 @@ std::vector<TokenDelta> start_and_run(Engine& engine, std::vector<Request> reque
 // NaN are equal); empty: none.
 std::string difference(const std::vector<SampledToken>& a, const std::vector<SampledToken>& b);
 
+// Whether two lists of hidden states have the same bits.
+bool same_bits(const std::vector<HiddenState>& a, const std::vector<HiddenState>& b);
+
 }  // namespace foretoken

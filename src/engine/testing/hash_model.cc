@@ -24,6 +24,12 @@ void hash_logits(std::uint64_t hash, std::span<float> out) {
     out[i] = static_cast<float>(mix_seed(hash, i) >> 59) * 0.25F;
 }
 
+HiddenState hidden_of(std::uint64_t hash) {
+  HiddenState state(2);
+  std::memcpy(state.data(), &hash, sizeof hash);
+  return state;
+}
+
 }  // namespace
 
 HashModel::HashModel(Ops& ops, int num_pages, std::int64_t vocab)
@@ -71,6 +77,12 @@ HashOracle HashOracle::answer(const Request& request, std::int64_t vocab) {
   const SamplingParams& params = request.sampling;
   TokenCounts counts;
   std::uint64_t hash = kEmptyText;
+  int position = 0;
+  const auto read = [&](Token token) {
+    hash = extend(hash, token);
+    if (request.hidden_start >= 0 && position++ >= request.hidden_start)
+      result.hidden.push_back(hidden_of(hash));
+  };
   for (std::size_t p = 0; p < request.prompt.size(); ++p) {
     const Token token = request.prompt[p];
     if (request.logprob_start >= 0 && static_cast<int>(p) >= request.logprob_start) {
@@ -80,7 +92,7 @@ HashOracle HashOracle::answer(const Request& request, std::int64_t vocab) {
       result.prompt_scores.push_back(p == 0 ? unknown : score_token(logits, token, params));
     }
     counts.add_prompt(token);
-    hash = extend(hash, token);
+    read(token);
   }
   const auto constraint = request.constraint ? request.constraint->start() : nullptr;
   for (int n = 0; n < request.max_new_tokens; ++n) {
@@ -96,7 +108,7 @@ HashOracle HashOracle::answer(const Request& request, std::int64_t vocab) {
                                                 .allowed = allowed}));
     const Token token = result.output.back().token;
     counts.add_output(token);
-    hash = extend(hash, token);
+    read(token);
     if (std::find(params.stop_tokens.begin(), params.stop_tokens.end(), token) !=
         params.stop_tokens.end())
       break;
@@ -104,6 +116,7 @@ HashOracle HashOracle::answer(const Request& request, std::int64_t vocab) {
     constraint->advance(token);
     if (constraint->has_ended()) break;
   }
+  if (!result.hidden.empty()) result.hidden.pop_back();  // nothing is computed of the last token
   return result;
 }
 

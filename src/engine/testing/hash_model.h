@@ -29,10 +29,12 @@ class HashModel final : public TargetModel {
   std::vector<KvLayer> layers_;
 };
 
-// What a request must produce: output tokens and the logprobs of its prompt from logprob_start on.
+// What a request must produce: output tokens, the logprobs of its prompt from logprob_start on, and
+// hidden states from hidden_start on.
 struct HashOracle {
   std::vector<SampledToken> output;
   std::vector<SampledToken> prompt_scores;
+  std::vector<HiddenState> hidden;
   static HashOracle answer(const Request& request, std::int64_t vocab);
 };
 

@@ -21,6 +21,14 @@ struct SamplingDefaults {
   std::optional<int> top_k;
 };
 
+// What `priority` of requests means.
+struct PriorityRules {
+  bool are_served = false;
+  bool low_first = false;                // the lowest number goes first
+  bool refuses_unserved = false;         // where they are not served
+  std::optional<std::int64_t> standard;  // of requests that name none; absent: they go last
+};
+
 struct ServerConfig {
   std::string host = "127.0.0.1";
   int port = 30000;     // 0: any free port, printed in the log
@@ -39,7 +47,10 @@ struct ServerConfig {
   bool prompts_tools = true;
   std::string preferred_sampling_params;  // JSON object or empty
   SamplingDefaults sampling_defaults;
+  PriorityRules priorities;
+  bool returns_hidden_states = false;  // to generating requests that ask
   std::int64_t vocab = 0;
+  std::int64_t hidden_width = 0;  // of the model's hidden states
   std::int64_t context_length = 0;
   std::int64_t given_context_length = 0;  // as the operator asked for; 0: left to the model
   int max_running_requests = 0;

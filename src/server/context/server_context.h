@@ -16,6 +16,8 @@
 #include "server/context/metrics.h"
 #include "server/context/response_store.h"
 #include "server/context/server_config.h"
+#include "server/context/session_store.h"
+#include "server/context/weight_version.h"
 #include "server/http/detached_work.h"
 #include "server/json/known_fields.h"
 #include "text/chat_template.h"
@@ -104,6 +106,8 @@ struct ServerContext {
   std::shared_ptr<CutMemory> cuts;         // beside them
   Metrics metrics;
   UnknownFields unknown_fields;
+  WeightVersion weight_version{config.weight_version};
+  std::unique_ptr<SessionStore> sessions = std::make_unique<SessionStore>();
   AcceptanceMean acceptance;  // of internal_states
   // What requests of /v1/responses may go on from.
   std::unique_ptr<ResponseStore> responses = std::make_unique<ResponseStore>();

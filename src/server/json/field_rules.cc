@@ -10,7 +10,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr unsigned kChat = 1, kCompletion = 2, kGenerate = 4, kMessages = 8, kResponses = 16,
-                   kInfill = 32;
+                   kInfill = 32, kEmbedding = 64;
 constexpr unsigned kV1 = kChat | kCompletion, kAll = kV1 | kGenerate;
 constexpr unsigned kWorded = kMessages | kResponses;  // chats in other words
 
@@ -65,7 +65,12 @@ const std::vector<Group>& accepted_groups() {
       // Read by the routes.
       {kAll,
        {},
-       {"rid", "stream", "extra_key", "cache_salt", "timeout_seconds", "model", "speculative"}},
+       {"rid", "stream", "extra_key", "cache_salt", "timeout_seconds", "model", "speculative",
+        "priority", "session_params", "return_hidden_states"}},
+      {kEmbedding,
+       {},
+       {"input", "model", "encoding_format", "dimensions", "pooling", "user", "rid", "extra_key",
+        "cache_salt", "timeout_seconds", "priority"}},
       {kV1, {}, sampling_names()},
       {kV1, {}, {"stream_options", "best_of", "logprobs", "add_special_tokens"}},
       {kV1, {}, {"return_token_ids", "return_meta_info", "return_cached_tokens_details"}},
@@ -300,8 +305,8 @@ const std::vector<Group>& missing_groups() {
       {kAll,
        {"adapters are not loaded"},
        {"lora_path", "lora_id", "lora_name", "lora_request", "adapter_id", "lora"}},
-      {kAll, {"there are no sessions"}, {"session_params", "previous_response_id", "conversation"}},
-      {kGenerate, {"there are no sessions"}, {"session_id", "context"}},
+      {kAll, {"use session_params"}, {"previous_response_id", "conversation"}},
+      {kGenerate, {"use session_params"}, {"session_id", "context"}},
       {kAll, {"answers are not kept"}, {"background"}},
       {kResponses, {"use previous_response_id"}, {"conversation"}},
       {kWorded, {"there is one answer", Idle::kOne}, {"n"}},
@@ -317,12 +322,11 @@ const std::vector<Group>& missing_groups() {
       {kAll,
        {"there are no custom logit processors: a budget of thinking tokens is kept without one"},
        {"custom_logit_processor"}},
-      {kAll,
-       {"hidden states are not returned"},
-       {"return_hidden_states", "return_pooled_hidden_states"}},
+      {kAll, {"use return_hidden_states"}, {"return_pooled_hidden_states"}},
+      {kEmbedding, {"embeddings have a length of 1", Idle::kTrue}, {"normalize"}},
+      {kEmbedding, {kMedia}, {"image_data", "input_embeds"}},
       {kAll, {"experts are not reported"}, {"return_routed_experts", "return_indexer_topk"}},
       {kAll, {"masks of tokens are not reported"}, {"return_sampling_mask"}},
-      {kAll, {"there is no priority scheduling"}, {"priority"}},
       {kAll,
        {"output is bound behind the reasoning where chats have one", Idle::kNull},
        {"require_reasoning"}},
@@ -388,11 +392,13 @@ bool is_number(const json::value& value, double number) {
 const FieldRules& field_rules(BodyKind kind) {
   static const FieldRules chat = rules_of(kChat), completion = rules_of(kCompletion),
                           generate = rules_of(kGenerate), messages = rules_of(kMessages),
-                          responses = rules_of(kResponses), infill = rules_of(kInfill);
+                          responses = rules_of(kResponses), infill = rules_of(kInfill),
+                          embedding = rules_of(kEmbedding);
   if (kind == BodyKind::kChat) return chat;
   if (kind == BodyKind::kMessages) return messages;
   if (kind == BodyKind::kResponses) return responses;
   if (kind == BodyKind::kInfill) return infill;
+  if (kind == BodyKind::kEmbedding) return embedding;
   return kind == BodyKind::kCompletion ? completion : generate;
 }
 

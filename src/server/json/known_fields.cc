@@ -16,7 +16,7 @@ constexpr std::size_t kUnknownOfBody = 16;  // named of one body
 }  // namespace
 
 std::span<const std::string_view> shared_chat_fields() {
-  static constexpr std::array<std::string_view, 20> kNames{"model",
+  static constexpr std::array<std::string_view, 21> kNames{"model",
                                                            "stream",
                                                            "temperature",
                                                            "top_p",
@@ -34,6 +34,7 @@ std::span<const std::string_view> shared_chat_fields() {
                                                            "extra_key",
                                                            "cache_salt",
                                                            "timeout_seconds",
+                                                           "priority",
                                                            "chat_template_kwargs",
                                                            "speculative"};
   return kNames;

@@ -21,7 +21,8 @@ enum class BodyKind : unsigned {
   kGenerate = 4,
   kMessages = 8,
   kResponses = 16,
-  kInfill = 32
+  kInfill = 32,
+  kEmbedding = 64
 };
 
 // Names of unknown fields that were logged. Bounded, since clients choose them. Thread-safe.

@@ -39,11 +39,9 @@ TEST(KnownFields, what_would_change_the_answer_is_refused_by_name) {
                             R"("routed_dp_rank":2)",
                             R"("bootstrap_room":7)",
                             R"("lora_path":"x")",
-                            R"("session_params":{"id":1})",
                             R"("custom_logit_processor":"x")",
                             R"("logits_processors":["x"])",
-                            R"("priority":3)",
-                            R"("return_hidden_states":true)",
+                            R"("return_pooled_hidden_states":true)",
                             R"("bad_words":["x"])",
                             R"("allowed_token_ids":[1])",
                             R"("mirostat":2)",
@@ -66,12 +64,13 @@ TEST(KnownFields, what_would_change_the_answer_is_refused_by_name) {
 }
 
 TEST(KnownFields, what_asks_for_what_is_the_case_anyway_is_accepted) {
-  for (const char* body :
-       {R"({"guided_json":null,"guided_choice":null,"guided_decoding":{},"grammar":""})",
-        R"({"use_beam_search":false,"length_penalty":1.0,"num_beams":1,"early_stopping":false})",
-        R"({"prompt_logprobs":null,"truncate_prompt_tokens":null,"chat_template":null})",
-        R"({"data_parallel_rank":0,"priority":0,"typical_p":1,"mirostat":0,"do_sample":true})",
-        R"({"detokenize":true,"bad_words":[],"return_hidden_states":false,"lora_path":null})"})
+  for (
+      const char* body :
+      {R"({"guided_json":null,"guided_choice":null,"guided_decoding":{},"grammar":""})",
+       R"({"use_beam_search":false,"length_penalty":1.0,"num_beams":1,"early_stopping":false})",
+       R"({"prompt_logprobs":null,"truncate_prompt_tokens":null,"chat_template":null})",
+       R"({"data_parallel_rank":0,"priority":0,"typical_p":1,"mirostat":0,"do_sample":true})",
+       R"({"detokenize":true,"bad_words":[],"return_pooled_hidden_states":false,"lora_path":null})"})
     for (const BodyKind kind : kAll) EXPECT_EQ(refusal_of(body, kind), "") << body;
   EXPECT_EQ(refusal_of(R"({"verbosity":"medium"})", BodyKind::kChat), "");
   EXPECT_NE(refusal_of(R"({"verbosity":"low"})", BodyKind::kChat), "");

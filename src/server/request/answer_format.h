@@ -3,6 +3,7 @@
 // the sending: that is Generation, which calls it on the strand of the exchange.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "base/shared_tokens.h"
 #include "batch/sampling.h"
 #include "engine/request.h"
+#include "server/context/session_store.h"
 #include "server/http/message.h"
 #include "server/json/json_writer.h"
 #include "server/request/choice.h"
@@ -31,6 +33,7 @@ struct RunningChoice {
   std::int64_t prompt_tokens = 0;
   std::optional<SharedTokens> shown_prompt;  // whose ids the answer shows
   SamplingParams sampling;
+  std::shared_ptr<SessionTurn> turn;  // that it answers; null: of no session
   Choice choice;
   std::size_t shown_text = 0;    // bytes of choice.text() in events so far
   std::size_t shown_tokens = 0;  // tokens in events so far

@@ -20,9 +20,10 @@ double scored_tokens(const AskedPrompt& asked) {  // prompt tokens with logprobs
 }  // namespace
 
 double answer_bytes_per_token(const AskedPrompt& asked) {
-  if (asked.top_logprobs < 0) return kTokenBytes;
-  return kTokenBytes + kLogprobBytes * (1 + asked.top_logprobs +
-                                        static_cast<double>(asked.logprob_tokens.size()));
+  const double bytes = kTokenBytes + asked.hidden_bytes;
+  if (asked.top_logprobs < 0) return bytes;
+  return bytes + kLogprobBytes *
+                     (1 + asked.top_logprobs + static_cast<double>(asked.logprob_tokens.size()));
 }
 
 double fixed_answer_bytes(const AskedPrompt& asked) {
@@ -36,6 +37,7 @@ double fixed_answer_bytes(const AskedPrompt& asked) {
   const double shown =
       asked.shows_prompt_ids ? kShownIdBytes * static_cast<double>(asked.tokens.size()) : 0.0;
   return kChoiceBytes + listed + searched + shown + static_cast<double>(asked.echoed_bytes) +
+         asked.hidden_bytes * static_cast<double>(asked.tokens.size()) +
          scored_tokens(asked) * answer_bytes_per_token(asked);
 }
 

@@ -19,7 +19,9 @@
 #include "batch/token_constraint.h"
 #include "server/chat/thought_budget.h"
 #include "server/chat/thought_limit.h"
+#include "server/context/session_store.h"
 #include "server/request/draft_wish.h"
+#include "server/request/hidden_states.h"
 #include "server/structured/grammar_request.h"
 #include "text/dialogue/dialogue.h"
 #include "text/stop_matcher.h"
@@ -34,6 +36,8 @@ struct AskedPrompt {
   std::vector<Token> tokens;
   std::uint64_t cache_salt = 0;
   std::optional<std::chrono::steady_clock::time_point> deadline;
+  std::optional<SessionParams> session;  // whose text comes before the tokens
+  std::int64_t rank = 0;                 // see priority.h
 
   // ---- sampling, see sampling_request.h; unset: the default of the route
   std::optional<double> temperature, top_p, min_p;
@@ -65,6 +69,8 @@ struct AskedPrompt {
   int top_logprobs = -1;  // -1: no logprobs
   std::int64_t logprob_start = -1;
   std::vector<Token> logprob_tokens;
+  HiddenWish hidden = HiddenWish::kNone;
+  double hidden_bytes = 0;  // of a position
   bool shows_prompt_ids = false;
   std::size_t echoed_bytes = 0;  // text of the prompt that each choice repeats
 

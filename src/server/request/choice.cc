@@ -31,10 +31,12 @@ void Choice::absorb(TokenDelta delta) {
   if (end_) return;
   prompt_scores_.insert(prompt_scores_.end(), std::make_move_iterator(delta.prompt_scores.begin()),
                         std::make_move_iterator(delta.prompt_scores.end()));
+  hidden_.add(std::move(delta.hidden));
   auto tokens = std::move(delta.tokens);
   const auto finished = std::move(delta.finish);
   delta.tokens.clear();
   delta.prompt_scores.clear();
+  delta.hidden.clear();
   counters_ = std::move(delta);
   const bool ends_in_stop =
       finished && finished->reason == FinishReason::kStop && finished->stop_token != kNoToken;
@@ -113,6 +115,9 @@ void Choice::finish(const Finish& finish) {
     case FinishReason::kShutdown:
       end_ =
           abort_end(finish.message.empty() ? "the server is shutting down" : finish.message, 503);
+      return;
+    case FinishReason::kDisplaced:
+      end_ = abort_end(finish.message, 503);
       return;
     case FinishReason::kStuck:
       end_ = abort_end("the output cannot be continued as the request wants it: " + finish.message,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/request.h"
+#include "server/request/hidden_states.h"
 #include "text/dialogue/dialogue.h"
 #include "text/text_stream.h"
 
@@ -47,6 +48,10 @@ class Choice {
   const std::vector<std::size_t>& text_begin() const { return text_begin_; }
   const std::vector<SampledToken>& prompt_scores() const { return prompt_scores_; }
 
+  // What to keep of hidden states; before the first delta.
+  void keep_hidden(HiddenWish wish) { hidden_ = HiddenStates(wish); }
+  const HiddenStates& hidden() const { return hidden_; }
+
   // Counters of the engine, as of the last delta.
   const TokenDelta& counters() const { return counters_; }
 
@@ -71,6 +76,7 @@ class Choice {
   std::vector<SampledToken> tokens_;
   std::vector<std::size_t> text_begin_;
   std::vector<SampledToken> prompt_scores_;
+  HiddenStates hidden_;
   TokenDelta counters_;
   std::optional<ChoiceEnd> end_;
 };

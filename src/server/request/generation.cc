@@ -27,6 +27,12 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
+std::vector<Token> ids_of(const std::vector<SampledToken>& tokens) {
+  std::vector<Token> ids;
+  for (const SampledToken& token : tokens) ids.push_back(token.token);
+  return ids;
+}
+
 class Generation : public std::enable_shared_from_this<Generation> {
  public:
   Generation(ServerContext& context, std::shared_ptr<Exchange> exchange, GenerationPlan plan)
@@ -193,7 +199,9 @@ void Generation::on_end(std::size_t i) {
   timings_[i].done = true;
   timings_[i].stream->cancel();  // the engine may not know of a stop string yet
   --running_;
-  account(i, running.choice.end()->kind == ChoiceEnd::Kind::kAbort);
+  const bool is_aborted = running.choice.end()->kind == ChoiceEnd::Kind::kAbort;
+  if (running.turn && !is_aborted) running.turn->finish(ids_of(running.choice.tokens()));
+  account(i, is_aborted);
 }
 
 // Once per choice, however it ended.

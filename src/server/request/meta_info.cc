@@ -7,6 +7,19 @@
 #include "text/utf8.h"
 
 namespace foretoken {
+namespace {
+
+void write_numbers(JsonWriter& json, const HiddenState& state) {
+  for (const float value : state) json.number(value);
+}
+
+void write_state(JsonWriter& json, const HiddenState& state) {
+  json.begin_array();
+  write_numbers(json, state);
+  json.end_array();
+}
+
+}  // namespace
 
 // [logprob, id, text or null]
 void MetaInfo::write_triple(JsonWriter& json, float logprob, Token token) const {
@@ -140,18 +153,37 @@ void MetaInfo::write_spec(JsonWriter& json, const RunningChoice& choice) const {
   }
 }
 
+// All: the states of the prompt as a list, then each of the output. Where the choice is complete.
+void MetaInfo::write_hidden(JsonWriter& json, const RunningChoice& choice) const {
+  const HiddenStates& hidden = choice.choice.hidden();
+  if (hidden.wish() == HiddenWish::kNone || !choice.choice.is_finished()) return;
+  json.key("hidden_states").begin_array();
+  if (hidden.wish() == HiddenWish::kLast) {
+    if (!hidden.all().empty()) write_numbers(json, hidden.all().front());
+  } else {
+    const auto prompt =
+        std::min(static_cast<std::size_t>(choice.prompt_tokens), hidden.all().size());
+    json.begin_array();
+    for (std::size_t i = 0; i < prompt; ++i) write_state(json, hidden.all()[i]);
+    json.end_array();
+    for (std::size_t i = prompt; i < hidden.all().size(); ++i) write_state(json, hidden.all()[i]);
+  }
+  json.end_array();
+}
+
 void MetaInfo::write(JsonWriter& json, const RunningChoice& choice) const {
   json.begin_object().field("id", choice.id);
   json.key("finish_reason");
   write_finish(json, choice);
   json.field("prompt_tokens", choice.prompt_tokens);
-  json.field("weight_version", context_.config.weight_version);
+  json.field("weight_version", context_.weight_version.get());
   json.field("total_retractions", choice.choice.counters().retractions);
   write_logprobs(json, choice);
   json.field("completion_tokens", choice.choice.tokens().size());
   json.field("cached_tokens", choice.choice.counters().cached_tokens);
   json.field("reasoning_tokens", choice.choice.reasoning_tokens());
   json.field_null("dp_rank");
+  write_hidden(json, choice);
   if (choice.choice.is_finished()) {
     json.field("e2e_latency", choice.seconds);
     write_spec(json, choice);

@@ -23,6 +23,7 @@ class MetaInfo {
  private:
   void write_finish(JsonWriter& json, const RunningChoice& choice) const;
   void write_logprobs(JsonWriter& json, const RunningChoice& choice) const;
+  void write_hidden(JsonWriter& json, const RunningChoice& choice) const;
   void write_spec(JsonWriter& json, const RunningChoice& choice) const;
   void write_triple(JsonWriter& json, float logprob, Token token) const;
   void write_tops(JsonWriter& json, const std::vector<SampledToken>& tokens,

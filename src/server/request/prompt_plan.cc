@@ -106,6 +106,8 @@ Request shared_request(AskedPrompt& asked, Request resolved) {
   if (asked.prediction) resolved.prediction = SharedTokens(*std::move(asked.prediction));
   resolved.sampling.top_logprobs = asked.top_logprobs;
   resolved.sampling.logprob_tokens = asked.logprob_tokens;
+  resolved.hidden_start = hidden_start(asked.hidden, resolved.prompt.size());
+  resolved.rank = asked.rank;
   resolved.logprob_start = static_cast<int>(asked.logprob_start);
   resolved.draft_wish = asked.draft_wish.value_or(DraftWish{});
   resolved.cache_salt = asked.cache_salt;
@@ -119,13 +121,31 @@ TextStream::Options text_options(const AskedPrompt& asked) {
           .special = asked.skip_special_tokens ? SpecialText::kSkip : SpecialText::kKeep};
 }
 
+// Puts the text of its session before the prompt.
+Result<std::shared_ptr<SessionTurn>> begin_turn(ServerContext& context, AskedPrompt& asked) {
+  std::shared_ptr<SessionTurn> none;
+  if (!asked.session) return none;
+  if (asked.n != 1) return Refusal{"session_params: a request of a session has one choice"};
+  const auto bos = context.tokenizer == nullptr ? std::nullopt : context.tokenizer->bos();
+  auto begun =
+      context.sessions->begin(*asked.session, choice_id(asked, 0), std::move(asked.tokens), bos);
+  if (!begun) return begun.refusal();
+  for (const std::string& id : begun->replaced) context.engine.abort(id);
+  asked.tokens = std::move(begun->prompt);
+  return std::move(begun->turn);
+}
+
 }  // namespace
 
 std::optional<Refusal> add_prompt(ServerContext& context, AskedPrompt asked, GenerationPlan& plan) {
+  auto turn = begin_turn(context, asked);
+  if (!turn) return turn.refusal();
   if (auto refusal = check_tokens(asked, context.config.vocab)) return refusal;
   truncate(context.config, asked);
   Request resolved;
   if (auto refusal = resolve_within_limits(context.config, asked, plan, resolved)) return refusal;
+  if (asked.hidden != HiddenWish::kNone && resolved.max_new_tokens == 0)
+    return Refusal{"hidden states are returned of requests with max_new_tokens of at least 1"};
   auto constraint = constraint_of(context, asked, resolved.sampling.stop_tokens);
   if (!constraint) return constraint.refusal();
   resolved.constraint = *std::move(constraint);
@@ -140,6 +160,8 @@ std::optional<Refusal> add_prompt(ServerContext& context, AskedPrompt asked, Gen
     request.sampling.seed = i == 0 ? seed : mix_seed(seed, static_cast<std::uint64_t>(i));
     RunningChoice& choice = plan.add(
         std::move(request), Choice(context.tokenizer, text_options(asked), asked.dialogue.get()));
+    choice.choice.keep_hidden(asked.hidden);
+    choice.turn = *turn;
     choice.prompt_index = prompt_index;
     choice.first_of_prompt = i == 0;
     if (asked.shows_prompt_ids) choice.shown_prompt = shared.prompt;

@@ -31,6 +31,16 @@ std::vector<SampledToken> prompt_scores(const Request& request) {
   return out;
 }
 
+// Of position p: {3p, 4p}. From the position `seen` on, all but that of the last of `done` tokens.
+std::vector<HiddenState> hidden_states(const Request& request, std::size_t seen, std::size_t done) {
+  std::vector<HiddenState> out;
+  if (request.hidden_start < 0 || done == 0) return out;
+  const std::size_t end = request.prompt.size() + done - 1;
+  for (auto p = std::max(seen, static_cast<std::size_t>(request.hidden_start)); p < end; ++p)
+    out.push_back({3.0F * static_cast<float>(p), 4.0F * static_cast<float>(p)});
+  return out;
+}
+
 }  // namespace
 
 FakeEngine::FakeEngine(Script script) : script_(std::move(script)), thread_([this] { loop(); }) {}
@@ -76,6 +86,24 @@ std::future<std::string> FakeEngine::check_integrity() {
   return promise.get_future();
 }
 
+std::future<void> FakeEngine::pause(Pause how) {
+  const std::lock_guard lock(mutex_);
+  pause_ = how;
+  std::promise<void> promise;
+  promise.set_value();
+  return promise.get_future();
+}
+
+void FakeEngine::resume() {
+  const std::lock_guard lock(mutex_);
+  pause_.reset();
+}
+
+std::optional<Pause> FakeEngine::paused() const {
+  const std::lock_guard lock(mutex_);
+  return pause_;
+}
+
 EngineStats FakeEngine::stats() const {
   EngineStats stats = figures;
   stats.running = running();
@@ -98,7 +126,10 @@ void FakeEngine::loop() {
   while (!stop_) {
     std::this_thread::sleep_for(pace.load());
     const std::lock_guard lock(mutex_);
-    std::erase_if(running_, [this](Running& running) { return !step(running); });
+    std::erase_if(running_, [this](Running& running) {
+      const bool is_cut = running.aborted || running.request.stream->cancelled();
+      return (!pause_ || is_cut) && !step(running);
+    });
   }
 }
 
@@ -118,6 +149,7 @@ bool FakeEngine::step(Running& running) {
     end(FinishReason::kLength);
   }
   if (running.done == 0 && !delta.finish) delta.prompt_scores = prompt_scores(request);
+  const std::size_t seen = running.done == 0 ? 0 : running.done + request.prompt.size() - 1;
   delta.cached_tokens = 1;  // a total, like all counters
   const auto& stops = request.sampling.stop_tokens;
   for (int i = 0; i < tokens_per_step && !delta.finish; ++i) {
@@ -133,6 +165,7 @@ bool FakeEngine::step(Running& running) {
     else if (static_cast<int>(running.done) >= request.max_new_tokens)
       end(FinishReason::kLength);
   }
+  delta.hidden = hidden_states(request, seen, running.done);
   delta.verify_steps = static_cast<int>(running.done + 1) / 2;
   if (with_drafts && !request.prediction.empty())
     delta.drafts.predictions = {.proposed = 1002, .accepted = 1000};

@@ -41,11 +41,14 @@ class FakeEngine final : public EnginePort {
   std::future<bool> flush_cache() override;
   EngineStats stats() const override;
   std::future<std::string> check_integrity() override;
+  std::future<void> pause(Pause how) override;
+  void resume() override;
 
   // What arrived, in order.
   std::vector<Request> received() const;
   int cancelled() const { return cancelled_; }  // requests that ended because their stream was cut
   int running() const;
+  std::optional<Pause> paused() const;
 
  private:
   struct Running {
@@ -62,6 +65,7 @@ class FakeEngine final : public EnginePort {
   mutable std::mutex mutex_;
   std::vector<Running> running_;
   std::vector<Request> received_;
+  std::optional<Pause> pause_;
   std::atomic<int> cancelled_{0};
   std::atomic<bool> stop_{false};
   std::thread thread_;

@@ -27,6 +27,7 @@ class ServerTest : public testing::Test {
     config.tokenizer_path = "/models/bytes";
     config.served_model_name = "bytes";
     config.vocab = kByteVocab;
+    config.hidden_width = 2;
     config.context_length = 512;
     config.eos = {kByteEos};
     config.handle_signals = false;

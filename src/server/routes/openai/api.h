@@ -10,6 +10,7 @@
 
 namespace foretoken {
 
+void handle_embeddings(ServerContext& context, const std::shared_ptr<Exchange>& exchange);
 void handle_score(ServerContext& context, const std::shared_ptr<Exchange>& exchange);
 void handle_models(ServerContext& context, const std::shared_ptr<Exchange>& exchange);
 void handle_model(ServerContext& context, const std::shared_ptr<Exchange>& exchange);

@@ -133,9 +133,9 @@ TEST_F(ChatTest, wrong_bodies_are_refused_with_the_field_and_the_reason) {
 TEST_F(ChatTest, what_is_not_supported_is_refused_by_name) {
   start();
   for (const char* fields :
-       {R"("lora_path":"x")", R"("return_hidden_states":true)", R"("functions":[{}])",
+       {R"("lora_path":"x")", R"("return_pooled_hidden_states":true)", R"("functions":[{}])",
         R"("messages":[{"role":"user","content":[{"type":"image_url","image_url":{}}]}])",
-        R"("custom_logit_processor":"x")", R"("session_params":{"id":1})"}) {
+        R"("custom_logit_processor":"x")"}) {
     EXPECT_NE(refusal_of(fields).find("not supported"), std::string::npos) << fields;
   }
   EXPECT_EQ(

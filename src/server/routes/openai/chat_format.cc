@@ -52,6 +52,7 @@ std::string ChatFormat::chunk(const RunningChoice& choice, const Delta& delta) c
     if (delta.call->opens) json.field("name", part.name);
     json.field("arguments", delta.call->text).end_object().end_object().end_array();
   }
+  if (delta.with_finish) write_hidden_state(json, choice);
   json.end_object().key("logprobs");
   if (delta.with_tokens && choice.sampling.wants_logprobs())
     write_logprobs(json, choice, choice.shown_tokens);
@@ -173,10 +174,11 @@ HttpReply ChatFormat::whole(const std::vector<RunningChoice>& choices) {
     write_prompt_ids(json, choice);
     write_token_ids(json, common_, choice, 0);
     write_meta_info(json, context_, common_, choice);
+    write_hidden_state(json, choice);
     json.end_object();
   }
   json.end_array();
-  write_closing(json, common_, choices, context_.config);
+  write_closing(json, common_, choices, context_);
   return {.body = json.take()};
 }
 

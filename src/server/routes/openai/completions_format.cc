@@ -134,6 +134,7 @@ void CompletionFormat::write_choice(JsonWriter& json, const RunningChoice& choic
   if (!choice.opened) write_prompt_ids(json, choice);
   write_token_ids(json, common_, choice, choice.shown_tokens);
   write_meta_info(json, context_, common_, choice);
+  write_hidden_state(json, choice);
   json.end_object();
 }
 
@@ -172,7 +173,7 @@ HttpReply CompletionFormat::whole(const std::vector<RunningChoice>& choices) {
   json.key("choices").begin_array();
   for (const RunningChoice& choice : choices) write_choice(json, choice, true);
   json.end_array();
-  write_closing(json, common_, choices, context_.config);
+  write_closing(json, common_, choices, context_);
   return {.body = json.take()};
 }
 

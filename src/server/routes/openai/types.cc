@@ -7,7 +7,9 @@
 #include "server/request/body_fields.h"
 #include "server/request/draft_wish.h"
 #include "server/request/meta_info.h"
+#include "server/request/priority.h"
 #include "server/request/sampling_request.h"
+#include "server/request/session_params.h"
 #include "text/utf8.h"
 
 namespace foretoken {
@@ -66,6 +68,9 @@ OpenAiCommon read_openai_common(Fields& fields, ServerContext& context, BodyKind
       completes ? out.token_ids : fields.boolean("return_prompt_token_ids").value_or(false);
   if (!completes) prompt.cache_salt = read_cache_salt(fields);
   prompt.deadline = read_deadline(fields, context.config);
+  prompt.rank = read_rank(fields, context.config);
+  prompt.session = read_session_params(fields);
+  prompt.hidden = read_hidden_wish(fields, context.config, HiddenWish::kLast);
   return out;
 }
 
@@ -180,6 +185,15 @@ void write_meta_info(JsonWriter& json, const ServerContext& context, const OpenA
   MetaInfo(context, false).write(json, choice);
 }
 
+void write_hidden_state(JsonWriter& json, const RunningChoice& choice) {
+  const HiddenStates& hidden = choice.choice.hidden();
+  if (hidden.wish() == HiddenWish::kNone || !choice.choice.is_finished()) return;
+  json.key("hidden_states").begin_array();
+  for (const HiddenState& state : hidden.all())
+    for (const float value : state) json.number(value);
+  json.end_array();
+}
+
 void write_extension(JsonWriter& json, const OpenAiCommon& common,
                      const std::vector<RunningChoice>& choices) {
   if (!common.cached_details) return;
@@ -200,11 +214,11 @@ std::string extension_chunk(const OpenAiCommon& common, std::string_view object,
 }
 
 void write_closing(JsonWriter& json, const OpenAiCommon& common,
-                   const std::vector<RunningChoice>& choices, const ServerConfig& config) {
+                   const std::vector<RunningChoice>& choices, const ServerContext& context) {
   json.key("usage");
-  write_usage(json, usage_of(choices), config);
+  write_usage(json, usage_of(choices), context.config);
   json.key("metadata").begin_object();
-  json.field("weight_version", config.weight_version).end_object();
+  json.field("weight_version", context.weight_version.get()).end_object();
   write_extension(json, common, choices);
   json.end_object();
 }

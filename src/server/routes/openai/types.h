@@ -68,7 +68,7 @@ void write_opening(JsonWriter& json, const OpenAiCommon& common, std::string_vie
 
 // usage, metadata and details, and the end of the object: the closing of answers.
 void write_closing(JsonWriter& json, const OpenAiCommon& common,
-                   const std::vector<RunningChoice>& choices, const ServerConfig& config);
+                   const std::vector<RunningChoice>& choices, const ServerContext& context);
 
 // The chunk with all of the usage and no choice.
 std::string usage_chunk(const OpenAiCommon& common, std::string_view object,
@@ -81,6 +81,9 @@ void write_token_ids(JsonWriter& json, const OpenAiCommon& common, const Running
 // "meta_info" of a choice that is over, where the request asked for it.
 void write_meta_info(JsonWriter& json, const ServerContext& context, const OpenAiCommon& common,
                      const RunningChoice& choice);
+
+// "hidden_states": the last one of a choice that is over, where the request asked for it.
+void write_hidden_state(JsonWriter& json, const RunningChoice& choice);
 
 // "sglext": details of the whole answer, where the request asked for some.
 void write_extension(JsonWriter& json, const OpenAiCommon& common,

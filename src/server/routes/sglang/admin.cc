@@ -112,7 +112,7 @@ void handle_model_info(ServerContext& context, const ExchangePtr& exchange) {
     json.null();
   else
     json.raw(config.preferred_sampling_params);
-  json.field("weight_version", config.weight_version);
+  json.field("weight_version", context.weight_version.get());
   json.field("load_format", config.load_format);
   json.key("reasoning_parser");
   write_style(json, context.reasoning_style);
@@ -123,12 +123,6 @@ void handle_model_info(ServerContext& context, const ExchangePtr& exchange) {
   json.key("architectures").begin_array();
   for (const auto& name : config.architectures) json.string(name);
   json.end_array().end_object();
-  exchange->reply({.body = json.take()});
-}
-
-void handle_weight_version(ServerContext& context, const ExchangePtr& exchange) {
-  JsonWriter json;
-  json.begin_object().field("weight_version", context.config.weight_version).end_object();
   exchange->reply({.body = json.take()});
 }
 

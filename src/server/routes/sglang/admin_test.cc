@@ -353,14 +353,14 @@ TEST_F(AdminTest, routes_that_sglang_has_beyond_these_say_why_not) {
     EXPECT_EQ(reply.status, 400) << path;
     return reply.body;
   };
-  const auto openai = json_of(refusal("POST", "/v1/embeddings"));
+  const auto openai = json_of(refusal("POST", "/v1/rerank"));
   EXPECT_EQ(openai.at("object"), "error");
-  EXPECT_TRUE(openai.at("message").as_string().starts_with("/v1/embeddings is not supported: "));
-  const auto native = json_of(refusal("GET", "/open_session"));
+  EXPECT_TRUE(openai.at("message").as_string().starts_with("/v1/rerank is not supported: "));
+  const auto native = json_of(refusal("GET", "/encode"));
   EXPECT_TRUE(
-      native.at("error").at("message").as_string().starts_with("/open_session is not supported: "));
+      native.at("error").at("message").as_string().starts_with("/encode is not supported: "));
   for (const char* path :
-       {"/update_weight_version", "/update_weights_from_disk", "/configure_logging/",
+       {"/update_weights_from_tensor", "/update_weights_from_disk", "/configure_logging/",
         "/release_memory_occupation", "/v1/classify", "/vertex_generate", "/invocations",
         "/hicache/storage-backend", "/api/tags", "/slow_down"})
     refusal("POST", path);

@@ -1,5 +1,5 @@
 #pragma once
-// SGLang's own routes: /generate, health, information, cache, abort, load, corpora. Handlers answer
+// SGLang's own routes: /generate, health, information, cache, abort, pauses, sessions, load, corpora. Handlers answer
 // their exchange, at once or by starting a Generation. Thread-safe.
 
 #include <memory>
@@ -25,6 +25,12 @@ void handle_flush_cache(ServerContext& context, const ExchangePtr& exchange);
 void handle_check_integrity(ServerContext& context, const ExchangePtr& exchange);
 void handle_abort_request(ServerContext& context, const ExchangePtr& exchange);
 void handle_metrics(ServerContext& context, const ExchangePtr& exchange);
+
+void handle_pause_generation(ServerContext& context, const ExchangePtr& exchange);
+void handle_continue_generation(ServerContext& context, const ExchangePtr& exchange);
+void handle_update_weight_version(ServerContext& context, const ExchangePtr& exchange);
+void handle_open_session(ServerContext& context, const ExchangePtr& exchange);
+void handle_close_session(ServerContext& context, const ExchangePtr& exchange);
 
 void handle_add_corpus(ServerContext& context, const ExchangePtr& exchange);
 void handle_remove_corpus(ServerContext& context, const ExchangePtr& exchange);

@@ -10,9 +10,11 @@
 
 #include "server/request/body_fields.h"
 #include "server/request/generate_from_body.h"
+#include "server/request/priority.h"
 #include "server/request/prompt_plan.h"
 #include "server/request/prompt_text.h"
 #include "server/request/sampling_request.h"
+#include "server/request/session_params.h"
 #include "server/routes/sglang/api.h"
 #include "server/routes/sglang/format.h"
 
@@ -115,8 +117,9 @@ const json::value* wanted_ids(const Fields& fields, const Prompts& prompts, std:
 // The fields of one prompt as an object of their own, so that each is read in one way.
 json::object fields_of_prompt(Fields& fields, const Prompts& prompts, std::size_t i) {
   json::object one;
-  for (const char* name : {"rid", "return_logprob", "logprob_start_len", "top_logprobs_num",
-                           "extra_key", "cache_salt"}) {
+  for (const char* name :
+       {"rid", "return_logprob", "logprob_start_len", "top_logprobs_num", "extra_key", "cache_salt",
+        "priority", "session_params", "return_hidden_states"}) {
     const PerPrompt per_prompt(fields, name, prompts);
     if (const json::value* value = per_prompt.at(i)) one[name] = *value;
   }
@@ -215,6 +218,10 @@ std::optional<Refusal> plan_prompt(ServerContext& context, Fields& fields, Promp
   prompt.cache_salt = read_cache_salt(own_fields);
   prompt.shows_prompt_ids = fields.boolean("return_prompt_token_ids").value_or(false);
   prompt.deadline = read_deadline(fields, context.config);
+  prompt.rank = read_rank(own_fields, context.config);
+  prompt.session = read_session_params(own_fields);
+  prompt.hidden = read_hidden_wish(own_fields, context.config, HiddenWish::kAll);
+  prompt.hidden_bytes = hidden_bytes(prompt.hidden, context.config);
   if (!fields.ok()) return *fields.fault();
   return add_prompt(context, std::move(prompt), plan);
 }
