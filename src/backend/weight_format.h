@@ -6,10 +6,17 @@
 // A matrix of codes: the weight at (n, k) is (code - zero) * scale, with a scale, and perhaps a
 // zero point, for each row and group of neighbouring k; codes that are floats have no zero. See
 // docs/develop/numerics.md for what products of it compute.
+//
+// A matrix of blocks (llama.cpp's types): codes of 2 to 6 bits in groups of 16 or 32, with one or more
+// of these beside a scale of float16:
+//   super         the scale of a group is that of `super` k times an integer of the group
+//   has_minima    the weight is code * scale + minimum; minima are kept as scales are
+//   is_listed     codes are places in kListedCodes
 
 #include <cstdint>
 #include <span>
 
+#include "backend/listed_codes.h"
 #include "tensor/tensor.h"
 
 namespace foretoken {
@@ -23,6 +30,9 @@ struct WeightFormat {
   bool searches_scale =
       false;              // when floats are turned into codes: tries scales for the least error
   bool is_float = false;  // codes are E4M3 of 8 bits (tensor/float8.h), not NaN; kept as they come
+  int super = 0;          // k, 256; 0: each group has a scale of its own
+  bool has_minima = false;  // then there is no zero
+  bool is_listed = false;   // of 4 bits; the same
   // Columns lie in an order of their own, in which k are neighbours of a group and products add
   // them up; see CodedRows::column_order.
   bool has_column_order = false;
@@ -30,12 +40,24 @@ struct WeightFormat {
   static constexpr std::int64_t kGroupStep = 32;
 
   bool is_coded() const { return bits > 0; }
-  int zero() const { return is_float || !is_coded() ? 0 : 1 << (bits - 1); }
+  bool is_blocked() const {
+    return is_coded() && (super > 0 || has_minima || is_listed || (bits != 8 && bits != 4));
+  }
+  int zero() const {
+    return is_float || has_minima || is_listed || !is_coded() ? 0 : 1 << (bits - 1);
+  }
   std::int64_t group_width(std::int64_t width) const { return group == 0 ? width : group; }
   std::int64_t groups(std::int64_t width) const {
     return group == 0 ? 1 : (width + group - 1) / group;
   }
   bool operator==(const WeightFormat&) const = default;
+};
+
+// A row of blocks. Scales and minima: of each `super` k, or of each group; exact in float16.
+struct BlockRow {
+  std::uint8_t* codes;                     // [width]
+  float *scales, *minima;                  // minima null where there are none
+  std::int8_t *multiples, *min_multiples;  // [groups], where there is a super; min_: with minima
 };
 
 // The rows of a matrix of codes, by whoever has them: a checkpoint, or floats that are rounded.
@@ -52,6 +74,8 @@ class CodedRows {
   // zero points, else null.
   virtual void read(std::int64_t row, std::uint8_t* codes, float* scales,
                     std::uint8_t* zeros) const = 0;
+  // The same of a format of blocks, instead of read().
+  virtual void read_blocks(std::int64_t row, const BlockRow& to) const { (void)row, (void)to; }
 };
 
 }  // namespace foretoken

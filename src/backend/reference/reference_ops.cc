@@ -7,6 +7,7 @@
 #include <numbers>
 #include <vector>
 
+#include "backend/block_row.h"
 #include "backend/float_view.h"
 #include "backend/host/host_step.h"
 #include "backend/kv_codes.h"
@@ -81,8 +82,17 @@ class ReferenceLinear final : public PackedLinear {
   std::int64_t column(std::int64_t place) const {
     return order_.empty() ? place : order_[at(place)];
   }
+  void add_blocks(const CodedRows& rows) {
+    OwnBlockRow row(format_, in_);
+    for (std::int64_t n = 0; n < rows.rows(); ++n) {
+      rows.read_blocks(n, row.view());
+      weight_.resize(weight_.size() + at(in_));
+      row.widen(weight_.data() + weight_.size() - at(in_));
+    }
+  }
   void add_codes(const CodedRows& rows) {
     begin(rows.rows(), rows.width());
+    if (format_.is_blocked()) return add_blocks(rows);
     order_.assign(rows.column_order().begin(), rows.column_order().end());
     std::vector<std::uint8_t> codes(at(in_)), zeros(at(format_.groups(in_)));
     std::vector<float> scales(zeros.size()), values(at(in_));

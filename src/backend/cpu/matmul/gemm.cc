@@ -44,7 +44,14 @@ bool takes_whole_rows(const CpuLinear& w) {
 
 // Whether GemmKernels::run_codes takes these: zero points times scales are exact.
 bool has_exact_shifts(const CodeLayout& codes) {
-  return codes.zeros_at == 0 || codes.scale != CodeScale::kF32;
+  return codes.blocks.piece_units == 0 && (codes.zeros_at == 0 || codes.scale != CodeScale::kF32);
+}
+
+// PackXCall::zero.
+int packed_zero(const WeightFormat& format) {
+  constexpr int kListedZero = 128;  // codes of a list are so much more
+  if (format.has_zero_points || format.has_minima) return 1;
+  return format.is_listed ? kListedZero : format.zero();
 }
 
 // The rows of items for so many items of columns.
@@ -103,7 +110,8 @@ const GemmKernels& Gemm::kernels_for(const CpuLinear& w, int rows) const {
     return codes.bits == 4 ? kernels_.widened4 : kernels_.widened8;
   if (!w.format().rounds_input) return kernels_for(DType::kBF16);
   if (codes.bits == 8 && codes.groups == 1 && codes.step == kCodeStepK) return kernels_.codes_row8;
-  const bool is_tiled = codes.bits == 4 && codes.group <= kMostTileGroup &&
+  const bool is_tiled = codes.bits == 4 && codes.blocks.piece_units == 0 &&
+                        codes.group <= kMostTileGroup &&
                         rows * codes.group >= kernels_.groups4_work;
   return is_tiled ? kernels_.codes_groups4 : kernels_.codes;
 }
@@ -205,7 +213,7 @@ Gemm::PackedX Gemm::pack_x(const GemmKernels& kernels, const CpuLinear& w, const
                     .tile_rows = tile_rows,
                     .packed_k = w.packed_k(),
                     .group = w.codes().group,
-                    .zero = w.format().has_zero_points ? 1 : w.format().zero()});
+                    .zero = packed_zero(w.format())});
   };
   if (rows * k <= kAlone) {
     const FlushDenormals flush;

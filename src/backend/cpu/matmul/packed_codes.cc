@@ -145,6 +145,7 @@ float get_scale(const CodeLayout& c, const char* unit, int col) {
 }  // namespace
 
 void CpuLinear::lay_out_codes(Layout wanted) {
+  if (format_.is_blocked()) return lay_out_blocks();
   codes_ = layout_of(format_, in_, wanted);
   block_cols_ = kBlockCols;
   packed_k_ = std::int64_t{codes_.group} * codes_.groups;
@@ -152,6 +153,7 @@ void CpuLinear::lay_out_codes(Layout wanted) {
 }
 
 void CpuLinear::pack_codes(const LinearParts& parts, ThreadPool& pool) {
+  if (format_.is_blocked()) return pack_blocks(parts, pool);
   std::vector<std::unique_ptr<CodedRows>> made;
   std::vector<const CodedRows*> rows(parts.codes.begin(), parts.codes.end());
   for (const Tensor& part : parts.weights) {
@@ -187,6 +189,7 @@ void CpuLinear::pack_codes(const LinearParts& parts, ThreadPool& pool) {
 }
 
 void CpuLinear::gather_codes(std::int64_t row, float* out) const {
+  if (format_.is_blocked()) return gather_blocks(row, out);
   const char* data = block(row / kBlockCols);
   const int col = static_cast<int>(row % kBlockCols);
   for (std::int64_t k = 0; k < in_; ++k) {

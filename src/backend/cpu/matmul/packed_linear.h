@@ -69,13 +69,16 @@ class CpuLinear : public PackedLinear {
   void lay_out(const LinearShape& shape, Layout wanted);  // all but the values
   void lay_out_floats();
   void lay_out_codes(Layout wanted);
+  void lay_out_blocks();
   void pack_floats(const LinearParts& parts, ThreadPool& pool);
   void pack_codes(const LinearParts& parts, ThreadPool& pool);
+  void pack_blocks(const LinearParts& parts, ThreadPool& pool);
   void pack_bias(const LinearParts& parts);
   void pack_order(const LinearParts& parts);
   bool has_whole_order() const;                // all columns once, where there is an order
   std::vector<const Buffer*> buffers() const;  // those of images()
   void gather_codes(std::int64_t row, float* out) const;
+  void gather_blocks(std::int64_t row, float* out) const;
   char* place(std::int64_t block) {
     return static_cast<char*>(weights_.data()) + place_of(block) * block_bytes_;
   }

@@ -17,6 +17,11 @@
 //   e4m3_of<I>(line): byte I of each lane as a float of E4M3 that is not NaN, times kE4M3Unit
 //   bf16_pair(a, b): a in the low half of each lane, b in the high one; all are bf16 already
 //   bits_to_float(v), bits_to_int(v): the same bits
+//   load_i8(p): of 16 int8
+// And of the 64 bytes of an I16:
+//   field<Right, Mask, Left>(v): ((byte >> Right) & Mask) << Left    either(a, b): the bits of both
+//   listed(v): bytes below 16 looked up in a table of 16 bytes
+//   as_codes4(v), as_codes8(v): ready for dot; of the first no byte is above 127
 
 #include "backend/cpu/simd/v16.h"
 
@@ -74,6 +79,21 @@ FT_INLINE V16 e4m3_of(I16 a) {
   return {_mm512_castsi512_ps(_mm512_ternarylogic_epi32(top, _mm512_set1_epi32(kSignBit),
                                                         _mm512_castps_si512(magnitude.v), 0xea))};
 }
+FT_INLINE I16 load_i8(const std::int8_t* p) {
+  return {_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
+}
+template <int Right, int Mask, int Left>
+FT_INLINE I16 field(I16 a) {
+  const __m512i moved = Right == Left  ? a.v
+                        : Right > Left ? _mm512_srli_epi16(a.v, Right > Left ? Right - Left : 0)
+                                       : _mm512_slli_epi16(a.v, Left > Right ? Left - Right : 0);
+  return {_mm512_and_si512(moved, _mm512_set1_epi8(static_cast<char>(Mask << Left)))};
+}
+FT_INLINE I16 either(I16 a, I16 b) { return {_mm512_or_si512(a.v, b.v)}; }
+FT_INLINE I16 listed(I16 a, const std::uint8_t (&table)[16]) {
+  const __m128i line = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));
+  return {_mm512_shuffle_epi8(_mm512_broadcast_i32x4(line), a.v)};
+}
 FT_INLINE I16 bf16_pair(V16 a, V16 b) {
   const __m512i low = _mm512_srli_epi32(_mm512_castps_si512(a.v), 16);
   return {_mm512_mask_blend_epi16(0xaaaaaaaaU, low, _mm512_castps_si512(b.v))};
@@ -92,6 +112,7 @@ FT_INLINE Codes4 high_codes(const void* line) {
   return {_mm512_and_si512(_mm512_srli_epi16(_mm512_loadu_si512(line), 4), _mm512_set1_epi8(15))};
 }
 FT_INLINE I16 less_zeros(Codes4 a, I16 zeros) { return {_mm512_sub_epi8(a.v, zeros.v)}; }
+FT_INLINE Codes4 as_codes4(I16 a) { return {a.v}; }
 FT_INLINE Input4 input4(std::int32_t quad) { return {_mm512_set1_epi32(quad)}; }
 FT_INLINE V16 bits_to_float(I16 a) { return {_mm512_castsi512_ps(a.v)}; }
 FT_INLINE I16 bits_to_int(V16 a) { return {_mm512_castps_si512(a.v)}; }
@@ -99,6 +120,7 @@ FT_INLINE I16 bits_to_int(V16 a) { return {_mm512_castps_si512(a.v)}; }
 #if defined(FT_DOT_VNNI)
 using Codes8 = Codes4;
 using Input8 = Input4;
+FT_INLINE Codes8 as_codes8(I16 a) { return {a.v}; }
 FT_INLINE Codes8 codes8(const void* line) { return {_mm512_loadu_si512(line)}; }
 FT_INLINE Input8 input8(std::int32_t quad) { return input4(quad); }
 FT_INLINE I16 dot(I16 acc, Codes4 w, Input4 x) { return {_mm512_dpbusd_epi32(acc.v, w.v, x.v)}; }
@@ -109,10 +131,10 @@ struct Codes8 {
 struct Input8 {
   __m512i even, odd;
 };
-FT_INLINE Codes8 codes8(const void* line) {
-  const __m512i all = _mm512_loadu_si512(line);
-  return {_mm512_and_si512(all, _mm512_set1_epi16(0xff)), _mm512_srli_epi16(all, 8)};
+FT_INLINE Codes8 as_codes8(I16 a) {
+  return {_mm512_and_si512(a.v, _mm512_set1_epi16(0xff)), _mm512_srli_epi16(a.v, 8)};
 }
+FT_INLINE Codes8 codes8(const void* line) { return as_codes8(int_load(line)); }
 FT_INLINE Input8 input8(std::int32_t quad) {
   const __m512i all = _mm512_set1_epi32(quad);
   return {_mm512_srai_epi16(_mm512_slli_epi16(all, 8), 8), _mm512_srai_epi16(all, 8)};
@@ -196,6 +218,30 @@ FT_INLINE V16 e4m3_of(I16 a) {
   return {merged(raised_to<I>(a.lo, 24), kSignBit, magnitude.lo),
           merged(raised_to<I>(a.hi, 24), kSignBit, magnitude.hi)};
 }
+FT_INLINE I16 load_i8(const std::int8_t* p) {
+  const auto half = [](const std::int8_t* from) {
+    return _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)));
+  };
+  return {half(p), half(p + 8)};
+}
+template <int Right, int Mask, int Left>
+FT_INLINE I16 field(I16 a) {
+  const __m256i mask = _mm256_set1_epi8(static_cast<char>(Mask << Left));
+  const auto moved = [](__m256i v) {
+    return Right == Left  ? v
+           : Right > Left ? _mm256_srli_epi16(v, Right > Left ? Right - Left : 0)
+                          : _mm256_slli_epi16(v, Left > Right ? Left - Right : 0);
+  };
+  return {_mm256_and_si256(moved(a.lo), mask), _mm256_and_si256(moved(a.hi), mask)};
+}
+FT_INLINE I16 either(I16 a, I16 b) {
+  return {_mm256_or_si256(a.lo, b.lo), _mm256_or_si256(a.hi, b.hi)};
+}
+FT_INLINE I16 listed(I16 a, const std::uint8_t (&table)[16]) {
+  const __m256i lines =
+      _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table)));
+  return {_mm256_shuffle_epi8(lines, a.lo), _mm256_shuffle_epi8(lines, a.hi)};
+}
 FT_INLINE __m256i bf16_half(__m256 a, __m256 b) {
   const __m256i low = _mm256_srli_epi32(_mm256_castps_si256(a), 16);
   return _mm256_blend_epi16(low, _mm256_castps_si256(b), 0xaa);
@@ -222,6 +268,7 @@ FT_INLINE Codes4 high_codes(const void* line) {
 FT_INLINE I16 less_zeros(Codes4 a, I16 zeros) {
   return {_mm256_sub_epi8(a.lo, zeros.lo), _mm256_sub_epi8(a.hi, zeros.hi)};
 }
+FT_INLINE Codes4 as_codes4(I16 a) { return {a.lo, a.hi}; }
 FT_INLINE Input4 input4(std::int32_t quad) { return {_mm256_set1_epi32(quad)}; }
 FT_INLINE V16 bits_to_float(I16 a) {
   return {_mm256_castsi256_ps(a.lo), _mm256_castsi256_ps(a.hi)};
@@ -231,10 +278,8 @@ FT_INLINE I16 bits_to_int(V16 a) { return {_mm256_castps_si256(a.lo), _mm256_cas
 #if defined(FT_DOT_VNNI)
 using Codes8 = Codes4;
 using Input8 = Input4;
-FT_INLINE Codes8 codes8(const void* line) {
-  const I16 all = int_load(line);
-  return {all.lo, all.hi};
-}
+FT_INLINE Codes8 as_codes8(I16 a) { return {a.lo, a.hi}; }
+FT_INLINE Codes8 codes8(const void* line) { return as_codes8(int_load(line)); }
 FT_INLINE Input8 input8(std::int32_t quad) { return input4(quad); }
 FT_INLINE I16 dot(I16 acc, Codes4 w, Input4 x) {
   return {_mm256_dpbusd_avx_epi32(acc.lo, w.lo, x.v), _mm256_dpbusd_avx_epi32(acc.hi, w.hi, x.v)};
@@ -246,12 +291,12 @@ struct Codes8 {
 struct Input8 {
   __m256i even, odd;
 };
-FT_INLINE Codes8 codes8(const void* line) {
+FT_INLINE Codes8 as_codes8(I16 all) {
   const __m256i byte = _mm256_set1_epi16(0xff);
-  const I16 all = int_load(line);
   return {_mm256_and_si256(all.lo, byte), _mm256_and_si256(all.hi, byte),
           _mm256_srli_epi16(all.lo, 8), _mm256_srli_epi16(all.hi, 8)};
 }
+FT_INLINE Codes8 codes8(const void* line) { return as_codes8(int_load(line)); }
 FT_INLINE Input8 input8(std::int32_t quad) {
   const __m256i all = _mm256_set1_epi32(quad);
   return {_mm256_srai_epi16(_mm256_slli_epi16(all, 8), 8), _mm256_srai_epi16(all, 8)};
@@ -331,6 +376,28 @@ FT_INLINE V16 e4m3_of(I16 a) {
   return each_lane(
       [&](int i) { return (byte.v[i] & 0x80) != 0 ? -magnitude.v[i] : magnitude.v[i]; });
 }
+FT_INLINE I16 load_i8(const std::int8_t* p) {
+  return each_int([=](int i) { return p[i]; });
+}
+struct LineBytes {
+  std::uint8_t v[64];
+};
+template <class F>
+FT_INLINE I16 each_line_byte(I16 a, F f) {
+  LineBytes bytes = __builtin_bit_cast(LineBytes, a);
+  for (std::uint8_t& byte : bytes.v) byte = static_cast<std::uint8_t>(f(byte));
+  return __builtin_bit_cast(I16, bytes);
+}
+template <int Right, int Mask, int Left>
+FT_INLINE I16 field(I16 a) {
+  return each_line_byte(a, [](int byte) { return ((byte >> Right) & Mask) << Left; });
+}
+FT_INLINE I16 either(I16 a, I16 b) {
+  return each_int([&](int i) { return a.v[i] | b.v[i]; });
+}
+FT_INLINE I16 listed(I16 a, const std::uint8_t (&table)[16]) {
+  return each_line_byte(a, [&](int byte) { return table[byte]; });
+}
 FT_INLINE I16 bf16_pair(V16 a, V16 b) {
   return each_int([&](int i) {
     return static_cast<std::int32_t>(bf16_bits(a.v[i]) | bf16_bits(b.v[i]) << 16);
@@ -350,6 +417,8 @@ FT_INLINE Codes8 codes8(const void* line) {
   __builtin_memcpy(&r, line, sizeof r);
   return r;
 }
+FT_INLINE Codes4 as_codes4(I16 a) { return __builtin_bit_cast(Codes4, a); }
+FT_INLINE Codes8 as_codes8(I16 a) { return __builtin_bit_cast(Codes8, a); }
 FT_INLINE Codes4 low_codes(const void* line) {
   Codes4 r = codes8(line);
   for (std::uint8_t& code : r.v) code &= 15;

@@ -49,7 +49,31 @@ inline constexpr int kChainBlockCols = 16;
 //   kTable   for tile registers, of E4M3 where the step is kCodeStepK: [k/64][32 outputs], a line
 //            is 64 k of one output
 //              | k0..7 | k32..39 | k8..15 | k40..47 | k16..23 | k48..55 | k24..31 | k56..63 |
+// Blocks (WeightFormat::is_blocked): a block is a piece for each super, or for each 32 k:
+//
+//   | 32 scales (float16) | 32 minima (float16), if any | units |
+//
+// A unit is 32 k; its two halves of 16 outputs follow each other. Codes lie in planes of bits, the
+// low ones first. A quad is four k of 16 outputs, as a line of 8 bits has them:
+//
+//   plane of 4 bits   4 lines; line l has quad 2 l in the low halves of bytes, 2 l + 1 in the high
+//   plane of 2 bits   2 lines; line l has quads 4 l .. 4 l + 3 from the low bits on
+//   plane of 1 bit    1 line with quads 0 .. 7 from the low bits on
+//
+//   2: 2 | 3: 2, 1 | 4: 4 | 5: 4, 1 | 6: 4, 2
+//
+// Behind them, where there is a super, for each group 32 multiples of the scale (int8), then for
+// each group those of the minimum; of 2 bits both in the halves of a byte, that of the scale low.
 enum class Layout : std::uint8_t { kDots, kTiles, kTable };
+struct BlockLayout {
+  int piece_units;  // 0: the codes are not blocked
+  int unit_bytes, piece_bytes;
+  int half_bytes;        // codes of a unit's half
+  int multiples_at;      // in a unit; 0: none
+  int min_multiples_at;  // in a unit; 0: none. multiples_at: in the same bytes
+  bool has_minima;
+  bool is_listed;
+};
 inline constexpr int kCodeStepK = 64;
 inline constexpr int kMostTileGroup = 256;  // k that products of 4 bits by tiles take
 enum class CodeScale : std::uint8_t { kF32, kBF16, kF16 };
@@ -64,6 +88,7 @@ struct CodeLayout {
   CodeScale scale;
   bool is_float;  // codes of 8 bits are E4M3 and stand for themselves
   Layout layout = Layout::kDots;
+  BlockLayout blocks = {};
 };
 
 // At most kMaxCallCols outputs of y = x * W^T + bias, for some rows.

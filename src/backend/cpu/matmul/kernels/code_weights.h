@@ -3,6 +3,7 @@
 // float32 and that to bf16 (the layout of kernels.h). A weight of 0 is +0 whatever the sign of its
 // scale. For translation units of kernels only (v16.h).
 
+#include "backend/cpu/matmul/kernels/block_weights.h"
 #include "backend/cpu/matmul/kernels/gemm_loops.h"
 #include "backend/cpu/simd/int_vectors.h"
 #include "backend/cpu/table/kernels.h"
@@ -117,6 +118,7 @@ inline void widen_codes(const char* block, const CodeLayout& codes, int first, i
 }
 
 inline void widen_blocks(const WidenCall& call) {
+  if (call.codes.blocks.piece_units > 0) return widen_blocked(call);
   for (int block = 0; block < call.blocks; ++block)
     widen_codes(static_cast<const char*>(call.weights) + block * call.block_bytes, call.codes, 0,
                 call.codes.groups * call.codes.group,

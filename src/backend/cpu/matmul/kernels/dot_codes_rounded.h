@@ -8,6 +8,7 @@
 // For translation units of kernels only (v16.h).
 
 #include "backend/cpu/matmul/kernels/code_weights.h"
+#include "backend/cpu/matmul/kernels/dot_blocks_rounded.h"
 #include "backend/cpu/matmul/kernels/gemm_loops.h"
 #include "backend/cpu/matmul/kernels/roof_probes.h"
 #include "backend/cpu/simd/int_vectors.h"
@@ -394,7 +395,9 @@ void run_code_gemm(const GemmCall& call) {
 }
 
 inline void run_codes(const GemmCall& call) {
-  if (call.codes.bits == 8)
+  if (call.codes.blocks.piece_units > 0)
+    run_blocks(call);
+  else if (call.codes.bits == 8)
     run_code_gemm<8>(call);
   else
     run_code_gemm<4>(call);

@@ -1,0 +1,259 @@
+// Every product of weights of blocks that this machine can compute against loops that spell it out,
+// byte for byte: what rounds its input, and what keeps it against the product of widened weights.
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backend/block_row.h"
+#include "backend/cpu/matmul/gemm.h"
+#include "backend/cpu/select/select_kernels.h"
+#include "backend/quantize.h"
+#include "base/index.h"
+#include "tensor/float16.h"
+
+namespace foretoken {
+namespace {
+
+struct Kind {
+  const char* name;
+  WeightFormat format;
+};
+const std::vector<Kind>& kinds() {
+  static const auto of = [](int bits, std::int64_t group, int super, bool minima, bool listed) {
+    return WeightFormat{.bits = bits,
+                        .group = group,
+                        .scale = DType::kF16,
+                        .super = super,
+                        .has_minima = minima,
+                        .is_listed = listed};
+  };
+  static const std::vector<Kind> all = {
+      {"Q4_1", of(4, 32, 0, true, false)},    {"Q5_0", of(5, 32, 0, false, false)},
+      {"Q5_1", of(5, 32, 0, true, false)},    {"Q2_K", of(2, 16, 256, true, false)},
+      {"Q3_K", of(3, 16, 256, false, false)}, {"Q4_K", of(4, 32, 256, true, false)},
+      {"Q5_K", of(5, 32, 256, true, false)},  {"Q6_K", of(6, 16, 256, false, false)},
+      {"IQ4_NL", of(4, 32, 0, false, true)},  {"IQ4_XS", of(4, 32, 256, false, true)}};
+  return all;
+}
+
+// Rows made up: those of one number always the same.
+class RandomBlocks final : public CodedRows {
+ public:
+  RandomBlocks(const WeightFormat& format, std::int64_t rows, std::int64_t width)
+      : format_(format), rows_(rows), width_(width) {}
+  std::int64_t rows() const override { return rows_; }
+  std::int64_t width() const override { return width_; }
+  void read(std::int64_t, std::uint8_t*, float*, std::uint8_t*) const override { FAIL(); }
+  void read_blocks(std::int64_t row, const BlockRow& to) const override {
+    std::mt19937 random(static_cast<unsigned>(row) * 7 + 1);
+    const auto number = [&](int from, int to) {
+      return from + static_cast<int>(random() % static_cast<unsigned>(to - from + 1));
+    };
+    const auto half = [&] {
+      const float value = std::ldexp(static_cast<float>(number(-1000, 1000)), number(-20, -14));
+      return f16_to_f32(f32_to_f16(value));
+    };
+    for (std::int64_t k = 0; k < width_; ++k)
+      to.codes[k] = static_cast<std::uint8_t>(number(0, (1 << format_.bits) - 1));
+    const std::int64_t groups = format_.groups(width_);
+    const std::int64_t scales = format_.super > 0 ? width_ / format_.super : groups;
+    for (std::int64_t i = 0; i < scales; ++i) {
+      to.scales[i] = half();
+      if (format_.has_minima) to.minima[i] = half();
+    }
+    if (format_.super == 0) return;
+    const bool is_unsigned = format_.has_minima;
+    const int most = format_.bits == 2 ? 15 : is_unsigned ? 63 : 127;
+    for (std::int64_t g = 0; g < groups; ++g) {
+      to.multiples[g] = static_cast<std::int8_t>(number(is_unsigned ? 0 : -128, most));
+      if (format_.has_minima) to.min_multiples[g] = static_cast<std::int8_t>(number(0, most));
+    }
+  }
+
+ private:
+  WeightFormat format_;
+  std::int64_t rows_, width_;
+};
+
+struct Kernels {
+  std::string name;
+  bool exists;
+  KernelTable (*make)();
+};
+std::vector<Kernels> all_kernels() {
+  const CpuFeatures cpu = detect_cpu();
+  return {{"scalar", true, scalar_kernels},
+          {"avx2", cpu.avx2, avx2_kernels},
+          {"avx512", cpu.avx512, avx512_kernels},
+          {"avx_vnni", cpu.avx_vnni,
+           [] {
+             KernelTable table = avx2_kernels();
+             table.codes = avx_vnni_codes_gemm();
+             return table;
+           }},
+          {"avx512_vnni", cpu.avx512_vnni,
+           [] {
+             KernelTable table = avx512_kernels();
+             table.codes = avx512_vnni_codes_gemm();
+             return table;
+           }},
+          {"avx512_bf16", cpu.avx512_bf16, [] { return select_kernels(Isa::kAvx512Bf16); }},
+          {"amx", cpu.amx, [] { return select_kernels(Isa::kAmx); }}};
+}
+
+std::vector<float> random_floats(std::int64_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> out(at(count));
+  for (float& value : out) value = normal(random);
+  return out;
+}
+
+std::vector<float> multiply(Gemm& gemm, const CpuLinear& w, const std::vector<float>& x,
+                            std::int64_t rows) {
+  std::vector<float> y(at(rows * w.out_width()), -1.0F);
+  gemm.expect_weights(w);
+  gemm.run(w, x.data(), static_cast<int>(rows), y.data());
+  return y;
+}
+
+// The contract of products that round their input.
+std::vector<float> expected(const WeightFormat& format, const CodedRows& weights,
+                            const std::vector<float>& x, const std::vector<float>& bias) {
+  const FlushDenormals flush;
+  const std::int64_t in = weights.width(), out = weights.rows();
+  const std::int64_t rows = static_cast<std::int64_t>(x.size()) / in;
+  std::vector<float> y(at(rows * out));
+  OwnBlockRow row(format, in);
+  std::vector<std::int8_t> input(at(format.group));
+  for (std::int64_t n = 0; n < out; ++n) {
+    weights.read_blocks(n, row.view());
+    for (std::int64_t r = 0; r < rows; ++r) {
+      float sum = 0;
+      for (std::int64_t g = 0; g < format.groups(in); ++g) {
+        const std::int64_t first = g * format.group;
+        const float x_scale = round_input(&x[at(r * in + first)], format.group, input.data());
+        std::int32_t products = 0, total = 0;
+        for (std::int64_t k = 0; k < format.group; ++k) {
+          products += row.code(first + k) * input[at(k)];
+          total += input[at(k)];
+        }
+        sum = std::fma(static_cast<float>(products), x_scale * row.scale(g), sum);
+        if (format.has_minima)
+          sum = std::fma(static_cast<float>(total), x_scale * row.minimum(g), sum);
+      }
+      y[at(r * out + n)] = sum + bias[at(n)];
+    }
+  }
+  return y;
+}
+
+void expect_equal(const std::vector<float>& found, const std::vector<float>& wanted,
+                  const std::string& what) {
+  ASSERT_EQ(found.size(), wanted.size());
+  for (std::size_t i = 0; i < found.size(); ++i)
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(found[i]), std::bit_cast<std::uint32_t>(wanted[i]))
+        << what << ", output " << i << ": " << found[i] << " for " << wanted[i];
+}
+
+class BlocksGemm : public testing::TestWithParam<Kernels> {
+ protected:
+  void SetUp() override {
+    if (!GetParam().exists) GTEST_SKIP() << "this machine lacks " << GetParam().name;
+  }
+};
+
+CpuLinear packed(const WeightFormat& format, const CodedRows& rows, const std::vector<float>& bias,
+                 ThreadPool& pool, const Gemm& gemm) {
+  const CodedRows* of = &rows;
+  std::vector<float> values = bias;
+  const Tensor view(values.data(), DType::kF32, {rows.rows()});
+  return CpuLinear({.weights = {}, .biases = {&view, 1}, .format = format, .codes = {&of, 1}}, pool,
+                   gemm.code_layout());
+}
+
+TEST_P(BlocksGemm, sums_of_integers_equal_the_definition) {
+  ThreadPool pool(3, false);
+  Gemm gemm(GetParam().make(), GemmOrder::kTile, pool);
+  for (const Kind& kind : kinds()) {
+    WeightFormat format = kind.format;
+    format.rounds_input = true;
+    for (const auto& [rows, in, out] :
+         {std::array{1, 256, 5}, std::array{2, 512, 64}, std::array{3, 1280, 50},
+          std::array{7, 2304, 100}, std::array{21, 768, 200}}) {
+      const RandomBlocks weights(format, out, in);
+      const auto x = random_floats(std::int64_t{rows} * in, 3), bias = random_floats(out, 4);
+      const CpuLinear w = packed(format, weights, bias, pool, gemm);
+      expect_equal(multiply(gemm, w, x, rows), expected(format, weights, x, bias),
+                   kind.name + (", " + std::to_string(rows)) + " rows");
+    }
+  }
+}
+
+TEST_P(BlocksGemm, rows_of_whole_groups_suffice_where_there_is_no_super) {
+  ThreadPool pool(2, false);
+  Gemm gemm(GetParam().make(), GemmOrder::kTile, pool);
+  for (const Kind& kind : kinds()) {
+    if (kind.format.super > 0) continue;
+    WeightFormat format = kind.format;
+    format.rounds_input = true;
+    const RandomBlocks weights(format, 40, 1056);
+    const auto x = random_floats(5 * 1056, 3), bias = random_floats(40, 4);
+    const CpuLinear w = packed(format, weights, bias, pool, gemm);
+    expect_equal(multiply(gemm, w, x, 5), expected(format, weights, x, bias), kind.name);
+  }
+}
+
+TEST_P(BlocksGemm, without_rounding_the_bits_are_those_of_the_widened_weights) {
+  ThreadPool pool(3, false);
+  for (const GemmOrder order : {GemmOrder::kTile, GemmOrder::kPair}) {
+    Gemm gemm(GetParam().make(), order, pool);
+    for (const Kind& kind : kinds())
+      for (const auto& [rows, in, out] : {std::array{1, 256, 5}, std::array{9, 768, 100}}) {
+        const RandomBlocks weights(kind.format, out, in);
+        const auto x = random_floats(std::int64_t{rows} * in, 3);
+        std::vector<float> bias = random_floats(out, 4), wide(at(std::int64_t{out} * in));
+        const CpuLinear w = packed(kind.format, weights, bias, pool, gemm);
+        OwnBlockRow row(kind.format, in);
+        for (std::int64_t n = 0; n < out; ++n) {
+          weights.read_blocks(n, row.view());
+          row.widen(&wide[at(n * in)]);
+          std::vector<float> gathered(at(in));
+          w.gather_row(n, gathered.data());
+          for (std::int64_t k = 0; k < in; ++k)
+            ASSERT_EQ(gathered[at(k)], wide[at(n * in + k)]) << kind.name;
+        }
+        const Tensor matrix(wide.data(), DType::kF32, {out, in});
+        const Tensor bias_view(bias.data(), DType::kF32, {out});
+        const CpuLinear plain({.weights = {&matrix, 1}, .biases = {&bias_view, 1}}, pool);
+        expect_equal(multiply(gemm, w, x, rows), multiply(gemm, plain, x, rows), kind.name);
+      }
+  }
+}
+
+TEST(Blocks, take_no_more_than_a_twentieth_more_than_their_files) {
+  ThreadPool pool(2, false);
+  const Gemm gemm(scalar_kernels(), GemmOrder::kTile, pool);
+  const double stored[] = {5, 5.5, 6, 2.625, 3.4375, 4.5, 5.5, 6.5625, 4.5, 4.25};  // bits
+  const std::int64_t in = 1024, out = 512;
+  for (std::size_t i = 0; i < kinds().size(); ++i) {
+    const RandomBlocks weights(kinds()[i].format, out, in);
+    const CodedRows* of = &weights;
+    const CpuLinear w({.weights = {}, .biases = {}, .format = kinds()[i].format, .codes = {&of, 1}},
+                      pool, gemm.code_layout());
+    EXPECT_LE(static_cast<double>(w.bytes()) * 8 / static_cast<double>(in * out), stored[i] * 1.05)
+        << kinds()[i].name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, BlocksGemm, testing::ValuesIn(all_kernels()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace foretoken
