@@ -26,7 +26,7 @@ ORDER = [
     "backend/cpu/table", "backend/cpu/simd", "backend/cpu/rows", "backend/cpu/matmul/kernels", "backend/cpu/matmul",
     "backend/cpu/attention", "backend/cpu/isa", "backend/cpu/select", "backend/cpu", "backend/backend",
     "kv",
-    "checkpoint/hub", "checkpoint/formats", "checkpoint", "checkpoint/quantized", "checkpoint/packed",
+    "checkpoint/formats", "checkpoint/formats/gguf", "checkpoint/hub", "checkpoint", "checkpoint/quantized", "checkpoint/packed",
     "model/config", "model/config/families", "model/decoder", "model", "model/heads",
     "draft", "draft/pace", "draft/with_model", "draft/from_text", "draft/from_text/ngram", "draft/from_text/suffix",
     "draft/catalogue",

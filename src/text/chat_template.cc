@@ -85,6 +85,12 @@ ChatTemplate::ChatTemplate(const Sources& sources, const std::string& where,
 std::optional<ChatTemplate> ChatTemplate::load(const fs::path& folder,
                                                const TokenizerConfig& config,
                                                std::string_view choice) {
+  return load(FolderFiles(folder), config, choice);
+}
+
+std::optional<ChatTemplate> ChatTemplate::load(const ModelFiles& files,
+                                               const TokenizerConfig& config,
+                                               std::string_view choice) {
   if (!choice.empty()) {
     std::error_code code;  // a long text is no path, and no error
     if (fs::is_regular_file(choice, code)) {
@@ -101,24 +107,25 @@ std::optional<ChatTemplate> ChatTemplate::load(const fs::path& folder,
     }
     return ChatTemplate(Sources{std::string(choice), std::nullopt}, "--chat-template", config);
   }
-  const fs::path jinja = folder / "chat_template.jinja";
-  if (auto text = read_file(jinja)) {
+  const std::string jinja = "chat_template.jinja";
+  if (auto text = files.read(jinja)) {
     // A list of templates is saved as files: the default one, and a folder of the others.
-    const fs::path tools_path = folder / "additional_chat_templates" / "tool_use.jinja";
-    auto tool_use = read_file(tools_path);
-    const std::string where = jinja.string() + (tool_use ? ", " + tools_path.string() : "");
+    const std::string tools = "additional_chat_templates/tool_use.jinja";
+    auto tool_use = files.read(tools);
+    const std::string where = files.where(jinja) + (tool_use ? ", " + files.where(tools) : "");
     return ChatTemplate(Sources{std::move(text), std::move(tool_use)}, where, config);
   }
   const json::value* value = config.json.if_contains("chat_template");
   if (value != nullptr && !value->is_null()) {
-    const std::string where = (folder / "tokenizer_config.json").string();
+    const std::string where = files.where("tokenizer_config.json");
     return ChatTemplate(Sources::from(*value, where), where, config);
   }
-  const fs::path json_path = folder / "chat_template.json";
-  const auto object = read_json_file(json_path);
+  const std::string nested_in = "chat_template.json";
+  const auto object = read_json_file(files, nested_in);
   const json::value* nested = object ? object->if_contains("chat_template") : nullptr;
   if (nested == nullptr) return std::nullopt;
-  return ChatTemplate(Sources::from(*nested, json_path.string()), json_path.string(), config);
+  return ChatTemplate(Sources::from(*nested, files.where(nested_in)), files.where(nested_in),
+                      config);
 }
 
 bool ChatTemplate::reads_tools() const { return ft_template_reads_tools(template_.get()); }

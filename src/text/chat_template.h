@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/model_files.h"
 #include "text/tokenizer_config.h"
 
 struct FtTemplate;
@@ -38,6 +39,8 @@ class ChatTemplate {
   // chat_template (a text, or a list with "default" and "tool_use"), else chat_template.json;
   // nullopt if there is none. `choice` (--chat-template) overrides it: a file with Jinja text, or
   // the text itself. Throws Error.
+  static std::optional<ChatTemplate> load(const ModelFiles& files, const TokenizerConfig& config,
+                                          std::string_view choice = {});
   static std::optional<ChatTemplate> load(const std::filesystem::path& folder,
                                           const TokenizerConfig& config,
                                           std::string_view choice = {});

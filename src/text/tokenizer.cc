@@ -7,7 +7,6 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
-#include "base/file.h"
 #include "base/json_text.h"
 #include "text/rust_bridge.h"
 #include "text/sentencepiece_model.h"
@@ -146,27 +145,31 @@ bool is_sentencepiece(std::string_view bytes) {
   return bytes.starts_with('\x0A');
 }
 
-Source find_source(const fs::path& path, const fs::path& folder, const TokenizerConfig& config) {
-  const fs::path json_path = path == folder ? folder / "tokenizer.json" : path;
-  const fs::path spm_path = folder / "tokenizer.model";
-  const auto spm = read_file(spm_path);
+Source find_source(const ModelFiles& files, const TokenizerConfig& config) {
+  const std::string kJson = "tokenizer.json", kSpm = "tokenizer.model", kVocab = "vocab.json";
+  const auto spm = files.read(kSpm);
   const bool has_spm = spm && is_sentencepiece(*spm);
   // transformers rebuilds Llama's tokenizer when the config names the treatment of the first space.
   const bool rebuilds = has_spm && config.tokenizer_class == "LlamaTokenizer" &&
                         config.add_prefix_space && !config.has_backend;
-  auto text = read_file(json_path);
-  if (text && !rebuilds) return {*text, json_path.string(), false};
+  auto text = files.read(kJson);
+  if (text && !rebuilds) return {*text, files.where(kJson), false};
   if (has_spm) {
-    const auto model = parse_sentencepiece_model(*spm, spm_path.string());
-    return {tokenizer_json_from_sentencepiece(model, config, spm_path.string()), spm_path.string(),
+    const auto model = parse_sentencepiece_model(*spm, files.where(kSpm));
+    return {tokenizer_json_from_sentencepiece(model, config, files.where(kSpm)), files.where(kSpm),
             true};
   }
-  if (fs::exists(folder / "vocab.json")) {
-    return {tokenizer_json_from_merges(folder, config), (folder / "vocab.json").string(), true};
-  }
-  throw Error({"no tokenizer", path.string(),
+  if (files.has(kVocab))
+    return {tokenizer_json_from_merges(files, config), files.where(kVocab), true};
+  throw Error({"no tokenizer", files.where(),
                "tokenizer.json, a SentencePiece tokenizer.model, or vocab.json with merges.txt",
                spm ? "a tokenizer.model of another kind" : "none of them"});
+}
+
+FolderFiles files_of(const fs::path& path) {
+  if (!fs::exists(path))
+    throw Error({"no tokenizer", path.string(), "a folder or a tokenizer.json", "nothing"});
+  return FolderFiles(path);
 }
 
 }  // namespace
@@ -176,12 +179,10 @@ Tokenizer::~Tokenizer() = default;
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 
-Tokenizer::Tokenizer(const fs::path& path) {
-  if (!fs::exists(path))
-    throw Error({"no tokenizer", path.string(), "a folder or a tokenizer.json", "nothing"});
-  const fs::path folder = fs::is_directory(path) ? path : path.parent_path();
-  config_ = read_tokenizer_config(folder);
-  Source source = find_source(path, folder, config_);
+Tokenizer::Tokenizer(const fs::path& path) : Tokenizer(files_of(path)) {}
+
+Tokenizer::Tokenizer(const ModelFiles& files) : config_(read_tokenizer_config(files)) {
+  Source source = find_source(files, config_);
   if (!source.is_built) fit_to_file(source.file.get(), config_);
   const std::string changes = json::serialize(adjustments(config_, source));
   FtBuffer error{};

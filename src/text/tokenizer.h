@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/model_files.h"
 #include "base/types.h"
 #include "text/tokenizer_config.h"
 
@@ -36,6 +37,8 @@ class Tokenizer {
   // path: a model folder (tokenizer.json, or tokenizer.model, or vocab.json and merges.txt, with
   // tokenizer_config.json and friends), or a tokenizer.json file beside its configs. Throws Error.
   explicit Tokenizer(const std::filesystem::path& path);
+  // The same files wherever they come from.
+  explicit Tokenizer(const ModelFiles& files);
   ~Tokenizer();
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;

@@ -106,13 +106,12 @@ void read_added_decoder(const json::value& decoder, const std::string& where,
 }
 
 // Configs from before added_tokens_decoder: added_tokens.json maps texts to ids.
-void read_added_tokens_json(const std::filesystem::path& folder, TokenizerConfig& config) {
-  const auto path = folder / "added_tokens.json";
-  const auto object = read_json_file(path);
+void read_added_tokens_json(const ModelFiles& files, TokenizerConfig& config) {
+  const auto object = read_json_file(files, "added_tokens.json");
   if (!object) return;
   std::map<std::int64_t, AddedToken> by_id;
   for (const auto& [key, value] : *object) {
-    if (!value.is_int64()) refuse(path.string(), key, "a token id");
+    if (!value.is_int64()) refuse(files.where("added_tokens.json"), key, "a token id");
     const std::string content(key);
     const auto is_role = [&](const SpecialToken& token) { return token.token.content == content; };
     const auto is_listed = [&](const AddedToken& token) { return token.content == content; };
@@ -123,14 +122,14 @@ void read_added_tokens_json(const std::filesystem::path& folder, TokenizerConfig
   for (auto& [id, token] : by_id) config.added.push_back(std::move(token));
 }
 
-void read_class(const std::filesystem::path& folder, TokenizerConfig& config) {
+void read_class(const ModelFiles& files, TokenizerConfig& config) {
   const auto text = [](const json::object& object, std::string_view key) -> std::string {
     const json::value* value = object.if_contains(key);
     return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
   };
   std::string name = text(config.json, "tokenizer_class");
   if (name.empty()) {
-    const json::object model = read_json_file(folder / "config.json").value_or(json::object{});
+    const json::object model = read_json_file(files, "config.json").value_or(json::object{});
     name = text(model, "tokenizer_class");
     const std::string type = text(model, "model_type");
     config.is_class_inferred = name.empty();
@@ -169,13 +168,16 @@ std::optional<std::string> TokenizerConfig::special(std::string_view role) const
 }
 
 TokenizerConfig read_tokenizer_config(const std::filesystem::path& folder) {
-  const auto path = folder / "tokenizer_config.json";
-  const std::string where = path.string();
+  return read_tokenizer_config(FolderFiles(folder));
+}
+
+TokenizerConfig read_tokenizer_config(const ModelFiles& files) {
+  const std::string where = files.where("tokenizer_config.json");
   TokenizerConfig config;
-  config.json = read_json_file(path).value_or(json::object{});
+  config.json = read_json_file(files, "tokenizer_config.json").value_or(json::object{});
   const json::object& object = config.json;
   const FileFields fields(object, where);
-  read_class(folder, config);
+  read_class(files, config);
   config.add_bos_token = fields.boolean("add_bos_token");
   config.add_eos_token = fields.boolean("add_eos_token");
   config.add_prefix_space = fields.boolean("add_prefix_space");
@@ -186,9 +188,10 @@ TokenizerConfig read_tokenizer_config(const std::filesystem::path& folder) {
   if (const json::value* decoder = object.if_contains("added_tokens_decoder")) {
     read_added_decoder(*decoder, where, config);
   } else {
-    const auto map_path = folder / "special_tokens_map.json";
-    if (const auto map = read_json_file(map_path)) read_specials(*map, map_path.string(), config);
-    read_added_tokens_json(folder, config);
+    const std::string map = "special_tokens_map.json";
+    if (const auto object = read_json_file(files, map))
+      read_specials(*object, files.where(map), config);
+    read_added_tokens_json(files, config);
   }
   set_default_specials(config);
   return config;

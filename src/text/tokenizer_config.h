@@ -10,6 +10,8 @@
 
 #include <boost/json/object.hpp>
 
+#include "base/model_files.h"
+
 namespace foretoken {
 
 // A token matched before the model of the tokenizer sees the text.
@@ -52,7 +54,8 @@ struct TokenizerConfig {
   std::optional<std::string> special(std::string_view role) const;
 };
 
-// Reads the configs of `folder`; files that do not exist count as empty. Throws Error.
+// Reads the configs among `files`; those that do not exist count as empty. Throws Error.
+TokenizerConfig read_tokenizer_config(const ModelFiles& files);
 TokenizerConfig read_tokenizer_config(const std::filesystem::path& folder);
 
 }  // namespace foretoken

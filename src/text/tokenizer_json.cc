@@ -11,7 +11,6 @@
 #include <boost/json/value.hpp>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json_text.h"
 #include "text/rust_bridge.h"
 
@@ -114,9 +113,10 @@ json::object split_and_bytes(std::string_view regex, bool add_prefix_space) {
           {"pretokenizers", json::array{split, byte_level(add_prefix_space, false)}}};
 }
 
-std::vector<Merge> read_merges(const std::filesystem::path& path) {
-  const auto text = read_file(path);
-  if (!text) throw Error({"merges of the tokenizer are missing", path.string(), "a file", "none"});
+std::vector<Merge> read_merges(const ModelFiles& files) {
+  const std::string where = files.where("merges.txt");
+  const auto text = files.read("merges.txt");
+  if (!text) throw Error({"merges of the tokenizer are missing", where, "a file", "none"});
   std::vector<Merge> merges;
   std::string_view rest = *text;
   for (int line_number = 1; !rest.empty(); ++line_number) {
@@ -129,7 +129,7 @@ std::vector<Merge> read_merges(const std::filesystem::path& path) {
     if (space == 0 || space == std::string_view::npos || space + 1 == line.size() ||
         line.find(' ', space + 1) != std::string_view::npos) {
       throw Error({"wrong line in merges of the tokenizer",
-                   path.string() + ", line " + std::to_string(line_number),
+                   where + ", line " + std::to_string(line_number),
                    "two pieces with a space between", std::string(line.substr(0, 80))});
     }
     merges.emplace_back(line.substr(0, space), line.substr(space + 1));
@@ -137,13 +137,13 @@ std::vector<Merge> read_merges(const std::filesystem::path& path) {
   return merges;
 }
 
-json::object read_vocab(const std::filesystem::path& path) {
-  auto vocab = read_json_file(path);
-  if (!vocab)
-    throw Error({"vocabulary of the tokenizer is missing", path.string(), "a file", "none"});
+json::object read_vocab(const ModelFiles& files) {
+  const std::string where = files.where("vocab.json");
+  auto vocab = read_json_file(files, "vocab.json");
+  if (!vocab) throw Error({"vocabulary of the tokenizer is missing", where, "a file", "none"});
   for (const auto& [piece, id] : *vocab) {
     if (!id.is_int64() || id.as_int64() < 0) {
-      throw Error({"wrong token id in a vocabulary", path.string(), "a number from 0",
+      throw Error({"wrong token id in a vocabulary", where, "a number from 0",
                    "piece " + std::string(piece)});
     }
   }
@@ -206,15 +206,14 @@ std::string tokenizer_json_from_sentencepiece(const SentencePieceModel& model,
   return json::serialize(file);
 }
 
-std::string tokenizer_json_from_merges(const std::filesystem::path& folder,
-                                       const TokenizerConfig& config) {
+std::string tokenizer_json_from_merges(const ModelFiles& files, const TokenizerConfig& config) {
   const std::string& name = config.tokenizer_class;
   const bool is_qwen2 = name == "Qwen2Tokenizer";
   const bool is_gpt2 = name == "GPT2Tokenizer";
   const bool is_llama3 = name == "PreTrainedTokenizer" || name == "LlamaTokenizer";
   if (!is_qwen2 && !is_gpt2 && !is_llama3) {
     throw Error(
-        {"tokenizer_class has no rule for vocab.json and merges.txt", folder.string(),
+        {"tokenizer_class has no rule for vocab.json and merges.txt", files.where(),
          "Qwen2Tokenizer, GPT2Tokenizer, PreTrainedTokenizerFast (Llama 3) or a tokenizer.json",
          name.empty() ? "none" : name});
   }
@@ -227,8 +226,8 @@ std::string tokenizer_json_from_merges(const std::filesystem::path& folder,
                 {"fuse_unk", false},
                 {"byte_fallback", false},
                 {"ignore_merges", is_llama3},
-                {"vocab", read_vocab(folder / "vocab.json")},
-                {"merges", merge_list(read_merges(folder / "merges.txt"))}});
+                {"vocab", read_vocab(files)},
+                {"merges", merge_list(read_merges(files))}});
   const bool has_prefix_space = config.add_prefix_space.value_or(false);
   if (is_qwen2) file["normalizer"] = {{"type", "NFC"}};
   file["pre_tokenizer"] =

@@ -3,9 +3,9 @@
 // tokenizers: from a SentencePiece BPE model (Llama 2), or from vocab.json and merges.txt
 // (byte-level BPE with the splitting rules of Qwen 2, GPT-2 or Llama 3). Stateless.
 
-#include <filesystem>
 #include <string>
 
+#include "base/model_files.h"
 #include "text/sentencepiece_model.h"
 #include "text/tokenizer_config.h"
 
@@ -16,8 +16,7 @@ std::string tokenizer_json_from_sentencepiece(const SentencePieceModel& model,
                                               const TokenizerConfig& config,
                                               const std::string& where);
 
-// Reads vocab.json and merges.txt of `folder`. Throws Error.
-std::string tokenizer_json_from_merges(const std::filesystem::path& folder,
-                                       const TokenizerConfig& config);
+// Reads vocab.json and merges.txt. Throws Error.
+std::string tokenizer_json_from_merges(const ModelFiles& files, const TokenizerConfig& config);
 
 }  // namespace foretoken

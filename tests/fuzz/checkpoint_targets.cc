@@ -3,10 +3,12 @@
 #include <array>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/formats/gguf/gguf_header.h"
 #include "checkpoint/formats/pickle.h"
 #include "checkpoint/formats/safetensors_header.h"
 #include "checkpoint/formats/torch_file.h"
 #include "checkpoint/formats/zip_directory.h"
+#include "checkpoint/model_files.h"
 #include "checkpoint/token_map.h"
 #include "kit.h"
 #include "model/config/generation_config.h"
@@ -35,6 +37,38 @@ void safetensors(std::string_view input) {
   may_refuse([&] {
     for (const StoredTensor& tensor : parse_safetensors(file.span(), "file"))
       touch(file.span(), tensor);
+  });
+}
+
+// The header alone, then a whole model: its configurations, the tokenizer's files, all weights.
+void gguf(std::string_view input) {
+  const ExactBytes file(input);
+  may_refuse([&] {
+    const GgufHeader header = parse_gguf(file.span(), "file");
+    for (const GgufTensor& tensor : header.tensors) {
+      CHECK(tensor.offset <= input.size() && tensor.bytes <= input.size() - tensor.offset)
+          << "a tensor outside the file";
+      touch(file.span().subspan(tensor.offset, tensor.bytes));
+    }
+  });
+  static const TempFolder folder;
+  folder.write("model.gguf", input);
+  const std::string path = folder.file("model.gguf");
+  for (const char* name : {"config.json", "generation_config.json", "tokenizer.json",
+                           "tokenizer.model", "tokenizer_config.json"})
+    may_refuse([&] {
+      const auto text = open_model_files(path)->read(name);
+      if (text && std::string_view(name) == "config.json") ModelConfig::parse(*text, name);
+    });
+  may_refuse([&] {
+    const auto weights = open_checkpoint(path, "auto", false);
+    for (const std::string& name : weights->names())
+      may_refuse([&] {
+        const auto tensor = weights->find(name, {});
+        CHECK(tensor.has_value()) << "a name without a tensor";
+        touch({static_cast<const std::byte*>(tensor->data()), tensor->bytes()});
+        weights->release(name);
+      });
   });
 }
 

@@ -46,6 +46,73 @@ def make_safetensors():
         put("checkpoint", name + ".safetensors", data)
 
 
+TYPES = {"u8": (0, "B"), "u32": (4, "I"), "i32": (5, "i"), "f32": (6, "f"), "bool": (7, "?")}
+TEXT, LIST = 8, 9
+
+
+def gguf_text(value):
+    return struct.pack("<Q", len(value.encode())) + value.encode()
+
+
+def gguf_value(value):
+    """A text, a list of texts, or (type, number), or (type, [numbers])."""
+    if isinstance(value, str):
+        return struct.pack("<I", TEXT) + gguf_text(value)
+    if isinstance(value, list):
+        return struct.pack("<IIQ", LIST, TEXT, len(value)) + b"".join(map(gguf_text, value))
+    number, code = TYPES[value[0]]
+    if isinstance(value[1], list):
+        return struct.pack(f"<IIQ{len(value[1])}{code}", LIST, number, len(value[1]), *value[1])
+    return struct.pack("<I" + code, number, value[1])
+
+
+def gguf(keys, tensors=(), version=3):
+    """tensors: (name, type, sizes with the fastest first, bytes)."""
+    head = b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(keys))
+    head += b"".join(gguf_text(key) + gguf_value(value) for key, value in keys.items())
+    data = b""
+    for name, kind, sizes, content in tensors:
+        data += bytes(-len(data) % 32)
+        head += gguf_text(name) + struct.pack(f"<I{len(sizes)}QIQ", len(sizes), *sizes, kind, len(data))
+        data += content
+    return head + bytes(-len(head) % 32) + data
+
+
+def make_gguf():
+    sizes = {"block_count": 1, "context_length": 64, "embedding_length": 32, "feed_forward_length": 32,
+             "attention.head_count": 2, "attention.head_count_kv": 1}
+    llama = {"general.architecture": "llama", **{"llama." + key: ("u32", size) for key, size in sizes.items()},
+             "llama.attention.layer_norm_rms_epsilon": ("f32", 1e-5)}
+    bytes_level = {"tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "llama-bpe",
+                   "tokenizer.ggml.tokens": ["a", "b", "ab", "<|end|>"],
+                   "tokenizer.ggml.token_type": ("i32", [1, 1, 1, 3]), "tokenizer.ggml.merges": ["a b"],
+                   "tokenizer.ggml.bos_token_id": ("u32", 3), "tokenizer.ggml.eos_token_id": ("u32", 3),
+                   "tokenizer.chat_template": "{{ messages }}", "tokenizer.chat_template.tool_use": "{{ tools }}"}
+    pieces = {"tokenizer.ggml.model": "llama", "tokenizer.ggml.tokens": ["<unk>", "<s>", "</s>", "<0x41>", "a"],
+              "tokenizer.ggml.scores": ("f32", [0, 0, 0, 0, -1.5]),
+              "tokenizer.ggml.token_type": ("i32", [2, 3, 3, 6, 1]),
+              "tokenizer.ggml.add_space_prefix": ("bool", False)}
+    embedding = ("token_embd.weight", 8, (32, 4), bytes(136))
+    query = ("blk.0.attn_q.weight", 2, (32, 32), bytes(18 * 32))
+    gemma = {key.replace("llama.", "gemma2."): value for key, value in llama.items()}
+    factors = ("rope_freqs.weight", 0, (8,), struct.pack("<8f", *range(1, 9)))
+    files = {"byte_level": gguf({**llama, **bytes_level}, [embedding, query, factors]),
+             "pieces": gguf({**llama, **pieces}, [embedding, ("blk.0.attn_q.bias", 30, (32,), bytes(64))], 2),
+             "norms": gguf({**gemma, "general.architecture": "gemma2", **pieces},
+                           [("blk.0.attn_norm.weight", 0, (32,), bytes(128)), ("odd", 12, (256,), bytes(144))]),
+             "yarn": gguf({**llama, **pieces, "llama.rope.scaling.type": "yarn", "llama.rope.scaling.factor": ("f32", 4.0),
+                           "llama.rope.scaling.original_context_length": ("u32", 32)}),
+             "foreign": gguf({"general.architecture": "clip"}, [("x", 16, (256,), bytes(66))]),
+             "split": gguf({**llama, "split.count": ("u32", 2), "split.no": ("u32", 0)}),
+             "alignment": gguf({"general.alignment": ("u32", 64)}, [("x", 0, (1,), bytes(4))]),
+             "empty": gguf({}), "big_endian": b"GGUF" + struct.pack(">IQQ", 3, 0, 0),
+             "many_tensors": b"GGUF" + struct.pack("<IQQ", 3, 1 << 60, 0),
+             "many_texts": gguf({"k": []})[:-8] + struct.pack("<Q", 1 << 61)}
+    files["cut"] = files["byte_level"][:-300]
+    for name, data in files.items():
+        put("gguf", name, data)
+
+
 def make_torch():
     for file in sorted(TORCH.iterdir()):
         data = file.read_bytes()
@@ -371,6 +438,7 @@ def make_tune_records():
 
 def main():
     make_safetensors()
+    make_gguf()
     make_torch()
     make_configs()
     make_tokenizers()

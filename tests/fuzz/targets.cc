@@ -5,7 +5,8 @@
 namespace foretoken::fuzz {
 
 std::span<const NamedTarget> all_targets() {
-  static constexpr std::array<NamedTarget, 16> kTargets{{{"safetensors", safetensors},
+  static constexpr std::array<NamedTarget, 17> kTargets{{{"safetensors", safetensors},
+                                                         {"gguf", gguf},
                                                          {"pickle", pickle},
                                                          {"zip", zip},
                                                          {"torch_file", torch_file},

@@ -12,6 +12,7 @@ namespace foretoken::fuzz {
 using Target = void (*)(std::string_view input);
 
 void safetensors(std::string_view input);
+void gguf(std::string_view input);
 void pickle(std::string_view input);
 void zip(std::string_view input);
 void torch_file(std::string_view input);

@@ -12,10 +12,11 @@ FlagGroup model_flags() {
       "Model",
       {
           {.names = {"--model-path", "--model"},
-           .text = "checkpoint folder, or a hub id that the local Hugging Face cache holds",
+           .text =
+               "checkpoint folder, GGUF file, or a hub id that the local Hugging Face cache holds",
            .default_note = "the demo model"},
           {.names = {"--tokenizer-path"},
-           .text = "folder, tokenizer.json or hub id of the tokenizer",
+           .text = "folder, tokenizer.json, GGUF file or hub id of the tokenizer",
            .default_note = "the model's"},
           {.names = {"--tokenizer-mode"},
            .support = kNoEffect,
@@ -30,11 +31,11 @@ FlagGroup model_flags() {
           {.names = {"--load-format"},
            .text = "dummy: random weights of the config's shape, for benchmarks",
            .default_value = "auto",
-           .choices = {"auto", "safetensors", "pt", "dummy"},
-           .refused_choices = {"npcache", "gguf", "bitsandbytes", "layered", "flash_rl", "remote",
+           .choices = {"auto", "safetensors", "pt", "gguf", "dummy"},
+           .refused_choices = {"npcache", "bitsandbytes", "layered", "flash_rl", "remote",
                                "remote_instance", "sharded_state", "fastsafetensors"},
-           .refused_reason = "not supported yet: weights are read from safetensors files and from "
-                             "PyTorch's"},
+           .refused_reason = "not supported yet: weights are read from safetensors and GGUF files "
+                             "and from PyTorch's"},
           {.names = {"--packed-cache"},
            .text = "folder that keeps packed weights of each model and format, for a faster start "
                    "the next time",

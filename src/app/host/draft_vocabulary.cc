@@ -1,11 +1,11 @@
 #include "app/host/draft_vocabulary.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "checkpoint/model_files.h"
 
 namespace foretoken {
 namespace {
@@ -15,11 +15,10 @@ std::string spelling(const Tokenizer& tokenizer, Token token) {
   return text ? "'" + *text + "'" : "no token";
 }
 
-bool has_tokenizer(const std::filesystem::path& folder) {
-  std::error_code ignored;
+bool has_tokenizer(const ModelFiles& files) {
   return std::ranges::any_of(
       std::initializer_list<const char*>{"tokenizer.json", "tokenizer.model", "vocab.json"},
-      [&](const char* name) { return std::filesystem::exists(folder / name, ignored); });
+      [&](const char* name) { return files.has(name); });
 }
 
 }  // namespace
@@ -40,10 +39,11 @@ VocabularyDifference compare_vocabularies(const Tokenizer& target, const Tokeniz
 
 void check_draft_vocabulary(const Tokenizer& target, const Options& options) {
   const std::string& folder = options.draft.folder;
-  if (options.draft.algorithm.empty() || folder.empty() || folder == options.load.model_folder ||
-      !has_tokenizer(folder))
+  if (options.draft.algorithm.empty() || folder.empty() || folder == options.load.model_folder)
     return;
-  const VocabularyDifference difference = compare_vocabularies(target, Tokenizer(folder));
+  const auto files = open_model_files(folder);
+  if (!has_tokenizer(*files)) return;
+  const VocabularyDifference difference = compare_vocabularies(target, Tokenizer(*files));
   if (difference.is_another())
     throw Error({.what = "the draft model has another vocabulary than the target",
                  .where = folder,

@@ -1,19 +1,14 @@
 #include "app/host/text_host.h"
 
-#include <filesystem>
+#include "checkpoint/model_files.h"
 
 namespace foretoken {
-namespace {
-
-std::filesystem::path folder_of(const std::filesystem::path& tokenizer) {
-  return std::filesystem::is_directory(tokenizer) ? tokenizer : tokenizer.parent_path();
-}
-
-}  // namespace
 
 TextHost::TextHost(const LoadOptions& load)
-    : tokenizer(load.tokenizer_path),
-      chat_template(ChatTemplate::load(folder_of(load.tokenizer_path), tokenizer.config(),
-                                       load.chat_template)) {}
+    : TextHost(*open_model_files(load.tokenizer_path), load) {}
+
+TextHost::TextHost(const ModelFiles& files, const LoadOptions& load)
+    : tokenizer(files),
+      chat_template(ChatTemplate::load(files, tokenizer.config(), load.chat_template)) {}
 
 }  // namespace foretoken

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "app/options/options.h"
+#include "base/model_files.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
 
@@ -18,6 +19,9 @@ struct TextHost {
   std::optional<ChatTemplate> chat_template;  // nullopt: the model has none
 
   const ChatTemplate* template_or_null() const { return chat_template ? &*chat_template : nullptr; }
+
+ private:
+  TextHost(const ModelFiles& files, const LoadOptions& load);
 };
 
 }  // namespace foretoken

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "checkpoint/hub/gguf_magic.h"
+#include "checkpoint/formats/gguf/gguf_parts.h"
 
 namespace foretoken {
 namespace {
@@ -41,18 +41,21 @@ fs::path snapshot_of(const fs::path& repository, const std::string& revision) {
   return repository / "snapshots" / (commit.empty() ? revision : commit);
 }
 
+// The folder, or the one GGUF model that it holds.
+std::string model_of(const std::string& folder) { return gguf_model_of(folder).value_or(folder); }
+
 }  // namespace
 
 std::string find_checkpoint(const std::string& path_or_id, const std::string& revision,
                             const std::string& hub_cache, const std::string& flag) {
   std::error_code ignored;
-  if (fs::is_directory(path_or_id, ignored)) return path_or_id;
+  if (fs::is_directory(path_or_id, ignored)) return model_of(path_or_id);
+  if (is_gguf(path_or_id)) return path_or_id;
   if (fs::exists(path_or_id, ignored))
-    throw Error(
-        {.what = "not a checkpoint folder",
-         .where = path_or_id,
-         .expected = "a folder with config.json and weights",
-         .found = is_gguf(path_or_id) ? "a GGUF file, which is not supported yet" : "a file"});
+    throw Error({.what = "not a checkpoint",
+                 .where = path_or_id,
+                 .expected = "a folder with config.json and weights, or a GGUF file",
+                 .found = "another file"});
   if (!is_hub_id(path_or_id))
     throw Error({.what = "there is no checkpoint folder " + path_or_id, .where = flag});
 
@@ -70,7 +73,7 @@ std::string find_checkpoint(const std::string& path_or_id, const std::string& re
                  .where = repository.string(),
                  .expected = "the folder " + snapshot.string(),
                  .found = "none"});
-  return snapshot.string();
+  return model_of(snapshot.string());
 }
 
 std::string find_token_map(const std::string& path_or_id, const std::string& hub_cache) {

@@ -6,7 +6,8 @@
 
 namespace foretoken {
 
-// The folder of a checkpoint that a flag names. Throws Error saying where it was looked for.
+// The folder or GGUF file of a checkpoint that a flag names: a GGUF file that a folder holds in the
+// place of other weights stands for the folder. Throws Error saying where it was looked for.
 std::string find_checkpoint(const std::string& path_or_id, const std::string& revision,
                             const std::string& hub_cache, const std::string& flag = "--model-path");
 

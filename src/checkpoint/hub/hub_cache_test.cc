@@ -23,6 +23,24 @@ TEST(HubCache, a_folder_is_its_own_answer) {
   EXPECT_EQ(find_checkpoint(folder.path(), "", "/nowhere"), folder.path());
 }
 
+TEST(HubCache, a_gguf_file_is_a_checkpoint_and_stands_for_its_folder) {
+  const TestFolder cache;
+  const auto first = cache.write("models/model-00001-of-00002.gguf", "GGUF");
+  const auto second = cache.write("models/model-00002-of-00002.gguf", "GGUF");
+  cache.write("models/mmproj-model.gguf", "GGUF");
+  cache.write("models/config.json", "{}");
+  EXPECT_EQ(find_checkpoint(second, "", "/nowhere"), second);
+  EXPECT_EQ(find_checkpoint(cache.path() + "/models", "", "/nowhere"), first);
+  cache.write("models/model.safetensors", "x");
+  EXPECT_EQ(find_checkpoint(cache.path() + "/models", "", "/nowhere"), cache.path() + "/models");
+  cache.write("models--owner--name/refs/main", "abc");
+  const auto one = cache.write("models--owner--name/snapshots/abc/one.gguf", "GGUF");
+  EXPECT_EQ(find_checkpoint("owner/name", "", cache.path()), one);
+  cache.write("models--owner--name/snapshots/abc/two.gguf", "GGUF");
+  EXPECT_NE(error_of("owner/name", "", cache.path()).find("found one.gguf, two.gguf"),
+            std::string::npos);
+}
+
 TEST(HubCache, a_hub_id_resolves_through_its_reference) {
   const TestFolder cache;
   cache.write("models--owner--name/refs/main", "abc\n");
@@ -47,10 +65,7 @@ TEST(HubCache, what_is_missing_is_named) {
   EXPECT_EQ(error_of("../x", "", cache.path()),
             "there is no checkpoint folder ../x (--model-path)");
   const auto file = cache.write("file.bin", "x");
-  EXPECT_NE(error_of(file, "", cache.path()).find("found a file"), std::string::npos);
-  const auto gguf = cache.write("model.gguf", "GGUF");
-  EXPECT_NE(error_of(gguf, "", cache.path()).find("GGUF file, which is not supported yet"),
-            std::string::npos);
+  EXPECT_NE(error_of(file, "", cache.path()).find("found another file"), std::string::npos);
 }
 
 TEST(HubCache, a_token_map_is_a_file_here_or_in_the_cache) {

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/word_sum.h"
+#include "checkpoint/formats/gguf/gguf_parts.h"
 
 namespace foretoken {
 namespace {
@@ -132,12 +133,16 @@ void PackedCache::finish() try {
 
 // What was written to a file changes its time of change, which nobody can set; its bytes say it,
 // too, where a file system has no such times.
-std::string checkpoint_state(const std::string& folder) {
+std::string checkpoint_state(const std::string& path) {
   std::vector<fs::path> files;
-  std::error_code fault;
-  for (const auto& entry : fs::directory_iterator(folder, fault))
-    if (holds_weights(entry.path())) files.push_back(entry.path());
-  if (fault) throw Error({"cannot read folder", folder, {}, fault.message()});
+  if (is_gguf(path)) {
+    for (const std::string& part : gguf_files_of(path)) files.emplace_back(part);
+  } else {
+    std::error_code fault;
+    for (const auto& entry : fs::directory_iterator(path, fault))
+      if (holds_weights(entry.path())) files.push_back(entry.path());
+    if (fault) throw Error({"cannot read folder", path, {}, fault.message()});
+  }
   std::ranges::sort(files);
   std::string text;
   for (const fs::path& file : files) {

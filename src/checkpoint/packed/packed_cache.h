@@ -58,6 +58,6 @@ std::unique_ptr<PackedCache> open_packed_cache(const std::string& cache_folder,
 
 // The files of a checkpoint: names, sizes, times, and bytes from several places. Another text where
 // anything was written to one of them. Throws Error where they cannot be read.
-std::string checkpoint_state(const std::string& folder);
+std::string checkpoint_state(const std::string& path);
 
 }  // namespace foretoken

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/file.h"
 #include "base/json_text.h"
+#include "checkpoint/model_files.h"
 
 namespace foretoken {
 
@@ -30,9 +30,10 @@ GenerationConfig GenerationConfig::parse(const std::string& json, const std::str
 }
 
 GenerationConfig read_generation_config(const std::string& folder) {
-  const std::string path = folder + "/generation_config.json";
-  const auto text = read_file(path);
-  return text ? GenerationConfig::parse(*text, path) : GenerationConfig{};
+  const auto files = open_model_files(folder);
+  const auto text = files->read("generation_config.json");
+  if (!text) return {};
+  return GenerationConfig::parse(*text, files->where("generation_config.json"));
 }
 
 std::vector<Token> stop_tokens_of(const std::string& folder, const std::vector<Token>& config_eos,

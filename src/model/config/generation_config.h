@@ -24,7 +24,7 @@ struct GenerationConfig {
 // eos_token_id, one or several; -1, which some write where there is none, is none.
 std::vector<Token> eos_tokens(const FileFields& fields);
 
-// Of a checkpoint folder; all absent when the file is. Throws Error for a broken file.
+// Of a checkpoint folder or GGUF file; all absent when the file is. Throws Error for a broken file.
 GenerationConfig read_generation_config(const std::string& folder);
 
 // Tokens that end an answer: generation_config.json's, else `config_eos`, config.json's; and the

@@ -7,11 +7,10 @@
 #include <boost/json.hpp>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/file_fields.h"
 #include "base/json_text.h"
 #include "base/log.h"
-#include "checkpoint/hub/gguf_magic.h"
+#include "checkpoint/model_files.h"
 #include "checkpoint/packed/packed_cache.h"
 #include "tensor/dtype_names.h"
 
@@ -20,10 +19,10 @@ namespace {
 
 // NVIDIA's Model Optimizer describes what it made in a file of its own, too, and older versions
 // only there.
-void take_modelopt_file(const std::string& folder, ModelConfig& config) {
+void take_modelopt_file(const ModelFiles& files, ModelConfig& config) {
   if (config.stored_quantization) return;
-  const std::string path = folder + "/hf_quant_config.json";
-  auto said = read_json_file(path);
+  const std::string path = files.where("hf_quant_config.json");
+  auto said = read_json_file(files, "hf_quant_config.json");
   if (!said) return;
   const FileFields fields(*said, path);
   const auto* const stored = fields.object("quantization");
@@ -61,6 +60,9 @@ class OtherWeights : public WeightSource {
   explicit OtherWeights(std::unique_ptr<WeightSource> source) : source_(std::move(source)) {}
   std::optional<Tensor> find(const std::string& name, const Shape& expected) const override {
     return source_->find(name, expected);
+  }
+  std::optional<GgufRows> rows(const std::string& name) const override {
+    return source_->rows(name);
   }
   std::vector<std::string> names() const override { return source_->names(); }
   std::string where() const override { return source_->where(); }
@@ -159,16 +161,14 @@ void check_stored_method(const ModelConfig& config, const ModelOptions& options,
 }
 
 ModelConfig read_model_config(const std::string& folder, const ModelOptions& options) {
-  if (!std::filesystem::is_directory(folder))
-    throw Error({"no such model folder", folder, "a folder with config.json", {}});
-  const std::string path = folder + "/config.json";
-  const auto text = read_file(path);
-  if (!text)
-    throw Error({.what = "the model folder has no config.json",
-                 .where = folder,
-                 .found = holds_gguf(folder) ? "a GGUF file, which is not supported yet" : ""});
-  ModelConfig config = ModelConfig::parse(*text, path, options.config_overrides);
-  take_modelopt_file(folder, config);
+  if (!std::filesystem::is_directory(folder) && !is_model_file(folder))
+    throw Error({"no such model", folder, "a folder with config.json, or a GGUF file", {}});
+  const auto files = open_model_files(folder);
+  const auto text = files->read("config.json");
+  if (!text) throw Error({.what = "the model folder has no config.json", .where = folder});
+  ModelConfig config =
+      ModelConfig::parse(*text, files->where("config.json"), options.config_overrides);
+  take_modelopt_file(*files, config);
   config.kv_dtype = options.kv_dtype;
   config.context_length =
       choose_context_length(config, options.context_length, options.longer_context);

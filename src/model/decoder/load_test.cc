@@ -253,18 +253,19 @@ TEST_F(Load, vectors_are_rounded_to_what_is_served) {
 
 TEST_F(Load, bad_options_and_folders_are_refused) {
   EXPECT_THAT(error_of([&] { load({.dtype = "int8"}); }), HasSubstr("--dtype"));
-  EXPECT_THAT(error_of([&] { load({.load_format = "gguf"}); }),
-              HasSubstr("unknown load format (--load-format): expected auto, safetensors, pt or "
-                        "dummy"));
+  EXPECT_THAT(error_of([&] { load({.load_format = "npz"}); }),
+              HasSubstr("unknown load format (--load-format): expected auto, safetensors, pt, gguf "
+                        "or dummy"));
+  EXPECT_THAT(error_of([&] { load({.load_format = "gguf"}); }), HasSubstr("found no GGUF file"));
   EXPECT_THAT(error_of([&] { load({.context_length = 65}); }), HasSubstr("context_length (65)"));
   EXPECT_THAT(error_of([&] { load_model(*ops_, folder_.path() + "/none", {}); }),
-              HasSubstr("no such model folder"));
+              HasSubstr("no such model"));
   const TempFolder empty;
   EXPECT_THAT(error_of([&] { load_model(*ops_, empty.path(), {}); }),
               HasSubstr("has no config.json"));
   empty.write("model.gguf", "GGUF");
-  EXPECT_THAT(error_of([&] { load_model(*ops_, empty.path(), {}); }),
-              HasSubstr("GGUF file, which is not supported yet"));
+  EXPECT_THAT(error_of([&] { load_model(*ops_, empty.path() + "/model.gguf", {}); }),
+              HasSubstr("the download is not complete"));
 }
 
 // Logits [rows, vocab] of a few tokens.

@@ -9,10 +9,10 @@
 #include <boost/json/serialize.hpp>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/file_fields.h"
 #include "base/index.h"
 #include "base/json_text.h"
+#include "checkpoint/model_files.h"
 #include "model/config/family_table.h"
 
 namespace foretoken {
@@ -281,8 +281,9 @@ HeadConfig mtp_head(const Make& make, const ModelConfig& config, int depth) {
 
 HeadConfig read_head_config(const std::string& folder, HeadFamily family,
                             const ModelConfig& target) {
-  const std::string path = folder + "/config.json";
-  const auto text = read_file(path);
+  const auto files = open_model_files(folder);
+  const std::string path = files->where("config.json");
+  const auto text = files->read("config.json");
   if (!text) throw Error({"the draft model's folder has no config.json", folder, {}, {}});
   auto json = flat_keys(read_json_object(*text, path));
   HeadConfig head;

@@ -1,0 +1,49 @@
+#pragma once
+// GgufArchitecture: what a GGUF file's general.architecture is among the families that are served:
+// their names for keys and tensors, and what the writer changes in tensors. One row a family in
+// gguf_architectures.cc; nothing else knows their names. Constants.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <boost/json/object.hpp>
+
+#include "checkpoint/formats/gguf/gguf_model.h"
+
+namespace foretoken {
+
+struct GgufArchitecture {
+  // "attn_q" in the file's "blk.0.attn_q.weight" is "self_attn.q_proj" of "model.layers.0".
+  struct LayerName {
+    std::string_view stored;
+    std::string_view name;
+  };
+  // A key behind "<architecture>." and that of config.json.
+  struct NumberKey {
+    std::string_view stored;
+    std::string_view name;
+  };
+
+  std::string_view name;          // general.architecture
+  std::string_view architecture;  // config.json's: "LlamaForCausalLM"
+  std::string_view model_type;
+  // Rows of q and k lie as pairs of neighbours are rotated.
+  bool pairs_neighbours = false;
+  float norm_offset = 0.0F;                     // was added to the weights of norms
+  std::span<const LayerName> layer_names = {};  // beside and before those of all families
+  std::span<const NumberKey> numbers = {};      // beside those of all families
+  // What is more in config.json; may be null.
+  void (*add)(const GgufModel& model, boost::json::object& config) = nullptr;
+};
+
+// Of the model. Throws Error naming all where its architecture is not among them.
+const GgufArchitecture& gguf_architecture(const GgufMetadata& metadata);
+
+// The name under which the decoder asks for a tensor; nullopt: it asks for none of this name.
+std::optional<std::string> decoder_name(const GgufArchitecture& architecture,
+                                        std::string_view stored);
+
+}  // namespace foretoken

@@ -1,0 +1,124 @@
+#include "checkpoint/gguf_checkpoint.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/error.h"
+#include "checkpoint/formats/gguf/gguf_architecture.h"
+
+namespace foretoken {
+namespace {
+
+// Factors of wavelengths, which are in config.json (gguf_config.cc).
+constexpr auto kOfConfig = std::to_array<std::string_view>(
+    {"rope_freqs.weight", "rope_factors_short.weight", "rope_factors_long.weight"});
+
+std::optional<DType> float_type(GgufType type) {
+  if (type == GgufType::kF32) return DType::kF32;
+  if (type == GgufType::kF16) return DType::kF16;
+  if (type == GgufType::kBF16) return DType::kBF16;
+  return std::nullopt;
+}
+
+// Heads whose rows lie in pairs; 0 where the rows of this tensor do not.
+std::int64_t paired_heads(const GgufModel& model, const GgufArchitecture& architecture,
+                          std::string_view name) {
+  const bool is_query = name.find(".q_proj.") != std::string_view::npos;
+  const bool is_key = name.find(".k_proj.") != std::string_view::npos;
+  if (!architecture.pairs_neighbours || !(is_query || is_key)) return 0;
+  const std::string prefix = std::string(architecture.name) + ".attention.";
+  auto heads = model.metadata().integer(prefix + "head_count");
+  if (is_key)
+    if (const auto of_keys = model.metadata().integer(prefix + "head_count_kv")) heads = of_keys;
+  if (!heads) model.metadata().refuse_missing(prefix + "head_count");
+  return *heads;
+}
+
+}  // namespace
+
+GgufCheckpoint::GgufCheckpoint(const std::string& path, bool show_progress) : model_(path) {
+  for (const auto& [name, blocks] : model_.tensors()) add(name, blocks);
+  progress_.emplace("gguf", static_cast<int>(model_.parts()), show_progress);
+}
+
+// A tensor that the decoder does not know keeps its name, so that it is named as unused.
+void GgufCheckpoint::add(const std::string& stored, const GgufBlocks& blocks) {
+  if (std::ranges::find(kOfConfig, stored) != kOfConfig.end()) return;
+  const GgufArchitecture& architecture = gguf_architecture(model_.metadata());
+  const std::string name = decoder_name(architecture, stored).value_or(stored);
+  const std::int64_t heads = paired_heads(model_, architecture, name);
+  const std::int64_t rows = blocks.shape[0];
+  if (heads < 0 || (heads > 0 && rows % (2 * heads) != 0))
+    throw Error({"rows are not those of whole heads", model_.path() + ", tensor " + stored,
+                 "an even number for each of " + std::to_string(heads) + " heads",
+                 std::to_string(rows)});
+  const bool is_norm = name.ends_with("norm.weight");
+  const GgufRows read(blocks, heads, is_norm ? architecture.norm_offset : 0.0F);
+  if (!rows_.emplace(name, read).second)
+    throw Error({"two tensors stand for one of the decoder's",
+                 model_.path() + ", tensor " + stored,
+                 {},
+                 "two for " + name});
+  ++unreleased_[blocks.file];
+}
+
+std::optional<GgufRows> GgufCheckpoint::rows(const std::string& name) const {
+  const auto found = rows_.find(name);
+  return found == rows_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<Tensor> GgufCheckpoint::find(const std::string& name, const Shape&) const {
+  const auto found = rows(name);
+  if (!found) return std::nullopt;
+  const GgufBlocks& blocks = found->blocks();
+  if (!found->type().is_read())
+    throw Error({"tensor is of a type that is not supported",
+                 blocks.file->path() + ", tensor " + name, std::string(gguf_types_read()),
+                 std::string(found->type().name)});
+  blocks.file->will_need(blocks.offset, blocks.bytes());
+  const auto dtype = float_type(found->type().type);
+  if (dtype && found->is_plain() && blocks.offset % dtype_bytes(*dtype) == 0)
+    return Tensor(const_cast<std::byte*>(blocks.data), *dtype, blocks.shape);
+  return floats_of(name, *found);
+}
+
+Tensor GgufCheckpoint::floats_of(const std::string& name, const GgufRows& rows) const {
+  constexpr std::int64_t kElements = 1 << 16;  // of a piece of work
+  const std::lock_guard lock(mutex_);
+  Buffer& floats = floats_[name];
+  const auto elements = static_cast<std::size_t>(rows.shape().elements());
+  if (floats.bytes() == elements * sizeof(float)) return floats.view(DType::kF32, rows.shape());
+  floats = Buffer(elements * sizeof(float));
+  auto* const out = static_cast<float*>(floats.data());
+  if (!pool_) pool_ = std::make_unique<ThreadPool>(0, false);
+  const std::int64_t piece = std::max<std::int64_t>(1, kElements / rows.width());
+  const std::int64_t pieces = (rows.rows() + piece - 1) / piece;
+  pool_->parallel_for(static_cast<int>(pieces), [&](int item, int) {
+    const std::int64_t end = std::min(rows.rows(), (item + 1) * piece);
+    for (std::int64_t row = item * piece; row < end; ++row)
+      rows.read(row, out + row * rows.width());
+  });
+  return floats.view(DType::kF32, rows.shape());
+}
+
+std::vector<std::string> GgufCheckpoint::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, rows] : rows_) names.push_back(name);
+  return names;
+}
+
+void GgufCheckpoint::release(const std::string& name) const {
+  const auto found = rows(name);
+  if (!found) return;
+  const GgufBlocks& blocks = found->blocks();
+  blocks.file->check();  // before anybody computes with what was read
+  const std::lock_guard lock(mutex_);
+  floats_.erase(name);
+  blocks.file->drop(blocks.offset, blocks.bytes());
+  if (!released_.insert(name).second) return;
+  if (released_.size() == rows_.size()) pool_.reset();
+  if (--unreleased_[blocks.file] == 0) progress_->finish_one();
+}
+
+}  // namespace foretoken
