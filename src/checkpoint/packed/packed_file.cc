@@ -71,21 +71,38 @@ std::vector<std::int64_t> numbers_of(const WeightFormat& format) {
           static_cast<std::int64_t>(format.rounds_input),
           static_cast<std::int64_t>(format.searches_scale),
           static_cast<std::int64_t>(format.is_float),
-          static_cast<std::int64_t>(format.has_column_order)};
+          static_cast<std::int64_t>(format.has_column_order),
+          format.super,
+          static_cast<std::int64_t>(format.has_minima),
+          static_cast<std::int64_t>(format.is_listed)};
+}
+
+bool is_known_blocks(const WeightFormat& format) {
+  constexpr int kMostBits = 6, kSuper = 256;
+  return format.bits >= 2 && format.bits <= kMostBits &&
+         (format.group == 16 || format.group == WeightFormat::kGroupStep) &&
+         (format.super == 0 || format.super == kSuper) && format.scale == DType::kF16 &&
+         !format.has_zero_points && !format.is_float && !format.has_column_order;
 }
 
 std::optional<WeightFormat> format_of(const std::vector<std::int64_t>& numbers) {
-  if (numbers.size() != 8) return std::nullopt;
+  if (numbers.size() != 11) return std::nullopt;
   WeightFormat format{.bits = static_cast<int>(numbers[0]),
                       .group = numbers[1],
                       .has_zero_points = numbers[3] != 0,
                       .rounds_input = numbers[4] != 0,
                       .searches_scale = numbers[5] != 0,
                       .is_float = numbers[6] != 0,
+                      .super = static_cast<int>(numbers[8]),
+                      .has_minima = numbers[9] != 0,
+                      .is_listed = numbers[10] != 0,
                       .has_column_order = numbers[7] != 0};
   const auto is_scale = [&](DType dtype) { return numbers[2] == static_cast<std::int64_t>(dtype); };
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16})
     if (is_scale(dtype)) format.scale = dtype;
+  if (format.is_blocked())
+    return is_known_blocks(format) && numbers_of(format) == numbers ? std::optional(format)
+                                                                    : std::nullopt;
   const bool is_known =
       (format.bits == 0 || format.bits == 4 || format.bits == 8) &&
       !(format.is_float && (format.bits != 8 || format.has_zero_points || format.rounds_input)) &&
@@ -187,12 +204,14 @@ std::optional<std::uint64_t> next_number(std::string_view& text, int base) {
 
 std::string format_text(const WeightFormat& format) {
   if (!format.is_coded()) return "floats";
-  return fmt::format("{} bits{}, group {}, scales {}{}{}{}{}", format.bits,
+  return fmt::format("{} bits{}, group {}, scales {}{}{}{}{}{}{}{}", format.bits,
                      format.is_float ? " of floats" : "", format.group, dtype_name(format.scale),
                      format.has_zero_points ? ", zero points" : "",
                      format.rounds_input ? ", input rounded" : "",
                      format.searches_scale ? ", scales searched" : "",
-                     format.has_column_order ? ", columns in another order" : "");
+                     format.has_column_order ? ", columns in another order" : "",
+                     format.super > 0 ? fmt::format(", multiples of {}", format.super) : "",
+                     format.has_minima ? ", minima" : "", format.is_listed ? ", listed" : "");
 }
 
 bool write_packed_file(const std::string& path, const std::string& state,

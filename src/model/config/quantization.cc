@@ -28,15 +28,18 @@ constexpr std::array<Named, 10> kNamed{{{"unquant", 0, 0, false},
 // What checkpoints say of themselves, also by the names that SGLang's kernels for them have.
 struct Stored {
   std::string_view name, method;
+  bool keeps_input = false;
 };
-constexpr std::array<Stored, 8> kStored{{{"awq", "awq"},
-                                         {"gptq", "gptq"},
-                                         {"auto-round", "auto-round"},
-                                         {"compressed-tensors", "compressed-tensors"},
-                                         {"modelopt", "modelopt"},
-                                         {"awq_marlin", "awq"},
-                                         {"gptq_marlin", "gptq"},
-                                         {"modelopt_fp8", "modelopt"}}};
+constexpr std::array<Stored, 10> kStored{{{"gguf", "gguf"},
+                                          {"gguf-a16", "gguf", true},
+                                          {"awq", "awq"},
+                                          {"gptq", "gptq"},
+                                          {"auto-round", "auto-round"},
+                                          {"compressed-tensors", "compressed-tensors"},
+                                          {"modelopt", "modelopt"},
+                                          {"awq_marlin", "awq"},
+                                          {"gptq_marlin", "gptq"},
+                                          {"modelopt_fp8", "modelopt"}}};
 
 }  // namespace
 
@@ -81,7 +84,9 @@ Quantization quantization_named(std::string_view name, bool search_scale, std::s
   for (const Stored& stored : kStored) {
     known += ", " + std::string(stored.name);
     if (stored.name == name)
-      return {.name = std::string(name), .stored_method = std::string(stored.method)};
+      return {.name = std::string(name),
+              .keeps_input = stored.keeps_input,
+              .stored_method = std::string(stored.method)};
   }
   throw Error({.what = "unknown quantization",
                .where = std::string(where),

@@ -17,6 +17,7 @@ struct Quantization {
   std::string name = "unquant";  // of the layers
   std::string head_name = {};    // of the output matrix, where it was named by itself
   WeightFormat layers = {}, head = {};
+  bool keeps_input = false;  // of products with codes as a GGUF file stores them
   std::string stored_method =
       {};  // the checkpoint must be quantized so already; empty: any or none
   bool is_on() const { return layers.is_coded() || head.is_coded(); }

@@ -1,7 +1,10 @@
 #include "model/decoder/attention.h"
 
 #include <cmath>
+#include <numeric>
 #include <vector>
+
+#include "base/index.h"
 
 namespace foretoken {
 
@@ -28,7 +31,8 @@ Attention::Attention(WeightReader& read, const ModelConfig& config, const std::s
   const std::string name = prefix + "self_attn.";
   std::vector<MatrixPart> parts{{name + "q_proj", q}, {name + "k_proj", kv}, {name + "v_proj", kv}};
   if (config.is_qkv_fused) parts = parts_of_fused(name + "qkv_proj", {q, kv, kv});
-  qkv_ = read.linear(parts, in_width, bias_if(config.qkv_bias));
+  for (const auto& stack : read.alike(parts))
+    qkv_.push_back(read.linear(stack, in_width, bias_if(config.qkv_bias)));
   const auto head_norm = [&](const char* norm) {
     return read.vector(name + norm, config.head_dim, config.norm_offset);
   };
@@ -42,7 +46,21 @@ Attention::Attention(WeightReader& read, const ModelConfig& config, const std::s
 
 void Attention::project(Tensor in, const RopeTables& ropes, const KvLayer& kv,
                         LayerScratch& s) const {
-  s.ops.project_qkv(*qkv_, in, ropes.of(rope_), qk_norm_, shape_, s.batch, kv, s.q);
+  if (qkv_.size() == 1)
+    return s.ops.project_qkv(*qkv_[0], in, ropes.of(rope_), qk_norm_, shape_, s.batch, kv, s.q);
+  std::int64_t width = 0, column = 0;
+  for (const auto& stack : qkv_) width += stack->out_width();
+  std::vector<std::int32_t> rows(at(in.dim(0)));
+  std::iota(rows.begin(), rows.end(), 0);
+  const ScratchScope between(s.ops);
+  const Tensor qkv = s.ops.temp(DType::kF32, {in.dim(0), width});
+  for (const auto& stack : qkv_) {
+    const Tensor part = s.ops.temp(DType::kF32, {in.dim(0), stack->out_width()});
+    s.ops.linear(*stack, in, part);
+    s.ops.gather_columns(part, rows, qkv, column);
+    column += stack->out_width();
+  }
+  s.ops.rope_store_kv(qkv, ropes.of(rope_), qk_norm_, shape_, s.batch, kv, s.q);
 }
 
 void Attention::attend(const KvLayer& kv, LayerScratch& s) const {

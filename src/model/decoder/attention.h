@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backend/ops/step_ops.h"
 #include "model/config/model_config.h"
@@ -28,7 +29,7 @@ class Attention {
   void attend(const KvLayer& kv, LayerScratch& scratch) const;
 
  private:
-  std::unique_ptr<PackedLinear> qkv_;  // q | k | v
+  std::vector<std::unique_ptr<PackedLinear>> qkv_;  // q | k | v, in one or in several stacks
   QkNorm qk_norm_;
   std::unique_ptr<PackedLinear> o_;
   AttentionShape shape_;

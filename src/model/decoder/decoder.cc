@@ -51,9 +51,13 @@ bool reads_every_end(const FeatureTaps& taps, int layers) {
 constexpr const char* kTokens = "model.embed_tokens";
 constexpr const char* kHead = "lm_head";
 
+bool has_matrix(const WeightSource& source, const std::string& name) {
+  return std::ranges::count(source.names(), name + ".weight") > 0;
+}
+
 std::optional<Tensor> matrix_named(const WeightSource& source, const std::string& name,
                                    const Shape& shape) {
-  if (std::ranges::count(source.names(), name + ".weight") == 0) return std::nullopt;
+  if (!has_matrix(source, name)) return std::nullopt;
   return source.find(name + ".weight", shape);
 }
 
@@ -63,6 +67,7 @@ std::optional<Tensor> matrix_named(const WeightSource& source, const std::string
 std::optional<std::string> tied_matrix(const ModelConfig& config, const WeightSource& source) {
   if (!config.tied_embeddings) return std::nullopt;
   const Shape shape{config.vocab, config.hidden};
+  if (!has_matrix(source, kHead)) return kTokens;
   const auto tokens = matrix_named(source, kTokens, shape);
   const auto head = matrix_named(source, kHead, shape);
   if (!tokens && head) return kHead;

@@ -4,7 +4,8 @@ namespace foretoken {
 
 Embedding::Embedding(WeightReader& read, const std::string& name, std::int64_t vocab,
                      std::int64_t width, bool is_head) {
-  if (is_head)
+  // Blocks that are stored take less than plain rows.
+  if (is_head || read.keeps_blocks(name, MatrixRole::kHead))
     packed_ = read.linear({{name, vocab}}, width, Bias::kNone, MatrixRole::kHead);
   else
     rows_ = read.rows({name, vocab}, width);

@@ -56,6 +56,7 @@ bool is_kind_of(const StoredQuantization& stored, const Quantization& asked) {
 // products do to their input is then as it was asked for.
 std::optional<WeightFormat> kept_format(const WeightFormat& stored, const WeightFormat& asked,
                                         DType dtype) {
+  if (stored.is_blocked() && dtype == DType::kF32) return std::nullopt;
   if (!asked.is_coded())
     return stored.is_float && dtype == DType::kF32 ? std::nullopt : std::optional(stored);
   if (stored.is_float || asked.is_float || asked.bits != stored.bits) return std::nullopt;
@@ -80,14 +81,17 @@ bool is_zero(const Tensor& x) {
 
 // All that decides what becomes of a matrix of one checkpoint.
 std::string matrix_name(const LoadOps& ops, const std::vector<MatrixPart>& parts,
-                        std::int64_t in_width, Bias bias, DType dtype, const WeightFormat& asked) {
+                        std::int64_t in_width, Bias bias, DType dtype, const WeightFormat& asked,
+                        bool keeps_input) {
   std::string name = ops.packed_layout() + ":";
   for (const MatrixPart& part : parts) {
     name += fmt::format(" {}[{}]", part.name, part.rows);
     if (part.stored_rows > 0) name += fmt::format(" from {} of {}", part.first, part.stored_rows);
   }
-  return name + fmt::format(" of {}{}, {}, {}", in_width, bias == Bias::kRequired ? " + bias" : "",
-                            dtype_name(dtype), format_text(asked));
+  return name +
+         fmt::format(" of {}{}, {}, {}", in_width, bias == Bias::kRequired ? " + bias" : "",
+                     dtype_name(dtype), format_text(asked)) +
+         (keeps_input ? ", input kept" : "");
 }
 
 }  // namespace
@@ -137,6 +141,32 @@ Tensor WeightReader::take_part(const MatrixPart& part, const std::string& suffix
   return part.stored_rows > 0 ? all.rows(part.first, part.rows) : all;
 }
 
+std::optional<WeightFormat> WeightReader::block_format(const std::string& name) const {
+  const auto rows = source_.rows(name + ".weight");
+  auto format = rows ? GgufCodes::format_of(rows->type().type) : std::nullopt;
+  if (format) format->rounds_input = !quantization_.keeps_input;
+  return format;
+}
+
+bool WeightReader::keeps_blocks(const std::string& name, MatrixRole role) const {
+  const auto format = block_format(name);
+  const WeightFormat asked = role == MatrixRole::kHead ? quantization_.head : quantization_.layers;
+  return format && kept_format(*format, asked, dtype_).has_value();
+}
+
+std::vector<std::vector<MatrixPart>> WeightReader::alike(
+    const std::vector<MatrixPart>& parts) const {
+  std::vector<std::vector<MatrixPart>> stacks;
+  std::optional<WeightFormat> before;
+  for (const MatrixPart& part : parts) {
+    const auto format = block_format(part.name);
+    if (stacks.empty() || format != before) stacks.emplace_back();
+    stacks.back().push_back(part);
+    before = format;
+  }
+  return stacks;
+}
+
 std::unique_ptr<PackedLinear> WeightReader::linear(const std::vector<MatrixPart>& wanted,
                                                    std::int64_t in_width, Bias bias,
                                                    MatrixRole role) {
@@ -148,8 +178,9 @@ std::unique_ptr<PackedLinear> WeightReader::linear(const std::vector<MatrixPart>
   const WeightFormat asked = role == MatrixRole::kHead ? quantization_.head : quantization_.layers;
   Making making{.format = asked};
   PackedCache* const cache = ops_.packed_layout().empty() ? nullptr : source_.packed();
-  const std::string name =
-      cache == nullptr ? "" : matrix_name(ops_, parts, in_width, bias, dtype_, asked);
+  const std::string name = cache == nullptr ? ""
+                                            : matrix_name(ops_, parts, in_width, bias, dtype_,
+                                                          asked, quantization_.keeps_input);
   const auto shape = [&] {
     LinearShape shape{.in_width = in_width, .has_bias = bias == Bias::kRequired, .dtype = dtype_};
     for (const MatrixPart& part : parts) shape.rows.push_back(part.rows);
@@ -193,7 +224,12 @@ std::unique_ptr<PackedLinear> WeightReader::pack(const std::vector<MatrixPart>& 
     return matrix && matrix->is_coded() && matrix->format() == stored.front()->format() &&
            std::ranges::equal(matrix->column_order(), stored.front()->column_order());
   };
-  const auto kept = std::ranges::all_of(stored, is_alike)
+  const auto blocks = block_format(parts.front().name);
+  const bool are_blocks = blocks && std::ranges::all_of(parts, [&](const MatrixPart& part) {
+                            return block_format(part.name) == blocks;
+                          });
+  const auto kept = are_blocks ? kept_format(*blocks, making.format, dtype_)
+                    : std::ranges::all_of(stored, is_alike)
                         ? kept_format(stored.front()->format(), making.format, dtype_)
                         : std::nullopt;
   if (kept) making.format = *kept;
@@ -205,9 +241,14 @@ std::unique_ptr<PackedLinear> WeightReader::pack(const std::vector<MatrixPart>& 
 
   std::vector<Tensor> weights;
   std::vector<Buffer> made;
+  std::vector<GgufCodes> coded;
+  coded.reserve(parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Shape shape{parts[i].rows, in_width};
-    if (kept) {
+    if (kept && are_blocks) {
+      coded.push_back(take_blocks(parts[i], in_width, making));
+      codes.push_back(&coded.back());
+    } else if (kept) {
       codes.push_back(&*stored[i]);
     } else if (stored[i]) {
       made.push_back(stored[i]->floats());
@@ -221,6 +262,17 @@ std::unique_ptr<PackedLinear> WeightReader::pack(const std::vector<MatrixPart>& 
   making.tensors.insert(making.tensors.end(), taken.begin(), taken.end());
   return ops_.pack(
       {.weights = weights, .biases = biases, .dtype = dtype_, .format = format, .codes = codes});
+}
+
+GgufCodes WeightReader::take_blocks(const MatrixPart& part, std::int64_t width, Making& making) {
+  const std::string name = part.name + ".weight";
+  const auto rows = source_.rows(name);
+  const Shape wanted{part.stored_rows > 0 ? part.stored_rows : part.rows, width};
+  if (!(rows->shape() == wanted))
+    throw Error({"weight has the wrong shape", source_.where() + ", tensor " + name, wanted.str(),
+                 rows->shape().str()});
+  making.tensors.push_back(name);
+  return {*rows, part.first, part.rows};
 }
 
 Tensor WeightReader::rows(const MatrixPart& part, std::int64_t width) {

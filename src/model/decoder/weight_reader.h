@@ -13,6 +13,7 @@
 
 #include "backend/ops/load_ops.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/quantized/gguf_codes.h"
 #include "checkpoint/quantized/stored_quantization.h"
 #include "model/config/quantization.h"
 
@@ -44,8 +45,15 @@ class WeightReader {
 
   // The parts stacked along the output dimension. Throws Error naming a tensor that is missing,
   // misshapen or not of floats. Where the source keeps packed matrices, they come from there.
+  // The same parts in as few stacks as there are kinds of neighbours: what the source stores in
+  // other types cannot lie in one stack as it is.
+  std::vector<std::vector<MatrixPart>> alike(const std::vector<MatrixPart>& parts) const;
+
   std::unique_ptr<PackedLinear> linear(const std::vector<MatrixPart>& parts, std::int64_t in_width,
                                        Bias bias, MatrixRole role = MatrixRole::kLayer);
+
+  // Whether the source stores a matrix as blocks that are kept as they are.
+  bool keeps_blocks(const std::string& name, MatrixRole role) const;
 
   // A matrix [rows, width] that is looked up by row and never multiplied with.
   Tensor rows(const MatrixPart& part, std::int64_t width);
@@ -73,9 +81,13 @@ class WeightReader {
 
   Tensor take(const std::string& name, const Shape& shape);
   Tensor take_part(const MatrixPart& part, const std::string& suffix, std::int64_t width);
+  // The format of the blocks that it is stored as, with what products do to their input.
+  std::optional<WeightFormat> block_format(const std::string& name) const;
+
   void refuse_if_part(const std::string& tensor) const;
   std::unique_ptr<PackedLinear> pack(const std::vector<MatrixPart>& parts, std::int64_t in_width,
                                      Bias bias, Making& making);
+  GgufCodes take_blocks(const MatrixPart& part, std::int64_t width, Making& making);
 
   LoadOps& ops_;
   const WeightSource& source_;

@@ -1,0 +1,221 @@
+#include "checkpoint/quantized/gguf_codes.h"
+
+#include <array>
+
+#include "base/error.h"
+#include "checkpoint/formats/gguf/gguf_bytes.h"
+
+namespace foretoken {
+namespace {
+
+using gguf::byte_at;
+using gguf::half_at;
+using gguf::word_at;
+using Bytes = const std::byte*;
+
+// Where a block's part of a row goes.
+struct Out {
+  std::uint8_t* codes;
+  float *scale, *minimum;
+  std::int8_t *multiples, *min_multiples;
+};
+
+constexpr int kSmall = 32, kLarge = 256;  // elements of a block
+
+// 32 codes of 4 bits: byte i holds those of i and i + 16.
+void halves(Bytes from, std::uint8_t* codes) {
+  for (int i = 0; i < 16; ++i) {
+    codes[i] = byte_at(from, i) & 15U;
+    codes[i + 16] = byte_at(from, i) >> 4U;
+  }
+}
+// And one bit more of each, bit i for code i.
+void fifth_bits(Bytes from, std::uint8_t* codes) {
+  for (int i = 0; i < kSmall; ++i)
+    codes[i] = static_cast<std::uint8_t>(codes[i] | (byte_at(from, i / 8) >> i % 8 & 1) << 4);
+}
+
+void read_q8_0(Bytes b, const Out& to) {
+  *to.scale = half_at(b);
+  for (int i = 0; i < kSmall; ++i)
+    to.codes[i] = static_cast<std::uint8_t>(byte_at(b, 2 + i) ^ 0x80U);
+}
+void read_q4_0(Bytes b, const Out& to) {
+  *to.scale = half_at(b);
+  halves(b + 2, to.codes);
+}
+void read_q4_1(Bytes b, const Out& to) {
+  *to.scale = half_at(b);
+  *to.minimum = half_at(b + 2);
+  halves(b + 4, to.codes);
+}
+void read_q5_0(Bytes b, const Out& to) {
+  *to.scale = half_at(b);
+  halves(b + 6, to.codes);
+  fifth_bits(b + 2, to.codes);
+}
+void read_q5_1(Bytes b, const Out& to) {
+  *to.scale = half_at(b);
+  *to.minimum = half_at(b + 2);
+  halves(b + 8, to.codes);
+  fifth_bits(b + 4, to.codes);
+}
+
+// Two bits of each of 256 codes: 128 by 128, byte l of 32 holds those of l, l + 32, l + 64, l + 96.
+void quarters(Bytes from, std::uint8_t* codes) {
+  for (int i = 0; i < kLarge; ++i) {
+    const int byte = i / 128 * 32 + i % 32, shift = i % 128 / 32 * 2;
+    codes[i] = byte_at(from, byte) >> shift & 3U;
+  }
+}
+
+void read_q2_k(Bytes b, const Out& to) {
+  for (int g = 0; g < 16; ++g) {
+    to.multiples[g] = static_cast<std::int8_t>(byte_at(b, g) & 15U);
+    to.min_multiples[g] = static_cast<std::int8_t>(byte_at(b, g) >> 4U);
+  }
+  quarters(b + 16, to.codes);
+  *to.scale = half_at(b + 80);
+  *to.minimum = -half_at(b + 82);
+}
+
+// hmask | codes | scales | d: codes less 4 where the bit of hmask is missing.
+void read_q3_k(Bytes b, const Out& to) {
+  quarters(b + 32, to.codes);
+  for (int i = 0; i < kLarge; ++i)
+    to.codes[i] = static_cast<std::uint8_t>(to.codes[i] | (byte_at(b, i % 32) >> i / 32 & 1) << 2);
+  const Bytes scales = b + 96;
+  for (int g = 0; g < 16; ++g) {
+    const unsigned low = g < 8 ? byte_at(scales, g) & 15U : byte_at(scales, g - 8) >> 4U;
+    const unsigned high = byte_at(scales, 8 + g % 4) >> g / 4 * 2 & 3U;
+    to.multiples[g] = static_cast<std::int8_t>(static_cast<int>(low | high << 4U) - 32);
+  }
+  *to.scale = half_at(b + 108);
+}
+
+// d | dmin | 8 multiples and 8 of the minimum, six bits each.
+void read_k_scales(Bytes b, const Out& to) {
+  *to.scale = half_at(b);
+  *to.minimum = -half_at(b + 2);
+  const Bytes s = b + 4;
+  for (int g = 0; g < 8; ++g) {
+    const bool is_low = g < 4;
+    const unsigned scale =
+        is_low ? byte_at(s, g) & 63U : (byte_at(s, g + 4) & 15U) | byte_at(s, g - 4) >> 6U << 4U;
+    const unsigned minimum =
+        is_low ? byte_at(s, g + 4) & 63U : byte_at(s, g + 4) >> 4U | byte_at(s, g) >> 6U << 4U;
+    to.multiples[g] = static_cast<std::int8_t>(scale);
+    to.min_multiples[g] = static_cast<std::int8_t>(minimum);
+  }
+}
+// Groups 2 j and 2 j + 1 in the halves of 32 bytes.
+void pairs_of_groups(Bytes from, std::uint8_t* codes) {
+  for (int i = 0; i < kLarge; ++i) {
+    const unsigned byte = byte_at(from, i / 64 * 32 + i % 32);
+    codes[i] = i % 64 < 32 ? byte & 15U : byte >> 4U;
+  }
+}
+void read_q4_k(Bytes b, const Out& to) {
+  read_k_scales(b, to);
+  pairs_of_groups(b + 16, to.codes);
+}
+void read_q5_k(Bytes b, const Out& to) {
+  read_k_scales(b, to);
+  pairs_of_groups(b + 48, to.codes);
+  for (int i = 0; i < kLarge; ++i)
+    to.codes[i] =
+        static_cast<std::uint8_t>(to.codes[i] | (byte_at(b + 16, i % 32) >> i / 32 & 1) << 4);
+}
+
+// low halves [128] | high quarters [64] | multiples [16] | d
+void read_q6_k(Bytes b, const Out& to) {
+  for (int i = 0; i < kLarge; ++i) {
+    const int half = i / 128, inside = i % 128;
+    const unsigned low = byte_at(b, half * 64 + inside % 64) >> inside / 64 * 4 & 15U;
+    const unsigned high = byte_at(b + 128, half * 32 + inside % 32) >> inside / 32 * 2 & 3U;
+    to.codes[i] = static_cast<std::uint8_t>(low | high << 4U);
+  }
+  for (int g = 0; g < 16; ++g) to.multiples[g] = static_cast<std::int8_t>(byte_at(b + 192, g));
+  *to.scale = half_at(b + 208);
+}
+
+void read_iq4_xs(Bytes b, const Out& to) {
+  *to.scale = half_at(b);
+  const unsigned high = word_at(b + 2);
+  for (int g = 0; g < 8; ++g) {
+    const unsigned low = byte_at(b + 4, g / 2) >> g % 2 * 4 & 15U;
+    to.multiples[g] =
+        static_cast<std::int8_t>(static_cast<int>(low | (high >> 2 * g & 3U) << 4U) - 32);
+    halves(b + 8 + g * 16, to.codes + g * kSmall);
+  }
+}
+
+struct Reader {
+  GgufType type;
+  WeightFormat format;
+  void (*read)(Bytes block, const Out& to);
+};
+
+constexpr WeightFormat format(int bits, std::int64_t group, int super, bool has_minima,
+                              bool is_listed = false) {
+  return {.bits = bits,
+          .group = group,
+          .scale = DType::kF16,
+          .super = super,
+          .has_minima = has_minima,
+          .is_listed = is_listed};
+}
+
+constexpr std::array<Reader, 12> kReaders{
+    {{GgufType::kQ8_0, format(8, 32, 0, false), read_q8_0},
+     {GgufType::kQ4_0, format(4, 32, 0, false), read_q4_0},
+     {GgufType::kQ4_1, format(4, 32, 0, true), read_q4_1},
+     {GgufType::kQ5_0, format(5, 32, 0, false), read_q5_0},
+     {GgufType::kQ5_1, format(5, 32, 0, true), read_q5_1},
+     {GgufType::kQ2_K, format(2, 16, kLarge, true), read_q2_k},
+     {GgufType::kQ3_K, format(3, 16, kLarge, false), read_q3_k},
+     {GgufType::kQ4_K, format(4, 32, kLarge, true), read_q4_k},
+     {GgufType::kQ5_K, format(5, 32, kLarge, true), read_q5_k},
+     {GgufType::kQ6_K, format(6, 16, kLarge, false), read_q6_k},
+     {GgufType::kIQ4_NL, format(4, 32, 0, false, true), read_q4_0},
+     {GgufType::kIQ4_XS, format(4, 32, kLarge, false, true), read_iq4_xs}}};
+
+const Reader* reader_of(GgufType type) {
+  for (const Reader& reader : kReaders)
+    if (reader.type == type) return &reader;
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<WeightFormat> GgufCodes::format_of(GgufType type) {
+  const Reader* reader = reader_of(type);
+  return reader == nullptr ? std::nullopt : std::optional(reader->format);
+}
+
+void GgufCodes::read(std::int64_t row, std::uint8_t* codes, float* scales, std::uint8_t*) const {
+  read_blocks(row, {.codes = codes,
+                    .scales = scales,
+                    .minima = nullptr,
+                    .multiples = nullptr,
+                    .min_multiples = nullptr});
+}
+
+void GgufCodes::read_blocks(std::int64_t row, const BlockRow& to) const {
+  const Reader* reader = reader_of(rows_.type().type);
+  CHECK(reader != nullptr) << "a type without codes";
+  const WeightFormat& f = reader->format;
+  const int elements = rows_.type().block_elements, groups = elements / static_cast<int>(f.group);
+  const std::byte* block = rows_.row(first_ + row);
+  for (std::int64_t k = 0, i = 0; k < rows_.width();
+       k += elements, ++i, block += rows_.type().block_bytes)
+    reader->read(
+        block,
+        {.codes = to.codes + k,
+         .scale = to.scales + i,
+         .minimum = f.has_minima ? to.minima + i : nullptr,
+         .multiples = f.super > 0 ? to.multiples + i * groups : nullptr,
+         .min_multiples = f.super > 0 && f.has_minima ? to.min_multiples + i * groups : nullptr});
+}
+
+}  // namespace foretoken
