@@ -93,13 +93,14 @@ class CpuOps final : public Ops {
   }
 
   Tensor alloc(DType dtype, Shape shape) override {
-    owned_.emplace_back(at(shape.elements()) * dtype_bytes(dtype));
+    const Tensor made = reserve(dtype, shape);
     touch(owned_.back());
-    return owned_.back().view(dtype, shape);
+    return made;
   }
 
   std::vector<KvLayer> alloc_kv(const KvShape& shape, int num_pages) override {
-    return alloc_host_kv(*this, shape, num_pages);
+    return alloc_host_kv([this](DType dtype, Shape of) { return reserve(dtype, of); }, shape,
+                         num_pages);
   }
   std::size_t kv_page_bytes(const KvShape& shape) const override {
     return host_kv_page_bytes(shape);
@@ -359,6 +360,12 @@ class CpuOps final : public Ops {
   }
 
  private:
+  // Zeros that take no memory until they are written.
+  Tensor reserve(DType dtype, const Shape& shape) {
+    owned_.emplace_back(at(shape.elements()) * dtype_bytes(dtype));
+    return owned_.back().view(dtype, shape);
+  }
+
   void touch(const Buffer& buffer) {
     touched_bytes_ += buffer.bytes();
     if (touched_bytes_ > kTouchedBytes) return;

@@ -73,18 +73,18 @@ std::int64_t host_value_at(const KvLayer& kv, std::int32_t slot, std::int64_t he
   return head_at(kv, slot, head) + (s / pair * kv.k.dim(2) + d) * pair + s % pair;
 }
 
-std::vector<KvLayer> alloc_host_kv(LoadOps& ops, const KvShape& shape, int num_pages) {
+std::vector<KvLayer> alloc_host_kv(const AllocZeros& alloc, const KvShape& shape, int num_pages) {
   CHECK(shape.dtype != DType::kBF16 || shape.head_dim % 2 == 0)
       << "bf16 KV of heads of " << shape.head_dim;
   std::vector<KvLayer> layers;
   for (int i = 0; i < shape.layers; ++i) {
     layers.push_back(
-        {.k = ops.alloc(shape.dtype, {num_pages, shape.kv_heads, shape.head_dim, kPageTokens}),
-         .v = ops.alloc(shape.dtype, {num_pages, shape.kv_heads, kPageTokens, shape.head_dim})});
+        {.k = alloc(shape.dtype, {num_pages, shape.kv_heads, shape.head_dim, kPageTokens}),
+         .v = alloc(shape.dtype, {num_pages, shape.kv_heads, kPageTokens, shape.head_dim})});
     if (!is_kv_code(shape.dtype)) continue;
     const Shape scales{num_pages, shape.kv_heads, kPageTokens};
-    layers.back().k_scale = ops.alloc(DType::kF32, scales);
-    layers.back().v_scale = ops.alloc(DType::kF32, scales);
+    layers.back().k_scale = alloc(DType::kF32, scales);
+    layers.back().v_scale = alloc(DType::kF32, scales);
   }
   return layers;
 }

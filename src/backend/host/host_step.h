@@ -4,6 +4,7 @@
 // Not an Ops: no state. Called by the engine thread; all but the layout spread their work over the
 // pool.
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -60,7 +61,8 @@ void copy_host(const Tensor& from, const Tensor& to);
 //   k [head_dim / 2, kPageTokens, 2]
 //   v [kPageTokens / 2, head_dim, 2]
 //   scales of codes [pages, kv_heads, kPageTokens]
-std::vector<KvLayer> alloc_host_kv(LoadOps& ops, const KvShape& shape, int num_pages);
+using AllocZeros = std::function<Tensor(DType dtype, Shape shape)>;
+std::vector<KvLayer> alloc_host_kv(const AllocZeros& alloc, const KvShape& shape, int num_pages);
 std::size_t host_kv_page_bytes(const KvShape& shape);
 
 // Where an element of a key and of a value lies, in elements from the layer's first.

@@ -203,7 +203,8 @@ class ReferenceOps final : public Ops {
   }
 
   std::vector<KvLayer> alloc_kv(const KvShape& shape, int num_pages) override {
-    return alloc_host_kv(*this, shape, num_pages);
+    return alloc_host_kv([this](DType dtype, Shape of) { return alloc(dtype, of); }, shape,
+                         num_pages);
   }
   std::size_t kv_page_bytes(const KvShape& shape) const override {
     return host_kv_page_bytes(shape);

@@ -63,10 +63,9 @@ void read_q5_1(Bytes b, const Out& to) {
 
 // Two bits of each of 256 codes: 128 by 128, byte l of 32 holds those of l, l + 32, l + 64, l + 96.
 void quarters(Bytes from, std::uint8_t* codes) {
-  for (int i = 0; i < kLarge; ++i) {
-    const int byte = i / 128 * 32 + i % 32, shift = i % 128 / 32 * 2;
-    codes[i] = byte_at(from, byte) >> shift & 3U;
-  }
+  for (int half = 0; half < 2; ++half, from += 32)
+    for (int shift = 0; shift < 8; shift += 2, codes += 32)
+      for (int i = 0; i < 32; ++i) codes[i] = byte_at(from, i) >> shift & 3U;
 }
 
 void read_q2_k(Bytes b, const Out& to) {
@@ -110,10 +109,11 @@ void read_k_scales(Bytes b, const Out& to) {
 }
 // Groups 2 j and 2 j + 1 in the halves of 32 bytes.
 void pairs_of_groups(Bytes from, std::uint8_t* codes) {
-  for (int i = 0; i < kLarge; ++i) {
-    const unsigned byte = byte_at(from, i / 64 * 32 + i % 32);
-    codes[i] = i % 64 < 32 ? byte & 15U : byte >> 4U;
-  }
+  for (int pair = 0; pair < 4; ++pair, from += 32, codes += 64)
+    for (int i = 0; i < 32; ++i) {
+      codes[i] = byte_at(from, i) & 15U;
+      codes[i + 32] = byte_at(from, i) >> 4U;
+    }
 }
 void read_q4_k(Bytes b, const Out& to) {
   read_k_scales(b, to);
@@ -129,11 +129,14 @@ void read_q5_k(Bytes b, const Out& to) {
 
 // low halves [128] | high quarters [64] | multiples [16] | d
 void read_q6_k(Bytes b, const Out& to) {
-  for (int i = 0; i < kLarge; ++i) {
-    const int half = i / 128, inside = i % 128;
-    const unsigned low = byte_at(b, half * 64 + inside % 64) >> inside / 64 * 4 & 15U;
-    const unsigned high = byte_at(b + 128, half * 32 + inside % 32) >> inside / 32 * 2 & 3U;
-    to.codes[i] = static_cast<std::uint8_t>(low | high << 4U);
+  std::uint8_t* codes = to.codes;
+  for (int quarter = 0; quarter < 8; ++quarter, codes += 32) {
+    const int half = quarter / 4, inside = quarter % 4;
+    const Bytes low = b + half * 64 + inside % 2 * 32, high = b + 128 + half * 32;
+    const int low_shift = inside / 2 * 4, high_shift = inside * 2;
+    for (int i = 0; i < 32; ++i)
+      codes[i] = static_cast<std::uint8_t>((byte_at(low, i) >> low_shift & 15) |
+                                           (byte_at(high, i) >> high_shift & 3) << 4);
   }
   for (int g = 0; g < 16; ++g) to.multiples[g] = static_cast<std::int8_t>(byte_at(b + 192, g));
   *to.scale = half_at(b + 208);

@@ -15,25 +15,72 @@ namespace {
 
 constexpr int kLineBytes = 64, kLineOutputs = 16;
 
-// A plane of `bits` bits from the bit `from` of each code on, `line` lines into a unit's half.
-struct Plane {
-  int bits, from, line;
-};
-std::vector<Plane> planes_of(int bits) {
-  const int low = bits >= 4 ? 4 : 2;
-  std::vector<Plane> planes{{.bits = low, .from = 0, .line = 0}};
-  if (bits > low) planes.push_back({.bits = bits - low, .from = low, .line = low});
-  return planes;
-}
+// The planes of codes of Bits: `kLow` bits of each, then the others.
+template <int Bits>
+struct Planes {
+  static constexpr int kLow = Bits >= 4 ? 4 : 2, kHigh = Bits - kLow;
 
-// Where the bits of plane `p` of k of an output lie in a unit's half.
-struct Place {
-  int byte, shift;
+  // A plane of kPlane bits from the bit kFrom of each code on, kLine lines into a unit's half: its
+  // lines in order, each with the quads that share it.
+  template <int kPlane, int kFrom, int kLine>
+  static void put_plane(const std::uint8_t* codes, char* to) {
+    constexpr int kPerLine = 8 / kPlane;
+    constexpr std::uint32_t kMask = ((1U << kPlane) - 1U) * 0x01010101U;
+    for (int line = 0; line < kPlane; ++line, codes += 4 * kPerLine) {
+      std::uint32_t word = 0;
+      for (int i = 0; i < kPerLine; ++i) {
+        std::uint32_t four = 0;
+        std::memcpy(&four, codes + 4 * i, sizeof four);
+        word |= (four >> kFrom & kMask) << i * kPlane;
+      }
+      std::memcpy(to + (kLine + line) * kLineBytes, &word, sizeof word);
+    }
+  }
+  template <int kPlane, int kFrom, int kLine>
+  static void get_plane(const char* from, std::uint8_t* codes) {
+    constexpr int kPerLine = 8 / kPlane;
+    constexpr std::uint32_t kMask = ((1U << kPlane) - 1U) * 0x01010101U;
+    for (int line = 0; line < kPlane; ++line, codes += 4 * kPerLine) {
+      std::uint32_t word = 0;
+      std::memcpy(&word, from + (kLine + line) * kLineBytes, sizeof word);
+      for (int i = 0; i < kPerLine; ++i) {
+        std::uint32_t four = 0;
+        std::memcpy(&four, codes + 4 * i, sizeof four);
+        four |= (word >> i * kPlane & kMask) << kFrom;
+        std::memcpy(codes + 4 * i, &four, sizeof four);
+      }
+    }
+  }
+
+  // The codes [32] of an output of a unit's half.
+  static void put(const std::uint8_t* codes, char* half, int output) {
+    put_plane<kLow, 0, 0>(codes, half + output * 4);
+    if constexpr (kHigh > 0) put_plane<kHigh, kLow, kLow>(codes, half + output * 4);
+  }
+  static void get(const char* half, int output, std::uint8_t* codes) {
+    std::memset(codes, 0, kBlockK);
+    get_plane<kLow, 0, 0>(half + output * 4, codes);
+    if constexpr (kHigh > 0) get_plane<kHigh, kLow, kLow>(half + output * 4, codes);
+  }
 };
-Place place_in(const Plane& p, int k, int output) {
-  const int per_line = 8 / p.bits, quad = k / 4;
-  return {.byte = (p.line + quad / per_line) * kLineBytes + output * 4 + k % 4,
-          .shift = quad % per_line * p.bits};
+
+struct PlaneAccess {
+  void (*put)(const std::uint8_t* codes, char* half, int output);
+  void (*get)(const char* half, int output, std::uint8_t* codes);
+};
+PlaneAccess planes_of(int bits) {
+  switch (bits) {
+    case 2:
+      return {Planes<2>::put, Planes<2>::get};
+    case 3:
+      return {Planes<3>::put, Planes<3>::get};
+    case 4:
+      return {Planes<4>::put, Planes<4>::get};
+    case 5:
+      return {Planes<5>::put, Planes<5>::get};
+    default:
+      return {Planes<6>::put, Planes<6>::get};
+  }
 }
 
 BlockLayout blocks_of(const WeightFormat& format) {
@@ -94,7 +141,7 @@ void CpuLinear::lay_out_blocks() {
 
 void CpuLinear::pack_blocks(const LinearParts& parts, ThreadPool& pool) {
   const BlockLayout& b = codes_.blocks;
-  const std::vector<Plane> planes = planes_of(format_.bits);
+  const PlaneAccess planes = planes_of(format_.bits);
   const int groups = kBlockK / codes_.group;
   pool.parallel_for(static_cast<int>(ceil_div(out_, kBlockCols)), [&](int block, int) {
     OwnBlockRow owner(format_, in_);
@@ -113,13 +160,7 @@ void CpuLinear::pack_blocks(const LinearParts& parts, ThreadPool& pool) {
         char* unit = piece + header_bytes(b);
         for (int u = 0; u < b.piece_units; ++u, k += kBlockK, unit += b.unit_bytes) {
           char* const half = unit + col / kLineOutputs * b.half_bytes;
-          for (const Plane& plane : planes)
-            for (int i = 0; i < kBlockK; ++i) {
-              const Place to = place_in(plane, i, col % kLineOutputs);
-              const int mask = (1 << plane.bits) - 1;
-              half[to.byte] = static_cast<char>(
-                  half[to.byte] | (row.codes[k + i] >> plane.from & mask) << to.shift);
-            }
+          planes.put(row.codes + k, half, col % kLineOutputs);
           for (int g = 0; b.multiples_at != 0 && g < groups; ++g) {
             const std::int64_t group = k / codes_.group + g;
             const int at_group = g * kBlockCols + col;
@@ -140,7 +181,7 @@ void CpuLinear::pack_blocks(const LinearParts& parts, ThreadPool& pool) {
 
 void CpuLinear::gather_blocks(std::int64_t row, float* out) const {
   const BlockLayout& b = codes_.blocks;
-  const std::vector<Plane> planes = planes_of(format_.bits);
+  const PlaneAccess planes = planes_of(format_.bits);
   const int col = static_cast<int>(row % kBlockCols), groups = kBlockK / codes_.group;
   OwnBlockRow owner(format_, in_);
   const BlockRow to = owner.view();
@@ -151,16 +192,7 @@ void CpuLinear::gather_blocks(std::int64_t row, float* out) const {
     const char* unit = piece + header_bytes(b);
     for (int u = 0; u < b.piece_units; ++u, k += kBlockK, unit += b.unit_bytes) {
       const char* const half = unit + col / kLineOutputs * b.half_bytes;
-      for (int i = 0; i < kBlockK; ++i) {
-        unsigned code = 0;
-        for (const Plane& plane : planes) {
-          const Place from = place_in(plane, i, col % kLineOutputs);
-          const unsigned bits = static_cast<std::uint8_t>(half[from.byte]);
-          code |= (bits >> static_cast<unsigned>(from.shift) & ((1U << plane.bits) - 1U))
-                  << static_cast<unsigned>(plane.from);
-        }
-        to.codes[k + i] = static_cast<std::uint8_t>(code);
-      }
+      planes.get(half, col % kLineOutputs, to.codes + k);
       for (int g = 0; b.multiples_at != 0 && g < groups; ++g) {
         const std::int64_t group = k / codes_.group + g;
         const auto one = static_cast<std::int8_t>(unit[b.multiples_at + g * kBlockCols + col]);
