@@ -19,6 +19,7 @@
 #include "draft/catalogue/make_drafter.h"
 #include "draft/catalogue/plan_drafts.h"
 #include "engine/testing/answers.h"
+#include "invariance/block_weights.h"
 #include "invariance/float8_weights.h"
 #include "invariance/grammar_requests.h"
 #include "invariance/laboratory.h"
@@ -170,13 +171,14 @@ INSTANTIATE_TEST_SUITE_P(Tiny, QuantizedInvariance,
                            return name;
                          });
 
-// Checkpoints whose codes are kept: of 8-bit floats, of 4 bits with columns in another order, and
-// of both widths in one model.
+// Checkpoints whose codes are kept: of 8-bit floats, of 4 bits with columns in another order, of
+// both widths in one model, and blocks of GGUF files.
 struct Stored {
   std::string kind, order, model;
   std::unique_ptr<WeightSource> (*weights)(const TinyModel& model);
-  StoredQuantization (*quantization)();
-  std::string asked = {};  // what becomes of the codes; empty: they stay
+  StoredQuantization (*quantization)();  // null: config.json says nothing
+  std::string asked = {};                // what becomes of the codes; empty: they stay
+  int width = 0;                         // of the model; 0: as it is
 };
 class StoredInvariance : public testing::TestWithParam<Stored> {};
 
@@ -185,12 +187,16 @@ TEST_P(StoredInvariance, tokens_and_logprobs_are_the_same_in_every_cell) {
   const auto found = std::ranges::find(models, GetParam().model, &TinyModel::name);
   ASSERT_NE(found, models.end()) << GetParam().model;
   TinyModel model = *found;
-  model.config.stored_quantization = GetParam().quantization();
+  if (GetParam().quantization != nullptr)
+    model.config.stored_quantization = GetParam().quantization();
+  if (GetParam().width > 0) model.config.hidden = model.config.intermediate = GetParam().width;
+  TinyModel plain = model;
+  plain.config.stored_quantization.reset();
   const auto load = [&](Ops& ops) {
     auto made =
         std::make_unique<Decoder>(ops, model.config, *GetParam().weights(model), model.dtype,
                                   quantization_named(GetParam().asked, false, "test"));
-    const Decoder floats(ops, found->config, *tiny_weights(*found), model.dtype);
+    const Decoder floats(ops, plain.config, *tiny_weights(plain), model.dtype);
     EXPECT_LT(made->weight_bytes(), floats.weight_bytes());
     return made;
   };
@@ -207,7 +213,12 @@ INSTANTIATE_TEST_SUITE_P(
         Stored{"gptq", "pair", "llama_gqa_near_ties", ordered_weights, groups_in_no_order},
         Stored{"gptq_mixed", "tile", "llama_gqa_near_ties", ordered_weights, groups_of_both_widths},
         Stored{"gptq_rounding", "pair", "qkv_bias_window_steep", ordered_weights,
-               groups_in_no_order, "w4a8"}),
+               groups_in_no_order, "w4a8"},
+        Stored{"gguf", "tile", "llama_gqa_near_ties", block_weights, nullptr},
+        Stored{"gguf_large", "pair", "llama_gqa_near_ties", block_weights, nullptr, "", 256},
+        Stored{"gguf_kept", "pair", "qkv_bias_window_steep", block_weights, nullptr, "gguf-a16"},
+        Stored{"gguf_large_kept", "tile", "llama_gqa_near_ties", block_weights, nullptr, "gguf-a16",
+               256}),
     [](const auto& param) { return param.param.kind + "_" + param.param.order; });
 
 // Keys and values as codes of 8 bits, under weights of bf16 and of fewer bits, and as bf16 under
