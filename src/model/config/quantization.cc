@@ -29,14 +29,15 @@ constexpr std::array<Named, 10> kNamed{{{"unquant", 0, 0, false},
 struct Stored {
   std::string_view name, method;
 };
-constexpr std::array<Stored, 8> kStored{{{"awq", "awq"},
+constexpr std::array<Stored, 9> kStored{{{"awq", "awq"},
                                          {"gptq", "gptq"},
                                          {"auto-round", "auto-round"},
                                          {"compressed-tensors", "compressed-tensors"},
                                          {"modelopt", "modelopt"},
                                          {"awq_marlin", "awq"},
                                          {"gptq_marlin", "gptq"},
-                                         {"modelopt_fp8", "modelopt"}}};
+                                         {"modelopt_fp8", "modelopt"},
+                                         {"gguf", "gguf"}}};
 
 }  // namespace
 

@@ -152,8 +152,9 @@ void check_stored_method(const ModelConfig& config, const ModelOptions& options,
                          const std::string& folder) {
   const std::string& asked = options.quantization.stored_method;
   if (asked.empty()) return;
-  const std::string found =
-      config.stored_quantization ? config.stored_quantization->method : "not quantized";
+  const std::string found = config.stored_quantization ? config.stored_quantization->method
+                            : is_model_file(folder)    ? "gguf"
+                                                       : "not quantized";
   const std::string flag =
       options.part == "draft" ? "--speculative-draft-model-quantization" : "--quantization";
   if (found != asked)
