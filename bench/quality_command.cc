@@ -118,13 +118,19 @@ FlagTable quality_flags() {
   using enum FlagKind;
   return {{"Quality",
            {
-               {.names = {"--model"}, .text = "checkpoint folder", .default_value = "models/demo"},
+               {.names = {"--model"},
+                .text = "checkpoint folder or GGUF file",
+                .default_value = "models/demo"},
                {.names = {"--text"}, .text = "file of the text to predict; needed"},
                {.names = {"--quantization"},
                 .kind = kTextList,
                 .text = "kinds of weights to compare",
-                .default_note = "all",
-                .choices = made_quantizations()},
+                .default_note = "all that are made while loading",
+                .choices = quantization_names()},
+               {.names = {"--base-dtype"},
+                .text = "type of the weights that they are compared with",
+                .default_value = "auto",
+                .choices = {"auto", "bfloat16", "float16", "float32"}},
                {.names = {"--quantization-head"},
                 .text = "with output matrices of this kind",
                 .default_note = "8 bits",
@@ -171,7 +177,9 @@ int quality_command(std::span<const std::string> args) {
   ModelOptions options;
   options.show_progress = false;
   options.others = mtp_prefixes;
+  options.dtype = values.text("--base-dtype");
   const auto base = load_model(*ops, folder, options);
+  options.dtype = "auto";
   std::vector<std::unique_ptr<Decoder>> models;
   for (const Kind& kind : kinds) {
     options.quantization = kind.quantization;

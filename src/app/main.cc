@@ -36,6 +36,9 @@ constexpr Command kCommands[] = {
     {"tokenize", "foretoken tokenize [--model DIR] [flags]",
      "Reads JSON lines ({\"text\": ...} or {\"messages\": [...]}), prints prompts and token ids.",
      tokenize, tokenize_flags},
+    {"inspect", "foretoken inspect MODEL [flags]",
+     "Says what a checkpoint folder or GGUF file holds, and whether it is served; loads nothing.",
+     inspect, inspect_flags},
 };
 
 int print_help() {
@@ -77,7 +80,7 @@ int run(const std::vector<std::string>& words) {
     if (command.name == words.front())
       return run_command(command, {words.begin() + 1, words.end()});
   throw UsageError("unknown command '" + words.front() +
-                   "': expected serve, generate, tune or tokenize (see foretoken --help)");
+                   "': expected serve, generate, tune, tokenize or inspect (see foretoken --help)");
 }
 
 }  // namespace

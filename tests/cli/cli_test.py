@@ -102,7 +102,7 @@ class CliTest(unittest.TestCase):
     def test_help_and_version(self):
         for args in [[], ["--help"], ["-h"], ["help"]]:
             self.assertIn("foretoken serve", run(*args).stdout)
-        for command in ["serve", "generate", "tokenize"]:
+        for command in ["serve", "generate", "tokenize", "inspect"]:
             result = run(command, "--help")
             self.assertEqual(result.returncode, 0)
             self.assertIn("--model-path", result.stdout)
@@ -116,10 +116,24 @@ class CliTest(unittest.TestCase):
         self.assert_one_sentence(run("generate", "--model", self.model), 2, "--prompt")
 
     def test_what_is_not_supported_is_refused_by_name(self):
-        for flags in [["--speculative-algorithm", "DFLASH"], ["--tp", "2"], ["--quantization", "gguf"],
-                      ["--enable-lora"], ["--device", "cuda"], ["--load-format", "gguf"]]:
+        for flags in [["--speculative-algorithm", "DFLASH"], ["--tp", "2"], ["--quantization", "marlin"],
+                      ["--enable-lora"], ["--device", "cuda"], ["--load-format", "npcache"]]:
             result = run(*self.serve_flags(*flags))
             self.assert_one_sentence(result, 2, "not supported yet")
+
+    def test_inspect_says_what_a_model_is_and_loads_nothing(self):
+        demo = str(pathlib.Path(__file__).parents[2] / "models" / "demo")
+        result = run("inspect", demo, "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = json.loads(result.stdout)
+        self.assertTrue(report["served"])
+        self.assertEqual(report["format"], "safetensors")
+        self.assertEqual(report["parameters"], sum(kind["elements"] for kind in report["types"].values()))
+        self.assertGreater(report["config"]["context_length"], 0)
+        self.assertIn(report["config"]["architecture"], run("inspect", demo).stdout)
+        without_weights = run("inspect", "--model", self.model)
+        self.assertEqual(without_weights.returncode, 1)
+        self.assertIn("served         no: no weights in the model folder", without_weights.stdout)
 
     def test_what_cannot_start_ends_with_1(self):
         self.assert_one_sentence(run("serve", "--model", "/no/such/folder"), 1, "/no/such/folder")

@@ -11,5 +11,6 @@ int serve(std::span<const std::string> args);     // loads a model and answers H
 int generate(std::span<const std::string> args);  // continues one prompt on standard output
 int tune(std::span<const std::string> args);      // records, replays, recommends ways to draft
 int tokenize(std::span<const std::string> args);  // JSON lines in, token ids out
+int inspect(std::span<const std::string> args);   // says what a model is, without loading it
 
 }  // namespace foretoken

@@ -124,7 +124,8 @@ std::string flag_page() {
   return flag_page({{"serve", serve_flags()},
                     {"generate", generate_flags()},
                     {"tune", tune_flags()},
-                    {"tokenize", tokenize_flags()}});
+                    {"tokenize", tokenize_flags()},
+                    {"inspect", inspect_flags()}});
 }
 
 }  // namespace foretoken

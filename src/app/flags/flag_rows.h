@@ -14,12 +14,12 @@ inline constexpr std::string_view kUnreadKvDtype =
 
 // SGLang's kinds of quantized weights that are not read.
 inline constexpr std::string_view kUnreadQuantization =
-    "not supported yet: of quantized checkpoints those of AWQ, GPTQ, AutoRound, compressed-tensors "
-    "and FP8 are read";
+    "not supported yet: of quantized checkpoints those of AWQ, GPTQ, AutoRound, "
+    "compressed-tensors, "
+    "FP8 and GGUF are read";
 inline FlagNames unread_quantizations() {
-  return {"marlin",           "mxfp8", "mxfp4",    "bitsandbytes", "gguf",      "modelopt_fp4",
-          "petit_nvfp4",      "qoq",   "w8a8_fp8", "w4afp8",       "moe_wna16", "quark",
-          "quark_int4fp8_moe"};
+  return {"marlin", "mxfp8",    "mxfp4",  "bitsandbytes", "modelopt_fp4", "petit_nvfp4",
+          "qoq",    "w8a8_fp8", "w4afp8", "moe_wna16",    "quark",        "quark_int4fp8_moe"};
 }
 
 }  // namespace foretoken

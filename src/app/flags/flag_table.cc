@@ -1,10 +1,25 @@
 #include <algorithm>
+#include <initializer_list>
+#include <string_view>
 
 #include "app/flags/flag_table.h"
 
 namespace foretoken {
 
 using enum FlagKind;
+
+namespace {
+
+// The flags of the model that say which files to read.
+FlagGroup some_of_model(std::initializer_list<std::string_view> names) {
+  FlagGroup model = model_flags();
+  std::erase_if(model.flags, [&](const Flag& flag) {
+    return std::ranges::find(names, flag.name()) == names.end();
+  });
+  return model;
+}
+
+}  // namespace
 
 FlagTable serve_flags() {
   return {model_flags(),       loading_flags(), compute_flags(),    kernel_flags(),
@@ -37,13 +52,15 @@ FlagTable tune_flags() {
 }
 
 FlagTable tokenize_flags() {
-  FlagGroup model = model_flags();
-  constexpr std::string_view kUsed[] = {"--model-path", "--tokenizer-path", "--chat-template",
-                                        "--revision", "--trust-remote-code"};
-  std::erase_if(model.flags, [&](const Flag& flag) {
-    return std::ranges::find(kUsed, flag.name()) == std::end(kUsed);
-  });
-  return {model};
+  return {some_of_model({"--model-path", "--tokenizer-path", "--chat-template", "--revision",
+                         "--trust-remote-code"})};
+}
+
+FlagTable inspect_flags() {
+  const FlagGroup report = {
+      "Report", {{.names = {"--json"}, .kind = kSwitch, .text = "print JSON instead of text"}}};
+  return {report, some_of_model({"--model-path", "--tokenizer-path", "--chat-template",
+                                 "--revision", "--trust-remote-code"})};
 }
 
 }  // namespace foretoken

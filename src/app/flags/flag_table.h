@@ -29,5 +29,6 @@ FlagTable serve_flags();
 FlagTable generate_flags();
 FlagTable tokenize_flags();
 FlagTable tune_flags();
+FlagTable inspect_flags();
 
 }  // namespace foretoken

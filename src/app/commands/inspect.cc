@@ -1,0 +1,26 @@
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "app/commands/commands.h"
+#include "app/flags/flag_parser.h"
+#include "app/flags/flag_table.h"
+#include "app/host/model_report.h"
+#include "app/options/resolve_options.h"
+
+namespace foretoken {
+
+// `foretoken inspect MODEL` is short for --model MODEL.
+int inspect(std::span<const std::string> args) {
+  std::vector<std::string> words(args.begin(), args.end());
+  if (!words.empty() && !words.front().starts_with("-"))
+    words.insert(words.begin(), "--model-path");
+  const FlagValues values = parse_flags(words, inspect_flags());
+  const ModelReport report =
+      inspect_model(resolve_text_options(values, Environment::from_process()));
+  const std::string text = values.on("--json") ? report_json(report) : report_text(report);
+  std::fputs(text.c_str(), stdout);
+  return report.faults.empty() ? 0 : 1;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,155 @@
+#include "app/host/model_report.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "app/host/text_host.h"
+#include "base/error.h"
+#include "checkpoint/tensor_list.h"
+#include "model/decoder/load.h"
+
+namespace foretoken {
+namespace {
+
+namespace json = boost::json;
+
+// Adds what `read` throws to the faults.
+template <typename Read>
+void try_to(ModelReport& report, Read read) {
+  try {
+    read();
+  } catch (const Error& fault) {
+    const std::string text = fault.what();
+    if (std::ranges::count(report.faults, text) == 0) report.faults.push_back(text);
+  }
+}
+
+void read_tensors(ModelReport& report) {
+  const TensorList list = list_tensors(report.model);
+  report.format = list.format;
+  std::string unread;
+  for (const ListedTensor& tensor : list.tensors) {
+    ModelReport::Type& type = report.types[tensor.type];
+    if (++type.tensors == 1 && !tensor.is_read)
+      unread += (unread.empty() ? "" : ", ") + tensor.type;
+    type.elements += tensor.elements;
+    type.bytes += tensor.bytes;
+  }
+  if (!unread.empty())
+    throw Error({"types of tensors that are not read", report.model, {}, unread});
+}
+
+std::string count_text(std::int64_t count) {
+  const auto number = static_cast<double>(count);
+  if (count >= 1'000'000'000) return fmt::format("{:.2f} B", number / 1e9);
+  return fmt::format("{:.1f} M", number / 1e6);
+}
+
+std::string megabytes(std::size_t bytes) {
+  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+std::string config_text(const ModelConfig& config) {
+  return fmt::format(
+      "  architecture   {}\n  layers         {}\n  width          {}, MLP {}\n"
+      "  heads          {} of {}, KV heads {}\n  vocabulary     {}{}\n  context        {}\n",
+      config.architecture, config.layers, config.hidden, config.intermediate, config.heads,
+      config.head_dim, config.kv_heads, config.vocab,
+      config.tied_embeddings ? ", embedding and output are one matrix" : "", config.context_length);
+}
+
+json::object config_json(const ModelConfig& config) {
+  return {{"architecture", config.architecture},
+          {"layers", config.layers},
+          {"hidden_size", config.hidden},
+          {"intermediate_size", config.intermediate},
+          {"heads", config.heads},
+          {"kv_heads", config.kv_heads},
+          {"head_dim", config.head_dim},
+          {"vocab_size", config.vocab},
+          {"tied_embeddings", config.tied_embeddings},
+          {"context_length", config.context_length}};
+}
+
+// Codes of quantized checkpoints lie several in an element.
+bool counts_parameters(const ModelReport& report) {
+  return !report.types.empty() && report.config && !report.config->stored_quantization;
+}
+
+}  // namespace
+
+ModelReport::Type ModelReport::all() const {
+  Type sum;
+  for (const auto& [name, type] : types) {
+    sum.tensors += type.tensors;
+    sum.elements += type.elements;
+    sum.bytes += type.bytes;
+  }
+  return sum;
+}
+
+ModelReport inspect_model(const LoadOptions& load) {
+  ModelReport report;
+  report.model = load.model_folder;
+  try_to(report, [&] {
+    report.config =
+        read_model_config(load.model_folder, {.config_overrides = load.config_overrides});
+  });
+  try_to(report, [&] { read_tensors(report); });
+  try_to(report, [&] {
+    const TextHost text(load);
+    report.tokens = text.tokenizer.vocab_size();
+    report.has_chat_template = text.chat_template.has_value();
+    report.reads_tools = text.chat_template && text.chat_template->reads_tools();
+  });
+  return report;
+}
+
+std::string report_text(const ModelReport& report) {
+  std::string out = report.model + "\n";
+  if (report.config) out += config_text(*report.config);
+  const ModelReport::Type all = report.all();
+  if (counts_parameters(report))
+    out += fmt::format("  parameters     {}\n", count_text(all.elements));
+  if (!report.format.empty())
+    out += fmt::format("  weights        {}, {} in {} tensors\n", report.format,
+                       megabytes(all.bytes), all.tensors);
+  for (const auto& [name, type] : report.types)
+    out += fmt::format("    {:<12} {:>5} tensors, {}\n", name, type.tensors, megabytes(type.bytes));
+  if (report.tokens) {
+    out += fmt::format("  tokenizer      {} tokens\n", *report.tokens);
+    out += fmt::format("  chat template  {}\n", !report.has_chat_template ? "none"
+                                                : report.reads_tools      ? "with tools"
+                                                                          : "without tools");
+  }
+  if (report.faults.empty()) return out + "  served         yes\n";
+  for (const std::string& fault : report.faults)
+    out += fmt::format("  served         no: {}\n", fault);
+  return out;
+}
+
+std::string report_json(const ModelReport& report) {
+  json::object types;
+  for (const auto& [name, type] : report.types)
+    types[name] = {{"tensors", type.tensors}, {"elements", type.elements}, {"bytes", type.bytes}};
+  json::array faults;
+  for (const std::string& fault : report.faults) faults.push_back(json::value(fault));
+  json::object out{{"model", report.model},
+                   {"format", report.format},
+                   {"bytes", report.all().bytes},
+                   {"types", std::move(types)},
+                   {"has_chat_template", report.has_chat_template},
+                   {"chat_template_reads_tools", report.reads_tools},
+                   {"served", report.faults.empty()},
+                   {"faults", std::move(faults)}};
+  if (counts_parameters(report)) out["parameters"] = report.all().elements;
+  if (report.config) out["config"] = config_json(*report.config);
+  if (report.tokens) out["tokens"] = *report.tokens;
+  return json::serialize(out) + "\n";
+}
+
+}  // namespace foretoken

@@ -1,0 +1,28 @@
+#pragma once
+// What tensors a checkpoint has, from the headers of its files alone: names, types, sizes. No
+// weights are read. For reports.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace foretoken {
+
+struct ListedTensor {
+  std::string name;
+  std::string type;  // as the format calls it
+  std::int64_t elements = 0;
+  std::size_t bytes = 0;
+  bool is_read = true;  // the type is among those that are
+};
+
+struct TensorList {
+  std::string format;  // "gguf", "safetensors", "pt"
+  std::vector<ListedTensor> tensors;
+};
+
+// path: a folder or a GGUF file. Throws Error where there is no checkpoint, or a broken one.
+TensorList list_tensors(const std::string& path);
+
+}  // namespace foretoken
