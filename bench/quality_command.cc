@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/index.h"
 #include "base/log.h"
+#include "checkpoint/model_files.h"
 #include "kv/kv_dtype.h"
 #include "model/decoder/load.h"
 #include "model/heads/head_config.h"
@@ -166,7 +167,7 @@ int quality_command(std::span<const std::string> args) {
   const std::vector<Kind> kinds = kinds_of(values);
 
   set_log_level(LogLevel::kWarning);
-  const auto encoded = Tokenizer(folder).encode(*text, AddSpecial::kNo);
+  const auto encoded = Tokenizer(*open_model_files(folder)).encode(*text, AddSpecial::kNo);
   if (!encoded) throw Error({.what = encoded.refusal().message, .where = path});
   std::vector<Token> tokens = *encoded;
   tokens.resize(std::min(tokens.size(), at(at_least(2, values, "--limit"))));
