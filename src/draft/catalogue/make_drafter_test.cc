@@ -126,7 +126,7 @@ TEST_F(MakeDrafter, a_wrong_draft_model_is_refused_by_its_config_alone) {
   EXPECT_EQ(refusal(with("EAGLE", "")), "");  // in the target's checkpoint
   EXPECT_THAT(refusal(with("EAGLE3", "heads/eagle")), HasSubstr("not an EAGLE-3 head"));
   EXPECT_THAT(refusal(with("EAGLE", "heads/eagle3")), HasSubstr("is an EAGLE-3 head"));
-  EXPECT_THAT(refusal(with("STANDALONE", "targets/none")), HasSubstr("no such model folder"));
+  EXPECT_THAT(refusal(with("STANDALONE", "targets/none")), HasSubstr("no such model"));
   EXPECT_THAT(refusal(with("STANDALONE", "")), HasSubstr("needs a draft model"));
 }
 

@@ -56,7 +56,6 @@ bool is_kind_of(const StoredQuantization& stored, const Quantization& asked) {
 // products do to their input is then as it was asked for.
 std::optional<WeightFormat> kept_format(const WeightFormat& stored, const WeightFormat& asked,
                                         DType dtype) {
-  if (stored.is_blocked() && dtype == DType::kF32) return std::nullopt;
   if (!asked.is_coded())
     return stored.is_float && dtype == DType::kF32 ? std::nullopt : std::optional(stored);
   if (stored.is_float || asked.is_float || asked.bits != stored.bits) return std::nullopt;
@@ -142,6 +141,7 @@ Tensor WeightReader::take_part(const MatrixPart& part, const std::string& suffix
 }
 
 std::optional<WeightFormat> WeightReader::block_format(const std::string& name) const {
+  if (dtype_ == DType::kF32) return std::nullopt;  // who wants such products wants such weights
   const auto rows = source_.rows(name + ".weight");
   auto format = rows ? GgufCodes::format_of(rows->type().type) : std::nullopt;
   if (format) format->rounds_input = !quantization_.keeps_input;
