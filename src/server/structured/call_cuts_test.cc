@@ -230,6 +230,7 @@ class CallCutsTest : public CallConstraintTest {
 
 TEST_F(CallCutsTest, no_cut_of_a_familys_calls_is_barred) {
   for (const auto& [style, text] : two_calls()) {
+    SCOPED_TRACE(style);
     config.tool_call_parser = style;
     check_cuts(tools(true), text, style);
     if (HasFailure()) return;

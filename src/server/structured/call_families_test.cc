@@ -211,7 +211,7 @@ TEST_F(CallConstraintTest, nested_forms_take_what_no_schema_describes) {
     wish(text);
     start();
     const auto calls = calls_of(chat(tools(false, schema)));
-    EXPECT_TRUE(is_bound_);
+    EXPECT_TRUE(is_bound_) << style << ": " << schema;
     stop();
     return calls;
   };

@@ -21,7 +21,7 @@ namespace json = boost::json;
 using namespace tag_format;
 
 constexpr const char* kOtherName = "[A-Za-z_][A-Za-z0-9_.-]{0,63}";
-constexpr int kDeepest = 6;       // of what a schema describes
+constexpr int kDeepest = 4;       // of what a schema describes
 constexpr int kDeepestAny = 3;    // of what it does not
 constexpr int kMostValues = 500;  // of a tool
 constexpr std::array<std::string_view, 6> kHeld{"properties", "required", "additionalProperties",
