@@ -259,6 +259,36 @@ TEST_F(CallConstraintTest, types_beside_the_keys_are_bound_to_the_schema) {
   EXPECT_EQ(said("array", "[5]").find('['), std::string::npos);
 }
 
+TEST_F(CallConstraintTest, marks_around_an_answer_are_dropped_without_tools) {
+  config.tool_call_parser = "cohere_command4";
+  config.reasoning_parser = "cohere_command4";
+  wish("Hm.<|END_THINKING|><|START_TEXT|>Hi.<|END_TEXT|>");
+  start();
+  const auto message = chat(R"("max_tokens":100)").at("message");
+  EXPECT_EQ(message.at("content"), "Hi.");
+  EXPECT_EQ(message.at("reasoning_content"), "Hm.");
+}
+
+TEST_F(CallConstraintTest, families_are_told_by_the_template_and_their_marks_by_the_vocabulary) {
+  const ByteTokenizerFolder folder({.marks = {"<tool_calls:opensource>", "<think:opensource>"}});
+  const Tokenizer with_suffix(folder.path());
+  const ChatTemplate hunyuan("<think><tool_calls><tool_sep>{{ tools }}", {}),
+      none("{{ tools }}", {});
+  config.tool_call_parser = config.reasoning_parser = "auto";
+  const ServerContext plain(config, engine, &tokenizer(), &hunyuan);
+  EXPECT_EQ(plain.call_style, find_call_style("hunyuan"));
+  EXPECT_EQ(plain.reasoning_style, find_reasoning_style("hunyuan"));
+  const ServerContext suffixed(config, engine, &with_suffix, &hunyuan);
+  EXPECT_EQ(suffixed.call_style->token, "<tool_calls:opensource>");
+  EXPECT_EQ(suffixed.reasoning_style->open, "<think:opensource>");
+  const ServerContext untold(config, engine, &tokenizer(), &none);
+  EXPECT_EQ(untold.call_style, nullptr);
+  EXPECT_EQ(untold.reasoning_style, nullptr);
+  const ServerContext without(config, engine, &tokenizer(), nullptr);
+  EXPECT_EQ(without.call_style, nullptr);
+  EXPECT_EQ(without.reasoning_style, nullptr);
+}
+
 TEST_F(CallConstraintTest, parameters_that_no_schema_names_are_text) {
   config.tool_call_parser = "glm45";
   wish(
