@@ -36,7 +36,7 @@ ORDER = [
     "server/routes/openai", "server/routes/anthropic", "server/routes/sglang", "server",
     "app/flags", "app/machine", "app/options", "app/host", "app/commands", "app",
 ]
-TEXT = ["text", "text/dialogue", "text/rust"]
+TEXT = ["text", "text/dialogue", "text/dialogue/families", "text/rust"]
 PAGES_AND_PREFIXES = re.compile(r"kv/(page_pool|prefix_hashes|radix_cache)\b")
 MACHINES = {"reference", "cpu"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)

@@ -53,6 +53,30 @@ TEST_F(GrammarTest, structural_tags_of_the_newer_form) {
   EXPECT_EQ(verdict(*inside, "[<b>]"), '-');
 }
 
+TEST_F(GrammarTest, formats_may_be_left_out_and_repeated) {
+  const auto times = [&](const std::string& kind) {
+    return compile(
+        Kind::kStructuralTag,
+        R"({"format":{"type":"sequence","elements":[{"type":"const_string","value":"["},{"type":")" +
+            kind +
+            R"(","content":{"type":"tag","begin":"<","content":{"type":"any_text"},"end":">"}},)"
+            R"({"type":"const_string","value":"]"}]}})");
+  };
+  for (const auto& [kind, verdicts] : std::vector<std::pair<std::string, std::string>>{
+           {"optional", "eex"}, {"star", "eee"}, {"plus", "xee"}}) {
+    const auto grammar = times(kind);
+    EXPECT_EQ(verdict(*grammar, "[]"), verdicts[0]) << kind;
+    EXPECT_EQ(verdict(*grammar, "[<a[b]>]"), verdicts[1]) << kind;
+    EXPECT_EQ(verdict(*grammar, "[<a><><b]>]"), verdicts[2]) << kind;
+  }
+  EXPECT_NE(
+      refusal(Kind::kStructuralTag, R"({"format":{"type":"star","content":{"type":"any_text"}}})")
+          .find("free text cannot be repeated"),
+      std::string::npos);
+  EXPECT_NE(refusal(Kind::kStructuralTag, R"({"format":{"type":"plus"}})").find("content"),
+            std::string::npos);
+}
+
 TEST_F(GrammarTest, structural_tags_with_several_triggers) {
   const auto grammar =
       compile(Kind::kStructuralTag,

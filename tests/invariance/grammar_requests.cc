@@ -135,7 +135,7 @@ std::shared_ptr<const ConstraintSource> calls(const std::string& schema) {
                     .stops = {}};
   return std::make_shared<const CallSource>(
       CallParts{.call = std::make_shared<const GrammarParts>(std::move(call)),
-                .marks = {.call = "k>"},
+                .marks = {.calls = {"k>"}},
                 .is_strict = true});
 }
 

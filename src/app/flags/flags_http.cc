@@ -16,6 +16,12 @@ std::vector<std::string_view> call_parser_names() {
   return names;
 }
 
+std::vector<std::string_view> reasoning_parser_names() {
+  auto names = reasoning_style_names();
+  names.emplace_back("auto");
+  return names;
+}
+
 }  // namespace
 
 FlagGroup http_flags() {
@@ -99,8 +105,9 @@ FlagGroup http_flags() {
            .text = "there is no files interface",
            .default_value = "sglang_storage"},
           {.names = {"--reasoning-parser"},
-           .text = "family of the model by which reasoning is told from the answer",
-           .choices = reasoning_style_names()},
+           .text = "family of the model by which reasoning is told from the answer; auto takes the "
+                   "chat template's",
+           .choices = reasoning_parser_names()},
           {.names = {"--tool-call-parser"},
            .text = "family by which calls of tools are read: auto takes the chat template's, none "
                    "leaves them in the text",

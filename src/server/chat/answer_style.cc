@@ -36,6 +36,7 @@ ThoughtPlace thoughts_of(const ServerContext& context, const ChatPrompt& prompt,
 std::shared_ptr<Dialogue> dialogue_of(const ServerContext& context, const ChatPrompt& prompt,
                                       const PartWishes& wishes) {
   auto dialogue = std::make_shared<Dialogue>();
+  dialogue->family = context.call_style;
   if (wishes.separate_reasoning) dialogue->reasoning = context.reasoning_style;
   if (dialogue->reasoning != nullptr)
     dialogue->begins_inside = thoughts_of(context, prompt, wishes).begins_inside;

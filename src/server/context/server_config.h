@@ -41,7 +41,8 @@ struct ServerConfig {
   std::vector<std::string> architectures;
   std::string load_format = "auto";
   std::string weight_version = "default";
-  std::string reasoning_parser;           // of find_reasoning_style; empty: none
+  std::string
+      reasoning_parser;  // of find_reasoning_style; auto: as the template tells; empty: none
   std::string tool_call_parser = "auto";  // of find_call_style; auto: as the template tells
   // Tools that the chat template shows nowhere are written into the system prompt; else refused.
   bool prompts_tools = true;

@@ -81,7 +81,7 @@ struct ServerContext {
         engine(engine_port),
         tokenizer(text_tokenizer),
         chat_template(text_template),
-        reasoning_style(find_reasoning_style(server_config.reasoning_parser)),
+        reasoning_style(style_of_reasoning()),
         prompts_tools(server_config.prompts_tools && text_template != nullptr &&
                       !text_template->reads_tools()),
         call_style(style_of_calls()),
@@ -90,6 +90,14 @@ struct ServerContext {
       grammars = std::make_unique<GrammarCache>(*text_tokenizer);
       cuts = std::make_shared<CutMemory>();
     }
+  }
+
+  // Style: of reasoning or calls, by whose name a family is meant; with the model's own marks.
+  template <typename Style>
+  const Style* spelled(const Style* style) const {
+    return spelled_by(style, [&](std::string_view token) {
+      return tokenizer != nullptr && tokenizer->token_id(token).has_value();
+    });
   }
 
   // The seed of a request that names none.
@@ -118,11 +126,18 @@ struct ServerContext {
   DetachedWork detached;                      // last: what it runs uses the others
 
  private:
+  std::string_view shown() const {
+    return chat_template == nullptr ? std::string_view() : chat_template->source();
+  }
+  const ReasoningStyle* style_of_reasoning() const {
+    const std::string& parser = config.reasoning_parser;
+    return spelled(parser == "auto" ? reasoning_style_of_template(shown())
+                                    : find_reasoning_style(parser));
+  }
   const CallStyle* style_of_calls() const {
     const std::string& parser = config.tool_call_parser;
     if (prompts_tools && parser != "none") return find_call_style(kPromptedCalls);
-    if (parser != "auto") return find_call_style(parser);
-    return chat_template == nullptr ? nullptr : call_style_of_template(chat_template->source());
+    return spelled(parser == "auto" ? call_style_of_template(shown()) : find_call_style(parser));
   }
 
   std::atomic<std::uint64_t> seeds_{0};

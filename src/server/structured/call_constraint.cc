@@ -1,7 +1,6 @@
 #include "server/structured/call_constraint.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <utility>
 
@@ -46,7 +45,8 @@ Result<std::shared_ptr<const GrammarParts>> compile(ServerContext& context, cons
                                  .source = *std::move(source),
                                  .layout = context.config.json_layout,
                                  .tail = GrammarSpec::Tail::kAny,
-                                 .is_balanced = !style.takes_python && !style.tagged},
+                                 .is_balanced = !style.takes_python && !style.tagged &&
+                                                !style.elements && !style.loose},
                         .field = "strict"},
                        {});
 }
@@ -75,7 +75,9 @@ std::optional<Refusal> loosen(ServerContext& context, std::vector<BoundTool>& as
 CallConstraint::CallConstraint(std::shared_ptr<const CallParts> parts)
     : parts_(std::move(parts)),
       may_begin_bare_(!parts_->bare.begins.empty()),
-      is_open_(parts_->marks.is_open) {
+      is_open_(parts_->marks.is_open),
+      inside_(parts_->marks.calls) {
+  inside_.push_back(parts_->marks.closes);
   if (parts_->reasoning != nullptr) thoughts_.emplace(*parts_->reasoning, parts_->begins_inside);
 }
 
@@ -137,24 +139,23 @@ void CallConstraint::read(std::string_view text, Token last) {
   }
   const CallMarks& marks = parts_->marks;
   if (parts_->python_tools != nullptr) return read_python(last);
-  if (marks.call.empty()) return held_.clear();
-  const std::array<std::string_view, 2> inside{marks.call, marks.closes};
+  if (marks.calls.empty()) return held_.clear();
   for (;;) {
-    const auto wanted = is_open_ ? std::span<const std::string_view>(inside) : marks.opens;
+    const auto& wanted = is_open_ ? inside_ : marks.opens;
     const FoundMark found = find_mark(held_, wanted);
     if (found.at == std::string::npos) {
       held_.erase(0, held_.size() - unfinished_mark(held_, wanted));
       return;
     }
     held_.erase(0, found.at + wanted[found.which].size());
-    if (is_open_ && found.which == 0) return begin_call(std::exchange(held_, {}), last);
+    if (is_open_ && found.which < marks.calls.size())
+      return begin_call(std::exchange(held_, {}), last);
     is_open_ = !is_open_;
   }
 }
 
 void CallConstraint::read_python(Token last) {
-  const std::array<std::string_view, 1> mark{parts_->marks.call};
-  const PythonList list = find_python_list(held_, mark, *parts_->python_tools);
+  const PythonList list = find_python_list(held_, parts_->marks.calls, *parts_->python_tools);
   held_.erase(0, list.at + (list.begins ? list.size : 0));
   if (list.begins) begin_call(std::exchange(held_, {}), last);
 }
@@ -222,7 +223,7 @@ Result<Source> make_call_constraint(ServerContext& context, const json::array& t
   const bool is_strict = std::ranges::any_of(asked, &BoundTool::is_strict);
   if (asked.empty() || (!is_strict && !context.config.binds_arguments)) return Source();
   const CallMarks marks = dialogue.calls == nullptr ? CallMarks() : call_marks(*dialogue.calls);
-  if (dialogue.calls == nullptr || (marks.call.empty() && dialogue.calls->bare.empty())) {
+  if (dialogue.calls == nullptr || (marks.calls.empty() && dialogue.calls->bare.empty())) {
     if (is_strict && !context.warned_of_strict.exchange(true))
       log_warning("Tools are strict, but calls in the format of {} are not bound to schemas.",
                   dialogue.calls == nullptr ? "this model" : dialogue.calls->name);

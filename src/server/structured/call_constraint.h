@@ -76,7 +76,8 @@ class CallConstraint final : public TokenConstraint {
   std::string bare_text_;                    // of it
   bool may_begin_bare_;
   bool is_between_ = false;
-  bool is_open_;  // a mark would be one
+  bool is_open_;                          // a mark would be one
+  std::vector<std::string_view> inside_;  // the marks of calls, then that of a section's end
   int calls_ = 0;
   std::string fault_;
 };

@@ -73,7 +73,7 @@ TEST_F(CallConstraintTest, a_mark_may_end_inside_of_a_token) {
     GrammarParts call{
         .grammar = *std::move(grammar), .guide = nullptr, .tokenizer = tokenizer(), .stops = {}};
     return CallSource({.call = std::make_shared<const GrammarParts>(std::move(call)),
-                       .marks = {.call = mark}})
+                       .marks = {.calls = {mark}}})
         .start();
   };
   // The longest token that is a text here.

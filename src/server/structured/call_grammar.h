@@ -19,7 +19,7 @@ namespace foretoken {
 
 // Where in an answer calls of a family are bound.
 struct CallMarks {
-  std::string_view call;  // behind it; empty: nowhere
+  std::vector<std::string_view> calls = {};  // behind one of them; empty: nowhere
   // It is one only in sections that begin with one of these, or anywhere where there are none.
   std::vector<std::string_view> opens = {};
   std::string_view closes = {};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "text/dialogue/tool_schemas.h"
 
 namespace foretoken {
@@ -53,6 +55,22 @@ std::optional<std::string> keyword_of_texts(const json::object& schema) {
   for (const auto& [key, value] : schema)
     if (std::ranges::count(kHarmless, std::string_view(key)) == 0) return std::string(key);
   return std::nullopt;
+}
+
+std::vector<std::string> named_texts(const json::object& schema) {
+  std::vector<std::string> texts;
+  for (const json::value& value : named_values(schema).value_or(json::array()))
+    if (value.is_string() && !value.get_string().empty()) texts.emplace_back(value.get_string());
+  return texts;
+}
+
+std::optional<Refusal> free_text_refusal(bool is_strict, const json::object& schema,
+                                         const ParameterPlace& place) {
+  const auto keyword = is_strict ? keyword_of_texts(schema) : std::nullopt;
+  if (!keyword) return std::nullopt;
+  return Refusal{fmt::format(
+      "the parameter '{}' of the strict tool '{}' cannot be held to \"{}\" in the format of {}",
+      place.parameter, place.tool, *keyword, place.family)};
 }
 
 }  // namespace foretoken

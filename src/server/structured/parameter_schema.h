@@ -5,10 +5,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
+
+#include "base/error.h"
 
 namespace foretoken {
 
@@ -27,6 +30,16 @@ bool takes_others(const boost::json::object& of_tool);
 
 // `const` or `enum`, where the schema has one.
 std::optional<boost::json::array> named_values(const boost::json::object& schema);
+
+// The texts among them, but for an empty one.
+std::vector<std::string> named_texts(const boost::json::object& schema);
+
+// Why the parameter of a strict tool cannot be free text; nullopt: it can.
+struct ParameterPlace {
+  std::string_view parameter, tool, family;
+};
+std::optional<Refusal> free_text_refusal(bool is_strict, const boost::json::object& schema,
+                                         const ParameterPlace& place);
 
 // A keyword of a schema of texts that free text may violate; nullopt: there is none.
 std::optional<std::string> keyword_of_texts(const boost::json::object& schema);

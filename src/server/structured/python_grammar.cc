@@ -4,9 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "server/structured/parameter_schema.h"
+#include "server/structured/schema_order.h"
 #include "server/structured/tag_format.h"
 #include "text/dialogue/tool_schemas.h"
 
@@ -16,8 +15,7 @@ namespace {
 namespace json = boost::json;
 using namespace tag_format;
 
-constexpr std::size_t kMostParts = 256;  // parameters in a tool's grammar, in all orders
-constexpr int kMostOthers = 8;           // parameters that no schema names
+constexpr int kMostOthers = 8;  // parameters that no schema names
 constexpr const char* kName = "[A-Za-z_][A-Za-z0-9_]{0,63}";
 constexpr const char* kSingleQuoted = R"('([^'\\\n\r]|\\['"\\nrt])*')";
 
@@ -64,38 +62,10 @@ json::value others() {
   return maybe(std::move(more));
 }
 
-struct Parameter {
-  json::value text;
-  bool is_required;
-};
-
-// Whichever comes first, then those behind it.
-Result<json::value> in_schema_order(const BoundTool& tool,
-                                    const std::vector<Parameter>& parameters) {
-  json::array ways;
-  std::size_t parts = 0;
-  bool may_be_empty = true;
-  for (std::size_t first = 0; first < parameters.size() && may_be_empty; ++first) {
-    json::array way{parameters[first].text};
-    for (std::size_t i = first + 1; i < parameters.size(); ++i) {
-      json::value next = in_order({comma(), parameters[i].text});
-      way.push_back(parameters[i].is_required ? std::move(next) : maybe(std::move(next)));
-    }
-    parts += way.size();
-    if (parts > kMostParts)
-      return Refusal{
-          fmt::format("the tool '{}' has too many parameters that may be left out", tool.name)};
-    ways.push_back(in_order(std::move(way)));
-    may_be_empty = !parameters[first].is_required;
-  }
-  if (may_be_empty) ways.push_back(constant(""));
-  return any_of(std::move(ways));
-}
-
 Result<json::value> arguments(const BoundTool& tool) {
   const ToolSchemas types(json::array{
       json::object{{"function", json::object{{"name", tool.name}, {"parameters", tool.schema}}}}});
-  std::vector<Parameter> parameters;
+  std::vector<OrderedParameter> parameters;
   const json::value* properties = tool.schema.if_contains("properties");
   if (properties != nullptr && properties->is_object())
     for (const auto& [name, given] : properties->get_object()) {
@@ -105,7 +75,7 @@ Result<json::value> arguments(const BoundTool& tool) {
                             is_required(tool.schema, name)});
     }
   if (parameters.empty() && takes_others(tool.schema)) return others();
-  return in_schema_order(tool, parameters);
+  return in_schema_order(tool.name, parameters, comma());
 }
 
 }  // namespace

@@ -33,12 +33,22 @@ inline boost::json::value maybe(boost::json::value element) {
   return any_of({constant(""), std::move(element)});
 }
 
-// Any text up to `end`, which may not be empty.
+inline boost::json::value any_number_of(boost::json::value element) {
+  return boost::json::object{{"type", "star"}, {"content", std::move(element)}};
+}
+
+inline boost::json::value any_text() { return boost::json::object{{"type", "any_text"}}; }
+
+// `end` may not be empty; free text in the content goes up to it.
+inline boost::json::value enclosed(std::string_view begin, boost::json::value content,
+                                   std::string_view end) {
+  return boost::json::object{
+      {"type", "tag"}, {"begin", begin}, {"content", std::move(content)}, {"end", end}};
+}
+
+// Any text up to `end`.
 inline boost::json::value text_until(std::string_view begin, std::string_view end) {
-  return boost::json::object{{"type", "tag"},
-                             {"begin", begin},
-                             {"content", boost::json::object{{"type", "any_text"}}},
-                             {"end", end}};
+  return enclosed(begin, any_text(), end);
 }
 
 inline boost::json::value white() { return maybe(pattern("[ \\t\\r\\n]{1,8}")); }

@@ -1,5 +1,6 @@
 #include "server/structured/tagged_grammar.h"
 
+#include <array>
 #include <string>
 #include <utility>
 
@@ -7,6 +8,7 @@
 
 #include "server/structured/parameter_schema.h"
 #include "server/structured/tag_format.h"
+#include "text/dialogue/mark_escape.h"
 #include "text/dialogue/tool_schemas.h"
 
 namespace foretoken {
@@ -16,15 +18,6 @@ namespace json = boost::json;
 using namespace tag_format;
 
 constexpr const char* kOtherName = "[A-Za-z_][A-Za-z0-9_.-]{0,63}";
-
-// The texts that a string may be, where the schema names them.
-json::array named_texts(const json::object& schema) {
-  json::array texts;
-  for (const json::value& value : named_values(schema).value_or(json::array()))
-    if (value.is_string() && !value.get_string().empty())
-      texts.push_back(constant(value.get_string()));
-  return texts;
-}
 
 class Tagged {
  public:
@@ -36,8 +29,12 @@ class Tagged {
             {"function", json::object{{"name", tool.name}, {"parameters", tool.schema}}}}}) {}
 
   Result<json::value> body() const {
-    json::array parts{constant(tool_.name)};
-    if (!style_.name_end.empty()) parts.push_back(constant(style_.name_end));
+    json::array parts{constant(spelled(tool_.name))};
+    json::value mark = constant(style_.name_end);
+    if (style_.name_end_may_miss) mark = maybe(std::move(mark));
+    if (!style_.name_end.empty()) parts.push_back(std::move(mark));
+    if (!style_.rest.empty()) parts.push_back(pattern(style_.rest));
+    if (!style_.rest_end.empty()) parts.push_back(constant(style_.rest_end));
     const json::value* properties = tool_.schema.if_contains("properties");
     if (properties != nullptr && properties->is_object())
       for (const auto& [name, schema] : properties->get_object()) {
@@ -59,7 +56,7 @@ class Tagged {
       content.push_back(white());
       content.push_back(constant(style_.value_begin));
     }
-    content.push_back(json::object{{"type", "any_text"}});
+    content.push_back(style_.kind ? other_by_kind() : any_text());
     const json::object one{{"type", "tag"},
                            {"begin", style_.key_begin},
                            {"content", in_order(std::move(content))},
@@ -71,6 +68,24 @@ class Tagged {
                                   {"separator", separator},
                                   {"at_least_one", true}});
     return maybe(in_order({white(), any_of(std::move(ways))}));
+  }
+
+  // A string, or any other value.
+  json::value other_by_kind() const {
+    json::array ways{
+        in_order({constant(style_.kind->text), constant(style_.kind->end), any_text()})};
+    for (const char* type : {"number", "boolean", "null", "array", "object"})
+      ways.push_back(in_order(
+          {constant(kind_word(type)), constant(style_.kind->end), value_of({{"type", type}})}));
+    return any_of(std::move(ways));
+  }
+
+  std::string spelled(std::string_view name) const {
+    return style_.escapes_names ? escaped_marks(name) : std::string(name);
+  }
+
+  std::string_view kind_word(std::string_view type) const {
+    return style_.kind->other.empty() ? type : style_.kind->other;
   }
 
   json::value line_break() const { return maybe(constant("\n")); }
@@ -87,22 +102,54 @@ class Tagged {
 
   Result<json::value> parameter(std::string_view name, const json::value& given) const {
     const json::object& schema = followed_schema(given, tool_.schema);
-    json::array head{white(),
-                     constant(fmt::format("{}{}{}", style_.key_begin, name, style_.key_end))};
+    json::array head{
+        white(), constant(fmt::format("{}{}{}", style_.key_begin, spelled(name), style_.key_end))};
     if (!style_.value_begin.empty()) head.push_back(white());
     const ParameterTypes types = types_.types(tool_.name, name);
+    if (style_.kind) return by_kind(std::move(head), name, schema, types);
     if (types.is_known() && !types.string)
       return marked(std::move(head), value_of(standalone_schema(schema, tool_.schema)));
-    if (tool_.is_strict)
-      if (const auto keyword = keyword_of_texts(schema))
-        return Refusal{fmt::format(
-            "the parameter '{}' of the strict tool '{}' cannot be held to \"{}\" in the format of "
-            "{}",
-            name, tool_.name, *keyword, family_)};
+    if (const auto refusal =
+            free_text_refusal(tool_.is_strict, schema, {name, tool_.name, family_}))
+      return *refusal;
     if (types.is_string_only())
-      if (json::array texts = named_texts(schema); !texts.empty())
-        return marked(std::move(head), any_of(std::move(texts)));
+      if (const auto texts = named_texts(schema); !texts.empty()) {
+        json::array ways;
+        for (const std::string& text : texts) ways.push_back(constant(text));
+        return marked(std::move(head), any_of(std::move(ways)));
+      }
     head.push_back(text_until(style_.value_begin, style_.value_end));
+    return in_order(std::move(head));
+  }
+
+  // The word for each type that the value may be of, and the value behind it.
+  Result<json::value> by_kind(json::array head, std::string_view name, const json::object& schema,
+                              const ParameterTypes& types) const {
+    const bool is_any = !types.is_known();
+    json::array ways;
+    const auto add = [&](std::string_view word, json::value value) {
+      ways.push_back(in_order({constant(word), constant(style_.kind->end), std::move(value)}));
+    };
+    if (is_any || types.string) {
+      const auto texts = named_texts(schema);
+      const auto refusal = free_text_refusal(tool_.is_strict, schema, {name, tool_.name, family_});
+      if (refusal && texts.empty()) return *refusal;
+      for (const std::string& text : texts)
+        add(style_.kind->text, constant(text + std::string(style_.value_end)));
+      if (texts.empty()) add(style_.kind->text, text_until("", style_.value_end));
+    }
+    const std::array<std::pair<bool, const char*>, 5> others{{{types.number, "number"},
+                                                              {types.boolean, "boolean"},
+                                                              {types.null, "null"},
+                                                              {types.array, "array"},
+                                                              {types.object, "object"}}};
+    for (const auto& [may_be, type] : others) {
+      if (!is_any && !may_be) continue;
+      const json::object of_type{{"allOf", {schema, {{"type", type}}}}};
+      add(kind_word(type), in_order({value_of(standalone_schema(of_type, tool_.schema)),
+                                     constant(style_.value_end)}));
+    }
+    head.push_back(any_of(std::move(ways)));
     return in_order(std::move(head));
   }
 

@@ -23,6 +23,8 @@ class AnswerParser {
   virtual void finish(Ending ending, AnswerParts& out) = 0;
   // Whatever comes now belongs to no part.
   virtual bool is_over() const { return false; }
+  // What comes now is read as a call of a tool, so that other marks in it are none.
+  virtual bool is_in_call() const { return false; }
 };
 
 // All of it is text.

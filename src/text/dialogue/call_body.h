@@ -34,14 +34,23 @@ class CallBody {
 };
 
 // {"name": ..., "arguments": {...}}
-std::unique_ptr<CallBody> make_object_body();
+std::unique_ptr<CallBody> make_object_body(const ObjectStyle& style);
 // A name, a mark, and the arguments as a JSON object.
 std::unique_ptr<CallBody> make_named_body(const NamedStyle& style);
 // A name, and each parameter between marks. `schemas` outlives the body.
 std::unique_ptr<CallBody> make_tagged_body(const TaggedStyle& style, const ToolSchemas& schemas);
+// A name, and each parameter as an element, or as JSON without quotes: schemas tell lists from
+// objects, and what values without quotes are.
+std::unique_ptr<CallBody> make_element_body(const ElementStyle& style, const ToolSchemas& schemas);
+std::unique_ptr<CallBody> make_loose_body(const LooseStyle& style, const ToolSchemas& schemas);
 // name(key=value, ...)
 std::unique_ptr<CallBody> make_python_body();
 
 inline constexpr std::size_t kMaxNameBytes = 256;  // of a function or a parameter
+
+// Where a name ends at `mark`, looked for no further than a name may reach.
+inline std::size_t find_name_end(std::string_view text, std::string_view mark) {
+  return text.substr(0, kMaxNameBytes + mark.size()).find(mark);
+}
 
 }  // namespace foretoken

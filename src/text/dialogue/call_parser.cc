@@ -19,10 +19,12 @@ bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') |
 
 CallParser::CallParser(const CallStyle& style, CallOptions options)
     : style_(style), options_(std::move(options)), begins_(style.begins) {
-  if (style.takes_object) object_ = make_object_body();
+  if (style.object) object_ = make_object_body(*style.object);
   if (style.takes_python) python_ = make_python_body();
   if (style.named) named_ = make_named_body(*style.named);
-  if (style.tagged) tagged_ = make_tagged_body(*style.tagged, *options_.tools);
+  if (style.tagged) marked_ = make_tagged_body(*style.tagged, *options_.tools);
+  if (style.elements) marked_ = make_element_body(*style.elements, *options_.tools);
+  if (style.loose) marked_ = make_loose_body(*style.loose, *options_.tools);
 }
 
 void CallParser::push(std::string_view text, AnswerParts& out) {
@@ -213,6 +215,7 @@ bool CallParser::read_call_begin() {
     if (begins == Begins::kNo) return leave_section(), true;
     take(mark.size());
   }
+  take(leading_white(rest()));
   if (rest().empty()) return false;
   if (!choose_body()) return leave_section(), true;
   body_->start();
@@ -224,8 +227,8 @@ bool CallParser::read_call_begin() {
 bool CallParser::choose_body() {
   const char c = rest().front();
   body_ = nullptr;
-  if (tagged_ != nullptr)
-    body_ = tagged_.get();
+  if (marked_ != nullptr)
+    body_ = marked_.get();
   else if (c == '{' && object_ != nullptr)
     body_ = object_.get();
   else if (python_ != nullptr && is_word(c))

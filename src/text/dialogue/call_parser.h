@@ -43,6 +43,7 @@ class CallParser final : public AnswerParser, private CallSink {
   void push(std::string_view text, AnswerParts& out) override;
   void finish(Ending ending, AnswerParts& out) override;
   bool is_over() const override { return is_over_; }
+  bool is_in_call() const override { return at_ == At::kBody && begun_; }
 
  private:
   enum class At { kText, kSection, kCallBegin, kBody, kCallEnd };
@@ -75,7 +76,8 @@ class CallParser final : public AnswerParser, private CallSink {
   const CallStyle& style_;
   CallOptions options_;
   std::vector<std::string_view> begins_;
-  std::unique_ptr<CallBody> object_, named_, tagged_, python_;
+  std::unique_ptr<CallBody> object_, named_, python_;
+  std::unique_ptr<CallBody> marked_;  // tagged, of elements or loose: then there is no other
   CallBody* body_ = nullptr;
 
   std::string input_;  // not yet read from read_ on

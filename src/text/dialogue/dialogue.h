@@ -16,6 +16,7 @@ struct Dialogue {
   const ReasoningStyle* reasoning = nullptr;  // null: it is not told apart
   bool begins_inside = false;                 // of the reasoning
   const CallStyle* calls = nullptr;           // null: calls are text
+  const CallStyle* family = nullptr;          // whose frame is dropped where calls are null, too
   CallOptions call_options;                   // with tools where calls are not null
 };
 

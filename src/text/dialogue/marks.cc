@@ -1,22 +1,27 @@
 #include "text/dialogue/marks.h"
 
 #include <algorithm>
+#include <string>
 
 namespace foretoken {
 
 FoundMark find_mark(std::string_view text, std::span<const std::string_view> marks) {
-  FoundMark found;
-  for (std::size_t i = 0; i < marks.size(); ++i) {
-    if (marks[i].empty()) continue;
-    // No further than where an earlier mark begins.
-    const std::size_t end = found.at == std::string_view::npos
-                                ? text.size()
-                                : std::min(text.size(), found.at + marks[i].size());
-    const std::size_t at = text.substr(0, end).find(marks[i]);
-    if (at == std::string_view::npos) continue;
-    if (at < found.at || marks[i].size() > marks[found.which].size()) found = {at, i};
+  // One pass over the text, whatever it holds: it comes from outside.
+  std::string firsts;
+  for (const std::string_view mark : marks)
+    if (!mark.empty()) firsts += mark.front();
+  for (std::size_t at = text.find_first_of(firsts); at != std::string_view::npos;
+       at = text.find_first_of(firsts, at + 1)) {
+    FoundMark found;
+    std::size_t longest = 0;
+    for (std::size_t i = 0; i < marks.size(); ++i) {
+      if (marks[i].size() <= longest || !text.substr(at).starts_with(marks[i])) continue;
+      found = {at, i};
+      longest = marks[i].size();
+    }
+    if (longest > 0) return found;
   }
-  return found;
+  return {};
 }
 
 std::size_t unfinished_mark(std::string_view text, std::span<const std::string_view> marks) {

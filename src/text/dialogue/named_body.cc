@@ -38,8 +38,9 @@ class NamedBody final : public CallBody {
 
  private:
   State read_name(std::string_view text, std::size_t& used) {
-    const std::size_t mark = text.find(style_.name_end);
-    const std::size_t brace = style_.ends_at_brace ? text.find('{') : std::string_view::npos;
+    const std::size_t mark = find_name_end(text, style_.name_end);
+    const std::size_t brace =
+        style_.ends_at_brace ? find_name_end(text, "{") : std::string_view::npos;
     const std::size_t end = std::min(mark, brace);
     if (std::min(end, text.size()) > kMaxNameBytes) return State::kBroken;
     if (end == std::string_view::npos) return State::kMore;

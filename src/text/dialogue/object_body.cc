@@ -1,5 +1,5 @@
-// {"name": "f", "arguments": {...}}, keys in any order; "parameters" is another word for arguments,
-// whose value may also be null or a text that holds the object.
+// {"name": "f", "arguments": {...}}, keys in any order and by the words of the family, or
+// {"f": {...}}. The value of the arguments may also be null or a text that holds the object.
 
 #include <optional>
 
@@ -29,7 +29,9 @@ bool is_object(std::string_view spelled) {
 
 class ObjectBody final : public CallBody {
  public:
-  void start() override { *this = ObjectBody(); }
+  explicit ObjectBody(const ObjectStyle& style) : style_(&style) {}
+
+  void start() override { *this = ObjectBody(*style_); }
 
   State feed(std::string_view text, std::size_t& used, CallSink& sink) override {
     used = 0;
@@ -95,14 +97,13 @@ class ObjectBody final : public CallBody {
     used = part.size();
     if (end == std::string_view::npos) return Step::kMore;
     const std::string_view key = std::string_view(key_).substr(1);
-    if (key == "name")
-      role_ = Role::kName;
-    else if (key == "arguments" || key == "parameters")
+    if (style_->name_is_key) {
+      if (name_) return Step::kBroken;
       role_ = Role::kArguments;
-    else if (key == "id" || key == "type" || key == "index")
-      role_ = Role::kOther;
-    else
+      name_ = key;
+    } else if (!find_role(key)) {
       return Step::kBroken;
+    }
     if ((role_ == Role::kName && name_) || (role_ == Role::kArguments && has_arguments_))
       return Step::kBroken;
     ++used;
@@ -111,6 +112,17 @@ class ObjectBody final : public CallBody {
     scanner_ = {};
     at_ = At::kColon;
     return Step::kNext;
+  }
+
+  bool find_role(std::string_view key) {
+    role_ = Role::kOther;
+    if (key == style_->name_key || key == "name")
+      role_ = Role::kName;
+    else if (key == style_->arguments_key || key == "arguments" || key == "parameters")
+      role_ = Role::kArguments;
+    else if (key != style_->id_key && key != "id" && key != "type" && key != "index")
+      return false;
+    return true;
   }
 
   Step read_value(std::string_view text, std::size_t& used, CallSink& sink) {
@@ -161,6 +173,7 @@ class ObjectBody final : public CallBody {
     return true;
   }
 
+  const ObjectStyle* style_;
   At at_ = At::kOpen;
   Role role_ = Role::kOther;
   std::string key_;  // with its opening quote; empty: none begun
@@ -174,6 +187,8 @@ class ObjectBody final : public CallBody {
 
 }  // namespace
 
-std::unique_ptr<CallBody> make_object_body() { return std::make_unique<ObjectBody>(); }
+std::unique_ptr<CallBody> make_object_body(const ObjectStyle& style) {
+  return std::make_unique<ObjectBody>(style);
+}
 
 }  // namespace foretoken

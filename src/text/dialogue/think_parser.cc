@@ -23,20 +23,24 @@ ThinkParser::ThinkParser(const ReasoningStyle& style, bool begins_inside,
 }
 
 void ThinkParser::push(std::string_view text, AnswerParts& out) {
-  if (at_ == At::kRest) return rest_->push(text, out);
-  held_ += text;
+  if (at_ == At::kRest && next_mark().empty()) return rest_->push(text, out);
+  input_.erase(0, std::exchange(read_, 0));
+  input_ += text;
   while (step(out)) {
   }
 }
 
 void ThinkParser::finish(Ending ending, AnswerParts& out) {
-  if (at_ == At::kStart && begins_inside_) {
+  if (at_ == At::kStart && style_.stays_text) {
+    if (begins_inside_) rest_->push(style_.open, out);
+    rest_->push(held(), out);
+  } else if (at_ == At::kStart && begins_inside_) {
     out.open_reasoning(seen_);
-    say(held_, out);
-  } else if (at_ == At::kStart) {
-    rest_->push(held_, out);
+    say(held(), out);
+  } else if (at_ == At::kStart || at_ == At::kRest) {
+    rest_->push(held(), out);
   } else if (at_ == At::kInside) {
-    say(held_, out);
+    say(held(), out);
   }
   rest_->finish(ending, out);
 }
@@ -48,50 +52,74 @@ bool ThinkParser::step(AnswerParts& out) {
     case At::kInside:
       return read_inside(out);
     case At::kBehind:
-      take(leading_breaks(held_));
-      if (held_.empty()) return false;
+      take(leading_breaks(held()));
+      if (held().empty()) return false;
       at_ = At::kRest;
-      rest_->push(std::exchange(held_, {}), out);
-      return false;
+      return true;
     case At::kRest:
-      return false;
+      return read_rest(out);
   }
   return false;
 }
 
 void ThinkParser::take(std::size_t bytes) {
-  held_.erase(0, bytes);
+  read_ += bytes;
   seen_ += bytes;
 }
 
 // The mark of the beginning may stand there, also where the prompt has opened the reasoning.
 bool ThinkParser::read_start(AnswerParts& out) {
-  const std::size_t white = leading_white(held_);
-  const Begins begins = begins_with(std::string_view(held_).substr(white), style_.open);
+  const std::size_t white = leading_white(held());
+  const Begins begins = begins_with(held().substr(white), style_.open);
   if (begins == Begins::kMaybe && white < kMaxBreaks) return false;
+  at_ = At::kRest;
+  if (style_.stays_text) {
+    if (begins != Begins::kYes && begins_inside_) rest_->push(style_.open, out);
+    return true;
+  }
   if (begins == Begins::kYes) take(white + style_.open.size());
   if (begins == Begins::kYes || begins_inside_) {
     out.open_reasoning(begins == Begins::kYes ? seen_ - style_.open.size() : seen_);
     at_ = At::kInside;
-    return true;
   }
-  at_ = At::kRest;
-  rest_->push(std::exchange(held_, {}), out);
-  return false;
+  return true;
 }
 
 bool ThinkParser::read_inside(AnswerParts& out) {
-  const FoundMark end = find_mark(held_, ends_);
+  const FoundMark end = find_mark(held(), ends_);
   if (end.at == std::string_view::npos) {
-    const std::size_t certain = held_.size() - unfinished_mark(held_, ends_);
-    say(std::string_view(held_).substr(0, certain), out);
+    const std::size_t certain = held().size() - unfinished_mark(held(), ends_);
+    say(held().substr(0, certain), out);
     take(certain);
     return false;
   }
-  say(std::string_view(held_).substr(0, end.at), out);
+  say(held().substr(0, end.at), out);
   take(end.at + (end.which == 0 ? style_.close.size() : 0));
   out.close_reasoning(seen_);
+  is_interrupted_ = end.which != 0;
   at_ = At::kBehind;
+  return true;
+}
+
+// Reasoning that comes later begins at its mark, or behind what interrupted it.
+bool ThinkParser::read_rest(AnswerParts& out) {
+  const std::string_view mark = next_mark();
+  const std::size_t found = mark.empty() ? std::string_view::npos : held().find(mark);
+  const bool begins = found != std::string_view::npos;
+  const std::size_t size = begins ? found : held().size() - unfinished_mark(held(), mark);
+  rest_->push(held().substr(0, size), out);
+  take(size);
+  if (!begins) return false;
+  const bool is_of_call = rest_->is_in_call();
+  if (is_of_call || is_interrupted_) {
+    rest_->push(mark, out);
+    take(mark.size());
+  }
+  if (is_of_call) return true;
+  out.open_reasoning(seen_);
+  if (!is_interrupted_) take(mark.size());
+  is_interrupted_ = false;
+  at_ = At::kInside;
   return true;
 }
 

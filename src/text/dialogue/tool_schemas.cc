@@ -44,14 +44,18 @@ void add_name(std::string_view name, ParameterTypes& types) {
   if (name == "array") types.array = true;
 }
 
-// Nested alternatives are looked at a few levels deep: schemas come from outside. root: where
-// references begin.
-void add_types(const json::value& schema, const json::object& root, ParameterTypes& types,
-               int depth) {
-  const json::object* object = schema.if_object();
-  if (object == nullptr || depth == 0) return;
-  if (const json::object* defined = referred_schema(*object, root); defined != nullptr)
-    add_types(*defined, root, types, depth - 1);
+// Schemas come from outside: nested alternatives are looked at a few levels deep, and not more
+// than so many.
+struct Effort {
+  int depth = 4, left = 1000;
+};
+
+// root: where references begin.
+void add_types(const json::object* object, const json::object& root, ParameterTypes& types,
+               Effort& effort) {
+  if (object == nullptr || effort.depth == 0 || effort.left-- <= 0) return;
+  --effort.depth;
+  add_types(referred_schema(*object, root), root, types, effort);
   if (const json::value* type = object->if_contains("type")) {
     if (type->is_string()) add_name(type->get_string(), types);
     if (type->is_array())
@@ -63,7 +67,25 @@ void add_types(const json::value& schema, const json::object& root, ParameterTyp
     for (const json::value& value : list->get_array()) add_kind(value, types);
   for (const char* name : {"anyOf", "oneOf", "allOf"})
     if (const json::value* list = object->if_contains(name); list != nullptr && list->is_array())
-      for (const json::value& inner : list->get_array()) add_types(inner, root, types, depth - 1);
+      for (const json::value& inner : list->get_array())
+        add_types(inner.if_object(), root, types, effort);
+  ++effort.depth;
+}
+
+// What `pick` finds in the schema, in what it refers to, or in its alternatives; null: nothing.
+template <typename Pick>
+const json::value* search(const json::object* object, const json::object& root, Effort& effort,
+                          const Pick& pick) {
+  if (object == nullptr || effort.depth == 0 || effort.left-- <= 0) return nullptr;
+  if (const json::value* found = pick(*object); found != nullptr) return found;
+  --effort.depth;
+  const json::value* found = search(referred_schema(*object, root), root, effort, pick);
+  for (const char* name : {"anyOf", "oneOf", "allOf"})
+    if (const json::value* list = object->if_contains(name); list != nullptr && list->is_array())
+      for (const json::value& inner : list->get_array())
+        if (found == nullptr) found = search(inner.if_object(), root, effort, pick);
+  ++effort.depth;
+  return found;
 }
 
 bool fits(const json::value& value, const ParameterTypes& types) {
@@ -91,25 +113,64 @@ const json::object* referred_schema(const json::object& schema, const json::obje
   return nullptr;
 }
 
+SchemaPlace SchemaPlace::at(const json::value* schema) const {
+  return schema != nullptr && schema->is_object() ? SchemaPlace(schema->get_object(), *root_)
+                                                  : SchemaPlace();
+}
+
+ParameterTypes SchemaPlace::types() const {
+  ParameterTypes types;
+  Effort effort;
+  if (schema_ != nullptr) add_types(schema_, *root_, types, effort);
+  return types;
+}
+
+SchemaPlace SchemaPlace::member(std::string_view name) const {
+  if (schema_ == nullptr) return {};
+  Effort effort;
+  return at(search(schema_, *root_, effort, [&](const json::object& object) -> const json::value* {
+    const json::value* properties = object.if_contains("properties");
+    if (properties != nullptr && properties->is_object())
+      if (const json::value* found = properties->get_object().if_contains(name)) return found;
+    const json::value* others = object.if_contains("additionalProperties");
+    return others != nullptr && others->is_object() ? others : nullptr;
+  }));
+}
+
+SchemaPlace SchemaPlace::item() const {
+  if (schema_ == nullptr) return {};
+  Effort effort;
+  return at(search(schema_, *root_, effort,
+                   [](const json::object& object) { return object.if_contains("items"); }));
+}
+
 ToolSchemas::ToolSchemas(const json::array& tools) {
-  constexpr int kDeepest = 4;
-  for (const json::value& tool : tools) {
-    const json::object& function = tool.at("function").as_object();
-    Parameters& parameters = tools_[std::string(function.at("name").as_string())];
+  for (const json::value& each : tools) {
+    const json::object& function = each.at("function").as_object();
+    Tool& tool = tools_[std::string(function.at("name").as_string())];
     const json::value* schema = function.if_contains("parameters");
     if (schema == nullptr || !schema->is_object()) continue;
-    const json::value* properties = schema->get_object().if_contains("properties");
+    tool.schema = schema->get_object();
+    const json::value* properties = tool.schema.if_contains("properties");
     if (properties == nullptr || !properties->is_object()) continue;
     for (const auto& [name, property] : properties->get_object())
-      add_types(property, schema->get_object(), parameters[std::string(name)], kDeepest);
+      if (property.is_object())
+        tool.parameters[std::string(name)] =
+            SchemaPlace(property.get_object(), tool.schema).types();
   }
 }
 
 ParameterTypes ToolSchemas::types(std::string_view tool, std::string_view parameter) const {
-  const auto parameters = tools_.find(tool);
-  if (parameters == tools_.end()) return {};
-  const auto found = parameters->second.find(parameter);
-  return found == parameters->second.end() ? ParameterTypes{} : found->second;
+  const auto of_tool = tools_.find(tool);
+  if (of_tool == tools_.end()) return {};
+  const auto found = of_tool->second.parameters.find(parameter);
+  return found == of_tool->second.parameters.end() ? ParameterTypes{} : found->second;
+}
+
+SchemaPlace ToolSchemas::place(std::string_view tool) const {
+  const auto found = tools_.find(tool);
+  return found == tools_.end() ? SchemaPlace()
+                               : SchemaPlace(found->second.schema, found->second.schema);
 }
 
 std::string json_of_value(std::string_view text, const ParameterTypes& types) {

@@ -25,6 +25,25 @@ struct ParameterTypes {
 const boost::json::object* referred_schema(const boost::json::object& schema,
                                            const boost::json::object& root);
 
+// A place in the schema of a tool's arguments; where the schema says nothing of it, an empty one.
+// Of no longer life than its ToolSchemas. What a look into it costs is bounded.
+class SchemaPlace {
+ public:
+  SchemaPlace() = default;
+  SchemaPlace(const boost::json::object& schema, const boost::json::object& root)
+      : schema_(&schema), root_(&root) {}
+
+  ParameterTypes types() const;
+  SchemaPlace member(std::string_view name) const;  // of an object
+  SchemaPlace item() const;                         // of a list
+
+ private:
+  SchemaPlace at(const boost::json::value* schema) const;
+
+  const boost::json::object* schema_ = nullptr;
+  const boost::json::object* root_ = nullptr;
+};
+
 class ToolSchemas {
  public:
   // tools: of a request, checked: objects with a function that has a name.
@@ -32,10 +51,14 @@ class ToolSchemas {
 
   bool has(std::string_view name) const { return tools_.find(name) != tools_.end(); }
   ParameterTypes types(std::string_view tool, std::string_view parameter) const;
+  SchemaPlace place(std::string_view tool) const;  // all of its arguments
 
  private:
-  using Parameters = std::map<std::string, ParameterTypes, std::less<>>;
-  std::map<std::string, Parameters, std::less<>> tools_;
+  struct Tool {
+    boost::json::object schema;
+    std::map<std::string, ParameterTypes, std::less<>> parameters;
+  };
+  std::map<std::string, Tool, std::less<>> tools_;
 };
 
 // A value as a model wrote it between marks, as JSON: by its types where they are known; as JSON or

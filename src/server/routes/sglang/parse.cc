@@ -57,7 +57,7 @@ Result<std::string> separate_reasoning(ServerContext& context, Fields& fields) {
                                          find_reasoning_style, reasoning_style_names());
   if (!fields.ok()) return *fields.fault();
   Dialogue dialogue;
-  dialogue.reasoning = style;
+  dialogue.reasoning = context.spelled(style);
   dialogue.begins_inside = style->starts_inside;
   const AnswerParts parts = parts_of(text, dialogue);
   JsonWriter out;
@@ -84,7 +84,7 @@ Result<std::string> parse_function_call(ServerContext& context, Fields& fields) 
   if (!fields.ok()) return *fields.fault();
   const json::array& tools = *fields.array("tools");
   Dialogue dialogue;
-  dialogue.calls = style;
+  dialogue.calls = context.spelled(style);
   dialogue.call_options = {.tools = std::make_shared<const ToolSchemas>(tools),
                            .whole_calls = true};
   const AnswerParts parts = parts_of(text, dialogue);

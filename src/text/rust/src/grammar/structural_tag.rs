@@ -273,6 +273,19 @@ impl Writer<'_> {
                 let optional = if style.at_least_one { "" } else { "?" };
                 self.rule(&format!("({one}{more}){optional}"))
             }
+            "optional" | "star" | "plus" => {
+                let content = format.get("content").ok_or(format!("content is missing (at {place})"))?;
+                if matches!(content["type"].as_str(), Some("any_text" | "triggered_tags")) {
+                    return Err(format!("free text cannot be repeated (at {place})"));
+                }
+                let one = self.format(content, &format!("{place}/content"), depth + 1, None)?;
+                let times = match format["type"].as_str() {
+                    Some("optional") => "?",
+                    Some("star") => "*",
+                    _ => "+",
+                };
+                self.rule(&format!("({one}){times}"))
+            }
             kind => return Err(format!("the format \"{kind}\" is not supported (at {place})")),
         };
         Ok(match end {
