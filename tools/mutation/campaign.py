@@ -1,0 +1,134 @@
+"""`tools/mutate.py --draw N --seed S`: draws N faults over all rooms, compiles them in, and asks which of them the
+rooms' tests notice.
+
+Several seeds share one build. What was learned is kept in build/mutate/drawn.json as long as the sources are the same
+(tests may change): what was noticed stays noticed, and what survived is tried again. The score counts what was noticed
+of all that tools/mutations/drawn.toml does not call equivalent; survivors without a verdict are printed as entries for
+that file.
+"""
+import collections
+import dataclasses
+import hashlib
+import json
+import subprocess
+import time
+
+from . import draw, rooms, schemata, suites, verdicts
+
+
+class Campaign:
+    def __init__(self, root, size, seeds):
+        self.root, self.size, self.seeds = root, size, seeds
+        self.work = root / "build/mutate"
+        self.work.mkdir(parents=True, exist_ok=True)
+        self.kept = self.work / "drawn.json"
+        head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=True)
+        self.tree = schemata.Tree(root, self.work / "drawn", head.stdout.strip())
+        self.drawn = []
+        self.results = {}  # number -> [verdict, by]
+
+    def run(self):
+        """True when at least nine of ten that are not equivalent were noticed, of every seed."""
+        self.tree.prepare()
+        found = draw.possible(self.root)
+        self._load(found)
+        urns = [draw.Urn(self.root, found, self.size, seed) for seed in self.seeds]
+
+        def deal():
+            for urn in urns:
+                urn.deal(self.drawn)
+            self._save()
+
+        deal()
+        touched = sorted({fault.room for fault in self._inside()})
+        wanted = {suite for room in touched for suite in rooms.SUITES[room]}
+        targets = sorted(wanted - set(rooms.SCRIPTS) | ({"foretoken"} if wanted & set(rooms.SCRIPTS) else set()))
+        print(f"mutate: {len(self._inside())} faults in {len({f.file for f in self._inside()})} files; building "
+              f"{' '.join(targets)}", flush=True)
+        self.tree.build(self.drawn, targets, deal)
+        self._save()
+        self._try_all()
+        return self.report()
+
+    def _inside(self):
+        return [fault for fault in self.drawn if fault.state == "in" and fault.seed in self.seeds]
+
+    def _try_all(self):
+        runner = suites.Suites(self.tree.path, self.work / "reached")
+        # Room by room, so that the first results come before the longest suite has been recorded.
+        for room, own in rooms.SUITES.items():
+            pending = [fault for fault in self._inside() if fault.room == room
+                       and self.results.get(fault.number, [""])[0] != "noticed"]
+            for suite in own if pending else []:
+                runner.record(suite)
+            for fault in sorted(pending, key=lambda f: self.seeds.index(f.seed)):
+                self._try(runner, fault, own)
+
+    def _try(self, runner, fault, own):
+        begin = time.monotonic()
+        reached = any(runner.reached[suite].get(fault.number) for suite in own)
+        by = None
+        for suite in own:
+            by = by or runner.notices(suite, fault.number)
+        verdict = "noticed" if by else "survived" if reached else "not reached"
+        self.results[fault.number] = [verdict, by or ""]
+        self._save()
+        print(f"{verdict:11} {fault.seed}/{fault.number} {fault.file}:{fault.line} {fault.kind}: {fault.detail[:80]} "
+              f"| {by or fault.text[:100]} ({time.monotonic() - begin:.0f} s)", flush=True)
+
+    def report(self):
+        known = verdicts.read()
+        enough = True
+        for seed in self.seeds:
+            counts = collections.defaultdict(collections.Counter)
+            for fault in (f for f in self._inside() if f.seed == seed):
+                verdict = self.results.get(fault.number, ["untried"])[0]
+                if verdict not in ("noticed", "untried"):
+                    said = known.get(fault.key())
+                    verdict = "equivalent" if verdicts.is_equivalent(said) else "missed"
+                    if said is None:
+                        print(verdicts.entry(fault))
+                counts[fault.room][verdict] += 1
+            enough = _print_scores(seed, counts) and enough
+        return enough
+
+    # What is kept.
+
+    def _signature(self, found):
+        digest = hashlib.sha256()
+        for files in found.values():
+            for file in sorted(files):
+                digest.update(file.encode() + (self.root / file).read_bytes())
+        return digest.hexdigest()[:16]
+
+    def _load(self, found):
+        self.signature = self._signature(found)
+        kept = json.loads(self.kept.read_text()) if self.kept.exists() else {}
+        if kept.get("signature") == self.signature and kept["size"] == self.size:
+            self.drawn = [draw.Drawn(**fault) for fault in kept["drawn"]]
+            self.results = {int(number): result for number, result in kept["results"].items()}
+
+    def _save(self):
+        kept = {"signature": self.signature, "size": self.size,
+                "drawn": [dataclasses.asdict(fault) for fault in self.drawn], "results": self.results}
+        fresh = self.kept.with_suffix(".new")
+        fresh.write_text(json.dumps(kept, indent=1))
+        fresh.replace(self.kept)
+
+
+def _print_scores(seed, counts):
+    total = collections.Counter()
+    for room, of_room in counts.items():
+        total.update(of_room)
+        print(f"  {room:10} {_score(of_room)}")
+    print(f"mutate: seed {seed}: {_score(total)}")
+    judged = total["noticed"] + total["missed"]
+    return total["untried"] == 0 and total["noticed"] >= 0.9 * judged
+
+
+def _score(counts):
+    judged = counts["noticed"] + counts["missed"]
+    untried = f", {counts['untried']} untried" if counts["untried"] else ""
+    return (f"{counts['noticed']} of {judged} noticed ({100 * counts['noticed'] / max(judged, 1):.1f} %), "
+            f"{counts['equivalent']} equivalent{untried}")
+
