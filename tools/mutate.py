@@ -30,7 +30,7 @@ import sys
 import time
 import tomllib
 
-from mutation import campaign
+from mutation import campaign, self_test, verdicts
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 WORK = ROOT / "build/mutate"
@@ -63,7 +63,7 @@ class Mutation:
 
 def read_mutations():
     found = []
-    for path in sorted((ROOT / "tools/mutations").glob("*.toml")):
+    for path in sorted(set((ROOT / "tools/mutations").glob("*.toml")) - {verdicts.PATH}):
         group = tomllib.loads(path.read_text())
         found += [Mutation(path.stem, group["tests"], group.get("cases", {}), entry) for entry in group["mutation"]]
     names = [mutation.name for mutation in found]
@@ -189,10 +189,17 @@ def main():
     parser.add_argument("--seed", type=int, action="append", help="of the choice; with --draw it may be repeated")
     parser.add_argument("--check", action="store_true", help="only whether every fault still applies")
     parser.add_argument("--draw", type=int, metavar="N", help="N faults of the generator instead of the list")
+    parser.add_argument("--self-test", action="store_true", help="whether the generator finds what it should")
     args = parser.parse_args()
+    if args.self_test:
+        wrong = self_test.run()
+        print("\n".join(wrong) if wrong else "mutate: no fault in the generator")
+        sys.exit(1 if wrong else 0)
     args.seed = args.seed or [0]
     if args.draw:
-        sys.exit(0 if campaign.Campaign(ROOT, args.draw, args.seed).run() else 1)
+        good = (campaign.check(ROOT, args.draw, args.seed) if args.check
+                else campaign.Campaign(ROOT, args.draw, args.seed).run())
+        sys.exit(0 if good else 1)
 
     mutations = choose(read_mutations(), args)
     stale = [(m, m.faults_in((ROOT / m.file).read_text())) for m in mutations]

@@ -16,6 +16,17 @@ import time
 from . import draw, rooms, schemata, suites, verdicts
 
 
+def check(root, size, seeds):
+    """Whether the sources give so many faults; draws them and builds nothing."""
+    found = draw.possible(root)
+    drawn = []
+    for seed in seeds:
+        draw.Urn(root, found, size, seed).deal(drawn)
+    places = sum(len(of_file) for files in found.values() for of_file in files.values())
+    print(f"mutate: {len(drawn)} faults drawn from {places}")
+    return len(drawn) == size * len(seeds)
+
+
 class Campaign:
     def __init__(self, root, size, seeds):
         self.root, self.size, self.seeds = root, size, seeds

@@ -93,9 +93,13 @@ class Urn:
         lines = text.splitlines()
         while self.left[file]:
             fault = self.left[file].pop()
-            if any(d.file == file and d.start < fault.end and fault.start < d.end for d in taken):
+            if any(d.file == file and (_overlap(d, fault) if d.state == "in" else d.code == fault.code) for d in taken):
                 continue
             taken.append(Drawn(len(taken) + 1, self.seed, room, file, fault.kind, fault.line,
                                lines[fault.line - 1].strip(), fault.detail, fault.start, fault.end, fault.code))
             return 1
         return 0
+
+
+def _overlap(a, b):
+    return a.start < b.end and b.start < a.end

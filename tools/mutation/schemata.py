@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-_ERROR = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)? (?:fatal )?(?:error|note):|"
+ERROR = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)? (?:fatal )?(?:error|note):|"
                     r"^(?:In file included|\s+) from (?P<from>[^:\n]+):(?P<at>\d+)", re.M)
 # The wrong versions may look odd; warnings must end no build that the project's own flags make strict.
 _QUIET = "".join(f'#pragma GCC diagnostic ignored "-W{name}"\n' for name in (
@@ -43,17 +43,21 @@ class Tree:
 
     def write(self, drawn):
         """The sources of HEAD with the faults that are in; untouched files keep their time stamps."""
-        tracked = set(self._must(["git", "ls-files"], self.path).splitlines())
+        before = set(self._must(["git", "ls-files"], self.path).splitlines())
         self._must(["git", "reset", "--quiet", self.head], self.path)
+        after = set(self._must(["git", "ls-files"], self.path).splitlines())
+        for file in before - after:
+            (self.path / file).unlink(missing_ok=True)
         by_file = {}
         for fault in drawn:
             if fault.state == "in":
                 by_file.setdefault(fault.file, []).append(fault)
-        changed = set(self._must(["git", "diff", "--name-only", self.head], self.path).splitlines()) | set(by_file)
-        for file in sorted(changed):
-            self._write(file, by_file.get(file, []))
-        for file in tracked - set(self._must(["git", "ls-files"], self.path).splitlines()):
-            (self.path / file).unlink(missing_ok=True)
+        changed = set(self._must(["git", "diff", "--name-only", self.head], self.path).splitlines())
+        plain = sorted((changed & after) - set(by_file))
+        if plain:
+            self._must(["git", "checkout", "--quiet", self.head, "--", *plain], self.path)
+        for file, faults in by_file.items():
+            self._write(file, faults)
         _write_if_new(self.path / "src/fault_switch.h", _QUIET.join(_split((HERE / "fault_switch.h").read_text())))
 
     def _write(self, file, faults):
@@ -61,7 +65,7 @@ class Tree:
         for fault in sorted(faults, key=lambda f: -f.start):
             code = fault.code.replace("@N@", str(fault.number))
             text = text[:fault.start] + code + text[fault.end:]
-        _write_if_new(self.path / file, ('#include "fault_switch.h"\n#line 1\n' if faults else "") + text)
+        _write_if_new(self.path / file, '#include "fault_switch.h"\n#line 1\n' + text)
 
     def build(self, drawn, targets, redraw):
         """Builds until everything compiles; what does not is marked, and redraw() asked for others."""
@@ -85,7 +89,7 @@ class Tree:
     def _blamed(self, output, drawn):
         """The faults on lines that the compiler names; where it names none of a file that failed, all of that file."""
         named = {(os.path.relpath(os.path.join(self.path, "build/release", m["file"] or m["from"]), self.path),
-                  int(m["line"] or m["at"])) for m in _ERROR.finditer(output)}
+                  int(m["line"] or m["at"])) for m in ERROR.finditer(output)}
         bad, guilty = [], set()
         for fault in drawn:
             length = self.original(fault.file)[fault.start:fault.end].count("\n")

@@ -110,6 +110,26 @@ TEST_F(SamplingValuesTest, top_k_of_zero_is_off_whatever_the_model_says) {
   EXPECT_EQ(last().sampling.top_k, -1);
 }
 
+TEST_F(SamplingValuesTest, a_models_top_k_counts_from_one_on) {
+  for (const auto& [of_model, used] :
+       std::vector<std::pair<int, int>>{{2, 2}, {1, 1}, {0, -1}, {-1, -1}}) {
+    config.sampling_defaults.top_k = of_model;
+    start();
+    ASSERT_EQ(post(port, "/v1/completions", R"({"prompt":"a"})").status, 200);
+    EXPECT_EQ(last().sampling.top_k, used) << of_model;
+    stop();
+  }
+}
+
+TEST_F(SamplingValuesTest, a_small_min_p_arrives_as_it_was_sent) {
+  start();
+  for (const auto& [sent, used] : std::vector<std::pair<std::string, float>>{
+           {"0.0005", 5e-4F}, {"1e-6", 1e-6F}, {"0", 0.0F}}) {
+    ASSERT_EQ(generate(R"("min_p":)" + sent), 200);
+    EXPECT_EQ(last().sampling.min_p, used);
+  }
+}
+
 TEST_F(SamplingValuesTest, names_of_llama_cpps_clients_are_known) {
   start();
   const auto complete = [&](const std::string& fields) {

@@ -74,6 +74,19 @@ TEST_F(MessagesTest, an_answer_is_a_list_of_blocks) {
   EXPECT_EQ(message.at("usage").at("output_tokens"), std::string(kAnswer).size() + 1);
 }
 
+TEST_F(MessagesTest, an_aborted_answer_may_be_continued) {
+  engine.failure = Finish{.reason = FinishReason::kCancelled};
+  engine.failure_after = 3;
+  answer_with("Look.");
+  start();
+  const auto message = json_of(ask().body);
+  EXPECT_EQ(message.at("stop_reason"), "pause_turn");
+  EXPECT_TRUE(message.at("stop_sequence").is_null());
+  EXPECT_EQ(message.at("content").at(0).at("text"), "Loo");
+  const auto events = stream("");
+  EXPECT_EQ(events[events.size() - 2].at("delta").at("stop_reason"), "pause_turn");
+}
+
 TEST_F(MessagesTest, a_stream_opens_fills_and_closes_each_block) {
   answer_with(kAnswer);
   engine.tokens_per_step = 3;
