@@ -75,7 +75,7 @@ TEST_F(MessagesTest, an_answer_is_a_list_of_blocks) {
 }
 
 TEST_F(MessagesTest, an_aborted_answer_may_be_continued) {
-  engine.failure = Finish{.reason = FinishReason::kCancelled};
+  engine.failure = Finish{FinishReason::kCancelled, kNoToken, {}};
   engine.failure_after = 3;
   answer_with("Look.");
   start();

@@ -56,7 +56,7 @@ TEST_F(ResponsesTest, an_answer_is_a_list_of_items) {
 }
 
 TEST_F(ResponsesTest, an_answer_that_somebody_aborted_is_cancelled) {
-  engine.failure = Finish{.reason = FinishReason::kCancelled};
+  engine.failure = Finish{FinishReason::kCancelled, kNoToken, {}};
   engine.failure_after = 3;
   answer_with("Look.");
   start();
