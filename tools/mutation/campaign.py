@@ -51,29 +51,34 @@ class Campaign:
             self._save()
 
         deal()
-        touched = sorted({fault.room for fault in self._inside()})
-        wanted = {suite for room in touched for suite in rooms.SUITES[room]}
-        targets = sorted(wanted - set(rooms.SCRIPTS) | ({"foretoken"} if wanted & set(rooms.SCRIPTS) else set()))
-        print(f"mutate: {len(self._inside())} faults in {len({f.file for f in self._inside()})} files; building "
-              f"{' '.join(targets)}", flush=True)
-        self.tree.build(self.drawn, targets, deal)
-        self._save()
-        self._try_all()
+        print(f"mutate: {len(self._inside())} faults in {len({f.file for f in self._inside()})} files", flush=True)
+        self.tree.configure(self._inside())
+        runner = suites.Suites(self.tree.path, self.work / "reached")
+        # Room by room, so that the first results come before the last room is built.
+        for room, own in rooms.SUITES.items():
+            if self._pending(room):
+                self._build(own, deal)
+                self._try_room(runner, room, own)
         return self.report()
+
+    def _build(self, own, deal):
+        targets = ["foretoken" if suite in rooms.SCRIPTS else suite for suite in own]
+        print(f"mutate: building {' '.join(targets)}", flush=True)
+        self.tree.build(self._inside, targets, deal)
+        self._save()
 
     def _inside(self):
         return [fault for fault in self.drawn if fault.state == "in" and fault.seed in self.seeds]
 
-    def _try_all(self):
-        runner = suites.Suites(self.tree.path, self.work / "reached")
-        # Room by room, so that the first results come before the longest suite has been recorded.
-        for room, own in rooms.SUITES.items():
-            pending = [fault for fault in self._inside() if fault.room == room
-                       and self.results.get(fault.number, [""])[0] != "noticed"]
-            for suite in own if pending else []:
-                runner.record(suite)
-            for fault in sorted(pending, key=lambda f: self.seeds.index(f.seed)):
-                self._try(runner, fault, own)
+    def _pending(self, room):
+        return [fault for fault in self._inside() if fault.room == room
+                and self.results.get(fault.number, [""])[0] != "noticed"]
+
+    def _try_room(self, runner, room, own):
+        for suite in own:
+            runner.record(suite)
+        for fault in sorted(self._pending(room), key=lambda f: self.seeds.index(f.seed)):
+            self._try(runner, fault, own)
 
     def _try(self, runner, fault, own):
         begin = time.monotonic()

@@ -38,7 +38,7 @@ class Drawn:
 def possible(root):
     """Room -> file -> all faults."""
     found = {}
-    for room, paths in rooms.files(root).items():
+    for room, paths in sorted(rooms.files(root).items()):
         found[room] = {}
         for path in paths:
             text = (root / path).read_text()

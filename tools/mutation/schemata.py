@@ -1,6 +1,6 @@
 """A work tree whose sources hold all drawn faults at once, each asleep until FORETOKEN_FAULT names it.
 
-`Tree.build` writes the sources, builds the suites and takes out what does not compile, until all does.
+`Tree.build` builds suites and takes out what does not compile, until all does.
 """
 import os
 import pathlib
@@ -42,7 +42,7 @@ class Tree:
         return self._must(["git", "show", f"{self.head}:{file}"], self.root)
 
     def write(self, drawn):
-        """The sources of HEAD with the faults that are in; untouched files keep their time stamps."""
+        """The sources of HEAD with these faults; untouched files keep their time stamps."""
         before = set(self._must(["git", "ls-files"], self.path).splitlines())
         self._must(["git", "reset", "--quiet", self.head], self.path)
         after = set(self._must(["git", "ls-files"], self.path).splitlines())
@@ -50,8 +50,7 @@ class Tree:
             (self.path / file).unlink(missing_ok=True)
         by_file = {}
         for fault in drawn:
-            if fault.state == "in":
-                by_file.setdefault(fault.file, []).append(fault)
+            by_file.setdefault(fault.file, []).append(fault)
         changed = set(self._must(["git", "diff", "--name-only", self.head], self.path).splitlines())
         plain = sorted((changed & after) - set(by_file))
         if plain:
@@ -67,24 +66,26 @@ class Tree:
             text = text[:fault.start] + code + text[fault.end:]
         _write_if_new(self.path / file, '#include "fault_switch.h"\n#line 1\n' + text)
 
-    def build(self, drawn, targets, redraw):
-        """Builds until everything compiles; what does not is marked, and redraw() asked for others."""
+    def configure(self, drawn):
         self.write(drawn)
         self._must(["cmake", "--preset", "release", "--log-level=WARNING", "-DFORETOKEN_WERROR=ON"], self.path)
+
+    def build(self, inside, targets, redraw):
+        """Builds until everything compiles; what of inside() does not is marked, and redraw() asked for others."""
         while True:
             done = self._run(["nice", "-n", os.environ.get("FORETOKEN_NICE", "19"), "ninja", "-k0", "-C",
                               "build/release", "-j", os.environ.get("FORETOKEN_JOBS", "2"), *targets], self.path)
             if done.returncode == 0:
                 return
             (self.path.parent / "drawn_build.log").write_text(done.stdout)
-            bad = self._blamed(done.stdout, [fault for fault in drawn if fault.state == "in"])
+            bad = self._blamed(done.stdout, inside())
             if not bad:
                 sys.exit(f"mutate: the build fails, and no fault is to blame:\n{done.stdout[-3000:]}")
             for fault in bad:
                 fault.state = "does not compile"
             print(f"mutate: {len(bad)} faults do not compile; others are drawn", flush=True)
             redraw()
-            self.write(drawn)
+            self.write(inside())
 
     def _blamed(self, output, drawn):
         """The faults on lines that the compiler names; where it names none of a file that failed, all of that file."""
