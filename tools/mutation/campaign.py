@@ -3,8 +3,8 @@ rooms' tests notice.
 
 Several seeds share one build. What was learned is kept in build/mutate/drawn.json as long as the sources are the same
 (tests may change): what was noticed stays noticed, and what survived is tried again. The score counts what was noticed
-of all that tools/mutations/drawn.toml does not call equivalent; survivors without a verdict are printed as entries for
-that file.
+of all that tools/mutations/drawn.toml does not call equivalent, and is written there with the survivors, whose verdicts
+are written by hand.
 """
 import collections
 import dataclasses
@@ -93,20 +93,26 @@ class Campaign:
               f"| {by or fault.text[:100]} ({time.monotonic() - begin:.0f} s)", flush=True)
 
     def report(self):
-        known = verdicts.read()
+        said = verdicts.Verdicts()
         enough = True
         for seed in self.seeds:
             counts = collections.defaultdict(collections.Counter)
             for fault in (f for f in self._inside() if f.seed == seed):
-                verdict = self.results.get(fault.number, ["untried"])[0]
-                if verdict not in ("noticed", "untried"):
-                    said = known.get(fault.key())
-                    verdict = "equivalent" if verdicts.is_equivalent(said) else "missed"
-                    if said is None:
-                        print(verdicts.entry(fault))
-                counts[fault.room][verdict] += 1
+                counts[fault.room][self._judged(fault, said)] += 1
             enough = _print_scores(seed, counts) and enough
+            if not any(of_room["untried"] for of_room in counts.values()):
+                said.set_score(seed, self.size, {
+                    room: [of_room["noticed"], of_room["noticed"] + of_room["missed"], of_room["equivalent"]]
+                    for room, of_room in sorted(counts.items())})
+        said.write()
         return enough
+
+    def _judged(self, fault, said):
+        verdict = self.results.get(fault.number, ["untried"])[0]
+        if verdict in ("noticed", "untried"):
+            return verdict
+        said.add_survivor(fault)
+        return "equivalent" if verdicts.is_equivalent(said.of(fault)) else "missed"
 
     # What is kept.
 
