@@ -62,7 +62,7 @@ class Campaign:
         return self.report()
 
     def _build(self, own, deal):
-        targets = ["foretoken" if suite in rooms.SCRIPTS else suite for suite in own]
+        targets = list(dict.fromkeys("foretoken" if suite in rooms.SCRIPTS else suite for suite in own))
         print(f"mutate: building {' '.join(targets)}", flush=True)
         self.tree.build(self._inside, targets, deal)
         self._save()

@@ -2,7 +2,7 @@
 import collections
 import re
 
-# In the order of work. The room's own suites first. `cli` is a script that runs the whole program.
+# In the order of work. The room's own suites first. `cli` and `cli_tune` are scripts that run the whole program.
 SUITES = {
     "base": ["base_tests"],
     "tensor": ["tensor_tests", "checkpoint_tests"],
@@ -12,13 +12,14 @@ SUITES = {
     "model": ["model_tests", "golden_tests"],
     "checkpoint": ["checkpoint_tests", "model_tests"],
     "text": ["text_tests", "server_tests"],
-    "app": ["app_tests", "host_tests", "cli"],
-    "tune": ["tune_tests"],
+    "app": ["app_tests", "host_tests", "cli", "cli_tune"],
+    "tune": ["tune_tests", "cli_tune"],
     "draft": ["draft_tests", "pace_simulation_tests", "golden_tests"],
     "backend": ["backend_tests", "golden_tests"],
-    "server": ["server_tests"],
+    "server": ["server_tests", "cli"],
 }
-SCRIPTS = {"cli": ["python3", "tests/cli/cli_test.py", "build/release/foretoken"]}
+SCRIPTS = {"cli": ["python3", "tests/cli/cli_test.py", "build/release/foretoken"],
+           "cli_tune": ["python3", "tests/cli/tune_test.py", "build/release/foretoken", "."]}
 
 # A header that more sources include than this is left out: its faults would rebuild everything.
 WIDEST_HEADER = 12

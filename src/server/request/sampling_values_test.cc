@@ -51,6 +51,13 @@ TEST_F(SamplingValuesTest, end_tokens_stop_unless_they_are_ignored) {
   EXPECT_EQ(last().sampling.stop_tokens, std::vector<Token>{kByteEos});
 }
 
+TEST_F(SamplingValuesTest, each_token_that_stops_is_named_once_and_can_be_drawn) {
+  config.eos = {kByteEos, static_cast<Token>(config.vocab), -1, 7};
+  start();
+  ASSERT_EQ(generate(R"("stop_token_ids":[7,3])"), 200);
+  EXPECT_EQ(last().sampling.stop_tokens, (std::vector<Token>{3, 7, kByteEos}));
+}
+
 TEST_F(SamplingValuesTest, ranges_end_where_they_are_said_to_end) {
   start();
   for (const char* refused :
