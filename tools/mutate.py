@@ -18,6 +18,7 @@ With --draw they are not those of the list, but drawn from all that a generator 
 
   tools/mutate.py --draw 300 --seed 7            over all rooms; may be ended and taken up
   tools/mutate.py --draw 300 --seed 7 --seed 8   two samples in one build
+  tools/mutate.py --draw 300 --seed 7 --report   what is known so far
 """
 import argparse
 import hashlib
@@ -189,6 +190,7 @@ def main():
     parser.add_argument("--seed", type=int, action="append", help="of the choice; with --draw it may be repeated")
     parser.add_argument("--check", action="store_true", help="only whether every fault still applies")
     parser.add_argument("--draw", type=int, metavar="N", help="N faults of the generator instead of the list")
+    parser.add_argument("--report", action="store_true", help="with --draw: only what is known so far")
     parser.add_argument("--self-test", action="store_true", help="whether the generator finds what it should")
     args = parser.parse_args()
     if args.self_test:
@@ -197,9 +199,10 @@ def main():
         sys.exit(1 if wrong else 0)
     args.seed = args.seed or [0]
     if args.draw:
-        good = (campaign.check(ROOT, args.draw, args.seed) if args.check
-                else campaign.Campaign(ROOT, args.draw, args.seed).run())
-        sys.exit(0 if good else 1)
+        if args.check:
+            sys.exit(0 if campaign.check(ROOT, args.draw, args.seed) else 1)
+        drawn = campaign.Campaign(ROOT, args.draw, args.seed)
+        sys.exit(0 if (drawn.report() if args.report else drawn.run()) else 1)
 
     mutations = choose(read_mutations(), args)
     stale = [(m, m.faults_in((ROOT / m.file).read_text())) for m in mutations]

@@ -1,16 +1,15 @@
 """`tools/mutate.py --draw N --seed S`: draws N faults over all rooms, compiles them in, and asks which of them the
 rooms' tests notice.
 
-Several seeds share one build. What was learned is kept in build/mutate/drawn.json as long as the sources are the same
-(tests may change): what was noticed stays noticed, and what survived is tried again. The score counts what was noticed
+Several seeds share one build. What was learned of a fault is kept in build/mutate/drawn.json as long as the text of its
+file is the same: what was noticed stays noticed, and what survived is tried again. The score counts what was noticed
 of all that tools/mutations/drawn.toml does not call equivalent, and is written there with the survivors, whose verdicts
 are written by hand.
 """
 import collections
-import dataclasses
-import hashlib
 import json
 import subprocess
+import sys
 import time
 
 from . import draw, rooms, schemata, suites, verdicts
@@ -35,44 +34,57 @@ class Campaign:
         self.kept = self.work / "drawn.json"
         head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=True)
         self.tree = schemata.Tree(root, self.work / "drawn", head.stdout.strip())
+        known = json.loads(self.kept.read_text()) if self.kept.exists() else {"results": {}, "numbers": {}}
+        self.results = known["results"]  # identity -> [verdict, by]
+        self.numbers = known["numbers"]  # identity -> number, so that a file keeps its text from run to run
+        found = draw.possible(root)
+        self.urns = [draw.Urn(root, found, size, seed) for seed in seeds]
         self.drawn = []
-        self.results = {}  # number -> [verdict, by]
+        self._deal()
 
     def run(self):
         """True when at least nine of ten that are not equivalent were noticed, of every seed."""
         self.tree.prepare()
-        found = draw.possible(self.root)
-        self._load(found)
-        urns = [draw.Urn(self.root, found, self.size, seed) for seed in self.seeds]
-
-        def deal():
-            for urn in urns:
-                urn.deal(self.drawn)
-            self._save()
-
-        deal()
+        for file in {fault.file for fault in self.drawn}:
+            if self.tree.original(file) != (self.root / file).read_text():
+                sys.exit(f"mutate: {file} differs from HEAD, of which the work tree is made")
         print(f"mutate: {len(self._inside())} faults in {len({f.file for f in self._inside()})} files", flush=True)
         self.tree.configure(self._inside())
         runner = suites.Suites(self.tree.path, self.work / "reached")
         # Room by room, so that the first results come before the last room is built.
         for room, own in rooms.SUITES.items():
             if self._pending(room):
-                self._build(own, deal)
+                self._build(own)
                 self._try_room(runner, room, own)
         return self.report()
 
-    def _build(self, own, deal):
-        targets = list(dict.fromkeys("foretoken" if suite in rooms.SCRIPTS else suite for suite in own))
-        print(f"mutate: building {' '.join(targets)}", flush=True)
-        self.tree.build(self._inside, targets, deal)
+    def _deal(self):
+        """Fills the samples, with others for those that are known not to compile."""
+        for fault in self.drawn:
+            if fault.state != "in":
+                self.results[fault.identity] = [fault.state, ""]
+        dealt = -1
+        while dealt != len(self.drawn):
+            dealt = len(self.drawn)
+            for urn in self.urns:
+                urn.deal(self.drawn)
+            for fault in self.drawn:
+                fault.number = self.numbers.setdefault(fault.identity, len(self.numbers) + 1)
+                if self.results.get(fault.identity, [""])[0] == "does not compile":
+                    fault.state = "does not compile"
         self._save()
 
+    def _build(self, own):
+        targets = list(dict.fromkeys("foretoken" if suite in rooms.SCRIPTS else suite for suite in own))
+        print(f"mutate: building {' '.join(targets)}", flush=True)
+        self.tree.build(self._inside, targets, self._deal)
+
     def _inside(self):
-        return [fault for fault in self.drawn if fault.state == "in" and fault.seed in self.seeds]
+        return [fault for fault in self.drawn if fault.state == "in"]
 
     def _pending(self, room):
         return [fault for fault in self._inside() if fault.room == room
-                and self.results.get(fault.number, [""])[0] != "noticed"]
+                and self.results.get(fault.identity, [""])[0] != "noticed"]
 
     def _try_room(self, runner, room, own):
         for suite in own:
@@ -87,7 +99,7 @@ class Campaign:
         for suite in own:
             by = by or runner.notices(suite, fault.number)
         verdict = "noticed" if by else "survived" if reached else "not reached"
-        self.results[fault.number] = [verdict, by or ""]
+        self.results[fault.identity] = [verdict, by or ""]
         self._save()
         print(f"{verdict:11} {fault.seed}/{fault.number} {fault.file}:{fault.line} {fault.kind}: {fault.detail[:80]} "
               f"| {by or fault.text[:100]} ({time.monotonic() - begin:.0f} s)", flush=True)
@@ -100,39 +112,21 @@ class Campaign:
             for fault in (f for f in self._inside() if f.seed == seed):
                 counts[fault.room][self._judged(fault, said)] += 1
             enough = _print_scores(seed, counts) and enough
-            if not any(of_room["untried"] for of_room in counts.values()):
-                said.set_score(seed, self.size, {
-                    room: [of_room["noticed"], of_room["noticed"] + of_room["missed"], of_room["equivalent"]]
-                    for room, of_room in sorted(counts.items())})
+            said.set_score(seed, self.size, {
+                room: [of_room["noticed"], of_room["noticed"] + of_room["missed"], of_room["equivalent"],
+                       of_room["untried"]] for room, of_room in sorted(counts.items())})
         said.write()
         return enough
 
     def _judged(self, fault, said):
-        verdict = self.results.get(fault.number, ["untried"])[0]
+        verdict = self.results.get(fault.identity, ["untried"])[0]
         if verdict in ("noticed", "untried"):
             return verdict
         said.add_survivor(fault)
         return "equivalent" if verdicts.is_equivalent(said.of(fault)) else "missed"
 
-    # What is kept.
-
-    def _signature(self, found):
-        digest = hashlib.sha256()
-        for files in found.values():
-            for file in sorted(files):
-                digest.update(file.encode() + (self.root / file).read_bytes())
-        return digest.hexdigest()[:16]
-
-    def _load(self, found):
-        self.signature = self._signature(found)
-        kept = json.loads(self.kept.read_text()) if self.kept.exists() else {}
-        if kept.get("signature") == self.signature and kept["size"] == self.size:
-            self.drawn = [draw.Drawn(**fault) for fault in kept["drawn"]]
-            self.results = {int(number): result for number, result in kept["results"].items()}
-
     def _save(self):
-        kept = {"signature": self.signature, "size": self.size,
-                "drawn": [dataclasses.asdict(fault) for fault in self.drawn], "results": self.results}
+        kept = {"results": self.results, "numbers": self.numbers}
         fresh = self.kept.with_suffix(".new")
         fresh.write_text(json.dumps(kept, indent=1))
         fresh.replace(self.kept)

@@ -33,10 +33,10 @@ struct FtReached {
   std::atomic<const void*> by{nullptr};
   std::atomic<unsigned> times{0};
 };
-inline FtReached ft_reached[4096];
+inline FtReached ft_reached[16384];
 
 inline void ft_reach(int fault) {
-  FtReached& reached = ft_reached[fault & 4095];
+  FtReached& reached = ft_reached[fault & 16383];
   const unsigned times = reached.times.fetch_add(1, std::memory_order_relaxed);
   if (times > 4000 && times % 512 != 0) return;
   const std::string* info = ft_unit_test ? ft_test_info(ft_unit_test()) : nullptr;

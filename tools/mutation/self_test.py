@@ -66,14 +66,14 @@ def _of_draws(folder):
 
 def _of_verdicts(folder):
     """What was written is read again, and a verdict outlives another run."""
-    fault = draw.Drawn(1, 7, "base", "src/a.cc", "border", 3, 'if (a < "x\\n") {', "< -> <=", 0, 1, "")
+    fault = draw.Drawn("1", 7, "base", "src/a.cc", "border", 3, 'if (a < "x\\n") {', "< -> <=", 0, 1, "")
     path = folder / "drawn.toml"
     for wanted in (None, "equivalent: why"):
         said = verdicts.Verdicts(path)
         if said.of(fault) != wanted:
             yield f"self test: the verdict {wanted} is read as {said.of(fault)}"
         said.add_survivor(fault)
-        said.set_score(7, 300, {"base": [1, 2, 0]})
+        said.set_score(7, 300, {"base": [1, 2, 0, 5]})
         said.write()
         path.write_text(path.read_text().replace('verdict = ""', 'verdict = "equivalent: why"'))
 

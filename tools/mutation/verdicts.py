@@ -33,12 +33,12 @@ class Verdicts:
         self._survivors.setdefault(fault.key(), entry)
 
     def set_score(self, seed, drawn, by_room):
-        """`by_room`: room -> [noticed, of how many that are not equivalent, equivalent]."""
-        total = [sum(of_room[i] for of_room in by_room.values()) for i in range(3)]
+        """`by_room`: room -> [noticed, of how many that are not equivalent, equivalent, not tried yet]."""
+        total = [sum(numbers) for numbers in zip(*by_room.values())]
         self._scores[seed, drawn] = {"seed": seed, "drawn": drawn, "total": total, **by_room}
 
     def write(self):
-        blocks = [HEAD + "# Scores: noticed, of how many that are not equivalent, and how many are equivalent.\n"]
+        blocks = [HEAD + "# Scores: noticed, of how many that are not equivalent, how many are equivalent, and how many were not tried yet.\n"]
         blocks += [_block("score", score) for _, score in sorted(self._scores.items())]
         blocks += [_block("survivor", entry) for _, entry in sorted(self._survivors.items())]
         self._path.write_text("\n".join(blocks))
