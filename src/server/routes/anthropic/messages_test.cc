@@ -74,6 +74,20 @@ TEST_F(MessagesTest, an_answer_is_a_list_of_blocks) {
   EXPECT_EQ(message.at("usage").at("output_tokens"), std::string(kAnswer).size() + 1);
 }
 
+TEST_F(MessagesTest, a_budget_for_thoughts_is_less_than_all_tokens) {
+  start();
+  const auto status = [&](int most, int budget) {
+    return post(port, "/v1/messages",
+                R"({"model":"any","messages":[{"role":"user","content":"Hi"}],"max_tokens":)" +
+                    std::to_string(most) + R"(,"thinking":{"type":"enabled","budget_tokens":)" +
+                    std::to_string(budget) + "}}")
+        .status;
+  };
+  EXPECT_EQ(status(1025, 1024), 200);
+  EXPECT_EQ(status(1024, 1024), 400);
+  EXPECT_EQ(status(2000, 1023), 400);
+}
+
 TEST_F(MessagesTest, an_aborted_answer_may_be_continued) {
   engine.failure = Finish{FinishReason::kCancelled, kNoToken, {}};
   engine.failure_after = 3;
