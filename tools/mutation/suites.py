@@ -124,7 +124,7 @@ class Suites:
     def _start(self, command, variables, seconds):
         def limit():
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+            resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))  # tests reserve addresses without memory
             os.nice(int(os.environ.get("FORETOKEN_NICE", "19")) - os.nice(0))
             os.setsid()
 
