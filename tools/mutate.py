@@ -13,6 +13,12 @@ Exit code 1 when a fault was missed, does not apply any more, or does not compil
   tools/mutate.py --only kv --only NAME folders or single faults
   tools/mutate.py --sample 20 --seed 3  some of them
   tools/mutate.py --check               only whether every fault still applies
+
+With --draw they are not those of the list, but drawn from all that a generator finds (tools/mutation):
+
+  tools/mutate.py --draw 300 --seed 7            over all rooms; may be ended and taken up
+  tools/mutate.py --draw 300 --seed 7 --seed 8   two samples in one build
+  tools/mutate.py --draw 300 --seed 7 --report   what is known so far
 """
 import argparse
 import hashlib
@@ -24,6 +30,8 @@ import subprocess
 import sys
 import time
 import tomllib
+
+from mutation import campaign, self_test, verdicts
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 WORK = ROOT / "build/mutate"
@@ -56,7 +64,7 @@ class Mutation:
 
 def read_mutations():
     found = []
-    for path in sorted((ROOT / "tools/mutations").glob("*.toml")):
+    for path in sorted(set((ROOT / "tools/mutations").glob("*.toml")) - {verdicts.PATH}):
         group = tomllib.loads(path.read_text())
         found += [Mutation(path.stem, group["tests"], group.get("cases", {}), entry) for entry in group["mutation"]]
     names = [mutation.name for mutation in found]
@@ -70,7 +78,7 @@ def choose(mutations, args):
     if args.only:
         mutations = [m for m in mutations if m.group in args.only or m.name in args.only]
     if args.sample is not None and args.sample < len(mutations):
-        mutations = random.Random(args.seed).sample(mutations, args.sample)
+        mutations = random.Random(args.seed[0]).sample(mutations, args.sample)
     return mutations
 
 
@@ -179,9 +187,22 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", help="a folder or a fault; may be repeated")
     parser.add_argument("--sample", type=int, help="this many, chosen at random")
-    parser.add_argument("--seed", type=int, default=0, help="of the choice")
+    parser.add_argument("--seed", type=int, action="append", help="of the choice; with --draw it may be repeated")
     parser.add_argument("--check", action="store_true", help="only whether every fault still applies")
+    parser.add_argument("--draw", type=int, metavar="N", help="N faults of the generator instead of the list")
+    parser.add_argument("--report", action="store_true", help="with --draw: only what is known so far")
+    parser.add_argument("--self-test", action="store_true", help="whether the generator finds what it should")
     args = parser.parse_args()
+    if args.self_test:
+        wrong = self_test.run()
+        print("\n".join(wrong) if wrong else "mutate: no fault in the generator")
+        sys.exit(1 if wrong else 0)
+    args.seed = args.seed or [0]
+    if args.draw:
+        if args.check:
+            sys.exit(0 if campaign.check(ROOT, args.draw, args.seed) else 1)
+        drawn = campaign.Campaign(ROOT, args.draw, args.seed)
+        sys.exit(0 if (drawn.report() if args.report else drawn.run()) else 1)
 
     mutations = choose(read_mutations(), args)
     stale = [(m, m.faults_in((ROOT / m.file).read_text())) for m in mutations]

@@ -220,6 +220,25 @@ TEST(ThreadPool, more_workers_than_cores_finish) {
   }
 }
 
+// The cores that each worker may run on.
+std::vector<cpu_set_t> cores_of_workers(ThreadPool& pool) {
+  std::vector<cpu_set_t> found(at(pool.size()));
+  pool.on_each_worker([&](int worker) {
+    cpu_set_t& cores = found[at(worker)];
+    pthread_getaffinity_np(pthread_self(), sizeof cores, &cores);
+  });
+  return found;
+}
+
+TEST(ThreadPool, workers_keep_to_cores_where_asked_and_where_each_can_have_one) {
+  cpu_set_t all;
+  pthread_getaffinity_np(pthread_self(), sizeof all, &all);
+  const int cores = ThreadPool::usable_cores();
+  ThreadPool unasked(cores, false), more(cores + 1, true);
+  for (ThreadPool* pool : {&unasked, &more})
+    for (const cpu_set_t& own : cores_of_workers(*pool)) EXPECT_TRUE(CPU_EQUAL(&own, &all));
+}
+
 TEST(ThreadPool, usable_cores_is_positive_and_the_default_size) {
   EXPECT_GE(ThreadPool::usable_cores(), 1);
   EXPECT_EQ(ThreadPool().size(), ThreadPool::usable_cores());

@@ -108,6 +108,25 @@ TEST(Draws, without_noise_values_are_log_probabilities_among_what_is_left) {
   EXPECT_NEAR(found[0].log_prob - found[2].log_prob, 1.0, 1e-5);
 }
 
+TEST(Draws, what_stood_in_the_room_for_candidates_is_gone) {
+  std::array<Drawable, 4> found, judged;
+  found.fill({.token = 2, .log_prob = -1.0F, .noise = 1.0F});
+  judged = found;
+  SamplingParams params;
+  params.top_k = 2;
+  std::vector<float> logits{0.0F, 2.0F, 1.0F};
+  draw_candidates(logits, {.params = &params}, 0.0F, found);
+  EXPECT_EQ(found[1].token, 2);
+  EXPECT_EQ(found[2].token, kNoToken);
+  EXPECT_EQ(found[3].token, kNoToken);
+  std::vector<float> barred(3, -std::numeric_limits<float>::infinity());
+  draw_candidates(barred, {.params = &params}, 1.0F, found, judged);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].token, kNoToken);
+    EXPECT_EQ(judged[i].token, kNoToken);
+  }
+}
+
 TEST(Draws, what_cannot_be_drawn_or_is_out_of_reach_is_no_candidate) {
   constexpr float kNone = -std::numeric_limits<float>::infinity();
   SamplingParams params;

@@ -104,6 +104,14 @@ TEST(Filters, min_p_is_relative_to_the_best_token) {
             (std::vector<std::int32_t>{0}));
 }
 
+TEST(Filters, a_min_p_however_small_is_a_limit) {
+  for (const float min_p : {5e-4F, 1e-6F, 1e-20F}) {
+    const float border = std::log(min_p);
+    const std::vector<float> x{2.0F, 2.1F + border, 1.9F + border, kMinusInfinity};
+    EXPECT_EQ(kept(x, cut_min_p(2.0F, {}, min_p)), (std::vector<std::int32_t>{0, 1})) << min_p;
+  }
+}
+
 TEST(Lanes, exp_is_accurate_and_ends_in_zero) {
   for (int i = 0; i < 200000; ++i) {
     const float x = -87.0F * static_cast<float>(i) / 200000.0F;

@@ -16,8 +16,14 @@ DraftReport of(int steps, int drafted, int unwished, int rested, DraftTally draf
 }
 
 TEST(DraftReport, what_came_since_is_the_rest_of_the_sum) {
-  const DraftReport before = of(10, 4, 1, 5, {.proposed = 8, .accepted = 6});
-  const DraftReport news = of(7, 2, 3, 2, {.proposed = 5, .accepted = 1});
+  DraftReport before = of(10, 4, 1, 5, {.proposed = 8, .accepted = 6});
+  before.predictions = {.proposed = 30, .accepted = 20};
+  before.greedy_rows = 11;
+  before.coupled_rows = 12;
+  DraftReport news = of(7, 2, 3, 2, {.proposed = 5, .accepted = 1});
+  news.predictions = {.proposed = 4, .accepted = 3};
+  news.greedy_rows = 6;
+  news.coupled_rows = 9;
   DraftReport all = before;
   all.add(news);
   const DraftReport since = all.since(before);
@@ -27,6 +33,10 @@ TEST(DraftReport, what_came_since_is_the_rest_of_the_sum) {
   EXPECT_EQ(since.rested, 2);
   EXPECT_EQ(since.by_drafter[1].proposed, 5);
   EXPECT_EQ(since.by_drafter[1].accepted, 1);
+  EXPECT_EQ(since.predictions.proposed, 4);
+  EXPECT_EQ(since.predictions.accepted, 3);
+  EXPECT_EQ(since.greedy_rows, 6);
+  EXPECT_EQ(since.coupled_rows, 9);
 }
 
 TEST(DraftReport, where_most_steps_had_drafts_there_is_nothing_to_explain) {

@@ -81,6 +81,13 @@ TEST_F(Admission, lpm_puts_preempted_sequences_first) {
   EXPECT_EQ(order(SchedulePolicy::kLpm), (Order{3, 2, 1, 0}));
 }
 
+TEST_F(Admission, of_several_that_go_first_the_oldest_does) {
+  for (const std::uint64_t who : {3, 2, 0}) queue_.at(who)->preempted();
+  EXPECT_EQ(order(SchedulePolicy::kLpm), (Order{0, 2, 3, 1}));
+  for (std::uint64_t seed = 0; seed < 20; ++seed)
+    EXPECT_EQ(order(SchedulePolicy::kRandom, seed), (Order{0, 2, 3, 1}));
+}
+
 TEST_F(Admission, random_draws_another_order_from_another_seed) {
   std::set<Order> seen;
   std::set<std::uint64_t> first;

@@ -142,6 +142,11 @@ TEST_P(EngineTest, refuses_with_the_texts_clients_know) {
             "The input contains token id 64, which is not in the vocabulary [0, 64).");
   strange.prompt = {0, -1, 2};
   EXPECT_EQ(engine_->submit(strange)->status, 400);
+  Request misled = request(3, 5);
+  for (const std::int64_t token : {kVocab, std::int64_t{-1}}) {
+    misled.prediction = {0, static_cast<Token>(token)};
+    EXPECT_EQ(text(misled), "The prediction contains tokens that are not in the vocabulary.");
+  }
   EXPECT_EQ(text(request(3, -1)), "max_new_tokens must be at least 0, got -1.");
   EXPECT_FALSE(engine_->submit(request(60, 40)));
 }

@@ -73,6 +73,22 @@ TEST(Arena, keeps_no_more_than_the_largest_step_needs) {
   EXPECT_EQ(arena.most_bytes(), most);
 }
 
+TEST(Arena, grows_by_a_quarter_where_little_was_missing_and_else_to_what_was_used) {
+  Arena arena(8192);
+  const auto kept_after = [&](std::int64_t floats) {
+    arena.alloc(DType::kF32, {1280});  // 5120 bytes
+    arena.alloc(DType::kF32, {floats});
+    arena.reset();
+    arena.alloc(DType::kF32, {1});
+    const std::size_t kept = arena.reserved_bytes();
+    arena.reset();
+    return kept;
+  };
+  EXPECT_EQ(kept_after(800), 8320U);   // all that was used, no less
+  EXPECT_EQ(kept_after(832), 10400U);  // 8448 were used
+  EXPECT_EQ(kept_after(6400), 30720U);
+}
+
 TEST(Arena, a_step_as_large_as_one_before_asks_the_system_for_nothing) {
   Arena arena(1024);
   const auto step = [&](int rows) {

@@ -1,6 +1,11 @@
 #include "tensor/tensor.h"
 
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
+
+#include "tensor/dtype_names.h"
 
 namespace foretoken {
 namespace {
@@ -13,6 +18,20 @@ TEST(Shape, counts_elements_and_prints_itself) {
   EXPECT_EQ(Shape({}).str(), "[]");
   EXPECT_EQ(Shape({2, 3}), Shape({2, 3}));
   EXPECT_FALSE(Shape({2, 3}) == Shape({2, 3, 1}));
+}
+
+TEST(DTypeNames, float_types_have_the_names_of_users_and_of_configurations) {
+  const std::vector<std::pair<DType, std::vector<std::string>>> all{
+      {DType::kBF16, {"bfloat16", "bf16"}},
+      {DType::kF16, {"float16", "half", "fp16"}},
+      {DType::kF32, {"float32", "float", "fp32"}}};
+  for (const auto& [dtype, names] : all)
+    for (const std::string& name : names) {
+      EXPECT_EQ(float_dtype_named(name), dtype) << name;
+      EXPECT_EQ(float_dtype_named("torch." + name), dtype) << name;
+    }
+  for (const char* name : {"", "torch.", "int8", "float64", "torch.torch.half", "Half"})
+    EXPECT_EQ(float_dtype_named(name), std::nullopt) << name;
 }
 
 TEST(Tensor, rows_is_a_view_of_the_same_memory) {

@@ -152,5 +152,24 @@ TEST_F(GrammarTest, a_cache_keeps_what_was_used_last) {
   EXPECT_NE(compile("b", {.is_compact = true}), compile("b")) << "another layout is another one";
 }
 
+TEST_F(GrammarTest, a_cache_is_as_large_as_it_may_be) {
+  const auto bytes_of = [&](std::size_t size) {
+    GrammarCache cache(*tokenizer_, 9, 1 << 20);
+    EXPECT_TRUE(cache.compile({Kind::kRegex, std::string(size, 'a'), {}}));
+    return cache.counts().bytes;
+  };
+  const std::size_t one = bytes_of(3);
+  EXPECT_EQ(bytes_of(13), one + 10);
+  for (const std::size_t less : {0U, 1U}) {
+    GrammarCache cache(*tokenizer_, 9, 2 * one - less);
+    for (const char* source : {"abc", "abd"})
+      EXPECT_TRUE(cache.compile({Kind::kRegex, source, {}}));
+    EXPECT_EQ(cache.counts().grammars, 2 - less);
+    EXPECT_EQ(cache.counts().bytes, (2 - less) * one);
+    EXPECT_EQ(cache.counts().compilations, 2U);
+    EXPECT_EQ(cache.counts().reused, 0U);
+  }
+}
+
 }  // namespace
 }  // namespace foretoken

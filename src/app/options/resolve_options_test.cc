@@ -1,5 +1,6 @@
 #include "app/options/resolve_options.h"
 
+#include <limits>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -62,6 +63,50 @@ TEST(Options, who_runs_no_model_needs_none) {
   const std::vector<std::string> args = {"--model", "/tmp"};
   const auto named = resolve_options(parse_flags(args, serve_flags()), {}, DefaultModel::kNone);
   EXPECT_EQ(named.load.model_folder, "/tmp");
+}
+
+// "no error" up to both ends of the range of a flag, and its name beyond.
+void expect_range(const std::string& flag, std::int64_t least, std::int64_t most) {
+  for (const std::int64_t value : {least, most})
+    EXPECT_EQ(usage_error({flag, std::to_string(value)}), "no error") << flag << ' ' << value;
+  for (const std::int64_t value : {least - 1, most + 1})
+    EXPECT_TRUE(usage_error({flag, std::to_string(value)}).starts_with(flag + ": expected "))
+        << flag << ' ' << value;
+}
+
+TEST(Options, numbers_are_taken_up_to_both_ends_of_their_range) {
+  constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+  expect_range("--torch-compile-max-bs", 1, 1 << 16);
+  expect_range("--max-running-requests", 1, 1 << 16);
+  expect_range("--max-queued-requests", 1, kMost);
+  expect_range("--chunked-prefill-size", -1, kMost);
+  expect_range("--max-prefill-tokens", 1, kMost);
+  expect_range("--decode-log-interval", 1, kMost);
+  expect_range("--max-body-mb", 1, 1 << 18);
+  expect_range("--max-connections", 1, 1 << 20);
+  expect_range("--io-threads", 1, 256);
+  expect_range("--port", 0, 65535);
+  expect_range("--stream-interval", 1, kMost);
+  expect_range("--log-requests-level", 0, 3);
+  expect_range("--context-length", 1, kMost);
+  expect_range("--max-total-tokens", 1, kMost);
+  expect_range("--threads", 1, 4096);
+  expect_range("--drain-timeout", 0, 7 * 24 * 3600);
+  expect_range("--request-timeout", 0, 7 * 24 * 3600);
+}
+
+TEST(Options, a_fraction_of_memory_lies_between_none_and_all) {
+  for (const char* value : {"0.001", "0.999"})
+    EXPECT_EQ(usage_error({"--mem-fraction-static", value}), "no error") << value;
+  for (const char* value : {"0", "1", "-0.5"})
+    EXPECT_NE(usage_error({"--mem-fraction-static", value}), "no error") << value;
+}
+
+TEST(Options, either_backend_of_grammars_is_said_to_be_llguidance) {
+  for (const std::string name : {"xgrammar", "outlines"})
+    EXPECT_EQ(resolve({"--grammar-backend", name}).notes,
+              std::vector{"--grammar-backend " + name + ": grammars are compiled by llguidance"});
+  EXPECT_TRUE(resolve({"--grammar-backend", "llguidance"}).notes.empty());
 }
 
 TEST(Options, values_out_of_range_are_refused) {

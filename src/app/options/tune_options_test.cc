@@ -56,6 +56,27 @@ TEST(TuneOptions, every_flag_reaches_its_option) {
   EXPECT_EQ(resolve({"--measure-seconds", "1.5"}).measure_seconds, 1.5);
 }
 
+TEST(TuneOptions, numbers_are_taken_up_to_both_ends_of_their_range) {
+  struct Range {
+    std::string flag;
+    int least, most;
+  };
+  for (const auto& [flag, least, most] : std::vector<Range>{{"--validate", 0, 1000},
+                                                            {"--rounds", 3, 1000},
+                                                            {"--max-new-tokens", 2, 1 << 20},
+                                                            {"--limit", 1, 1 << 30},
+                                                            {"--turns", 1, 1000},
+                                                            {"--record-steps", 1, 32},
+                                                            {"--record-topk", 1, 16},
+                                                            {"--batch-sizes", 1, 4096}}) {
+    for (const int value : {least, most})
+      EXPECT_EQ(usage_error({flag, std::to_string(value)}), "no error") << flag << ' ' << value;
+    for (const int value : {least - 1, most + 1})
+      EXPECT_TRUE(usage_error({flag, std::to_string(value)}).starts_with(flag + ": expected "))
+          << flag << ' ' << value;
+  }
+}
+
 TEST(TuneOptions, the_flags_of_models_and_drafters_are_there) {
   const auto values =
       parse_flags(std::vector<std::string>{"--model", "m", "--speculative-algorithm", "EAGLE3",

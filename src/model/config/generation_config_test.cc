@@ -22,6 +22,14 @@ TEST(GenerationConfig, reads_what_is_there) {
   EXPECT_THAT(config.eos, ElementsAre(3, 4));
 }
 
+TEST(GenerationConfig, top_k_is_taken_as_it_stands_from_minus_one_on) {
+  for (const int top_k : {-1, 0, 1, 2})
+    EXPECT_EQ(GenerationConfig::parse(R"({"top_k":)" + std::to_string(top_k) + "}", "g").top_k,
+              top_k);
+  EXPECT_THAT(error_of([] { GenerationConfig::parse(R"({"top_k":-2})", "g.json"); }),
+              HasSubstr("\"top_k\""));
+}
+
 TEST(GenerationConfig, an_absent_file_says_nothing) {
   const TempFolder folder;
   EXPECT_FALSE(read_generation_config(folder.path()).temperature.has_value());

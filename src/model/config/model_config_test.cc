@@ -262,6 +262,52 @@ TEST(ModelConfig, impossible_sizes_are_refused) {
               HasSubstr("not valid JSON (config.json)"));
 }
 
+// "" up to the border, and the key beyond it.
+TEST(ModelConfig, sizes_have_borders) {
+  const auto expect_border = [](const std::string& key, std::int64_t last, std::int64_t beyond) {
+    const auto fault = [&](std::int64_t value) {
+      return fault_of("{\"" + key + "\":" + std::to_string(value) + "}");
+    };
+    EXPECT_EQ(fault(last), "") << key;
+    EXPECT_THAT(fault(beyond), HasSubstr(key));
+  };
+  for (const char* key : {"hidden_size", "intermediate_size"}) {
+    expect_border(key, 1 << 20, (1 << 20) + 1);
+  }
+  expect_border("intermediate_size", 1, 0);
+  expect_border("num_hidden_layers", 1 << 14, (1 << 14) + 1);
+  expect_border("num_hidden_layers", 1, 0);
+  expect_border("num_attention_heads", 2, 0);
+  expect_border("num_key_value_heads", 1, 0);
+  expect_border("head_dim", 1 << 14, (1 << 14) + 1);
+  expect_border("head_dim", 2, 1);
+  expect_border("vocab_size", 1, 0);
+  expect_border("max_position_embeddings", 1, 0);
+  EXPECT_EQ(fault_of(R"({"rms_norm_eps":0})"), "");
+}
+
+TEST(ModelConfig, every_layer_has_a_type_or_none_has) {
+  for (const char* types : {R"(["sliding_attention","sliding_attention"])", "[]"})
+    EXPECT_THAT(error_of([&] {
+                  parse("MistralForCausalLM", std::string(R"({"layer_types":)") + types + "}");
+                }),
+                HasSubstr("3 entries"));
+}
+
+TEST(ModelConfig, gemma2_scales_scores_by_any_number_above_0) {
+  for (const double scalar : {0.25, 4.0})
+    EXPECT_EQ(
+        parse("Gemma2ForCausalLM", "{\"query_pre_attn_scalar\":" + std::to_string(scalar) + "}")
+            .score_scale,
+        scalar == 4.0 ? 0.5 : 2.0);
+  for (const char* scalar : {"0", "-0.25", "-4"})
+    EXPECT_THAT(error_of([&] {
+                  parse("Gemma2ForCausalLM",
+                        std::string(R"({"query_pre_attn_scalar":)") + scalar + "}");
+                }),
+                HasSubstr("query_pre_attn_scalar"));
+}
+
 TEST(RopeConfig, both_styles_say_the_same) {
   const ModelConfig old_style =
       parse("LlamaForCausalLM",

@@ -51,6 +51,13 @@ TEST_F(SamplingValuesTest, end_tokens_stop_unless_they_are_ignored) {
   EXPECT_EQ(last().sampling.stop_tokens, std::vector<Token>{kByteEos});
 }
 
+TEST_F(SamplingValuesTest, each_token_that_stops_is_named_once_and_can_be_drawn) {
+  config.eos = {kByteEos, static_cast<Token>(config.vocab), -1, 7};
+  start();
+  ASSERT_EQ(generate(R"("stop_token_ids":[7,3])"), 200);
+  EXPECT_EQ(last().sampling.stop_tokens, (std::vector<Token>{3, 7, kByteEos}));
+}
+
 TEST_F(SamplingValuesTest, ranges_end_where_they_are_said_to_end) {
   start();
   for (const char* refused :
@@ -108,6 +115,26 @@ TEST_F(SamplingValuesTest, top_k_of_zero_is_off_whatever_the_model_says) {
   EXPECT_EQ(last().sampling.top_k, -1);
   ASSERT_EQ(generate(R"("top_k":0)"), 200);
   EXPECT_EQ(last().sampling.top_k, -1);
+}
+
+TEST_F(SamplingValuesTest, a_models_top_k_counts_from_one_on) {
+  for (const auto& [of_model, used] :
+       std::vector<std::pair<int, int>>{{2, 2}, {1, 1}, {0, -1}, {-1, -1}}) {
+    config.sampling_defaults.top_k = of_model;
+    start();
+    ASSERT_EQ(post(port, "/v1/completions", R"({"prompt":"a"})").status, 200);
+    EXPECT_EQ(last().sampling.top_k, used) << of_model;
+    stop();
+  }
+}
+
+TEST_F(SamplingValuesTest, a_small_min_p_arrives_as_it_was_sent) {
+  start();
+  for (const auto& [sent, used] : std::vector<std::pair<std::string, float>>{
+           {"0.0005", 5e-4F}, {"1e-6", 1e-6F}, {"0", 0.0F}}) {
+    ASSERT_EQ(generate(R"("min_p":)" + sent), 200);
+    EXPECT_EQ(last().sampling.min_p, used);
+  }
 }
 
 TEST_F(SamplingValuesTest, names_of_llama_cpps_clients_are_known) {

@@ -74,6 +74,33 @@ TEST_F(MessagesTest, an_answer_is_a_list_of_blocks) {
   EXPECT_EQ(message.at("usage").at("output_tokens"), std::string(kAnswer).size() + 1);
 }
 
+TEST_F(MessagesTest, a_budget_for_thoughts_is_less_than_all_tokens) {
+  start();
+  const auto status = [&](int most, int budget) {
+    return post(port, "/v1/messages",
+                R"({"model":"any","messages":[{"role":"user","content":"Hi"}],"max_tokens":)" +
+                    std::to_string(most) + R"(,"thinking":{"type":"enabled","budget_tokens":)" +
+                    std::to_string(budget) + "}}")
+        .status;
+  };
+  EXPECT_EQ(status(1025, 1024), 200);
+  EXPECT_EQ(status(1024, 1024), 400);
+  EXPECT_EQ(status(2000, 1023), 400);
+}
+
+TEST_F(MessagesTest, an_aborted_answer_may_be_continued) {
+  engine.failure = Finish{FinishReason::kCancelled, kNoToken, {}};
+  engine.failure_after = 3;
+  answer_with("Look.");
+  start();
+  const auto message = json_of(ask().body);
+  EXPECT_EQ(message.at("stop_reason"), "pause_turn");
+  EXPECT_TRUE(message.at("stop_sequence").is_null());
+  EXPECT_EQ(message.at("content").at(0).at("text"), "Loo");
+  const auto events = stream("");
+  EXPECT_EQ(events[events.size() - 2].at("delta").at("stop_reason"), "pause_turn");
+}
+
 TEST_F(MessagesTest, a_stream_opens_fills_and_closes_each_block) {
   answer_with(kAnswer);
   engine.tokens_per_step = 3;

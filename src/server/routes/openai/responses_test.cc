@@ -55,6 +55,18 @@ TEST_F(ResponsesTest, an_answer_is_a_list_of_items) {
   EXPECT_EQ(response.at("tools").at(0).at("name"), "f");
 }
 
+TEST_F(ResponsesTest, an_answer_that_somebody_aborted_is_cancelled) {
+  engine.failure = Finish{FinishReason::kCancelled, kNoToken, {}};
+  engine.failure_after = 3;
+  answer_with("Look.");
+  start();
+  const auto response = json_of(ask().body);
+  EXPECT_EQ(response.at("status"), "cancelled");
+  EXPECT_TRUE(response.at("error").is_null());
+  EXPECT_TRUE(response.at("incomplete_details").is_null());
+  EXPECT_EQ(response.at("output").at(0).at("content").at(0).at("text"), "Loo");
+}
+
 TEST_F(ResponsesTest, a_streams_events_are_numbered_and_join_to_the_whole) {
   answer_with(kAnswer);
   engine.tokens_per_step = 3;

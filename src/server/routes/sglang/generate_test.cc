@@ -117,6 +117,31 @@ TEST_F(GenerateTest, the_stream_interval_counts_tokens_between_events) {
   EXPECT_EQ(events.size(), 3U);  // the first token, the end, [DONE]
 }
 
+// An event shows at least so many new tokens, and no more are waited for: how many come at once is
+// up to the machine, so it is asked until one shows exactly as many.
+TEST_F(GenerateTest, an_event_is_due_with_as_many_tokens_as_the_servers_interval) {
+  config.stream_interval = 5;
+  config.incremental_streaming_output = true;
+  answer = std::vector<Token>(101, 'a');
+  for (const int tokens_per_step : {1, 5}) {
+    engine.tokens_per_step = tokens_per_step;
+    start();
+    bool exact = false;
+    for (int tries = 0; tries < 100 && !exact; ++tries) {
+      auto events = sse_events(
+          generate(R"("text":"Hi","stream":true,"sampling_params":{"max_new_tokens":101})").body);
+      events.pop_back();
+      for (std::size_t i = 1; i + 1 < events.size(); ++i) {
+        const std::size_t fresh = json_of(events[i]).at("output_ids").as_array().size();
+        EXPECT_GE(fresh, 5U);
+        exact = exact || fresh == 5;
+      }
+    }
+    EXPECT_TRUE(exact) << tokens_per_step;
+    stop();
+  }
+}
+
 TEST_F(GenerateTest, logprobs_are_triples) {
   start();
   const auto body = json_of(generate(R"("text":"Hi","return_logprob":true,"logprob_start_len":0,
