@@ -82,7 +82,7 @@ TEST_F(Admission, lpm_puts_preempted_sequences_first) {
 }
 
 TEST_F(Admission, of_several_that_go_first_the_oldest_does) {
-  for (const std::uint64_t who : {3, 2, 0}) queue_.at(who)->preempted();
+  for (const std::uint64_t who : {3, 2, 0}) queue_.at({.rank = 0, .arrival = who})->preempted();
   EXPECT_EQ(order(SchedulePolicy::kLpm), (Order{0, 2, 3, 1}));
   for (std::uint64_t seed = 0; seed < 20; ++seed)
     EXPECT_EQ(order(SchedulePolicy::kRandom, seed), (Order{0, 2, 3, 1}));
