@@ -261,6 +261,10 @@ TEST(LoadGgufFiles, what_cannot_be_served_is_named) {
   GgufBytes uneven =
       gguf_keys("llama").floats("token_embd.weight", {8, 64}, std::vector<float>(512));
   uneven.floats("blk.0.attn_q.weight", {6, 1}, std::vector<float>(6));
+  GgufBytes many =
+      gguf_keys("granite").floats("token_embd.weight", {8, 64}, std::vector<float>(512));
+  many.floats("blk.0.attn_q.weight", {2, 1}, std::vector<float>(2));
+  EXPECT_THAT(fault_of(many), HasSubstr("for each of 4 heads"));
   EXPECT_THAT(fault_of(uneven), HasSubstr("tensor blk.0.attn_q.weight): expected an even number"));
 }
 
