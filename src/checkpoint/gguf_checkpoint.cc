@@ -49,7 +49,7 @@ void GgufCheckpoint::add(const std::string& stored, const GgufBlocks& blocks) {
   const std::string name = decoder_name(architecture, stored).value_or(stored);
   const std::int64_t heads = paired_heads(model_, architecture, name);
   const std::int64_t rows = blocks.shape[0];
-  if (heads < 0 || (heads > 0 && rows % (2 * heads) != 0))
+  if (heads < 0 || heads > rows || (heads > 0 && rows % (2 * heads) != 0))
     throw Error({"rows are not those of whole heads", model_.path() + ", tensor " + stored,
                  "an even number for each of " + std::to_string(heads) + " heads",
                  std::to_string(rows)});

@@ -12,6 +12,7 @@
 #include <boost/crc.hpp>
 
 #include "base/error.h"
+#include "checkpoint/formats/gguf/gguf_parts.h"
 
 namespace foretoken {
 namespace {
@@ -58,7 +59,7 @@ std::string print_of(const std::string& path, const std::string& more,
   add(crc, more);
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) {
-    add_file(crc, path);
+    for (const std::string& file : gguf_files_of(path)) add_file(crc, file);
   } else {
     std::vector<fs::path> files;
     for (const auto& entry : fs::directory_iterator(path))

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <numbers>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "checkpoint/testing/gguf_models.h"
 #include "checkpoint/testing/test_files.h"
 #include "model/decoder/load.h"
+#include "model/decoder/rope.h"
 #include "model/runner.h"
 #include "tensor/float16.h"
 
@@ -240,6 +242,34 @@ INSTANTIATE_TEST_SUITE_P(
                            1e-4F}),
     [](const auto& info) { return info.param.folder; });
 
+// The converter writes Llama 3's scaling as a factor for each pair.
+TEST(LoadGgufFiles, factors_stand_for_the_scaling_that_they_were_made_of) {
+  constexpr double kTheta = 5000.0, kFactor = 8.0, kOriginal = 32.0;
+  std::vector<float> factors;
+  for (int pair = 0; pair < 8; ++pair) {
+    const double wavelength = 2.0 * std::numbers::pi * std::pow(kTheta, pair / 8.0);
+    const double smooth = std::clamp((kOriginal / wavelength - 1.0) / (4.0 - 1.0), 0.0, 1.0);
+    factors.push_back(static_cast<float>(1.0 / ((1.0 - smooth) / kFactor + smooth)));
+  }
+  const TempFolder folder;
+  GgufBytes file = gguf_keys("llama");
+  file.floats("rope_freqs.weight", {8}, factors);
+  file.floats("token_embd.weight", {8, 64}, std::vector<float>(512));
+  folder.write("model.gguf", file.bytes());
+  const ModelConfig made = read_model_config(folder.path() + "/model.gguf", {});
+  ModelConfig known = made;
+  known.rope = {};
+  known.rope.kind = RopeScaling::Kind::kLlama3;
+  known.rope.factor = kFactor;
+  known.rope.original_max_position = static_cast<std::int64_t>(kOriginal);
+  const auto found = rope_frequencies(made), expected = rope_frequencies(known);
+  EXPECT_EQ(found.attention_factor, expected.attention_factor);
+  ASSERT_EQ(found.inverse.size(), expected.inverse.size());
+  for (std::size_t i = 0; i < found.inverse.size(); ++i)
+    EXPECT_NEAR(found.inverse[i] / expected.inverse[i], 1.0, 1e-6) << i;
+  EXPECT_EQ(made.context_length, 256);
+}
+
 TEST(LoadGgufFiles, what_cannot_be_served_is_named) {
   const TempFolder folder;
   const std::string path = folder.path() + "/model.gguf";
@@ -261,6 +291,10 @@ TEST(LoadGgufFiles, what_cannot_be_served_is_named) {
   GgufBytes uneven =
       gguf_keys("llama").floats("token_embd.weight", {8, 64}, std::vector<float>(512));
   uneven.floats("blk.0.attn_q.weight", {6, 1}, std::vector<float>(6));
+  GgufBytes many =
+      gguf_keys("granite").floats("token_embd.weight", {8, 64}, std::vector<float>(512));
+  many.floats("blk.0.attn_q.weight", {2, 1}, std::vector<float>(2));
+  EXPECT_THAT(fault_of(many), HasSubstr("for each of 4 heads"));
   EXPECT_THAT(fault_of(uneven), HasSubstr("tensor blk.0.attn_q.weight): expected an even number"));
 }
 

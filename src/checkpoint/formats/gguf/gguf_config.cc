@@ -169,9 +169,17 @@ std::string gguf_config_json(const GgufModel& model) {
 }
 
 std::string gguf_generation_json(const GgufModel& model) {
+  const GgufMetadata& metadata = model.metadata();
   json::array eos;
-  for (const std::int64_t token : gguf_end_tokens(model.metadata())) eos.push_back(token);
-  return json::serialize(json::object{{"eos_token_id", std::move(eos)}});
+  for (const std::int64_t token : gguf_end_tokens(metadata)) eos.push_back(token);
+  json::object config{{"eos_token_id", std::move(eos)}};
+  for (const auto& [stored, name] :
+       {std::pair{"temp", "temperature"}, std::pair{"top_p", "top_p"}, std::pair{"min_p", "min_p"},
+        std::pair{"penalty_repeat", "repetition_penalty"}})
+    if (const auto value = metadata.number(std::string("general.sampling.") + stored))
+      config[name] = *value;
+  if (const auto top_k = metadata.integer("general.sampling.top_k")) config["top_k"] = *top_k;
+  return json::serialize(config);
 }
 
 }  // namespace foretoken

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "checkpoint/formats/gguf/gguf_parts.h"
 #include "checkpoint/formats/gguf/gguf_rows.h"
@@ -71,6 +72,9 @@ TEST(GgufParts, files_are_known_by_their_first_bytes) {
   EXPECT_FALSE(is_gguf(folder.path() + "/short.gguf"));
   EXPECT_FALSE(is_gguf(folder.path() + "/none"));
   EXPECT_FALSE(is_gguf(folder.path()));
+  const std::string pipe = folder.path() + "/pipe.gguf";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_FALSE(is_gguf(pipe)) << "it would wait for its writer";
   EXPECT_EQ(gguf_model_of(folder.path()), std::nullopt);
   EXPECT_EQ(gguf_model_of(folder.path() + "/none"), std::nullopt);
 }

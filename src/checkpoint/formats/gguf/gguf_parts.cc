@@ -52,6 +52,8 @@ std::optional<GgufPart> part_of(const std::string& path) {
 }
 
 bool is_gguf(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return false;  // a pipe would wait for its writer
   std::ifstream file(path, std::ios::binary);
   std::string magic(4, '\0');
   return file.read(magic.data(), 4) && magic == "GGUF";

@@ -1,0 +1,142 @@
+#include "checkpoint/formats/gguf/gguf_config.h"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/json_text.h"
+#include "checkpoint/testing/gguf_models.h"
+#include "checkpoint/testing/test_files.h"
+
+namespace foretoken {
+namespace {
+
+using boost::json::object;
+using testing::HasSubstr;
+
+class GgufConfig : public testing::Test {
+ protected:
+  object config_of(const GgufBytes& file) const {
+    folder_.write("m.gguf", file.bytes());
+    return read_json_object(gguf_config_json(GgufModel(folder_.path() + "/m.gguf")), "config");
+  }
+  object generation_of(const GgufBytes& file) const {
+    folder_.write("m.gguf", file.bytes());
+    return read_json_object(gguf_generation_json(GgufModel(folder_.path() + "/m.gguf")), "config");
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(GgufConfig, sizes_and_tokens_are_those_of_the_keys) {
+  GgufBytes file = gguf_keys("qwen3");
+  file.u32("qwen3.attention.key_length", 32).u32("tokenizer.ggml.bos_token_id", 5);
+  const object config = config_of(add_byte_level(file, "qwen2"));
+  EXPECT_EQ(config.at("architectures").at(0), "Qwen3ForCausalLM");
+  EXPECT_EQ(config.at("hidden_size"), 64);
+  EXPECT_EQ(config.at("intermediate_size"), 96);
+  EXPECT_EQ(config.at("num_hidden_layers"), 2);
+  EXPECT_EQ(config.at("num_attention_heads"), 4);
+  EXPECT_EQ(config.at("num_key_value_heads"), 2);
+  EXPECT_EQ(config.at("head_dim"), 32);
+  EXPECT_EQ(config.at("max_position_embeddings"), 256);
+  EXPECT_EQ(config.at("vocab_size"), 288);
+  EXPECT_EQ(config.at("rope_theta"), 5000.0);
+  EXPECT_EQ(config.at("bos_token_id"), 5);
+  EXPECT_EQ(config.at("eos_token_id"), 261);
+  EXPECT_EQ(config.at("tie_word_embeddings"), true);
+  EXPECT_FALSE(config.contains("rope_scaling"));
+}
+
+TEST_F(GgufConfig, what_tensors_there_are_decides_on_biases_and_ties) {
+  GgufBytes file = gguf_keys("llama");
+  file.floats("output.weight", {2, 2}, {1, 2, 3, 4}).floats("blk.0.attn_q.bias", {2}, {1, 2});
+  file.floats("token_embd.weight", {3, 2}, std::vector<float>(6));
+  const object config = config_of(file);
+  EXPECT_EQ(config.at("tie_word_embeddings"), false);
+  EXPECT_EQ(config.at("attention_bias"), true);
+  EXPECT_EQ(config.at("mlp_bias"), false);
+  EXPECT_EQ(config.at("vocab_size"), 3);
+  EXPECT_EQ(config.at("head_dim"), 16) << "64 of 4 heads";
+}
+
+TEST_F(GgufConfig, positions_are_scaled_as_the_keys_say) {
+  GgufBytes linear = gguf_keys("llama");
+  linear.text("llama.rope.scaling.type", "linear").f32("llama.rope.scaling.factor", 4.0F);
+  EXPECT_EQ(config_of(linear).at("rope_scaling"),
+            (object{{"rope_type", "linear"}, {"factor", 4.0}}));
+  GgufBytes old = gguf_keys("llama");
+  old.f32("llama.rope.scale_linear", 2.0F);
+  EXPECT_EQ(config_of(old).at("rope_scaling"), (object{{"rope_type", "linear"}, {"factor", 2.0}}));
+  GgufBytes yarn = gguf_keys("qwen2");
+  yarn.text("qwen2.rope.scaling.type", "yarn").f32("qwen2.rope.scaling.factor", 4.0F);
+  yarn.u32("qwen2.rope.scaling.original_context_length", 64);
+  yarn.f32("qwen2.rope.scaling.yarn_beta_fast", 16.0F);
+  yarn.f32("qwen2.rope.scaling.yarn_attn_factor", 0.5F);
+  EXPECT_EQ(config_of(yarn).at("rope_scaling"), (object{{"rope_type", "yarn"},
+                                                        {"factor", 4.0},
+                                                        {"original_max_position_embeddings", 64},
+                                                        {"beta_fast", 16.0},
+                                                        {"attention_factor", 0.5}}));
+  GgufBytes none = gguf_keys("qwen2");
+  none.text("qwen2.rope.scaling.type", "none");
+  EXPECT_FALSE(config_of(none).contains("rope_scaling"));
+  GgufBytes other = gguf_keys("qwen2");
+  other.text("qwen2.rope.scaling.type", "longrope");
+  EXPECT_THAT(error_of([&] { config_of(other); }), HasSubstr("found longrope"));
+}
+
+TEST_F(GgufConfig, factors_of_wavelengths_are_tensors) {
+  GgufBytes every = gguf_keys("llama");
+  every.floats("rope_freqs.weight", {2}, {1.0F, 8.0F});
+  const object scaling = config_of(every).at("rope_scaling").as_object();
+  EXPECT_EQ(scaling.at("rope_type"), "longrope");
+  EXPECT_EQ(scaling.at("short_factor"), scaling.at("long_factor"));
+  EXPECT_EQ(scaling.at("long_factor").at(1), 8.0);
+  EXPECT_EQ(scaling.at("attention_factor"), 1.0);
+  GgufBytes two = gguf_keys("phi3");
+  two.floats("rope_factors_short.weight", {1}, {1.5F}).floats("rope_factors_long.weight", {1}, {4});
+  two.u32("phi3.rope.scaling.original_context_length", 64);
+  two.f32("phi3.rope.scaling.attn_factor", 1.25F);
+  EXPECT_EQ(config_of(two).at("rope_scaling"), (object{{"rope_type", "longrope"},
+                                                       {"short_factor", boost::json::array{1.5}},
+                                                       {"long_factor", boost::json::array{4.0}},
+                                                       {"original_max_position_embeddings", 64},
+                                                       {"attention_factor", 1.25}}));
+  GgufBytes codes = gguf_keys("llama");
+  codes.tensor("rope_freqs.weight", 8, {32}, std::string(34, 'x'));
+  EXPECT_THAT(error_of([&] { config_of(codes); }), HasSubstr("tensor rope_freqs.weight"));
+}
+
+TEST_F(GgufConfig, families_read_keys_of_their_own) {
+  GgufBytes phi = gguf_keys("phi3");
+  phi.u32("phi3.attention.sliding_window", 0).u32("phi3.rope.dimension_count", 8);
+  EXPECT_FALSE(config_of(phi).contains("sliding_window")) << "0 is none";
+  EXPECT_EQ(config_of(phi).at("partial_rotary_factor"), 0.5);
+  GgufBytes gemma = gguf_keys("gemma2");
+  gemma.u32("gemma2.attention.key_length", 48).u32("gemma2.attention.sliding_window", 32);
+  gemma.u32("gemma2.attention.value_length", 48).f32("gemma2.attn_logit_softcapping", 50.0F);
+  EXPECT_EQ(config_of(gemma).at("sliding_window"), 32);
+  EXPECT_EQ(config_of(gemma).at("query_pre_attn_scalar"), 48);
+  EXPECT_EQ(config_of(gemma).at("attn_logit_softcapping"), 50.0);
+  GgufBytes granite = gguf_keys("granite");
+  EXPECT_EQ(config_of(granite.f32("granite.logit_scale", 8.0F)).at("logits_scaling"), 8.0);
+  GgufBytes uneven = gguf_keys("llama");
+  uneven.u32("llama.attention.value_length", 8);
+  EXPECT_THAT(error_of([&] { config_of(uneven); }),
+              HasSubstr("key llama.attention.value_length): expected 16 as of keys, found 8"));
+}
+
+TEST_F(GgufConfig, sampling_is_as_recommended) {
+  GgufBytes file = gguf_keys("qwen2");
+  file.f32("general.sampling.temp", 0.5F).u32("general.sampling.top_k", 20);
+  const object config = generation_of(add_byte_level(file, "qwen2"));
+  EXPECT_EQ(config.at("temperature"), 0.5);
+  EXPECT_EQ(config.at("top_k"), 20);
+  EXPECT_EQ(config.at("eos_token_id"), (boost::json::array{261}));
+  EXPECT_FALSE(config.contains("top_p"));
+}
+
+}  // namespace
+}  // namespace foretoken
