@@ -52,5 +52,10 @@ inline constexpr std::size_t kMaxNameBytes = 256;  // of a function or a paramet
 inline std::size_t find_name_end(std::string_view text, std::string_view mark) {
   return text.substr(0, kMaxNameBytes + mark.size()).find(mark);
 }
+// While it is not found: whether more text may bring it, however the text was cut.
+inline CallBody::State without_name_end(std::string_view text, std::string_view mark) {
+  return text.size() < kMaxNameBytes + mark.size() ? CallBody::State::kMore
+                                                   : CallBody::State::kBroken;
+}
 
 }  // namespace foretoken

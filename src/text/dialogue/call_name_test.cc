@@ -1,5 +1,8 @@
 // The longest names and headers that calls may have.
 
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "base/log.h"
@@ -37,6 +40,11 @@ class CallName : public testing::Test {
     dialogue.calls = find_call_style(style);
     dialogue.call_options = {.tools = tools_named({{name, ""}})};
     const ReadAnswer whole = read_answer(dialogue, {text});
+    // However the answer is cut.
+    std::vector<std::string_view> bytes;
+    for (std::size_t i = 0; i < text.size(); ++i)
+      bytes.push_back(std::string_view(text).substr(i, 1));
+    EXPECT_EQ(read_answer(dialogue, bytes).calls.size(), whole.calls.size()) << style;
     if (whole.calls.empty()) {
       EXPECT_NE(whole.content.find(name), std::string::npos) << style;
     }

@@ -71,13 +71,14 @@ bool ChannelParser::step(AnswerParts& out) {
 
 bool ChannelParser::read_header(AnswerParts& out) {
   const std::size_t end = held_.find(kMessage);
-  if (std::min(end, held_.size()) > kMaxHeader) {
+  const bool is_missing = end == std::string::npos;
+  if (is_missing ? held_.size() >= kMaxHeader + kMessage.size() : end > kMaxHeader) {
     at_ = At::kText;
     say(std::string_view(held_).substr(0, 1), out);  // no header: what looked like its mark is text
     take(1);
     return true;
   }
-  if (end == std::string::npos) return false;
+  if (is_missing) return false;
   const std::string header = held_.substr(0, end);
   const std::string_view recipient = word_behind(header, "to=");
   raw_ = header + std::string(kMessage);

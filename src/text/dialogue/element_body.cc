@@ -62,8 +62,7 @@ class ElementBody final : public CallBody {
 
   State read_name(std::string_view text, std::size_t& used, CallSink& sink) {
     const std::size_t end = find_name_end(text, style_.name_end);
-    if (std::min(end, text.size()) > kMaxNameBytes) return State::kBroken;
-    if (end == std::string_view::npos) return State::kMore;
+    if (end == std::string_view::npos) return without_name_end(text, style_.name_end);
     const std::string_view name = trimmed(text.substr(0, end));
     if (name.empty() || !sink.begin(name, {})) return State::kBroken;
     sink.arguments("{");
@@ -100,8 +99,7 @@ class ElementBody final : public CallBody {
 
   State read_key(std::string_view text, std::size_t& used, CallSink& sink) {
     const std::size_t end = find_name_end(text, style_.tag_end);
-    if (std::min(end, text.size()) > kMaxNameBytes) return State::kBroken;
-    if (end == std::string_view::npos) return State::kMore;
+    if (end == std::string_view::npos) return without_name_end(text, style_.tag_end);
     const std::string key(text.substr(0, end));
     if (key.empty() || levels_.size() == kDeepest) return State::kBroken;
     Level& around = levels_.back();

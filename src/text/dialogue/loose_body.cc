@@ -61,8 +61,7 @@ class LooseBody final : public CallBody {
 
   State read_name(std::string_view text, std::size_t& used, CallSink& sink) {
     const std::size_t end = find_name_end(text, "{");
-    if (std::min(end, text.size()) > kMaxNameBytes) return State::kBroken;
-    if (end == std::string_view::npos) return State::kMore;
+    if (end == std::string_view::npos) return without_name_end(text, "{");
     const std::string_view name = trimmed(text.substr(0, end));
     if (name.empty() || !sink.begin(name, {})) return State::kBroken;
     used = end + 1;
@@ -96,8 +95,7 @@ class LooseBody final : public CallBody {
 
   State read_key(std::string_view text, std::size_t& used, CallSink& sink) {
     const std::size_t end = find_name_end(text, ":");
-    if (std::min(end, text.size()) > kMaxNameBytes) return State::kBroken;
-    if (end == std::string_view::npos) return State::kMore;
+    if (end == std::string_view::npos) return without_name_end(text, ":");
     std::string_view key = trimmed(text.substr(0, end));
     if (key.size() >= 2 * style_.quote.size() && key.starts_with(style_.quote) &&
         key.ends_with(style_.quote))

@@ -42,8 +42,7 @@ class NamedBody final : public CallBody {
     const std::size_t brace =
         style_.ends_at_brace ? find_name_end(text, "{") : std::string_view::npos;
     const std::size_t end = std::min(mark, brace);
-    if (std::min(end, text.size()) > kMaxNameBytes) return State::kBroken;
-    if (end == std::string_view::npos) return State::kMore;
+    if (end == std::string_view::npos) return without_name_end(text, style_.name_end);
     name_ = trimmed(text.substr(0, end));
     used = end + (mark < brace ? style_.name_end.size() : 0);
     has_name_ = true;

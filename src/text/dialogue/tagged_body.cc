@@ -86,19 +86,17 @@ class TaggedBody final : public CallBody {
   // Past the next `mark`.
   State up_to(std::string_view text, std::size_t& used, std::string_view mark, At next) {
     const std::size_t end = find_name_end(text, mark);
-    if (std::min(end, text.size()) > kMaxNameBytes) return State::kBroken;
-    if (end == std::string_view::npos) return State::kMore;
+    if (end == std::string_view::npos) return without_name_end(text, mark);
     used = end + mark.size();
     at_ = next;
     return State::kDone;
   }
 
   // The end of a name; which: 0 its mark, 1 that of a call without parameters, else what follows.
-  FoundMark name_end(std::string_view text) const {
-    const std::array<std::string_view, 6> ends{
-        style_.name_end, style_.name_closed, style_.key_begin, style_.call_end, "\n", " "};
+  // Marks that end a name.
+  std::span<const std::string_view> name_ends() const {
     const bool has_mark = !style_.name_end.empty() && !style_.name_end_may_miss;
-    return find_mark(text, std::span(ends).first(has_mark ? 2 : ends.size()));
+    return std::span(name_ends_).first(has_mark ? 2 : name_ends_.size());
   }
 
   std::string spelled(std::string_view name) const {
@@ -108,8 +106,10 @@ class TaggedBody final : public CallBody {
   State read_name(std::string_view text, std::size_t& used, CallSink& sink) {
     used = leading_white(text);
     text.remove_prefix(used);
-    const FoundMark end = name_end(text.substr(0, 2 * kMaxNameBytes));
-    if (std::min(end.at, text.size()) > kMaxNameBytes) return State::kBroken;
+    const std::string_view seen = text.substr(0, 2 * kMaxNameBytes);
+    const FoundMark end = find_mark(seen, name_ends());
+    const std::size_t certain = seen.size() - unfinished_mark(seen, name_ends());
+    if (std::min(end.at, certain) > kMaxNameBytes) return State::kBroken;
     if (end.at == std::string_view::npos) return State::kMore;
     name_ = spelled(trimmed(text.substr(0, end.at)));
     if (name_.empty() || !sink.begin(name_, {})) return State::kBroken;
@@ -153,8 +153,7 @@ class TaggedBody final : public CallBody {
 
   State read_key(std::string_view text, std::size_t& used, CallSink& sink) {
     const std::size_t end = find_name_end(text, style_.key_end);
-    if (std::min(end, text.size()) > kMaxNameBytes) return State::kBroken;
-    if (end == std::string_view::npos) return State::kMore;
+    if (end == std::string_view::npos) return without_name_end(text, style_.key_end);
     const std::string key = spelled(trimmed(text.substr(0, end)));
     types_ = schemas_.types(name_, key);
     std::string json = count_++ == 0 ? "{" : ", ";
@@ -213,6 +212,8 @@ class TaggedBody final : public CallBody {
   }
 
   const TaggedStyle& style_;
+  const std::array<std::string_view, 6> name_ends_{
+      style_.name_end, style_.name_closed, style_.key_begin, style_.call_end, "\n", " "};
   const ToolSchemas& schemas_;
   At at_ = At::kName;
   int count_ = 0;  // parameters so far
