@@ -35,7 +35,8 @@ class ControlTest : public GenerateTest {
   }
   std::string last_prompt() const {
     std::string out;
-    for (const Token token : engine.received().back().prompt)
+    const std::vector<Request> received = engine.received();
+    for (const Token token : received.back().prompt)
       out += token == kByteEos ? '|' : static_cast<char>(token);
     return out;
   }
