@@ -115,7 +115,7 @@ struct ServerContext {
   Metrics metrics;
   UnknownFields unknown_fields;
   WeightVersion weight_version{config.weight_version};
-  std::unique_ptr<SessionStore> sessions = std::make_unique<SessionStore>();
+  std::shared_ptr<SessionStore> sessions = std::make_shared<SessionStore>();
   AcceptanceMean acceptance;  // of internal_states
   // What requests of /v1/responses may go on from.
   std::unique_ptr<ResponseStore> responses = std::make_unique<ResponseStore>();

@@ -28,12 +28,12 @@ std::optional<Refusal> chain_fault(const SessionParams& params, bool is_answerin
 }  // namespace
 
 SessionTurn::~SessionTurn() {
-  if (!is_finished_) store_.abandon(session_, rid_);
+  if (!is_finished_) store_->abandon(session_, rid_);
 }
 
 void SessionTurn::finish(std::vector<Token> output) {
   is_finished_ = true;
-  store_.finish(session_, rid_, std::move(output));
+  store_->finish(session_, rid_, std::move(output));
 }
 
 std::optional<Refusal> SessionStore::open(const std::string& id, bool is_streaming,
@@ -70,10 +70,8 @@ void SessionStore::close_idle(Clock::time_point now) {
   });
 }
 
-// With all turns that went on from it.
 void SessionStore::drop(Session& session, const std::string& rid,
                         std::vector<std::string>& running) {
-  drop_below(session, rid, running);
   const auto turn = session.turns.find(rid);
   if (turn == session.turns.end()) return;
   if (!turn->second.is_finished) running.push_back(rid);
@@ -81,21 +79,21 @@ void SessionStore::drop(Session& session, const std::string& rid,
   session.turns.erase(turn);
 }
 
+void SessionStore::drop_all(Session& session, std::vector<std::string>& running) {
+  while (!session.turns.empty()) drop(session, std::string(session.turns.begin()->first), running);
+}
+
+// All turns that went on from it.
 void SessionStore::drop_below(Session& session, const std::string& rid,
                               std::vector<std::string>& running) {
+  std::unordered_multimap<std::string, std::string> children;
+  for (const auto& [id, turn] : session.turns) children.emplace(turn.parent, id);
   std::vector<std::string> above{rid};
-  std::vector<std::string> below;
   while (!above.empty()) {
-    const std::string parent = std::move(above.back());
+    const auto [begin, end] = children.equal_range(above.back());
     above.pop_back();
-    for (const auto& [id, turn] : session.turns)
-      if (turn.parent == parent && !parent.empty()) above.push_back(id), below.push_back(id);
-  }
-  for (const std::string& id : below) {
-    const auto turn = session.turns.find(id);
-    if (!turn->second.is_finished) running.push_back(id);
-    tokens_ -= turn->second.tokens();
-    session.turns.erase(turn);
+    for (auto child = begin; child != end; ++child) above.push_back(child->second);
+    for (auto child = begin; child != end; ++child) drop(session, child->second, running);
   }
 }
 
@@ -111,8 +109,7 @@ Result<const SessionStore::Turn*> SessionStore::parent_of(Session& session,
     return session.last.empty() ? none : &session.turns.at(session.last);
   }
   if (params.rid.empty()) {
-    while (params.replaces && !session.turns.empty())
-      drop(session, std::string(session.turns.begin()->first), replaced);
+    if (params.replaces) drop_all(session, replaced);
     return none;
   }
   const auto turn = session.turns.find(params.rid);
@@ -157,7 +154,7 @@ Result<SessionStore::Begun> SessionStore::begin(const SessionParams& params, con
   turn.parent = session.is_streaming ? session.last : params.rid;
   tokens_ += turn.tokens();
   session.turns.emplace(rid, std::move(turn));
-  begun.turn = std::make_shared<SessionTurn>(*this, params.id, rid);
+  begun.turn = std::make_shared<SessionTurn>(shared_from_this(), params.id, rid);
   return begun;
 }
 
@@ -185,6 +182,7 @@ void SessionStore::abandon(const std::string& id, const std::string& rid) {
   const auto session = sessions_.find(id);
   if (session == sessions_.end()) return;
   std::vector<std::string> running;
+  drop_below(session->second, rid, running);
   drop(session->second, rid, running);
 }
 

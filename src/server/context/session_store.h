@@ -40,8 +40,8 @@ class SessionStore;
 // A turn that is being answered. Ends as if it had not been, unless finish() is called.
 class SessionTurn {
  public:
-  SessionTurn(SessionStore& store, std::string session, std::string rid)
-      : store_(store), session_(std::move(session)), rid_(std::move(rid)) {}
+  SessionTurn(std::shared_ptr<SessionStore> store, std::string session, std::string rid)
+      : store_(std::move(store)), session_(std::move(session)), rid_(std::move(rid)) {}
   ~SessionTurn();
   SessionTurn(const SessionTurn&) = delete;
   SessionTurn& operator=(const SessionTurn&) = delete;
@@ -49,12 +49,12 @@ class SessionTurn {
   void finish(std::vector<Token> output);
 
  private:
-  SessionStore& store_;
+  const std::shared_ptr<SessionStore> store_;  // an answer may outlive the server by a moment
   const std::string session_, rid_;
   bool is_finished_ = false;
 };
 
-class SessionStore {
+class SessionStore : public std::enable_shared_from_this<SessionStore> {
  public:
   static constexpr std::size_t kMostSessions = 1024;
   static constexpr std::size_t kMostTurns = 4096;                   // of a session
@@ -95,7 +95,9 @@ class SessionStore {
   };
 
   void close_idle(Clock::time_point now);
+  // What is dropped while it is answered is added to `running`.
   void drop(Session& session, const std::string& rid, std::vector<std::string>& running);
+  void drop_all(Session& session, std::vector<std::string>& running);
   void drop_below(Session& session, const std::string& rid, std::vector<std::string>& running);
   Result<const Turn*> parent_of(Session& session, const SessionParams& params,
                                 std::vector<std::string>& replaced);
