@@ -31,8 +31,8 @@ struct AdmissionPolicy {
   std::uint64_t seed = 0;  // of kRandom, another for every step
 };
 
-// The sequences that stand first in the queue, a bounded number, in the order in which they should be
-// admitted. `arrivals`: how many sequences have ever arrived.
+// The sequences that stand first in the queue, a bounded number, in the order in which they should
+// be admitted. `arrivals`: how many sequences have ever arrived.
 //   fcfs:   as queued (preempted ones stand in front).
 //   lpm:    longest cached prefix first, equals as queued.
 //   random: in an order drawn from the seed.

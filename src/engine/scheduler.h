@@ -101,7 +101,8 @@ class Scheduler {
   Admission try_admit(Sequence& candidate, StepOrder& plan, int& prompt_rows);
   bool must_wait(const Sequence& candidate, const SequencePages::Prospect& cached,
                  const StepPlan& plan, int prompt_rows) const;
-  bool fits(const Sequence& candidate, const SequencePages::Prospect& cached) const;
+  // more: pages that could be had besides.
+  bool fits(const Sequence& candidate, const SequencePages::Prospect& cached, int more = 0) const;
   int reserved_pages(const Sequence& running) const;
   void run(std::unique_ptr<Sequence> sequence, std::vector<Page> matched);
 
@@ -110,7 +111,7 @@ class Scheduler {
   int make_room_ahead(Sequence& sequence);
   bool is_time_to_preempt() const;
   void preempt_for_test();
-  bool make_way();
+  void make_way();
   void preempt(Sequence& sequence);
 
   // scheduler_retire.cc

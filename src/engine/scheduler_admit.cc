@@ -35,10 +35,10 @@ int Scheduler::reserved_pages(const Sequence& s) const {
   return std::max(0, pages_for(s.size() + reserve_.tokens(s)) - static_cast<int>(s.pages.size()));
 }
 
-bool Scheduler::fits(const Sequence& s, const SequencePages::Prospect& cached) const {
+bool Scheduler::fits(const Sequence& s, const SequencePages::Prospect& cached, int more) const {
   const int output = running_.empty() ? 0 : reserve_.tokens(s);
   const int wanted = pages_for(s.size() + output) - cached.pages + reserved_pages_;
-  return wanted <= pages_.available() - cached.evictable;  // what is reused is not evicted
+  return wanted <= pages_.available() - cached.evictable + more;  // what is reused is not evicted
 }
 
 bool Scheduler::must_wait(const Sequence& s, const SequencePages::Prospect& cached,

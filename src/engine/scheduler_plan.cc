@@ -29,13 +29,13 @@ std::optional<StepOrder> Scheduler::plan() {
 
 void Scheduler::plan_rows(StepOrder& plan) {
   preempt_for_test();
-  const bool has_made_way = make_way();
+  make_way();
   int prompt_rows = prompt_row_budget();
-  const int retracted = retracted_;
+  const int made_way = retracted_;
   plan_running(plan, prompt_rows);
   // What was preempted for lack of pages must not take them back at once.
-  const bool pages_ran_short = wants_drain_ || (retracted_ > (has_made_way ? retracted : 0) &&
-                                                config_.force_preempt_every == 0);
+  const bool pages_ran_short =
+      wants_drain_ || (retracted_ > made_way && config_.force_preempt_every == 0);
   if (!pages_ran_short) admit(plan, prompt_rows);
 }
 

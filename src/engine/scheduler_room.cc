@@ -59,10 +59,10 @@ void Scheduler::preempt_for_test() {
   if (victim != running.rend()) preempt(**victim);
 }
 
-// The first that waits takes the place of running ones of later rank, the last first, where it needs
-// it and they can give it. True when it did.
-bool Scheduler::make_way() {
-  if (!config_.preemption_gap || waiting_.empty()) return false;
+// The first that waits takes the place of running ones of later rank, the last of them first, where
+// it needs their place and that is enough.
+void Scheduler::make_way() {
+  if (!config_.preemption_gap || waiting_.empty()) return;
   Sequence& first = waiting_.first();
   const auto gives_way = [&](const Sequence& s) {
     return s.request.rank > first.request.rank &&
@@ -77,24 +77,19 @@ bool Scheduler::make_way() {
     victims.push_back(s.get());
     held += static_cast<int>(s->pages.size()) + reserved_pages(*s);
   }
-  if (victims.empty()) return false;
-  const auto has_place = [&](int pages) {
-    const SequencePages::Prospect cached = pages_.look_up(first);
-    const int wanted = pages_for(first.size() + reserve_.tokens(first)) - cached.pages;
-    return wanted + reserved_pages_ <= pages_.available() - cached.evictable + pages;
+  if (victims.empty()) return;
+  const auto has_place = [&] {
+    return running_.has_free_slot() && fits(first, pages_.look_up(first));
   };
-  if ((running_.has_free_slot() && has_place(0)) || !has_place(held)) return false;
-  if (is_ahead()) {
-    wants_drain_ = true;
-    return false;
-  }
+  if (has_place() || !fits(first, pages_.look_up(first), held)) return;
+  wants_drain_ = is_ahead();
+  if (wants_drain_) return;
   std::ranges::sort(victims, std::greater<>(), [](const Sequence* s) { return wait_place(*s); });
   for (Sequence* victim : victims) {
-    if (running_.has_free_slot() && has_place(0)) break;
+    if (has_place()) return;
     reserved_pages_ -= reserved_pages(*victim);
     preempt(*victim);
   }
-  return true;
 }
 
 void Scheduler::preempt(Sequence& s) {

@@ -1,6 +1,6 @@
 #pragma once
-// WaitingSet: the sequences that wait for a slot, by rank and arrival, and how many rows of prompt they have
-// to compute. Not an order of admission: that is admission.h. Engine thread only.
+// WaitingSet: the sequences that wait for a slot, by rank and arrival, and how many rows of prompt
+// they have to compute. Not an order of admission: that is admission.h. Engine thread only.
 // Invariant: a waiting sequence holds neither a slot nor pages.
 
 #include <cstdint>
