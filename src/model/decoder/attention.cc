@@ -1,10 +1,7 @@
 #include "model/decoder/attention.h"
 
 #include <cmath>
-#include <numeric>
 #include <vector>
-
-#include "base/index.h"
 
 namespace foretoken {
 
@@ -13,6 +10,13 @@ namespace {
 float score_scale(const ModelConfig& config) {
   if (config.score_scale != 0) return static_cast<float>(config.score_scale);
   return static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim)));
+}
+
+// a | b
+Tensor joined(StepOps& ops, Tensor a, Tensor b) {
+  const Tensor both = ops.temp(DType::kF32, {a.dim(0), a.dim(1) + b.dim(1)});
+  ops.join_columns(a, b, both);
+  return both;
 }
 
 }  // namespace
@@ -48,17 +52,12 @@ void Attention::project(Tensor in, const RopeTables& ropes, const KvLayer& kv,
                         LayerScratch& s) const {
   if (qkv_.size() == 1)
     return s.ops.project_qkv(*qkv_[0], in, ropes.of(rope_), qk_norm_, shape_, s.batch, kv, s.q);
-  std::int64_t width = 0, column = 0;
-  for (const auto& stack : qkv_) width += stack->out_width();
-  std::vector<std::int32_t> rows(at(in.dim(0)));
-  std::iota(rows.begin(), rows.end(), 0);
   const ScratchScope between(s.ops);
-  const Tensor qkv = s.ops.temp(DType::kF32, {in.dim(0), width});
+  Tensor qkv;
   for (const auto& stack : qkv_) {
     const Tensor part = s.ops.temp(DType::kF32, {in.dim(0), stack->out_width()});
     s.ops.linear(*stack, in, part);
-    s.ops.gather_columns(part, rows, qkv, column);
-    column += stack->out_width();
+    qkv = qkv.empty() ? part : joined(s.ops, qkv, part);
   }
   s.ops.rope_store_kv(qkv, ropes.of(rope_), qk_norm_, shape_, s.batch, kv, s.q);
 }

@@ -10,7 +10,6 @@
 #include "base/file_fields.h"
 #include "base/json_text.h"
 #include "base/log.h"
-#include "checkpoint/formats/gguf/gguf_parts.h"
 #include "checkpoint/model_files.h"
 #include "checkpoint/packed/packed_cache.h"
 #include "tensor/dtype_names.h"
@@ -149,16 +148,12 @@ void advise_on_input(const ModelConfig& config, const Quantization& quantization
 
 }  // namespace
 
-bool is_gguf_model(const std::string& path) {
-  return is_gguf(path) || (std::filesystem::is_directory(path) && gguf_model_of(path));
-}
-
 void check_stored_method(const ModelConfig& config, const ModelOptions& options,
                          const std::string& folder) {
   const std::string& asked = options.quantization.stored_method;
   if (asked.empty()) return;
   const std::string found = config.stored_quantization ? config.stored_quantization->method
-                            : is_gguf_model(folder)    ? "gguf"
+                            : is_model_file(folder)    ? "gguf"
                                                        : "not quantized";
   const std::string flag =
       options.part == "draft" ? "--speculative-draft-model-quantization" : "--quantization";

@@ -141,7 +141,7 @@ Tensor WeightReader::take_part(const MatrixPart& part, const std::string& suffix
 }
 
 std::optional<WeightFormat> WeightReader::block_format(const std::string& name) const {
-  if (dtype_ == DType::kF32) return std::nullopt;  // who wants such products wants such weights
+  if (dtype_ == DType::kF32) return std::nullopt;  // all weights are widened then
   const auto rows = source_.rows(name + ".weight");
   auto format = rows ? GgufCodes::format_of(rows->type().type) : std::nullopt;
   if (format) format->rounds_input = !quantization_.keeps_input;
