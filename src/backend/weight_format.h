@@ -7,8 +7,8 @@
 // zero point, for each row and group of neighbouring k; codes that are floats have no zero. See
 // docs/develop/numerics.md for what products of it compute.
 //
-// A matrix of blocks (llama.cpp's types): codes of 2 to 6 bits in groups of 16 or 32, with one or more
-// of these beside a scale of float16:
+// A matrix of blocks (llama.cpp's types): codes of 2 to 6 bits in groups of 16 or 32, with a scale
+// of float16 and one or more of these:
 //   super         the scale of a group is that of `super` k times an integer of the group
 //   has_minima    the weight is code * scale + minimum; minima are kept as scales are
 //   is_listed     codes are places in kListedCodes

@@ -16,7 +16,7 @@ from . import draw, rooms, schemata, suites, verdicts
 
 
 def check(root, size, seeds):
-    """Whether the sources give so many faults; draws them and builds nothing."""
+    """Whether the sources give `size` faults for each seed. Draws the faults and builds nothing."""
     found = draw.possible(root)
     drawn = []
     for seed in seeds:

@@ -1,7 +1,7 @@
 #pragma once
 // GgufCodes: rows of a GGUF tensor as codes at their own bits (backend/weight_format.h), scales and
-// minima as they are stored. Not the widening to floats: that is GgufRows. A view; the file outlives
-// it. Thread-safe.
+// minima as they are stored. Not the widening to floats: that is GgufRows. A view; the file
+// outlives it. Thread-safe.
 
 #include <cstdint>
 #include <optional>

@@ -31,7 +31,7 @@ class HiddenStates {
   std::size_t count_ = 0;
 };
 
-// The first position whose state a prompt of so many tokens must report.
+// The first position whose state the engine reports.
 int hidden_start(HiddenWish wish, std::size_t prompt_tokens);
 
 // `return_hidden_states`: true or "last". `all`: what true asks for.

@@ -44,8 +44,8 @@ void add_name(std::string_view name, ParameterTypes& types) {
   if (name == "array") types.array = true;
 }
 
-// Schemas come from outside: nested alternatives are looked at a few levels deep, and not more
-// than so many.
+// Schemas come from outside, so the search of nested alternatives is bounded: levels, and schemas
+// that are looked at.
 struct Effort {
   int depth = 4, left = 1000;
 };

@@ -1,6 +1,7 @@
 #pragma once
 // The OpenAI routes: /v1/models, /v1/chat/completions, /v1/completions, /v1/responses, with
-// SGLang's extra fields, and llama.cpp's /infill. Handlers answer their exchange, at once or by starting a Generation.
+// SGLang's extra fields, and llama.cpp's /infill. Handlers answer their exchange, at once or by
+// starting a Generation.
 // Thread-safe.
 
 #include <memory>

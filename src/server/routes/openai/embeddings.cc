@@ -1,5 +1,5 @@
-// POST /v1/embeddings: the hidden state of a text's last token behind the final norm, or the mean of
-// all of its tokens' states, of length 1. As SGLang embeds with generating models (last) and
+// POST /v1/embeddings: the hidden state of a text's last token behind the final norm, or the mean
+// of all of its tokens' states, of length 1. As SGLang embeds with generating models (last) and
 // llama.cpp with `pooling` (last or mean).
 #include <bit>
 #include <cmath>

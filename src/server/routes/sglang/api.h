@@ -1,5 +1,6 @@
 #pragma once
-// SGLang's own routes: /generate, health, information, cache, abort, pauses, sessions, load, corpora. Handlers answer
+// SGLang's own routes: /generate, health, information, cache, abort, pauses, sessions, load,
+// corpora. Handlers answer
 // their exchange, at once or by starting a Generation. Thread-safe.
 
 #include <memory>

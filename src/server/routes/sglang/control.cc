@@ -17,18 +17,6 @@ namespace {
 constexpr auto kPatience = std::chrono::seconds(10);  // for the steps in flight
 constexpr std::size_t kMostNameBytes = 256;
 
-// The body as an object; {} where there is none. False: it was answered.
-bool read_body(const ExchangePtr& exchange, boost::json::object& out) {
-  if (exchange->request().body.empty()) return true;
-  auto body = parse_json_object(exchange->request().body);
-  if (!body) {
-    exchange->reply(error_reply(ErrorStyle::kNative, body.refusal()));
-    return false;
-  }
-  out = *std::move(body);
-  return true;
-}
-
 void reply_message(const ExchangePtr& exchange, std::string_view message) {
   JsonWriter json;
   json.begin_object().field("message", message).field("status", "ok").end_object();
@@ -37,6 +25,22 @@ void reply_message(const ExchangePtr& exchange, std::string_view message) {
 
 void refuse(const ExchangePtr& exchange, const Refusal& refusal) {
   exchange->reply(error_reply(ErrorStyle::kNative, refusal));
+}
+
+// Reads the fields of a body, which may be empty; false: it was refused.
+template <class Read>
+bool read_body(const ExchangePtr& exchange, const Read& read) {
+  const std::string& text = exchange->request().body;
+  const auto body = parse_json_object(text.empty() ? "{}" : text);
+  if (!body) {
+    refuse(exchange, body.refusal());
+    return false;
+  }
+  std::optional<Refusal> fault;
+  Fields fields(*body, "body", fault);
+  read(fields);
+  if (fault) refuse(exchange, *fault);
+  return !fault;
 }
 
 void check_name(Fields& fields, std::string_view field, const std::string& name) {
@@ -48,14 +52,13 @@ void check_name(Fields& fields, std::string_view field, const std::string& name)
 }  // namespace
 
 void handle_pause_generation(ServerContext& context, const ExchangePtr& exchange) {
-  boost::json::object body;
-  if (!read_body(exchange, body)) return;
-  std::optional<Refusal> fault;
-  Fields fields(body, "body", fault);
-  const std::string mode = fields.string("mode").value_or("abort");
-  if (mode != "abort" && mode != "retract" && mode != "in_place")
-    fields.refuse_field("mode", "expected abort, retract or in_place");
-  if (fault) return refuse(exchange, *fault);
+  std::string mode;
+  const auto read = [&](Fields& fields) {
+    mode = fields.string("mode").value_or("abort");
+    if (mode != "abort" && mode != "retract" && mode != "in_place")
+      fields.refuse_field("mode", "expected abort, retract or in_place");
+  };
+  if (!read_body(exchange, read)) return;
   auto paused = context.engine.pause(mode == "retract" ? Pause::kRetract : Pause::kInPlace);
   if (mode == "abort") context.engine.abort_all();
   if (paused.wait_for(kPatience) != std::future_status::ready)
@@ -64,8 +67,7 @@ void handle_pause_generation(ServerContext& context, const ExchangePtr& exchange
 }
 
 void handle_continue_generation(ServerContext& context, const ExchangePtr& exchange) {
-  boost::json::object body;
-  if (!read_body(exchange, body)) return;
+  if (!read_body(exchange, [](Fields&) {})) return;
   context.engine.resume();
   reply_message(exchange, "Generation continued successfully.");
 }
@@ -77,15 +79,15 @@ void handle_weight_version(ServerContext& context, const ExchangePtr& exchange) 
 }
 
 void handle_update_weight_version(ServerContext& context, const ExchangePtr& exchange) {
-  boost::json::object body;
-  if (!read_body(exchange, body)) return;
-  std::optional<Refusal> fault;
-  Fields fields(body, "body", fault);
-  fields.require("new_version");
-  std::string version = fields.string("new_version").value_or("");
-  check_name(fields, "new_version", version);
-  const bool aborts = fields.boolean("abort_all_requests").value_or(true);
-  if (fault) return refuse(exchange, *fault);
+  std::string version;
+  bool aborts = true;
+  const auto read = [&](Fields& fields) {
+    fields.require("new_version");
+    version = fields.string("new_version").value_or("");
+    check_name(fields, "new_version", version);
+    aborts = fields.boolean("abort_all_requests").value_or(true);
+  };
+  if (!read_body(exchange, read)) return;
   if (aborts) context.engine.abort_all();
   context.weight_version.set(version);
   JsonWriter json;
@@ -96,19 +98,20 @@ void handle_update_weight_version(ServerContext& context, const ExchangePtr& exc
 }
 
 void handle_open_session(ServerContext& context, const ExchangePtr& exchange) {
-  boost::json::object body;
-  if (!read_body(exchange, body)) return;
-  std::optional<Refusal> fault;
-  Fields fields(body, "body", fault);
-  // Of the text; what sessions hold is bounded in tokens, see SessionStore.
-  fields.require("capacity_of_str_len");
-  fields.integer("capacity_of_str_len");
-  const std::string id = fields.string("session_id").value_or(new_request_id());
-  check_name(fields, "session_id", id);
-  const bool is_streaming = fields.boolean("streaming").value_or(false);
-  const auto seconds = fields.number("timeout");
-  if (seconds && !(*seconds > 0)) fields.refuse_field("timeout", "must be positive");
-  if (fault) return refuse(exchange, *fault);
+  std::string id;
+  bool is_streaming = false;
+  std::optional<double> seconds;
+  const auto read = [&](Fields& fields) {
+    // Of the text; what sessions hold is bounded in tokens, see SessionStore.
+    fields.require("capacity_of_str_len");
+    fields.integer("capacity_of_str_len");
+    id = fields.string("session_id").value_or(new_request_id());
+    check_name(fields, "session_id", id);
+    is_streaming = fields.boolean("streaming").value_or(false);
+    seconds = fields.number("timeout");
+    if (seconds && !(*seconds > 0)) fields.refuse_field("timeout", "must be positive");
+  };
+  if (!read_body(exchange, read)) return;
   std::optional<SessionStore::Clock::duration> timeout;
   constexpr double kYear = 366.0 * 24 * 3600;
   if (seconds && *seconds < kYear)
@@ -122,13 +125,12 @@ void handle_open_session(ServerContext& context, const ExchangePtr& exchange) {
 }
 
 void handle_close_session(ServerContext& context, const ExchangePtr& exchange) {
-  boost::json::object body;
-  if (!read_body(exchange, body)) return;
-  std::optional<Refusal> fault;
-  Fields fields(body, "body", fault);
-  fields.require("session_id");
-  const std::string id = fields.string("session_id").value_or("");
-  if (fault) return refuse(exchange, *fault);
+  std::string id;
+  const auto read = [&](Fields& fields) {
+    fields.require("session_id");
+    id = fields.string("session_id").value_or("");
+  };
+  if (!read_body(exchange, read)) return;
   context.sessions->close(id);
   exchange->reply({.content_type = "text/plain; charset=utf-8"});
 }

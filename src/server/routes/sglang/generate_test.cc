@@ -117,8 +117,8 @@ TEST_F(GenerateTest, the_stream_interval_counts_tokens_between_events) {
   EXPECT_EQ(events.size(), 3U);  // the first token, the end, [DONE]
 }
 
-// An event shows at least so many new tokens, and no more are waited for: how many come at once is
-// up to the machine, so it is asked until one shows exactly as many.
+// An event shows at least --stream-interval new tokens. The machine decides how many more it shows,
+// so the test asks until an event shows exactly that number.
 TEST_F(GenerateTest, an_event_is_due_with_as_many_tokens_as_the_servers_interval) {
   config.stream_interval = 5;
   config.incremental_streaming_output = true;
