@@ -43,6 +43,12 @@ float temperature_of(const FlagValues& values) {
   return static_cast<float>(value);
 }
 
+std::vector<std::string_view> step_quantizations() {
+  auto names = made_quantizations();
+  names.insert(names.end(), {"gguf", "gguf-a16"});
+  return names;
+}
+
 Flag threads_flag() {
   return {.names = {"--threads"},
           .kind = kInteger,
@@ -56,6 +62,8 @@ FlagTable step_flags() {
   static const std::vector<std::string> shapes = shape_names();
   return {{"Steps",
            {
+               {.names = {"--model"},
+                .text = "a model in the place of a made-up one: a checkpoint folder or GGUF file"},
                {.names = {"--shape"},
                 .text = "whose shape the made-up model has",
                 .default_value = "llama-3.2-1b",
@@ -65,9 +73,9 @@ FlagTable step_flags() {
                 .default_value = "bfloat16",
                 .choices = {"bfloat16", "float16", "float32"}},
                {.names = {"--quantization"},
-                .text = "weights of 8 or 4 bits",
+                .text = "weights of 8 or 4 bits; gguf and gguf-a16 with a GGUF file",
                 .default_value = "unquant",
-                .choices = made_quantizations()},
+                .choices = step_quantizations()},
                {.names = {"--quantization-head"},
                 .text = "the output matrix of another kind",
                 .default_note = "8 bits with --quantization",
@@ -177,6 +185,7 @@ FlagTable accept_flags() {
 StepOptions read_step_options(std::span<const std::string> args) {
   const FlagValues values = parse_flags(args, step_flags());
   StepOptions options;
+  options.model = values.text("--model");
   options.shape = values.text("--shape");
   options.dtype = values.text("--dtype");
   options.quantization =

@@ -16,6 +16,7 @@ namespace foretoken {
 
 // Of a step's times against the machine's roofs.
 struct StepOptions {
+  std::string model;  // folder or GGUF file; empty: a made-up one of this shape and type
   std::string shape;
   std::string dtype;
   Quantization quantization;

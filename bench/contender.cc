@@ -18,7 +18,8 @@ namespace {
 // Each request is computed whole: prompts come again in every repeat, and a prefix cache would make
 // the first method pay for the others.
 Options options_of(const DraftMethod& method, std::span<const std::string> extra_flags) {
-  std::vector<std::string> args{"--model-path", method.model, "--disable-radix-cache"};
+  std::vector<std::string> args{"--model-path", method.model, "--disable-radix-cache",
+                                "--speculative-algorithm", "none"};
   args.insert(args.end(), method.flags.begin(), method.flags.end());
   args.insert(args.end(), extra_flags.begin(), extra_flags.end());
   return resolve_options(parse_flags(args, generate_flags()), Environment::from_process());

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,7 +28,10 @@
 #include "bench/shapes.h"
 #include "bench/step_rig.h"
 #include "bench/suffix_command.h"
+#include "checkpoint/model_files.h"
 #include "kv/kv_dtype.h"
+#include "model/decoder/load.h"
+#include "model/heads/head_config.h"
 #include "model/runner.h"
 #include "tensor/buffer.h"
 
@@ -43,12 +47,20 @@ DType parse_dtype(const std::string& name) {
   throw Error({"unknown dtype", "--dtype", "bfloat16, float16 or float32", name});
 }
 
-// Elements of the matrices of all layers.
+// Elements of the matrices of all layers that a row is multiplied with.
 double layer_weights(const ModelConfig& config) {
   const std::int64_t q = std::int64_t{config.heads} * config.head_dim,
                      kv = std::int64_t{config.kv_heads} * config.head_dim;
-  const std::int64_t layer = config.hidden * (2 * q + 2 * kv + 3 * config.intermediate);
-  return static_cast<double>(config.layers * layer);
+  const ExpertBlocks& experts = config.experts;
+  std::int64_t weights = config.layers * config.hidden * (2 * q + 2 * kv);
+  for (int layer = 0; layer < config.layers; ++layer) {
+    const std::int64_t width =
+        experts.are_in(layer)
+            ? experts.routing.chosen * experts.intermediate + experts.shared_intermediate
+            : config.intermediate;
+    weights += 3 * config.hidden * width;
+  }
+  return static_cast<double>(weights);
 }
 
 // Seconds of a step among steps of its kind, as a server runs them: the median of those that fit
@@ -68,13 +80,33 @@ double steady_seconds(const std::function<double()>& step) {
   return median(std::move(steady));
 }
 
-int run(const StepOptions& options) {
-  ThreadPool pool(options.threads);
-  const auto ops = make_backend(options.backend, pool);
+std::unique_ptr<Decoder> make_model(const StepOptions& options, Ops& ops) {
+  if (!options.model.empty()) {
+    ModelOptions wanted;
+    wanted.quantization = options.quantization;
+    wanted.kv_dtype = options.kv_dtype;
+    wanted.others = mtp_prefixes;
+    return load_model(ops, options.model, wanted);
+  }
   ModelConfig config = shape_config(options.shape);
   config.kv_dtype = options.kv_dtype;
   const auto weights = dummy_weights(1);
-  const Decoder decoder(*ops, config, *weights, parse_dtype(options.dtype), options.quantization);
+  return std::make_unique<Decoder>(ops, config, *weights, parse_dtype(options.dtype),
+                                   options.quantization);
+}
+
+// Whether products of the layers run on integers, for which there is a roof of its own.
+bool is_of_codes(const StepOptions& options) {
+  if (!is_model_file(options.model)) return options.quantization.layers.rounds_input;
+  return options.quantization.name != "gguf-a16";
+}
+
+int run(const StepOptions& options) {
+  ThreadPool pool(options.threads);
+  const auto ops = make_backend(options.backend, pool);
+  const std::unique_ptr<Decoder> made = make_model(options, *ops);
+  const Decoder& decoder = *made;
+  const ModelConfig& config = decoder.config();
   const int longest = options.prefill.empty() ? 0 : std::ranges::max(options.prefill);
   Runner runner(*ops, decoder, StepRig::pages_needed(options.context, longest));
   StepRig rig(*ops, runner, options.context, longest);
@@ -86,25 +118,25 @@ int run(const StepOptions& options) {
   const auto kv_bytes =
       static_cast<double>(ops->kv_page_bytes(decoder.kv_shape())) / kPageTokens * options.context;
   const auto weight_bytes = static_cast<double>(decoder.weight_bytes());
-  const bool is_of_codes = options.quantization.layers.rounds_input;
+  const bool on_integers = is_of_codes(options);
   const double head_flops = 2.0 * static_cast<double>(config.vocab * config.hidden);
   const double body_flops = 2.0 * layer_weights(config), flops_per_row = body_flops + head_flops;
   Report report;
   for (const int n : options.nodes) {
     report.series.push_back({.name = n == 1 ? "decode" : fmt::format("verify {}", n),
                              .tokens = 1,
-                             .bytes = weight_bytes + kv_bytes,
+                             .bytes = decoder.step_bytes(n) + kv_bytes,
                              .flops = flops_per_row * n,
-                             .is_of_codes = is_of_codes,
+                             .is_of_codes = on_integers,
                              .seconds = {}});
   }
   for (const int n : options.prefill) {
     // The head runs for the last row only.
     report.series.push_back({.name = fmt::format("prefill {}", n),
                              .tokens = n,
-                             .bytes = weight_bytes,
+                             .bytes = decoder.step_bytes(n),
                              .flops = body_flops * n + head_flops,
-                             .is_of_codes = is_of_codes,
+                             .is_of_codes = on_integers,
                              .seconds = {}});
   }
   for (int round = 0; round < options.rounds; ++round) {
@@ -115,10 +147,13 @@ int run(const StepOptions& options) {
     for (const int n : options.prefill)
       report.series[i++].seconds.push_back(steady_seconds([&] { return rig.time_prefill(n); }));
   }
-  fmt::print(
-      "{}, {} {}, {:.2f} GB of weights, context {} of {}, {:.3f} GB\n", ops->description(),
-      options.shape, options.quantization.is_on() ? options.quantization.text() : options.dtype,
-      weight_bytes / 1e9, options.context, kv_dtype_name(decoder.kv_shape().dtype), kv_bytes / 1e9);
+  fmt::print("{}, {} {}, {:.2f} GB of weights, context {} of {}, {:.3f} GB\n", ops->description(),
+             options.model.empty() ? options.shape : options.model,
+             options.quantization.is_on() ? options.quantization.text()
+             : options.model.empty()      ? options.dtype
+                                          : "as stored",
+             weight_bytes / 1e9, options.context, kv_dtype_name(decoder.kv_shape().dtype),
+             kv_bytes / 1e9);
   fmt::print("{}", format_report(report));
   return 0;
 }
@@ -142,7 +177,7 @@ std::string help_of(const std::string& subcommand) {
            "What a long queue on one document and a full prefix cache add to a step.\n" +
            help_text(queue_flags());
   return "foretoken-bench [flags]\n"
-         "Times steps of a model of made-up weights against the machine's roofs; see also\n"
+         "Times steps of a model, made up or read, against the machine's roofs; see also\n"
          "`foretoken-bench accept --help` and `foretoken-bench queue --help`. `foretoken-bench "
          "ngram`\nand `foretoken-bench suffix` time what NGRAM and SUFFIX cost the host, "
          "`foretoken-bench sample`\nwhat a row of logits takes to be sampled, "

@@ -31,8 +31,12 @@ find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(Boost 1.81 REQUIRED COMPONENTS json)
+find_package(CURL REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(prometheus-cpp REQUIRED)
-find_package(GTest REQUIRED)
+if(BUILD_TESTING)
+  find_package(GTest REQUIRED)
+endif()
 
 # Build the tests that also run under sanitizers, and nothing else: of addresses and undefined
 # behaviour; of threads.
@@ -78,6 +82,9 @@ endfunction()
 # the address and undefined-behaviour sanitizers, `threads` = also under the thread sanitizer.
 # What is tested lies in libraries, so the sources here are compiled with -Og: in two thirds of the time.
 function(foretoken_test name)
+  if(NOT BUILD_TESTING)
+    return()
+  endif()
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest GTest::gtest_main)

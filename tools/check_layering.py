@@ -24,21 +24,22 @@ ORDER = [
     # what a machine has to offer, then one machine after the other, then the factory that knows all of them
     "backend", "backend/ops", "backend/host", "backend/reference",
     "backend/cpu/table", "backend/cpu/simd", "backend/cpu/rows", "backend/cpu/matmul/kernels", "backend/cpu/matmul",
-    "backend/cpu/attention", "backend/cpu/isa", "backend/cpu/select", "backend/cpu", "backend/backend",
+    "backend/cpu/attention", "backend/cpu/experts", "backend/cpu/isa", "backend/cpu/select", "backend/cpu",
+    "backend/vulkan/spirv", "backend/vulkan", "backend/backend",
     "kv",
-    "checkpoint/formats", "checkpoint/formats/gguf", "checkpoint/hub", "checkpoint", "checkpoint/quantized", "checkpoint/packed",
+    "checkpoint/formats", "checkpoint/formats/gguf", "checkpoint", "checkpoint/hub", "checkpoint/quantized", "checkpoint/packed",
     "model/config", "model/config/families", "model/decoder", "model", "model/heads",
     "draft", "draft/pace", "draft/with_model", "draft/from_text", "draft/from_text/ngram", "draft/from_text/suffix",
     "draft/catalogue",
     "engine",
     "tune",
     "server/json", "server/http", "server/context", "server/structured", "server/chat", "server/request",
-    "server/routes/openai", "server/routes/anthropic", "server/routes/sglang", "server",
-    "app/flags", "app/machine", "app/options", "app/host", "app/commands", "app",
+    "server/routes/openai", "server/routes/anthropic", "server/routes/sglang", "server/routes/page", "server",
+    "app/flags", "app/machine", "app/options", "app/host", "app/chat", "app/commands", "app",
 ]
 TEXT = ["text", "text/dialogue", "text/dialogue/families", "text/rust"]
 PAGES_AND_PREFIXES = re.compile(r"kv/(page_pool|prefix_hashes|radix_cache)\b")
-MACHINES = {"reference", "cpu"}
+MACHINES = {"reference", "cpu", "vulkan"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 SOURCES = (".h", ".cc", ".inc")
 

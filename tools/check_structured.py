@@ -23,7 +23,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MODELS = ROOT / "models"
 WAYS = {
-    "none": ("demo", []),
+    "none": ("demo", ["--speculative-algorithm", "none"]),
     "EAGLE3": ("demo", ["--speculative-algorithm", "EAGLE3", "--speculative-draft-model-path", MODELS / "demo-eagle3"]),
     "STANDALONE": ("demo", ["--speculative-algorithm", "STANDALONE", "--speculative-draft-model-path", MODELS / "demo-draft"]),
     "NGRAM": ("demo", ["--speculative-algorithm", "NGRAM"]),

@@ -24,7 +24,8 @@ import urllib.request
 from check_structured import MODELS, ROOT, Server
 
 DRAFTS = ["--draft-budget", "auto"]
-PLAIN = {"plain": [], "plain again": []}
+NONE = ["--speculative-algorithm", "none"]
+PLAIN = {"plain": NONE, "plain again": NONE}
 METHODS = {
     "EAGLE-3": ["--speculative-algorithm", "EAGLE3", "--speculative-draft-model-path", str(MODELS / "demo-eagle3"), *DRAFTS],
     "STANDALONE": ["--speculative-algorithm", "STANDALONE", "--speculative-draft-model-path", str(MODELS / "demo-draft"), *DRAFTS],

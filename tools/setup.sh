@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Installs what building and testing foretoken needs and this machine lacks (packages of Debian 12 and
 # newer, or of Ubuntu, and a Rust tool chain). Quick and silent when everything is there; needs root or
-# sudo only otherwise.
+# sudo only otherwise. With --tests also the browser of tests/web, which is large.
 set -euo pipefail
 
 packages=(
   cmake ninja-build g++ ccache make
-  libspdlog-dev libfmt-dev prometheus-cpp-dev libgtest-dev libgmock-dev
+  libspdlog-dev libfmt-dev prometheus-cpp-dev libcurl4-openssl-dev libssl-dev libgtest-dev libgmock-dev libvulkan-dev
   python3 python3-venv curl ca-certificates
 )
 optional=(clang-format-19)  # for tools/check_format.sh only
+if [ "${1:-}" = --tests ]; then optional+=(chromium chromium-driver); fi
 
 # The oldest Boost that will do: distributions name theirs by its minor version (libboost1.83-dev).
 boost_minor=81

@@ -10,9 +10,15 @@ struct AttentionShape {
   int heads = 0;
   int kv_heads = 0;
   int head_dim = 0;
+  // > 0: the value of a token is the first value_dim elements of its key, and only the key is
+  // stored (latent attention). 0: values have head_dim elements of their own.
+  int value_dim = 0;
   float scale = 0.0F;      // of q.k
   int window = 0;          // > 0: a row at position p sees positions p - window + 1 .. p
   float score_cap = 0.0F;  // > 0: a scaled score s counts as cap * tanh(s / cap)
+
+  bool has_stored_values() const { return value_dim == 0; }
+  int out_dim() const { return has_stored_values() ? head_dim : value_dim; }  // of a head's result
 
   bool operator==(const AttentionShape&) const = default;
 };

@@ -1,7 +1,10 @@
 #include "backend/backend.h"
 
 #include "backend/cpu/cpu_ops.h"
+#include "backend/device_choice.h"
 #include "backend/reference/reference_ops.h"
+#include "backend/vulkan/api.h"
+#include "backend/vulkan/vulkan_ops.h"
 
 namespace foretoken {
 
@@ -13,6 +16,8 @@ std::vector<std::string> cpu_isas() {
   return names;
 }
 
+std::vector<DeviceFacts> gpu_devices(std::string& reason) { return list_vulkan_devices(reason); }
+
 std::unique_ptr<Ops> make_backend(const BackendConfig& config, ThreadPool& pool) {
   if (config.device == "reference") return make_reference_backend(pool);
   if (config.device == "cpu") {
@@ -20,9 +25,13 @@ std::unique_ptr<Ops> make_backend(const BackendConfig& config, ThreadPool& pool)
     return make_cpu_backend(select_isa(config.cpu_isa, cpu),
                             select_gemm_order(config.gemm_order, cpu), pool);
   }
+  if (means_vulkan(config.device))
+    return make_vulkan_backend(
+        config.device, config.gemm_order,
+        make_cpu_backend(select_isa(config.cpu_isa, detect_cpu()), GemmOrder::kTile, pool), pool);
   throw Error({.what = "unknown device",
                .where = "--device",
-               .expected = "cpu or reference",
+               .expected = "cpu, vulkan, vulkan:N, vulkan:NAME or reference",
                .found = config.device});
 }
 

@@ -38,7 +38,16 @@ float OwnBlockRow::minimum(std::int64_t group) const {
 }
 
 int OwnBlockRow::code(std::int64_t k) const {
-  return format_.is_listed ? kListedCodes[codes_[at(k)]] : codes_[at(k)] - format_.zero();
+  const std::uint8_t code = codes_[at(k)];
+  switch (format_.list) {
+    case CodeList::kIq4Nl:
+      return kListedCodes<CodeList::kIq4Nl>[code];
+    case CodeList::kE2M1:
+      return kListedCodes<CodeList::kE2M1>[code];
+    case CodeList::kNone:
+      break;
+  }
+  return code - format_.zero();
 }
 
 void OwnBlockRow::widen(float* out) const {

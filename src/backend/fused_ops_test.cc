@@ -171,7 +171,8 @@ TEST_P(FusedOps, gated_mlp) {
     const auto down = joined.pack(intermediate, {hidden}, false, 5);
     const Tensor x = joined.rows(rows, hidden, 5), found = joined.rows(rows, hidden, 6),
                  expected = joined.rows(rows, hidden, 7);
-    for (const Activation act : {Activation::kSilu, Activation::kGeluTanh, Activation::kGelu}) {
+    for (const Activation act : {Activation::kSilu, Activation::kGeluTanh, Activation::kGelu,
+                                 Activation::kClampedSwiglu}) {
       joined.ops().gated_mlp(*gate_up, *down, act, x, found);
       joined.ops().Ops::gated_mlp(*gate_up, *down, act, x, expected);
       EXPECT_TRUE(same_bits(found, expected));

@@ -33,6 +33,7 @@
 //   Once weights are packed, a call throws only where the system has no memory for it (Error,
 //   std::bad_alloc). What the step has computed is then lost; the next layout() starts anew.
 
+#include <cstddef>
 #include <string>
 
 #include "backend/measured_speed.h"
@@ -42,10 +43,18 @@
 
 namespace foretoken {
 
+// Memory for weights, KV and steps, where that is not the host's.
+struct MemoryRoom {
+  std::size_t total_bytes = 0;      // 0: it is the host's
+  std::size_t available_bytes = 0;  // of them, not in use by anybody
+};
+
 class Ops : public LoadOps, public StepOps, public ResultOps {
  public:
   // For the log: "cpu avx512_bf16, pair order, 4 threads".
   virtual std::string description() const = 0;
+
+  virtual MemoryRoom memory_room() const { return {}; }
 
   // Called once by the thread that will compute steps, before the first one: places it.
   virtual void adopt_thread() {}

@@ -86,7 +86,8 @@ TEST(Rows, add) {
 }
 
 TEST(Rows, gated_act) {
-  for (const Activation act : {Activation::kSilu, Activation::kGeluTanh, Activation::kGelu})
+  for (const Activation act :
+       {Activation::kSilu, Activation::kGeluTanh, Activation::kGelu, Activation::kClampedSwiglu})
     check_row_op(
         [act](Ops& ops, Tensor, Tensor b, Tensor, Tensor out) { ops.gated_act(b, act, out); },
         10.0 * 6);
@@ -102,6 +103,11 @@ TEST(Rows, gated_act_of_extreme_gates) {
                        Tensor(out.data(), DType::kF32, {1, 4}));
       EXPECT_EQ(out, (std::vector<float>{0.0F, 200.0F, 0.0F, 0.0F})) << isa;
     }
+    gate_up[5] = 100.0F;  // both factors are cut at 7
+    m.ops->gated_act(Tensor(gate_up.data(), DType::kF32, {1, 8}), Activation::kClampedSwiglu,
+                     Tensor(out.data(), DType::kF32, {1, 4}));
+    EXPECT_FLOAT_EQ(out[0], 0.0F) << isa;
+    EXPECT_NEAR(out[1], 7.0 / (1.0 + std::exp(-1.702 * 7)) * 8, 1e-5) << isa;
   }
 }
 
@@ -257,6 +263,40 @@ TEST(Rows, linear_agrees_with_the_reference) {
         for (const std::string& isa : cpu_isas())
           expect_near(run(machine(isa, 2)), expected, bound, isa);
       }
+}
+
+// Three heads in wider columns: each has the bits of its own product, whatever rows are beside it,
+// and columns that are no head's stay.
+TEST(Rows, products_of_heads_are_products_of_their_columns) {
+  constexpr std::int64_t kHeads = 3, kOut = 45, kWider = 4;
+  auto names = cpu_isas();
+  names.push_back("reference");
+  for (const std::string& name : names)
+    for (const DType dtype : {DType::kBF16, DType::kF16, DType::kF32})
+      for (const std::int64_t in : {7, 64, 161})
+        for (const std::int64_t rows : {1, 5, 70}) {
+          const Machine m = machine(name, 3, name == "scalar" ? "tile" : "pair");
+          std::vector<std::unique_ptr<PackedLinear>> w;
+          for (std::int64_t h = 0; h < kHeads; ++h) w.push_back(pack(*m.ops, dtype, kOut, h, in));
+          const std::int64_t x_step = in + kWider, y_step = kOut + kWider;
+          std::vector<float> x(at(rows * kHeads * x_step)), y(at(rows * kHeads * y_step), -7.0F);
+          for (std::size_t i = 0; i < x.size(); ++i)
+            x[i] = value_of(6, 6, static_cast<std::int64_t>(i));
+          m.ops->linear_heads(w, Tensor(x.data(), DType::kF32, {rows, kHeads * x_step}),
+                              Tensor(y.data(), DType::kF32, {rows, kHeads * y_step}));
+          Rows found, expected;
+          for (std::int64_t h = 0; h < kHeads; ++h)
+            for (std::int64_t r = 0; r < rows; ++r) {
+              const auto first = y.begin() + (r * kHeads + h) * y_step;
+              found.emplace_back(first, first + y_step);
+              std::vector<float> alone(at(y_step), -7.0F);
+              m.ops->linear(*w[at(h)],
+                            Tensor(&x[at((r * kHeads + h) * x_step)], DType::kF32, {1, in}),
+                            Tensor(alone.data(), DType::kF32, {1, kOut}));
+              expected.push_back(alone);
+            }
+          expect_same_bytes(found, expected, name + ", " + std::to_string(rows) + " rows");
+        }
 }
 
 // Matrices of several parts, with a bias, without one and with one again.

@@ -11,7 +11,7 @@
 // of float16 and one or more of these:
 //   super         the scale of a group is that of `super` k times an integer of the group
 //   has_minima    the weight is code * scale + minimum; minima are kept as scales are
-//   is_listed     codes are places in kListedCodes
+//   list          codes are places in kListedCodes
 
 #include <cstdint>
 #include <span>
@@ -31,8 +31,8 @@ struct WeightFormat {
       false;              // when floats are turned into codes: tries scales for the least error
   bool is_float = false;  // codes are E4M3 of 8 bits (tensor/float8.h), not NaN; kept as they come
   int super = 0;          // k, 256; 0: each group has a scale of its own
-  bool has_minima = false;  // then there is no zero
-  bool is_listed = false;   // of 4 bits; the same
+  bool has_minima = false;          // then there is no zero
+  CodeList list = CodeList::kNone;  // of 4 bits; the same
   // Columns lie in an order of their own, in which k are neighbours of a group and products add
   // them up; see CodedRows::column_order.
   bool has_column_order = false;
@@ -40,11 +40,12 @@ struct WeightFormat {
   static constexpr std::int64_t kGroupStep = 32;
 
   bool is_coded() const { return bits > 0; }
+  bool is_listed() const { return list != CodeList::kNone; }
   bool is_blocked() const {
-    return is_coded() && (super > 0 || has_minima || is_listed || (bits != 8 && bits != 4));
+    return is_coded() && (super > 0 || has_minima || is_listed() || (bits != 8 && bits != 4));
   }
   int zero() const {
-    return is_float || has_minima || is_listed || !is_coded() ? 0 : 1 << (bits - 1);
+    return is_float || has_minima || is_listed() || !is_coded() ? 0 : 1 << (bits - 1);
   }
   std::int64_t group_width(std::int64_t width) const { return group == 0 ? width : group; }
   std::int64_t groups(std::int64_t width) const {

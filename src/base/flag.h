@@ -26,6 +26,7 @@ struct Flag {
   std::string_view default_value = {};  // as on the command line; empty: none, or computed at start
   std::string_view default_note = {};   // replaces the default in the help: "computed"
   std::vector<std::string_view> choices = {};          // permitted values; empty: any
+  std::vector<std::string_view> choice_prefixes = {};  // and values that begin so
   std::vector<std::string_view> refused_choices = {};  // values of SGLang's that are not supported
   std::string_view refused_reason = {};                // why
   bool is_gathered = false;  // a list that may be given in parts; else the last of them counts

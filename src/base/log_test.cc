@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include <algorithm>
+#include <regex>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -12,6 +13,13 @@ std::string logged(std::string_view text) {
   testing::internal::CaptureStderr();
   log_info("{}", text);
   return testing::internal::GetCapturedStderr();
+}
+
+// As others that write such logs do, so that tools that read theirs read these.
+TEST(Log, a_line_begins_with_its_time) {
+  const std::string out = logged("text");
+  EXPECT_TRUE(std::regex_match(out, std::regex(R"(\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] text\n)")))
+      << out;
 }
 
 TEST(Log, a_line_break_in_a_text_begins_no_line) {

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/philox_lanes.h"
+
 namespace foretoken {
 namespace {
 
@@ -20,6 +22,17 @@ TEST(Philox, gives_the_published_answers) {
             (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
   EXPECT_EQ(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, 0x299f31d0a4093822ULL),
             (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+TEST(Philox, lanes_are_counters_side_by_side) {
+  const Words start{~0U - 3, 2, 3, 4};
+  std::array<std::uint32_t, 64> words{};
+  philox_lanes(start, 0x299f31d0a4093822ULL, words.data());
+  for (std::uint32_t lane = 0; lane < 16; ++lane) {
+    const Words known =
+        philox({start[0] + lane, start[1], start[2], start[3]}, 0x299f31d0a4093822ULL);
+    EXPECT_TRUE(std::equal(known.begin(), known.end(), words.begin() + 4 * lane)) << lane;
+  }
 }
 
 double log_error_ulp(float x) {

@@ -47,12 +47,14 @@ struct StepPlan {
 };
 
 // Per-slot facts. length counts committed tokens whose KV is stored; pages[slot] covers at least
-// length plus everything the step appends.
+// length plus everything the step appends. state[slot]: which of the slot's pages of states is in
+// use.
 struct SeqTable {
   explicit SeqTable(int slots)
       : length(static_cast<std::size_t>(slots), 0), pages(static_cast<std::size_t>(slots)) {}
   std::vector<std::int32_t> length;
   std::vector<std::vector<PageId>> pages;
+  std::vector<std::uint8_t> state = std::vector<std::uint8_t>(length.size());  // 0, 1: in use
 };
 
 // The rows of one sequence inside a batch. Its rows are contiguous: chain first, then tree nodes.
@@ -70,6 +72,9 @@ struct BatchSeq {
   // itself. Drafters that read features leave slot 0 empty, because no feature precedes the first
   // token.
   std::int32_t first_slot = 0;
+  // Of layers that keep a state: the page of the block of `base`; the slot's other one is
+  // state_page ^ 1 (state_blocks.h).
+  std::int32_t state_page = 0;
 };
 
 struct Batch {

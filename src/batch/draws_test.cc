@@ -108,6 +108,30 @@ TEST(Draws, without_noise_values_are_log_probabilities_among_what_is_left) {
   EXPECT_NEAR(found[0].log_prob - found[2].log_prob, 1.0, 1e-5);
 }
 
+// Noise decides which tokens come, and not how likely they are said to be.
+TEST(Draws, log_probabilities_are_those_of_what_is_left_for_any_share_of_noise) {
+  const std::vector<float> original{0.0F, 2.0F, 1.0F, -3.0F, 2.5F};
+  for (const int top_k : {-1, 3}) {
+    SamplingParams params;
+    params.top_k = top_k;
+    std::vector<Token> left{1, 2, 4};
+    if (top_k < 0) left = {0, 1, 2, 3, 4};
+    double weight = 0;
+    for (const Token token : left) weight += std::exp(original[static_cast<std::size_t>(token)]);
+    for (const float share : {0.0F, 0.3F, 0.5F, 1.0F}) {
+      auto logits = original;
+      std::array<Drawable, 5> found;
+      draw_candidates(logits, {.params = &params}, share, found);
+      std::size_t count = 0;
+      for (; count < found.size() && found[count].token != kNoToken; ++count)
+        EXPECT_NEAR(found[count].log_prob,
+                    original[static_cast<std::size_t>(found[count].token)] - std::log(weight), 1e-5)
+            << "share " << share << ", token " << found[count].token;
+      EXPECT_EQ(count, left.size());
+    }
+  }
+}
+
 TEST(Draws, what_stood_in_the_room_for_candidates_is_gone) {
   std::array<Drawable, 4> found, judged;
   found.fill({.token = 2, .log_prob = -1.0F, .noise = 1.0F});

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "batch/testing/guarded_row.h"
 
 namespace foretoken {
 namespace {
@@ -89,6 +90,19 @@ TEST_P(RowLoopsTest, maxima_and_their_places_are_the_same) {
     EXPECT_EQ(mine_->first_equal(row.data(), row.size(), 1e9F), row.size());
   }
   EXPECT_EQ(mine_->max(nullptr, 0), -kInfinity);
+}
+
+TEST_P(RowLoopsTest, nothing_is_read_behind_a_row) {
+  for (const auto& row : rows()) {
+    GuardedRow guarded(row);
+    float* const x = guarded.row().data();
+    const float max = mine_->max(x, row.size());
+    EXPECT_EQ(mine_->first_equal(x, row.size(), 1e9F), row.size());
+    if (max == -kInfinity) continue;
+    EXPECT_GT(mine_->sum_exp(x, row.size(), max), 0.0);
+    std::vector<float> tops(row.size() / RowLoops::kTop + 1);
+    EXPECT_EQ(mine_->scale_and_clean(x, row.size(), 1.0F, tops.data()), max);
+  }
 }
 
 TEST_P(RowLoopsTest, sums_are_the_same_to_the_bit) {

@@ -9,6 +9,7 @@
 #include "batch/gumbel.h"
 #include "batch/logits.h"
 #include "batch/sampling.h"
+#include "batch/testing/guarded_row.h"
 
 namespace foretoken {
 namespace {
@@ -55,6 +56,15 @@ TEST(Sampler, greedy_takes_the_lowest_id_of_a_tie) {
   std::vector<float> x(200, 0.0F);
   x[77] = x[130] = x[199] = 4.0F;
   EXPECT_EQ(sample(x, greedy()).token, 77);
+}
+
+TEST(Sampler, the_best_is_found_without_a_look_behind_the_row) {
+  for (const std::size_t size : {1U, 63U, 64U, 65U, 1000U, 5003U}) {
+    std::vector<float> x(size, 0.0F);
+    x.back() = 1.0F;
+    GuardedRow guarded(x);
+    EXPECT_EQ(find_best(guarded.row(), RowTops::of(guarded.row())), size - 1);
+  }
 }
 
 TEST(Sampler, skipping_hopeless_tokens_changes_nothing) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "checkpoint/formats/gguf/gguf_architecture.h"
 
 namespace foretoken {
@@ -13,6 +14,9 @@ namespace {
 // Factors of wavelengths, which are in config.json (gguf_config.cc).
 constexpr auto kOfConfig = std::to_array<std::string_view>(
     {"rope_freqs.weight", "rope_factors_short.weight", "rope_factors_long.weight"});
+
+// Matrices of one row, which are stored as vectors.
+constexpr std::string_view kRowSuffix = "shared_expert_gate.weight";
 
 std::optional<DType> float_type(GgufType type) {
   if (type == GgufType::kF32) return DType::kF32;
@@ -47,6 +51,12 @@ void GgufCheckpoint::add(const std::string& stored, const GgufBlocks& blocks) {
   if (std::ranges::find(kOfConfig, stored) != kOfConfig.end()) return;
   const GgufArchitecture& architecture = gguf_architecture(model_.metadata());
   const std::string name = decoder_name(architecture, stored).value_or(stored);
+  if (name.find('*') != std::string::npos) return add_experts(stored, name, blocks);
+  if (name.ends_with(kRowSuffix) && blocks.shape.rank() == 1) {
+    GgufBlocks& row = parts_.emplace_back(blocks);
+    row.shape = {1, blocks.width()};
+    return add_rows(stored, name, GgufRows(row));
+  }
   const std::int64_t heads = paired_heads(model_, architecture, name);
   const std::int64_t rows = blocks.shape[0];
   if (heads < 0 || heads > rows || (heads > 0 && rows % (2 * heads) != 0))
@@ -54,13 +64,38 @@ void GgufCheckpoint::add(const std::string& stored, const GgufBlocks& blocks) {
                  "an even number for each of " + std::to_string(heads) + " heads",
                  std::to_string(rows)});
   const bool is_norm = name.ends_with("norm.weight");
-  const GgufRows read(blocks, heads, is_norm ? architecture.norm_offset : 0.0F);
-  if (!rows_.emplace(name, read).second)
+  add_rows(stored, name, GgufRows(blocks, heads, is_norm ? architecture.norm_offset : 0.0F));
+}
+
+// One matrix for each expert, one after the other.
+void GgufCheckpoint::add_experts(const std::string& stored, const std::string& name,
+                                 const GgufBlocks& blocks) {
+  const bool is_bias = stored.ends_with(".bias");
+  if (blocks.shape.rank() != (is_bias ? 2 : 3))
+    throw Error({is_bias ? "biases of experts are not two-dimensional"
+                         : "matrices of experts are not three-dimensional",
+                 model_.path() + ", tensor " + stored,
+                 {},
+                 blocks.shape.str()});
+  const std::int64_t experts = blocks.shape[0], rows = is_bias ? 1 : blocks.shape[1];
+  for (std::int64_t e = 0; e < experts; ++e) {
+    GgufBlocks& part = parts_.emplace_back(blocks);
+    const std::size_t begin = at(e * rows) * blocks.row_bytes();
+    part.shape = is_bias ? Shape{blocks.width()} : Shape{rows, blocks.width()};
+    part.data += begin;
+    part.offset += begin;
+    add_rows(stored, expert_name(name, e), GgufRows(part));
+  }
+}
+
+void GgufCheckpoint::add_rows(const std::string& stored, const std::string& name,
+                              const GgufRows& rows) {
+  if (!rows_.emplace(name, rows).second)
     throw Error({"two tensors stand for one of the decoder's",
                  model_.path() + ", tensor " + stored,
                  {},
                  "two for " + name});
-  ++unreleased_[blocks.file];
+  ++unreleased_[rows.blocks().file];
 }
 
 std::optional<GgufRows> GgufCheckpoint::rows(const std::string& name) const {

@@ -3,6 +3,7 @@
 // asks for. find() gives floats: views of the file where it has them, else made of the blocks by
 // all cores, and kept until release(). rows() gives the blocks as they are. Loading threads only.
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,9 +34,12 @@ class GgufCheckpoint final : public WeightSource {
 
  private:
   void add(const std::string& stored, const GgufBlocks& blocks);
+  void add_experts(const std::string& stored, const std::string& name, const GgufBlocks& blocks);
+  void add_rows(const std::string& stored, const std::string& name, const GgufRows& rows);
   Tensor floats_of(const std::string& name, const GgufRows& rows) const;
 
   GgufModel model_;
+  std::deque<GgufBlocks> parts_;          // of tensors that are several of the decoder's
   std::map<std::string, GgufRows> rows_;  // by the decoder's names
   mutable std::mutex mutex_;              // guards all below
   mutable std::map<std::string, Buffer> floats_;

@@ -93,6 +93,11 @@ struct Algorithm {
   // Of memory, whatever the cache holds; null: nothing worth planning.
   std::size_t (*bytes)(const DraftOptions& options) = nullptr;
 
+  // Whether it drafts for this target, by its path, when nobody says who drafts; null: never.
+  bool (*drafts_unasked)(const std::string& target) = nullptr;
+  // Whether it drafts with what lies at a path, as far as names and configs tell: for hints. null: it
+  // drafts with no model.
+  bool (*recognizes)(const std::string& path) = nullptr;
   // Throws Error for a draft model that load() would refuse, as far as configs show that: asked
   // before the target's weights are read. null: nothing is known before load().
   void (*check)(const DraftOptions& options, const ModelConfig& target) = nullptr;

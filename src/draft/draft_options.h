@@ -14,6 +14,7 @@ namespace foretoken {
 
 struct DraftOptions {
   std::string algorithm;                  // canonical, see algorithm_named; empty: no drafts
+  bool is_unasked = false;                // the algorithm was not named by the user
   std::string folder;                     // of the draft model; empty: none was given
   std::string target_folder;              // whose checkpoint may carry a draft head
   ModelOptions load;                      // of the draft model

@@ -17,6 +17,7 @@ inline constexpr std::size_t kMostDrafters = 5;  // in one tree
 struct DraftWish {
   int max_nodes = kMaxTreeNodes;  // of its trees, root included; 1: nothing is drafted
   std::uint32_t drafters = ~0U;   // bit i: drafter i may draft for it
+  bool is_traced = false;         // each step of it is told, see draft_trace.h
 
   bool allows_drafts() const { return max_nodes > 1 && drafters != 0; }
 };

@@ -69,6 +69,10 @@ class Drafter {
                        DraftTrees& trees) = 0;
   // Of the request in an open slot, since it was opened, as far as the drafter keeps count.
   virtual DraftReport report(SeqSlot) const { return {}; }
+  // Of the drafts that stand for the next step of an open slot, in the order of its tree: bit i:
+  // drafter i has proposed it. Where it has less than the tree, nobody knows. Valid until it
+  // observes the step.
+  virtual std::span<const std::uint32_t> origins(SeqSlot) { return {}; }
   // What it keeps of texts that have ended, it forgets.
   virtual void forget() {}
 };

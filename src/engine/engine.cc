@@ -42,7 +42,7 @@ EngineConfig resolve(EngineConfig config, const TargetModel& target) {
                  .expected = "fcfs",
                  .found = "another policy"});
   for (const KvLayer& layer : target.kv_layers())
-    CHECK(layer.k.dim(0) >= pages_for(config.total_tokens))
+    CHECK(layer.states.shape.is_on() || layer.k.dim(0) >= pages_for(config.total_tokens))
         << "the model's KV store has " << layer.k.dim(0) << " pages for " << config.total_tokens
         << " tokens";
   if (config.context_length <= 0 || config.context_length > config.total_tokens) {
@@ -50,6 +50,10 @@ EngineConfig resolve(EngineConfig config, const TargetModel& target) {
       log_warning("The context length {} is limited to {}, the capacity of the KV cache.",
                   config.context_length, config.total_tokens);
     config.context_length = config.total_tokens;
+  }
+  if (config.radix_cache && !target.shares_prefixes()) {
+    log_info("No prefix cache: layers that keep a state can go on with their own text only.");
+    config.radix_cache = false;
   }
   return config;
 }
@@ -71,6 +75,7 @@ struct Engine::State {
               .max_nodes = step.max_nodes(),
               .scratch_slots = step.scratch_slots()},
         scheduler(std::in_place, config, parts),
+        idle(config.idle),
         stats(scheduler->stats()) {}
 
   const EngineConfig config;
@@ -84,6 +89,7 @@ struct Engine::State {
   StepRunner runner;
   const Scheduler::Parts parts;
   std::optional<Scheduler> scheduler;
+  IdleMemory idle;
   std::deque<StepHandle> ring;              // in flight, oldest first
   std::vector<std::promise<void>> pausing;  // told when no step is in flight
 
@@ -108,6 +114,8 @@ struct Engine::State {
   bool has_work() const;
   bool is_resting() const;
   bool may_continue();
+  void give_back(IdleMemory::Due due);
+  bool flush_cache();
   void retire_oldest();
   std::string check();
   void publish_stats();
@@ -194,12 +202,36 @@ bool Engine::State::may_continue() {
   }
   if (stopping) scheduler->resume();
   const bool is_idle = !has_work(), rests = is_idle || is_resting();
-  if (!is_idle) until = std::min(until, Clock::now() + kPausedLook);
+  if (is_idle) {
+    until = std::min(until, idle.next(Clock::now()));
+  } else {
+    until = std::min(until, Clock::now() + kPausedLook);
+    idle.work();
+  }
   inbox.run_posted(rests && !stopping, until);
-  if (is_idle) scheduler->restart_clock();
+  if (is_idle) {
+    scheduler->restart_clock();
+    if (!has_work()) give_back(idle.take(Clock::now()));
+  }
   const std::lock_guard lock(mutex);
   if (!is_stopping) return true;
   return Clock::now() < stop_at && (submitted > 0 || has_work());
+}
+
+// What is computed again is the same to the bit.
+void Engine::State::give_back(IdleMemory::Due due) {
+  if (due == IdleMemory::Due::kNothing) return;
+  if (due == IdleMemory::Due::kCachedTexts && cache.num_pages() > 0) {
+    scheduler->flush_cache();
+    log_info("Nobody asked for long: the prefix cache is emptied, its memory given back.");
+  }
+  ops.release_kv(pool.free_pages());
+}
+
+bool Engine::State::flush_cache() {
+  const bool is_done = scheduler->flush_cache();
+  if (is_done) idle.pages_freed();
+  return is_done;
 }
 
 void Engine::State::retire_oldest() {
@@ -347,7 +379,7 @@ void Engine::abort_all() {
 }
 
 std::future<bool> Engine::flush_cache() {
-  return state_->ask<bool>([state = state_.get()] { return state->scheduler->flush_cache(); });
+  return state_->ask<bool>([state = state_.get()] { return state->flush_cache(); });
 }
 
 std::future<std::string> Engine::check_integrity() {

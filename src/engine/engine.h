@@ -20,6 +20,7 @@
 #include "batch/logit_slices.h"
 #include "draft/drafter.h"
 #include "engine/engine_port.h"
+#include "engine/idle_memory.h"
 #include "engine/request.h"
 #include "model/target_model.h"
 
@@ -50,6 +51,7 @@ struct EngineConfig {
   int ring_depth = 1;   // steps that may be in flight; more than one: a thread computes them
   bool greedy = false;  // every request is decoded as at temperature 0, whatever it asks for
   std::size_t logit_slice_bytes = kLogitSliceBytes;  // of logits that are in memory at once
+  IdleTimes idle;                                    // after which memory goes back to the system
   int force_preempt_every = 0;   // test hook: preempt the youngest every n steps; 0: never
   bool check_integrity = false;  // test hook: check all invariants after each step
 };

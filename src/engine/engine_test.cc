@@ -1,5 +1,6 @@
 #include "engine/engine.h"
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
+#include "backend/testing/delegate_test_kit.h"
 #include "base/index.h"
 #include "batch/testing/hash_constraint.h"
 #include "engine/testing/answers.h"
@@ -324,6 +326,49 @@ TEST_P(EngineTest, hidden_states_are_those_of_all_tokens_but_the_last) {
   Request beyond = request(10, 5);
   beyond.hidden_start = 10;
   EXPECT_TRUE(engine.submit(std::move(beyond)));
+}
+
+TEST_P(EngineTest, idle_memory_goes_back_and_answers_stay) {
+  struct Counting final : Delegate {
+    explicit Counting(std::unique_ptr<Ops> inner) : Delegate(std::move(inner)) {}
+    void release_kv(std::span<const PageId> pages) override {
+      released = static_cast<int>(pages.size());
+      Delegate::release_kv(pages);
+    }
+    std::atomic<int> released = -1;
+  };
+  auto counting = std::make_unique<Counting>(std::move(ops_));
+  Counting& watched = *counting;
+  ops_ = std::move(counting);
+  config_.idle = {.free_pages_seconds = 0, .cached_texts_seconds = 1e9};
+  Engine& engine = make_and_start();
+  const auto ask = [&] {
+    watched.released = -1;
+    Request asked = request(3 * kPageTokens, 2);
+    const auto stream = asked.stream;
+    EXPECT_FALSE(engine.submit(std::move(asked)));
+    TokenDelta answer = collect(*stream);
+    while (watched.released < 0) std::this_thread::yield();
+    return answer.tokens;
+  };
+  const auto first = ask();
+  EXPECT_EQ(watched.released, 64 - 3);  // cached pages stay
+  EXPECT_EQ(difference(ask(), first), "");
+  watched.released = -1;
+  EXPECT_TRUE(engine.flush_cache().get());
+  while (watched.released < 0) std::this_thread::yield();
+  EXPECT_EQ(watched.released, 64);
+  EXPECT_EQ(difference(ask(), first), "");
+}
+
+TEST_P(EngineTest, long_after_the_last_request_cached_texts_are_forgotten) {
+  config_.idle = {.free_pages_seconds = 0, .cached_texts_seconds = 0};
+  Engine& engine = make_and_start();
+  Request asked = request(3 * kPageTokens, 2);
+  const auto stream = asked.stream;
+  EXPECT_FALSE(engine.submit(std::move(asked)));
+  collect(*stream);
+  while (engine.stats().cached_tokens > 0) engine.check_integrity().wait();
 }
 
 TEST_P(EngineTest, statistics_add_up_when_all_is_done) {

@@ -89,6 +89,7 @@ EngineConfig random_config(Dice& dice) {
   config.radix_cache = dice.chance(70);
   config.force_preempt_every = dice.pick({0, 0, 1, 3, 10});
   config.ring_depth = dice.pick({1, 2, 2, 4});
+  if (dice.chance(30)) config.idle = {.free_pages_seconds = 0, .cached_texts_seconds = 0};
   config.check_integrity = true;
   return config;
 }

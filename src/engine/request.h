@@ -20,6 +20,7 @@
 #include "batch/sampling.h"
 #include "batch/token_constraint.h"
 #include "draft/draft_report.h"
+#include "draft/draft_trace.h"
 
 namespace foretoken {
 
@@ -53,6 +54,7 @@ struct TokenDelta {
       prompt_scores;  // input logprobs, one per prompt token from logprob_start on (the first
                       // prompt token has no logprob: token set, logprob NaN)
   std::vector<HiddenState> hidden = {};  // of positions from hidden_start on, one each, in order
+  std::vector<DraftTrace> traces = {};   // of the steps that brought `tokens`, if they are traced
   int cached_tokens = 0;    // prompt tokens served from the prefix cache (set with the first token)
   int retractions = 0;      // preemptions so far
   int verify_steps = 0;     // decode steps so far; the one that ends the prompt is none

@@ -115,7 +115,7 @@ class Scheduler {
   void preempt(Sequence& sequence);
 
   // scheduler_retire.cc
-  void commit(Sequence& sequence, const StepEntry& entry, const SeqOutcome& outcome, WalkSeq& walk);
+  void commit(Sequence& sequence, const StepEntry& entry, SeqOutcome& outcome, WalkSeq& walk);
   void count_step(const StepPlan& plan, const StepSeconds& seconds, bool has_decoded);
 
   // scheduler_leave.cc

@@ -27,8 +27,7 @@ void Scheduler::retire(StepHandle& step) {
   log_.drafts(stats());
 }
 
-void Scheduler::commit(Sequence& s, const StepEntry& entry, const SeqOutcome& outcome,
-                       WalkSeq& walk) {
+void Scheduler::commit(Sequence& s, const StepEntry& entry, SeqOutcome& outcome, WalkSeq& walk) {
   s.nodes = outcome.next_nodes;
   s.drafts = outcome.report;
   s.offered(outcome.drafts);
@@ -36,6 +35,7 @@ void Scheduler::commit(Sequence& s, const StepEntry& entry, const SeqOutcome& ou
   const int generated = s.generated(), accepted = s.accepted_drafts();
   const int verified = s.verify_steps();
   std::optional<Finish> end = s.commit(entry, walk);
+  if (outcome.trace) s.traced(*std::move(outcome.trace), s.generated() - generated);
   stats_.generated_tokens += static_cast<std::uint64_t>(s.generated() - generated);
   stats_.accepted_drafts += static_cast<std::uint64_t>(s.accepted_drafts() - accepted);
   stats_.verify_steps += static_cast<std::uint64_t>(s.verify_steps() - verified);

@@ -168,6 +168,14 @@ void Sequence::entered(int stored_tokens) {
 
 void Sequence::offered(int count) { delta_.proposed_drafts += count; }
 
+// An end in the middle of a path cuts what was accepted behind it.
+void Sequence::traced(DraftTrace trace, int tokens) {
+  if (tokens == 0) return;
+  trace.tokens = tokens;
+  if (trace.accepted.size() > at(tokens)) trace.accepted.resize(at(tokens));
+  delta_.traces.push_back(std::move(trace));
+}
+
 void Sequence::left() {
   delta_.drafts.add(drafts);
   drafts = {};

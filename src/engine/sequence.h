@@ -103,7 +103,9 @@ class Sequence {
   bool admitted(int cached);
   void entered(int stored_tokens);  // it got a slot; its pages hold `stored_tokens` tokens
   void offered(int drafts);         // proposals that went into a step
-  void left();                      // it gave its slot back
+  // What the step that has brought the last `tokens` of the output has verified.
+  void traced(DraftTrace trace, int tokens);
+  void left();  // it gave its slot back
   void preempted();
 
   // What happened since the last call, with all totals.

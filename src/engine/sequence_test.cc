@@ -150,6 +150,20 @@ TEST(Sequence, counts_drafts_and_their_acceptance) {
   }
 }
 
+TEST(Sequence, what_a_step_verified_goes_with_what_it_brought) {
+  Sequence s(request_of({1}, 100), 0);
+  const auto trace = [] { return DraftTrace{.drafts = {{}, {}, {}}, .accepted = {0, 2}}; };
+  s.traced(trace(), 3);
+  s.traced(trace(), 1);  // the output ended in the middle of the path
+  s.traced(trace(), 0);
+  const TokenDelta delta = s.take_delta();
+  ASSERT_EQ(delta.traces.size(), 2U);
+  EXPECT_EQ(delta.traces[0].tokens, 3);
+  EXPECT_EQ(delta.traces[0].accepted, (std::vector<std::int32_t>{0, 2}));
+  EXPECT_EQ(delta.traces[1].accepted, (std::vector<std::int32_t>{0}));
+  EXPECT_TRUE(s.take_delta().traces.empty()) << "told once";
+}
+
 // Whoever ends it by a text, which the engine does not see, knows no later delta.
 TEST(Sequence, what_became_of_drafts_is_known_at_any_time_and_counted_once) {
   Sequence s(request_of({1}, 100), 0);

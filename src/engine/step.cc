@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/index.h"
+#include "batch/commit.h"
 
 namespace foretoken {
 namespace {
@@ -49,6 +50,7 @@ void Step::open(SeqSlot slot, const SlotOpening& opening) {
   Slot& s = slots_[at(slot)];
   s = {};
   s.params = opening.params;
+  s.is_traced = opening.draft.wish.is_traced;
   s.generated = generated;
   s.tokens_left = opening.max_new - generated;
   if (opening.params->has_penalties()) {
@@ -99,6 +101,8 @@ StepResult Step::run(StepOrder& order) {
   verify(order, features, result.walk);
   read_hidden(order, features, result.walk);
   ops_.kv_keep(result.walk, batch_, target_.kv_layers());
+  result.outcomes.resize(order.entries.size());
+  trace(order, result);
   advance(order, result.walk);
   const auto verified = Clock::now();
   drafter_.observe(
@@ -170,6 +174,27 @@ void Step::read_hidden(const StepPlan& plan, const Features& features, Walk& wal
     }
 }
 
+// The trees that were verified, as long as they stand.
+void Step::trace(const StepPlan& plan, StepResult& result) {
+  for (std::size_t i = 0; i < plan.entries.size(); ++i) {
+    const StepEntry& entry = plan.entries[i];
+    if (!entry.has_tree || !slots_[at(entry.slot)].is_traced) continue;
+    const BatchSeq& rows = batch_.seqs[i];
+    const auto tokens = trees_.tokens(entry.slot);
+    const auto parents = trees_.parents(entry.slot);
+    const auto scores = trees_.scores(entry.slot);
+    const auto origins = drafter_.origins(entry.slot);
+    DraftTrace& trace = result.outcomes[i].trace.emplace();
+    for (std::size_t n = 1; n < at(rows.rows - rows.chain); ++n)
+      trace.drafts.push_back({.token = tokens[n],
+                              .parent = parents[n] - 1,
+                              .chance = scores[n],
+                              .drafters = n <= origins.size() ? origins[n - 1] : 0});
+    for (const std::int32_t node : result.walk.seqs[i].path)
+      if (node > 0) trace.accepted.push_back(node - 1);
+  }
+}
+
 // Lengths and roots of the next step. A sequence whose output is complete gets no proposals, and no
 // further step.
 void Step::advance(const StepPlan& plan, const Walk& walk) {
@@ -179,8 +204,7 @@ void Step::advance(const StepPlan& plan, const Walk& walk) {
   for (std::size_t i = 0; i < plan.entries.size(); ++i) {
     const StepEntry& entry = plan.entries[i];
     const WalkSeq& found = walk.seqs[i];
-    table_.length[at(entry.slot)] +=
-        static_cast<std::int32_t>(entry.chain.size() + found.path.size());
+    commit(table_, entry.slot, entry.chain.size(), found.path.size());
     if (!entry.has_tree) continue;
     Slot& s = slots_[at(entry.slot)];
     const Token root = found.emitted.back().token;
@@ -205,9 +229,10 @@ void Step::conclude(const StepPlan& plan, StepResult& result) {
     if (entry.counts != nullptr)
       for (const SampledToken& sampled : result.walk.seqs[i].emitted)
         slots_[at(entry.slot)].counts.add_output(sampled.token);
-    result.outcomes.push_back({.drafts = entry.has_tree ? rows.rows - rows.chain - 1 : 0,
-                               .next_nodes = entry.has_tree ? trees_.size(entry.slot) : 1,
-                               .report = drafter_.report(entry.slot)});
+    SeqOutcome& outcome = result.outcomes[i];
+    outcome.drafts = entry.has_tree ? rows.rows - rows.chain - 1 : 0;
+    outcome.next_nodes = entry.has_tree ? trees_.size(entry.slot) : 1;
+    outcome.report = drafter_.report(entry.slot);
   }
 }
 

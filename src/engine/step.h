@@ -5,12 +5,14 @@
 // step may be planned, from bounds, before this one is read.
 // Not a scheduler: it computes what a StepOrder says. One thread at a time.
 
+#include <optional>
 #include <vector>
 
 #include "backend/ops.h"
 #include "batch/batch.h"
 #include "batch/logit_slices.h"
 #include "batch/tree.h"
+#include "draft/draft_trace.h"
 #include "draft/drafter.h"
 #include "engine/slot_change.h"
 #include "model/target_model.h"
@@ -25,9 +27,10 @@ struct StepSeconds {
 
 // What became of one sequence, beside what its walk found.
 struct SeqOutcome {
-  int drafts = 0;      // that were verified
-  int next_nodes = 1;  // of the tree that stands for its next step
-  DraftReport report;  // the drafter's, since the slot was opened
+  int drafts = 0;                   // that were verified
+  int next_nodes = 1;               // of the tree that stands for its next step
+  DraftReport report;               // the drafter's, since the slot was opened
+  std::optional<DraftTrace> trace;  // where the request asked, of an entry with a tree
 };
 
 // Both in the order of the entries that were computed.
@@ -66,6 +69,7 @@ class Step {
   struct Slot {
     bool is_open = false;
     bool has_ended = false;  // nothing follows what was found
+    bool is_traced = false;
     const SamplingParams* params = nullptr;
     int generated = 0, tokens_left = 0;
     TokenCounts counts;  // kept only for requests with penalties
@@ -78,6 +82,7 @@ class Step {
   void verify(const StepPlan& plan, const Features& features, Walk& walk);
   void verify_in_slices(const StepPlan& plan, const Features& features, Walk& walk);
   void read_hidden(const StepPlan& plan, const Features& features, Walk& walk);
+  void trace(const StepPlan& plan, StepResult& result);
   void advance(const StepPlan& plan, const Walk& walk);
   void conclude(const StepPlan& plan, StepResult& result);
 

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
+#include "draft/catalogue/union_drafter.h"
 #include "draft/from_text/ngram/ngram_drafter.h"
 #include "draft/from_text/suffix/suffix_drafter.h"
 #include "engine/engine.h"
@@ -110,6 +111,41 @@ TEST_F(NgramEngine, an_answer_that_quotes_its_prompt_takes_one_step_for_a_tree) 
   const auto answer = run({request(prompt, 1 + 10 * kNodes)})[0];
   EXPECT_EQ(answer.verify_steps, 10);
   EXPECT_EQ(answer.accepted_drafts, 10 * (kNodes - 1));
+}
+
+TEST_F(NgramEngine, who_asks_is_told_what_each_step_verified) {
+  NgramOptions options;
+  options.capacity = 50'000;
+  auto both = std::make_unique<UnionDrafter>(4);
+  both->add([](auto) { return std::make_unique<SuffixDrafter>(SuffixOptions{}, 1, 4); });
+  both->add([&](auto) { return std::make_unique<NgramDrafter>(options, kNodes, 4); });
+  TextEngine::start(std::move(both));
+  auto prompt = counting(0, 100);
+  prompt.push_back(10);
+  std::vector<Request> requests{request(prompt, 30), request(prompt, 30)};
+  requests[0].draft_wish.is_traced = true;
+  const auto answers = run(requests);
+  EXPECT_TRUE(answers[1].traces.empty());
+  std::size_t told = 0, accepted = 0, proposed = 0;
+  Token root = 10;
+  for (const DraftTrace& step : answers[0].traces) {
+    for (const TracedDraft& draft : step.drafts) {
+      EXPECT_LT(draft.parent, &draft - step.drafts.data());
+      EXPECT_EQ(draft.drafters, 2U) << "the second drafter";
+      EXPECT_LE(draft.chance, 1.0F);
+    }
+    for (std::size_t i = 0; i < step.accepted.size(); ++i)
+      EXPECT_EQ(step.drafts[at(step.accepted[i])].token, answers[0].tokens[told + i].token);
+    EXPECT_EQ(answers[0].tokens[told].token, root + 1);
+    told += at(step.tokens);
+    root = answers[0].tokens[told - 1].token;
+    accepted += step.accepted.size();
+    proposed += step.drafts.size();
+  }
+  EXPECT_EQ(told, answers[0].tokens.size());
+  EXPECT_EQ(accepted, at(answers[0].accepted_drafts));
+  EXPECT_EQ(proposed, at(answers[0].proposed_drafts));
+  EXPECT_GT(accepted, 10U);
 }
 
 TEST_F(NgramEngine, a_text_without_repeats_is_decoded_plainly) {

@@ -26,6 +26,7 @@ void merge(TokenDelta& to, TokenDelta&& from) {
   append(to.tokens, std::move(from.tokens));
   append(to.prompt_scores, std::move(from.prompt_scores));
   append(to.hidden, std::move(from.hidden));
+  append(to.traces, std::move(from.traces));
   to.cached_tokens = from.cached_tokens;
   to.retractions = from.retractions;
   to.verify_steps = from.verify_steps;

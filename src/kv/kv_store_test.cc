@@ -1,5 +1,9 @@
 #include "kv/kv_store.h"
 
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
@@ -22,6 +26,33 @@ TEST(KvStore, has_one_key_and_one_value_tensor_per_layer_in_the_layout_of_the_ke
   }
   EXPECT_EQ(bytes, 5 * ops->kv_page_bytes(shape));
   EXPECT_NE(store.layer(0).k.data(), store.layer(1).k.data());
+}
+
+TEST(KvStore, released_pages_lose_what_they_hold_and_others_keep_it) {
+  ThreadPool pool(1, false);
+  for (const DType dtype : {DType::kBF16, DType::kI8}) {
+    const auto ops = make_backend({.device = "cpu"}, pool);
+    // Pages of the model are smaller than those of the system, which hold several.
+    const KvStore store(*ops, {.layers = 1, .kv_heads = 1, .head_dim = 32, .dtype = dtype}, 64);
+    const KvLayer& layer = store.layer(0);
+    for (const Tensor* part : {&layer.k, &layer.v, &layer.k_scale, &layer.v_scale})
+      if (!part->empty()) std::memset(part->data(), 7, part->bytes());
+    const auto is_kept = [](const Tensor& part, int page) {
+      const std::size_t bytes = part.bytes() / 64;
+      const auto* first = static_cast<const char*>(part.data()) + at(page) * bytes;
+      return std::all_of(first, first + bytes, [](char byte) { return byte == 7; });
+    };
+    std::vector<PageId> released;
+    for (PageId page = 1; page < 60; ++page)
+      if (page != 30) released.push_back(page);
+    ops->release_kv(released);
+    for (const Tensor* part : {&layer.k, &layer.v, &layer.k_scale, &layer.v_scale}) {
+      if (part->empty()) continue;
+      for (const int page : {0, 30, 60, 63}) EXPECT_TRUE(is_kept(*part, page)) << page;
+    }
+    EXPECT_FALSE(is_kept(layer.k, 15));
+    EXPECT_FALSE(is_kept(layer.v, 45));
+  }
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "kv/page_pool.h"
 
+#include <algorithm>
+
 #include <utility>
 
 #include "base/error.h"
@@ -42,6 +44,12 @@ std::optional<Page> PagePool::take() {
   free_.pop_back();
   owners_[at(page)] = 1;
   return Page(this, page);
+}
+
+std::vector<PageId> PagePool::free_pages() const {
+  std::vector<PageId> pages = free_;
+  std::ranges::sort(pages);
+  return pages;
 }
 
 void PagePool::watch(PageWatcher* watcher) {

@@ -57,6 +57,7 @@ class PagePool {
   int num_pages() const { return static_cast<int>(owners_.size()); }
   int num_free() const { return static_cast<int>(free_.size()); }
   int owners(PageId page) const { return owners_[at(page)]; }
+  std::vector<PageId> free_pages() const;  // ascending
 
   // One at a time; null: none any more.
   void watch(PageWatcher* watcher);

@@ -7,9 +7,12 @@
 
 namespace foretoken {
 
-Runner::Runner(Ops& ops, const Decoder& decoder, int num_pages)
+Runner::Runner(Ops& ops, const Decoder& decoder, int num_pages, StateRoom room)
     : ops_(ops), decoder_(decoder), target_vocab_(decoder.config().vocab) {
-  allocate_kv(num_pages);
+  KvShape shape = decoder_.kv_shape();
+  shape.slots = room.slots;
+  shape.tree_nodes = room.tree_nodes;
+  kv_.emplace(ops_, shape, num_pages);
 }
 
 Runner::Runner(Ops& ops, std::unique_ptr<const Decoder> decoder, std::int64_t target_vocab)

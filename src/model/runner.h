@@ -18,10 +18,16 @@
 
 namespace foretoken {
 
+// What layers that keep a state have room for.
+struct StateRoom {
+  int slots = 1;
+  int tree_nodes = kMaxTreeNodes;
+};
+
 class Runner final : public TargetModel, public DraftModel {
  public:
-  // A target. The decoder and ops outlive the runner.
-  Runner(Ops& ops, const Decoder& decoder, int num_pages);
+  // A target for so many sequences at a time. The decoder and ops outlive the runner.
+  Runner(Ops& ops, const Decoder& decoder, int num_pages, StateRoom room = {});
   // A draft model for a target of so many tokens: paddings of the two vocabularies may differ.
   Runner(Ops& ops, std::unique_ptr<const Decoder> decoder, std::int64_t target_vocab);
 
@@ -47,6 +53,7 @@ class Runner final : public TargetModel, public DraftModel {
   }
 
   std::int64_t vocab() const override { return decoder_.config().vocab; }
+  bool shares_prefixes() const override { return decoder_.config().recurrent.layers.empty(); }
   const Decoder& decoder() const { return decoder_; }
 
  private:

@@ -24,6 +24,9 @@ class TargetModel {
 
   virtual std::span<const KvLayer> kv_layers() const = 0;
   virtual std::int64_t vocab() const = 0;
+  // Whether a text may go on from the pages of another one that begins alike: not where layers keep
+  // a state of the text.
+  virtual bool shares_prefixes() const { return true; }
 };
 
 }  // namespace foretoken

@@ -17,6 +17,7 @@
 #include "server/request/http_watch.h"
 #include "server/routes/anthropic/api.h"
 #include "server/routes/openai/api.h"
+#include "server/routes/page/page.h"
 #include "server/routes/sglang/api.h"
 #include "server/unsupported_routes.h"
 #include "server/work_queue.h"
@@ -42,7 +43,9 @@ HttpConfig http_config(const ServerConfig& config) {
   out.port = config.port;
   out.io_threads = config.io_threads;
   out.handle_signals = config.handle_signals;
-  out.common_headers = kCorsHeaders;
+  out.answer_headers = [origins = Origins(config.allowed_origins)](const HttpRequest& head) {
+    return origins.headers(head);
+  };
   out.max_connections = config.max_connections;
   out.max_body_bytes = config.max_body_bytes;
   out.body_budget_bytes = config.body_budget_bytes;
@@ -75,7 +78,7 @@ struct Server::State {
         watch(config, context.metrics,
               [this](std::string_view path) { return router.route_of(path); }),
         http(http_server),
-        router({config.api_key, config.admin_api_key},
+        router({config.api_key, config.admin_api_key}, Origins(config.allowed_origins),
                [this](HandlerKind kind, std::size_t body_bytes, std::function<void()> work) {
                  run(kind, body_bytes, std::move(work));
                }) {
@@ -168,6 +171,7 @@ void Server::State::add_routes() {
   add({"POST"}, "/add_external_corpus", handle_add_corpus, corpus);
   add({"POST"}, "/remove_external_corpus", handle_remove_corpus, admin);
   add({"GET"}, "/list_external_corpora", handle_list_corpora, admin);
+  if (context.config.serves_page) add_page_routes(router);
   add_unsupported_routes(router);
 }
 

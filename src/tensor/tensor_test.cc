@@ -1,5 +1,6 @@
 #include "tensor/tensor.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,14 @@ TEST(Shape, counts_elements_and_prints_itself) {
   EXPECT_EQ(Shape({}).str(), "[]");
   EXPECT_EQ(Shape({2, 3}), Shape({2, 3}));
   EXPECT_FALSE(Shape({2, 3}) == Shape({2, 3, 1}));
+  const std::vector<std::int64_t> most(Shape::kMaxRank, 2);
+  EXPECT_EQ(Shape(most).rank(), Shape::kMaxRank);
+  EXPECT_EQ(Shape(most).elements(), std::int64_t{1} << Shape::kMaxRank);
+}
+
+TEST(ShapeDeath, more_dimensions_than_there_is_room_for_are_a_bug) {
+  const std::vector<std::int64_t> more(Shape::kMaxRank + 1, 2);
+  EXPECT_DEATH(Shape{more}, "rank " + std::to_string(more.size()));
 }
 
 TEST(DTypeNames, float_types_have_the_names_of_users_and_of_configurations) {
@@ -63,6 +72,7 @@ TEST(TensorDeath, expect_names_both_shapes_and_dtypes) {
   const Tensor x(data, DType::kF32, {2, 3});
   EXPECT_DEATH(expect(x, {2, 4}, DType::kF32),
                "expected float32 \\[2, 4\\], got float32 \\[2, 3\\]");
+  EXPECT_DEATH(expect(x, {3, 3}, DType::kF32), "expected float32 \\[3, 3\\]");
   EXPECT_DEATH(expect(x, {2, 3}, DType::kBF16), "expected bfloat16");
   EXPECT_DEATH(expect(x, {2}, DType::kF32), "expected float32 \\[2\\]");
 }
@@ -71,6 +81,11 @@ TEST(Tensor, every_dtype_has_a_size_and_a_name) {
   EXPECT_EQ(dtype_bytes(DType::kBF16), 2U);
   EXPECT_EQ(dtype_bytes(DType::kI64), 8U);
   EXPECT_EQ(dtype_name(DType::kF16), "float16");
+  for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16})
+    EXPECT_TRUE(dtype_is_float(dtype)) << dtype_name(dtype);
+  for (const DType dtype : {DType::kI64, DType::kI32, DType::kI16, DType::kI8, DType::kU8,
+                            DType::kBool, DType::kF8E4M3, DType::kF8E5M2})
+    EXPECT_FALSE(dtype_is_float(dtype)) << dtype_name(dtype);
   for (int i = 0; i <= static_cast<int>(DType::kBool); ++i) {
     EXPECT_GT(dtype_bytes(static_cast<DType>(i)), 0U);
     EXPECT_FALSE(dtype_name(static_cast<DType>(i)).empty());

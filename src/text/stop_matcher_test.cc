@@ -91,6 +91,7 @@ TEST(StopMatcher, would_match_looks_without_moving) {
   EXPECT_TRUE(matcher.would_match("yz"));
   EXPECT_FALSE(matcher.would_match("y"));
   EXPECT_EQ(matcher.push("yz").stop, 0);
+  EXPECT_FALSE(StopMatcher(nullptr).would_match("yz"));
 }
 
 TEST(StopMatcher, random_texts_agree_with_the_naive_search_for_every_cut) {
@@ -216,6 +217,19 @@ TEST(StopMatcher, of_a_match_without_bounds_the_last_few_thousand_bytes_are_held
     const Found pieces = feed(StopMatcher(stops), text, piece);
     EXPECT_EQ(pieces.stop, 0);
     EXPECT_EQ(pieces.text, whole.text);
+  }
+}
+
+// Wherever in a character the bytes begin that are held.
+TEST(StopMatcher, a_match_that_is_too_long_is_cut_between_characters) {
+  for (const std::string end : {"z", "yz", "xyz"}) {
+    std::string text;
+    for (int i = 0; i < 3000; ++i) text += "\u20AC";
+    const Found found = feed(StopMatcher(expressions_of({"\u20AC.*z"})), text + end, 100);
+    EXPECT_EQ(found.stop, 0);
+    EXPECT_GT(found.text.size(), 1800U);
+    EXPECT_LT(found.text.size(), text.size());
+    EXPECT_EQ(found.text.size() % 3, 0U) << end;
   }
 }
 

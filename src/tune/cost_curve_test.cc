@@ -144,5 +144,11 @@ TEST(CostTable, what_cannot_be_read_is_refused) {
     EXPECT_NE(with_points(points).find("file"), std::string::npos) << points;
 }
 
+TEST(CostTable, rows_may_begin_at_0) {
+  const auto json =
+      boost::json::parse(R"({"points": [{"rows": 0, "seconds": 1}, {"rows": 2, "seconds": 2}]})");
+  EXPECT_EQ(CostCurve::from_json(json, "file").of(2), 2);
+}
+
 }  // namespace
 }  // namespace foretoken

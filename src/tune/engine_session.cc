@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -31,10 +32,12 @@ Asked ask(EnginePort& engine, const std::vector<TunePrompt>& prompts, std::size_
   return asked;
 }
 
-// All of an answer. Throws Error where the engine gave up on it.
-std::vector<SampledToken> wait_for(TokenStream& stream) {
+// All of an answer, or none once `stop` is set: looked at after each step. Throws Error where the
+// engine gave up on it.
+std::optional<std::vector<SampledToken>> wait_for(TokenStream& stream,
+                                                  const std::atomic<bool>& stop) {
   std::vector<SampledToken> tokens;
-  for (;;) {
+  while (!stop) {
     TokenDelta delta = stream.wait();
     std::ranges::move(delta.tokens, std::back_inserter(tokens));
     if (!delta.finish) continue;
@@ -43,6 +46,7 @@ std::vector<SampledToken> wait_for(TokenStream& stream) {
       throw Error({.what = "an answer failed", .found = delta.finish->message});
     return tokens;
   }
+  return std::nullopt;
 }
 
 void cancel_all(std::deque<Asked>& asked) {
@@ -81,7 +85,8 @@ void record_answers(EnginePort& engine, CandidateRecorder* recorder,
       while (next < prompts.size() && asked.size() < at(2 * at_once))
         asked.push_back(ask(engine, prompts, next++, wish));
       const Asked first = asked.front();
-      const auto tokens = wait_for(*first.stream);
+      const auto tokens = wait_for(*first.stream, stop);
+      if (!tokens) break;
       asked.pop_front();
       const TunePrompt& prompt = prompts[first.prompt];
       RecordedText text{.category = prompt.category,
@@ -90,7 +95,7 @@ void record_answers(EnginePort& engine, CandidateRecorder* recorder,
                         .output = {},
                         .trees = {},
                         .tops = {}};
-      for (const SampledToken& token : tokens) {
+      for (const SampledToken& token : *tokens) {
         text.output.push_back(token.token);
         if (wish.top_logprobs > 0) text.tops.push_back(token.top);
       }
@@ -123,9 +128,8 @@ void watch_costs(EnginePort& engine, ProbePace& pace, const std::vector<TuneProm
       while (!stop && (seconds_since(start) < until || answers < kLeastAnswers)) {
         while (asked.size() < at(2 * at_once))
           asked.push_back(ask(engine, prompts, next++ % prompts.size(), wish));
-        const Asked first = asked.front();
+        if (!wait_for(*asked.front().stream, stop)) break;
         asked.pop_front();
-        wait_for(*first.stream);
         ++answers;
         on_share(std::min(1.0, seconds_since(start) / seconds));
       }

@@ -1,6 +1,7 @@
 #pragma once
 // What tuning has an engine do: write the texts of a record, and work under load while a ProbePace
-// measures. The engine runs already; who calls waits. Both look at `stop` between answers.
+// measures. The engine runs already; the caller waits. Once `stop` is set, both cancel what runs
+// after the next step.
 
 #include <atomic>
 #include <functional>

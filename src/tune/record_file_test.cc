@@ -169,6 +169,23 @@ TEST_F(RecordFileTest, a_changed_byte_is_refused) {
   }
 }
 
+TEST_F(RecordFileTest, a_text_has_a_prompt_and_an_answer) {
+  const auto fault_without = [&](const auto& empty) {
+    RecordedText bare{
+        .category = "a", .number = 0, .prompt = {3}, .output = {6}, .trees = {}, .tops = {}};
+    empty(bare);
+    {
+      RecordWriter writer(path_, identity());
+      writer.add(bare);
+    }
+    return fault(*read_file(path_));
+  };
+  EXPECT_EQ(fault_without([](RecordedText&) {}), "no error");
+  for (const std::string& found : {fault_without([](RecordedText& bare) { bare.prompt.clear(); }),
+                                   fault_without([](RecordedText& bare) { bare.output.clear(); })})
+    EXPECT_NE(found.find("expected a prompt and an answer"), std::string::npos) << found;
+}
+
 TEST_F(RecordFileTest, a_file_that_is_not_there_is_an_error) {
   EXPECT_THROW(read_record(folder_ + "/none"), Error);
   EXPECT_THROW(RecordWriter(folder_ + "/none/record.bin", identity()), Error);

@@ -87,6 +87,20 @@ class CuttingPace final : public StepPace {
   bool is_level_worth(int rows, double promised) const override { return promised > 0.004 * rows; }
 };
 
+// Counts what a draft model computes, and how much of it.
+class CountingPace final : public StepPace {
+ public:
+  void begin_forward(DraftWork work) override {
+    begun[work] += 1;
+    last_ = work;
+  }
+  void end_forward(int rows) override { this->rows[last_] += rows; }
+  std::map<DraftWork, int> begun, rows;
+
+ private:
+  DraftWork last_ = DraftWork::kReading;
+};
+
 // Draft models of which some are often right: the target's own first layer.
 enum class Draft { kFirstLayer, kItself, kEagle, kFrSpec, kEagle3, kMimos, kNextns };
 
@@ -320,6 +334,19 @@ TEST_F(ReplayTest, sampled_texts_replay_as_they_run) {
                kSlots);
 }
 
+// A measured pace learns from both ends of what a draft model computes.
+TEST_F(ReplayTest, what_is_read_is_told_to_the_pace) {
+  const Record recorded = record(Draft::kItself);
+  const auto pace = std::make_shared<CountingPace>();
+  replay(recorded, shape_setting(base(), {3, 2, 8}, TreeBudget::kFull), {.pace = pace});
+  int tokens = 0;
+  for (const RecordedText& text : recorded.texts)
+    tokens += static_cast<int>(text.prompt.size() + text.output.size());
+  EXPECT_GT(pace->begun[DraftWork::kReading], 0);
+  // All but the last token of each text at least, which nothing is drafted behind.
+  EXPECT_GE(pace->rows[DraftWork::kReading], tokens - 2 * static_cast<int>(recorded.texts.size()));
+}
+
 // A setting that finds out what pays is told as it runs once it knows: here, that nothing does.
 TEST_F(ReplayTest, who_measures_what_pays_has_done_so_before_it_counts) {
   const Record recorded = record(Draft::kItself);
@@ -336,6 +363,28 @@ TEST_F(ReplayTest, who_measures_what_pays_has_done_so_before_it_counts) {
   const ReplayResult plain = replay(recorded, plain_setting(), {.costs = &costs});
   EXPECT_EQ(result.tokens, plain.tokens);
   EXPECT_LT(result.seconds, 1.05 * plain.seconds);
+}
+
+// Of each step that drafts: one of the model on roots, one on each level below.
+TEST_F(ReplayTest, drafting_takes_what_roots_and_levels_take) {
+  const Record recorded = record(Draft::kItself);
+  const TuneSetting setting = shape_setting(base(), {3, 2, 8}, TreeBudget::kFull);
+  const auto drafting_with = [&](double roots, double level) {
+    StepCosts costs;
+    for (const int rows : {1, 2, 4, 8, 64}) {
+      costs.plain.add(rows, 0.001);
+      costs.target.add(rows, 0.001);
+      if (roots > 0) costs.roots.add(rows, roots);
+      if (level > 0) costs.level.add(rows, level);
+    }
+    costs.fit();
+    return replay(recorded, setting, {.costs = &costs}).drafting_seconds;
+  };
+  const double roots = drafting_with(0.25, 0), levels = drafting_with(0, 0.25);
+  EXPECT_EQ(drafting_with(0, 0), 0);
+  EXPECT_GE(roots, 0.25);
+  EXPECT_GT(levels, roots);
+  EXPECT_NEAR(drafting_with(0.25, 0.25), roots + levels, 1e-9);
 }
 
 TEST_F(ReplayTest, counts_by_depth_and_category_add_up) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "draft/from_text/ngram/ngram_options.h"
 #include "tune/tune_report.h"
 
 namespace foretoken {
@@ -61,6 +62,17 @@ TEST(Settings, without_a_draft_model_there_are_texts_only) {
   const auto settings = first_settings(texts);
   EXPECT_EQ(settings.size(), 6U);
   EXPECT_TRUE(further_settings(texts, settings).empty());
+}
+
+// A tree that has no room for the drafts of a corpus is none of the settings.
+TEST(Settings, trees_have_room_for_the_drafts_of_a_corpus) {
+  SettingBase texts = base();
+  texts.algorithm = {};
+  texts.draft.own.edit<NgramOptions>().corpus_drafts = 16;
+  std::vector<std::string> names;
+  for (const auto& setting : first_settings(texts))
+    if (setting.name.starts_with("NGRAM")) names.push_back(setting.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"NGRAM 17, auto", "NGRAM 33, auto"}));
 }
 
 TEST(Settings, the_best_come_again_by_cost_and_with_texts) {

@@ -160,6 +160,17 @@ TEST(TuneReport, the_page_escapes_and_needs_nothing_else) {
   EXPECT_EQ(html.find("inf"), std::string::npos);
 }
 
+TEST(TuneReport, names_of_categories_end_before_their_bars_begin) {
+  const std::string html = report_html(report());
+  const std::size_t drawing = html.find("aria-label='accept length by category'");
+  ASSERT_NE(drawing, std::string::npos);
+  const auto x_of_next = [&](const std::string& element) {
+    const std::size_t at = html.find(element, drawing);
+    return std::stod(html.substr(at + element.size()));
+  };
+  EXPECT_LT(x_of_next("<text x='"), x_of_next("<rect x='"));
+}
+
 TEST(TuneReport, an_empty_report_is_a_page_too) {
   TuneReport empty;
   empty.batch_sizes = {1};

@@ -20,6 +20,7 @@ import urllib.error
 import urllib.request
 
 PROGRAM = sys.argv.pop(1)
+os.environ["HF_HUB_OFFLINE"] = "1"  # no test asks a hub outside
 
 CONFIG = {
     "architectures": ["LlamaForCausalLM"],
@@ -131,9 +132,49 @@ class CliTest(unittest.TestCase):
         self.assertEqual(report["parameters"], sum(kind["elements"] for kind in report["types"].values()))
         self.assertGreater(report["config"]["context_length"], 0)
         self.assertIn(report["config"]["architecture"], run("inspect", demo).stdout)
+        memory = report["memory"]
+        self.assertEqual(memory["bytes"], report["bytes"] + memory["kv_bytes_per_token"] * memory["context_length"])
+        more = json.loads(run("inspect", demo, "--json", "--context-length", "100", "--max-running-requests", "3").stdout)
+        self.assertEqual(more["memory"]["bytes"], report["bytes"] + memory["kv_bytes_per_token"] * 300)
+        self.assertEqual(report["drafts_unasked"], "SUFFIX")
+        drafters = {pathlib.Path(each["path"]).name: each for each in report["drafters"]}
+        self.assertEqual({name: (each["algorithm"], each["fits"]) for name, each in drafters.items()},
+                         {"demo-draft": ("STANDALONE", True), "demo-eagle": ("EAGLE", True),
+                          "demo-eagle3": ("EAGLE3", True)})
         without_weights = run("inspect", "--model", self.model)
         self.assertEqual(without_weights.returncode, 1)
         self.assertIn("served         no: no weights in the model folder", without_weights.stdout)
+
+    def test_inspect_says_the_same_to_people(self):
+        demo = str(self.DEMO / "demo")
+        report = json.loads(run("inspect", demo, "--json").stdout)
+        lines = [line.strip() for line in run("inspect", demo).stdout.splitlines()]
+        config, tensors = report["config"], sum(kind["tensors"] for kind in report["types"].values())
+        for line in [f"width          {config['hidden_size']}, MLP {config['intermediate_size']}",
+                     f"heads          {config['heads']} of {config['head_dim']}, KV heads {config['kv_heads']}",
+                     f"weights        safetensors, {report['bytes'] / 1e6:.1f} MB in {tensors} tensors",
+                     f"tokenizer      {report['tokens']} tokens", "served         yes"]:
+            self.assertIn(line, lines)
+
+    def test_generate_prints_an_answer_up_to_its_limit(self):
+        flags = ["--prompt", "Hello", "--model", str(self.DEMO / "demo"), "--threads", "2"]
+        short = run("generate", *flags, "--max-new-tokens", "4")
+        self.assertEqual(short.returncode, 0, short.stderr)
+        self.assertRegex(short.stdout, r"\S")
+        self.assertTrue(short.stdout.endswith("\n"))
+        longer = run("generate", *flags, "--max-new-tokens", "12").stdout
+        self.assertTrue(longer.startswith(short.stdout[:-1]), longer)
+
+    def test_a_first_corpus_without_tokens_is_refused(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as corpus:
+            corpus.write('""\n')
+            corpus.flush()
+            result = run("generate", "--prompt", "Hello", "--model", str(self.DEMO / "demo"),
+                         "--speculative-algorithm", "NGRAM", "--speculative-ngram-external-corpus-path", corpus.name,
+                         "--speculative-ngram-external-sam-budget", "4")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stdout, "")
+        self.assertRegex(result.stderr.splitlines()[-1], "^foretoken: the external corpus cannot be loaded .* has no tokens")
 
     def test_what_cannot_start_ends_with_1(self):
         self.assert_one_sentence(run("serve", "--model", "/no/such/folder"), 1, "/no/such/folder")
@@ -405,7 +446,7 @@ class CliTest(unittest.TestCase):
 
     def test_what_is_drafted_shows_in_the_counters_only(self):
         params = {"max_new_tokens": 30, "temperature": 0, "ignore_eos": True}
-        with self.server() as (url, _):
+        with self.server("--speculative-algorithm", "none") as (url, _):
             plain = self.generate(url, sampling_params=params)
         with self.server(*self.DRAFTS, "--speculative-draft-model-path", self.model) as (url, _):
             drafted = self.generate(url, sampling_params=params)
@@ -428,6 +469,7 @@ class CliTest(unittest.TestCase):
             (repository / "refs" / "main").write_text("abc")
             (snapshot / "config.json").write_text("{}")
             environment = {k: v for k, v in os.environ.items() if not k.startswith("HF_")}
+            (snapshot / "model.safetensors").write_text("")
             result = subprocess.run([PROGRAM, "serve", "--model", "owner/name", "--log-level", "warning"],
                                     env={**environment, "HF_HOME": home}, capture_output=True, text=True,
                                     timeout=60)

@@ -16,8 +16,8 @@ import unittest
 
 TOOLS = pathlib.Path(sys.argv.pop(1)).resolve()
 
-ALWAYS = ("cmake ninja-build g++ ccache make libspdlog-dev libfmt-dev prometheus-cpp-dev libgtest-dev "
-          "libgmock-dev python3 python3-venv curl ca-certificates").split()
+ALWAYS = ("cmake ninja-build g++ ccache make libspdlog-dev libfmt-dev prometheus-cpp-dev "
+          "libcurl4-openssl-dev libssl-dev libgtest-dev libgmock-dev libvulkan-dev python3 python3-venv curl ca-certificates").split()
 
 # $STATE/installed and $STATE/offered hold "NAME VERSION" lines; $STATE/mentioned names without a candidate.
 FAKES = {
@@ -73,15 +73,15 @@ class ToolsTest(unittest.TestCase):
 
 
 class SetupTest(ToolsTest):
-    def set_up(self, offered, installed=(), mentioned=()):
+    def set_up(self, offered, installed=(), mentioned=(), words=()):
         """Runs setup.sh on a distribution that offers these packages; (result, what it installed)."""
         for name, text in FAKES.items():
             self.program(self.root / "bin" / name, "#!/bin/bash\n" + text)
         for name, lines in (("offered", offered), ("installed", installed), ("mentioned", mentioned)):
             (self.root / name).write_text("".join(line + "\n" for line in lines))
         environment = {"PATH": f"{self.root}/bin:/usr/bin:/bin", "HOME": str(self.root), "STATE": str(self.root)}
-        result = subprocess.run(["bash", str(TOOLS / "setup.sh")], env=environment, capture_output=True,
-                                text=True, timeout=60)
+        result = subprocess.run(["bash", str(TOOLS / "setup.sh"), *words], env=environment,
+                                capture_output=True, text=True, timeout=60)
         log = self.root / "apt-get.log"
         words = log.read_text().split(" install ")[-1].split() if log.exists() else []
         return result, [word for word in words if not word.startswith("-")]
@@ -134,6 +134,19 @@ class SetupTest(ToolsTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("without clang-format-19", result.stdout)
         self.assertIn("cmake", installed)
+
+    def test_takes_a_browser_for_the_tests_only_and_where_there_is_one(self):
+        everything = self.offer("libboost1.83-dev 1.83.0", "libboost-json1.83-dev 1.83.0", "cargo 1.85.0",
+                                "clang-format-19 19.1")
+        browser = ["chromium 156.0", "chromium-driver 156.0"]
+        self.assertEqual(self.set_up(browser, installed=everything)[1], [])
+        result, installed = self.set_up(browser, installed=everything, words=["--tests"])
+        self.assertEqual((result.returncode, set(installed)), (0, {"chromium", "chromium-driver"}))
+        (self.root / "apt-get.log").unlink()
+        result, installed = self.set_up([], installed=everything, words=["--tests"])
+        self.assertEqual(result.returncode, 0)
+        self.assertNotIn("chromium", installed)
+        self.assertIn("without chromium,", result.stdout)
 
     def test_says_and_does_nothing_when_everything_is_there(self):
         everything = self.offer("libboost1.83-dev 1.83.0", "libboost-json1.83-dev 1.83.0", "cargo 1.85.0",

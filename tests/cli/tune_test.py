@@ -31,7 +31,7 @@ class TuneTest(unittest.TestCase):
         cls.out = pathlib.Path(cls.folder.name, "all")
         cls.whole = run("--model", str(DEMO), *HEAD, "--prompts", PROMPTS, "--limit", "4", "--batch-sizes", "1,2",
                         "--measure-seconds", "0.2", "--record-steps", "3", "--record-topk", "2", "--turns", "2",
-                        "--max-new-tokens", "16", "--validate", "2", "--threads", "1",
+                        "--max-new-tokens", "16", "--validate", "3", "--rounds", "3", "--threads", "1",
                         "--out", str(cls.out))
 
     @classmethod
@@ -49,7 +49,11 @@ class TuneTest(unittest.TestCase):
         self.assertIn("Recording", self.whole.stderr)
         report = json.loads((self.out / "report.json").read_text())
         self.assertEqual(report["texts"], 8)
-        self.assertEqual(len(report["checks"]), 2)
+        self.assertEqual([check["batch_size"] for check in report["checks"]], [1, 1, 2])
+        # Greedy answers are the same with every setting, and all of them are replayed.
+        self.assertEqual({result["tokens"] for setting in report["settings"] for result in setting["results"]},
+                         {report["tokens"]})
+        self.assertTrue([s["name"] for s in report["settings"] if s["name"].startswith("EAGLE3+")])
         for setting in report["settings"]:
             self.assertEqual(len(setting["results"]), 2)
             self.assertEqual(setting["results"][0]["unanswered"], 0, setting["name"])
@@ -139,14 +143,12 @@ class TuneTest(unittest.TestCase):
     def test_an_interrupted_recording_keeps_what_is_there(self):
         out = pathlib.Path(self.path("interrupted"))
         process = subprocess.Popen([PROGRAM, "tune", "--model", str(DEMO), *HEAD, "--prompts", PROMPTS, "--threads", "1",
-                                    "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                    "--max-new-tokens", "16", "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         record = out / "record.bin"
-        for _ in range(3000):
-            if record.exists() and record.stat().st_size > 100000:
-                break
+        while process.poll() is None and not (record.exists() and record.stat().st_size > 100000):
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=120)
+        _, errors = process.communicate()
         self.assertEqual(process.returncode, 130, errors)
         self.assertIn("go on with --replay", errors)
         again = run("--replay", str(record), "--out", self.path("kept"))
@@ -159,6 +161,11 @@ class TuneTest(unittest.TestCase):
                    "--out", str(out))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([p.name for p in out.iterdir()], ["record.bin"])
+
+    def test_no_request_is_refused_however_short_the_queue_of_a_server_is(self):
+        done = run("--model", str(DEMO), "--record-only", "--prompts", PROMPTS, "--limit", "40", "--max-new-tokens", "2",
+                   "--threads", "1", "--max-queued-requests", "1", "--out", self.path("queue"))
+        self.assertEqual(done.returncode, 0, done.stderr)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ skip() {
 
 command -v python3 >/dev/null || skip "there is no python3"
 python=python3
-packages='import anthropic, jsonschema, openai, requests'
+packages='import anthropic, huggingface_hub, jsonschema, openai, requests'
 if ! python3 -c "$packages" 2>/dev/null; then
   python=$venv/bin/python
   if ! "$python" -c "$packages" 2>/dev/null; then
@@ -68,7 +68,7 @@ if [ -x "$scripted" ]; then
   done
   [ -n "$scripted_url" ] || { cat "$scripted_log"; exit 1; }
 fi
-export FORETOKEN_SCRIPTED_URL=$scripted_url
+export FORETOKEN_SCRIPTED_URL=$scripted_url FORETOKEN_PROGRAM=$binary PYTHONPATH=$root/tests/hub
 
 cd "$here"
 status=0

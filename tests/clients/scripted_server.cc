@@ -1,9 +1,14 @@
 // A server whose model says what it is told to: the text between the last <say> and </say> of a
 // prompt, a token a byte. So clients meet calls of tools and reasoning, which a model of a few
 // megabytes does not write. Everything but the engine and the model's files is the real server.
-//   scripted_server    listens on a free port, printed in the log, until SIGTERM
+// A prompt that ends with <endless> instead is answered by a text that no test waits for. Drafts are told as if each
+// step had accepted two.
+//   scripted_server [--api-key KEY] [--port N]    listens, on a free port unless one is named, which
+//                                                 is printed in the log, until SIGTERM
 
+#include <chrono>
 #include <cstdio>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,12 +19,17 @@
 namespace foretoken {
 namespace {
 
+constexpr std::size_t kEndlessBytes = 1 << 20;
+
 std::vector<Token> answer_to(const Tokenizer& tokenizer, const Request& request) {
   constexpr std::string_view kBegin = "<say>", kEnd = "</say>";
   const std::string prompt = tokenizer.decode(request.prompt, SpecialText::kKeep);
   const auto begin = prompt.rfind(kBegin);
   std::string text = "Nothing was to be said.";
-  if (begin != std::string::npos) {
+  const auto endless = prompt.rfind("<endless>");
+  if (endless != std::string::npos && (begin == std::string::npos || begin < endless)) {
+    for (text.clear(); text.size() < kEndlessBytes;) text += "on and on, ";
+  } else if (begin != std::string::npos) {
     const auto from = begin + kBegin.size();
     text = prompt.substr(from, prompt.find(kEnd, from) - from);
   }
@@ -28,21 +38,30 @@ std::vector<Token> answer_to(const Tokenizer& tokenizer, const Request& request)
   return tokens;
 }
 
-void serve() {
+void serve(std::span<char*> words) {
   const ByteTokenizerFolder folder{ByteTokenizerFolder::Options{}};
   const Tokenizer tokenizer(folder.path());
   const auto chat_template = ChatTemplate::load(folder.path(), tokenizer.config());
   ServerConfig config;
   config.port = 0;
+  for (std::size_t i = 1; i + 1 < words.size(); i += 2) {
+    const std::string_view name = words[i];
+    if (name == "--api-key") config.api_key = words[i + 1];
+    if (name == "--port") config.port = std::stoi(words[i + 1]);
+  }
   config.model_path = config.tokenizer_path = folder.path().string();
   config.served_model_name = "scripted";
   config.vocab = kByteVocab;
-  config.context_length = 1 << 16;
+  config.context_length = 1 << 22;
+  config.drafters = {"EAGLE3", "SUFFIX"};
+  config.draft_nodes = 4;
   config.eos = {kByteEos};
   config.reasoning_parser = "qwen3";
   config.tool_call_parser = "hermes";
   FakeEngine engine([&](const Request& request) { return answer_to(tokenizer, request); });
   engine.tokens_per_step = 3;
+  engine.pace = std::chrono::milliseconds(2);
+  engine.with_drafts = true;
   HttpServer http(http_config(config));
   http.start(loading_service());
   Server server(http, config, engine, &tokenizer, &*chat_template);
@@ -54,4 +73,4 @@ void serve() {
 }  // namespace
 }  // namespace foretoken
 
-int main() { foretoken::serve(); }
+int main(int count, char** words) { foretoken::serve({words, static_cast<std::size_t>(count)}); }

@@ -31,7 +31,8 @@ void flags(std::string_view input) {
   if (&table != &kServe || command == "serve") args.erase(args.begin());
   args.insert(args.begin(), {"--model-path", folder.path()});
   Environment environment;
-  environment.hub_cache = folder.path();
+  environment.hub.cache = folder.path();
+  environment.hub.offline = true;
   may_refuse([&] {
     const FlagValues values = parse_flags(args, table);
     notes_of(values);

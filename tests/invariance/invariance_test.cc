@@ -9,6 +9,7 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -89,7 +90,7 @@ void expect_invariance(Laboratory& laboratory, Amount amount) {
   }
   if (selection.cell >= 0) return;
   const auto& occurred = laboratory.occurrences();
-  EXPECT_GT(occurred.cached_tokens, 0U);
+  EXPECT_EQ(occurred.cached_tokens > 0, laboratory.shares_prefixes());
   EXPECT_TRUE(amount == Amount::kFew || occurred.retractions > 0);
   EXPECT_GT(occurred.accepted, 0U);
   EXPECT_GT(occurred.proposed, occurred.accepted);
@@ -171,6 +172,13 @@ INSTANTIATE_TEST_SUITE_P(Tiny, QuantizedInvariance,
                            return name;
                          });
 
+TinyModel model_named(const std::string& name) {
+  for (const auto& models : {tiny_models(), block_models()})
+    for (const TinyModel& model : models)
+      if (model.name == name) return model;
+  throw std::invalid_argument("no tiny model " + name);
+}
+
 // Checkpoints whose codes are kept: of 8-bit floats, of 4 bits with columns in another order, of
 // both widths in one model, and blocks of GGUF files.
 struct Stored {
@@ -183,10 +191,7 @@ struct Stored {
 class StoredInvariance : public testing::TestWithParam<Stored> {};
 
 TEST_P(StoredInvariance, tokens_and_logprobs_are_the_same_in_every_cell) {
-  const auto models = tiny_models();
-  const auto found = std::ranges::find(models, GetParam().model, &TinyModel::name);
-  ASSERT_NE(found, models.end()) << GetParam().model;
-  TinyModel model = *found;
+  TinyModel model = model_named(GetParam().model);
   if (GetParam().quantization != nullptr)
     model.config.stored_quantization = GetParam().quantization();
   if (GetParam().width > 0) model.config.hidden = model.config.intermediate = GetParam().width;
@@ -218,7 +223,8 @@ INSTANTIATE_TEST_SUITE_P(
         Stored{"gguf_large", "pair", "llama_gqa_near_ties", block_weights, nullptr, "", 256},
         Stored{"gguf_kept", "pair", "qkv_bias_window_steep", block_weights, nullptr, "gguf-a16"},
         Stored{"gguf_large_kept", "tile", "llama_gqa_near_ties", block_weights, nullptr, "gguf-a16",
-               256}),
+               256},
+        Stored{"fp8_latent", "tile", "latent_near_ties", float8_weights, float8_blocks}),
     [](const auto& param) { return param.param.kind + "_" + param.param.order; });
 
 // Keys and values as codes of 8 bits, under weights of bf16 and of fewer bits, and as bf16 under
@@ -230,8 +236,7 @@ struct KvBits {
 class KvInvariance : public testing::TestWithParam<KvBits> {};
 
 TEST_P(KvInvariance, tokens_and_logprobs_are_the_same_in_every_cell) {
-  const auto models = tiny_models();
-  auto model = *std::ranges::find(models, GetParam().model, &TinyModel::name);
+  TinyModel model = model_named(GetParam().model);
   model.config.kv_dtype = GetParam().kv_dtype;
   const Quantization quantization = quantization_named(GetParam().quantization, false, "test");
   const auto load = [&](Ops& ops) {
@@ -255,9 +260,12 @@ INSTANTIATE_TEST_SUITE_P(
                     KvBits{DType::kI8, "w4a8", "pair", "qkv_bias_window_steep"},
                     KvBits{DType::kF8E4M3, "w8a8_int8", "tile", "llama_gqa_near_ties"},
                     KvBits{DType::kF8E5M2, "int4", "pair", "fp16"},
-                    KvBits{DType::kBF16, "unquant", "tile", "fp32_near_ties"}),
+                    KvBits{DType::kBF16, "unquant", "tile", "fp32_near_ties"},
+                    KvBits{DType::kI8, "int4", "tile", "latent_near_ties"},
+                    KvBits{DType::kF8E4M3, "w4a8", "pair", "latent_odd_widths"}),
     [](const auto& param) {
-      return std::string(kv_dtype_name(param.param.kv_dtype)) + "_" + param.param.quantization;
+      return std::string(kv_dtype_name(param.param.kv_dtype)) + "_" + param.param.quantization +
+             (param.param.model.starts_with("latent") ? "_" + param.param.model : "");
     });
 
 // Texts of more than one span of attention, on the model whose layers differ in their windows.

@@ -114,7 +114,7 @@ struct Laboratory::Bench {
       : threads(num_threads, false),
         ops(wrap(make_backend(config, threads))),
         decoder(load(*ops)),
-        runner(*ops, *decoder, kManyPages) {}
+        runner(*ops, *decoder, kManyPages, {.slots = kMaxRunning}) {}
 
   ThreadPool threads;
   std::unique_ptr<Ops> ops;
@@ -163,10 +163,12 @@ DraftModel& Laboratory::draft_of(Bench& bench, Proposer proposer) {
   auto& made = bench.drafts[proposer];
   if (made) return *made;
   Ops& ops = *bench.ops;
-  if (proposer == Proposer::kItself || proposer == Proposer::kStranger)
-    made = std::make_unique<Runner>(
-        ops, proposer == Proposer::kItself ? load_(ops) : random_draft(ops, bench.runner.vocab()),
-        bench.runner.vocab());
+  // A model whose layers keep a state cannot draft.
+  if (proposer == Proposer::kItself && bench.runner.shares_prefixes())
+    made = std::make_unique<Runner>(ops, load_(ops), bench.runner.vocab());
+  else if (proposer == Proposer::kItself || proposer == Proposer::kStranger)
+    made = std::make_unique<Runner>(ops, random_draft(ops, bench.runner.vocab()),
+                                    bench.runner.vocab());
   else if (load_head_)
     made = load_head_(ops, *bench.decoder, proposer);
   if (!made) made = made_up_head(ops, *bench.decoder, proposer, {}, {});
@@ -289,6 +291,8 @@ Cell Laboratory::base_cell() {
 std::uint64_t Laboratory::vocab() {
   return static_cast<std::uint64_t>(bench("scalar", 1, false).runner.vocab());
 }
+
+bool Laboratory::shares_prefixes() { return bench("scalar", 1, false).runner.shares_prefixes(); }
 
 std::vector<TokenDelta> Laboratory::run(const Cell& cell, const std::vector<Request>& requests,
                                         const std::vector<std::vector<Token>>& truth) {

@@ -20,6 +20,7 @@ class TinySource final : public WeightSource {
 
   std::optional<Tensor> find(const std::string& name, const Shape& expected) const override {
     const Tensor made = *random_->find(name, expected);
+    if (name.ends_with("A_log")) slow_down(made);
     if (expected.rank() < 2) return made;
     std::uint16_t* bits = made.bits16();
     for (std::int64_t i = 0; i < made.elements(); ++i)
@@ -35,6 +36,12 @@ class TinySource final : public WeightSource {
   void release(const std::string& name) const override { random_->release(name); }
 
  private:
+  // States that remember some dozens of tokens.
+  static void slow_down(const Tensor& rates) {
+    for (std::int64_t i = 0; i < rates.elements(); ++i)
+      rates.bits16()[i] = f32_to_bf16(-4.0F - 0.5F * static_cast<float>(i));
+  }
+
   static void tie_rows(const Tensor& head) {
     const std::int64_t width = head.dim(1);
     std::uint16_t* bits = head.bits16();
@@ -102,6 +109,130 @@ std::vector<TinyModel> tiny_models() {
   return models;
 }
 
+namespace {
+
+ModelConfig latent_config(const LatentBlocks& latent) {
+  ModelConfig config = base_config();
+  config.latent = latent;
+  config.kv_heads = 1;
+  config.head_dim = latent.kv_rank + latent.rope_dim;
+  config.rotary_dim = latent.rope_dim;
+  return config;
+}
+
+// What is kept of a token is one latent: of whole tiles, and of odd widths.
+std::vector<TinyModel> latent_models() {
+  const ModelConfig whole = latent_config(
+      {.kv_rank = 64, .key_dim = 24, .rope_dim = 32, .value_dim = 16, .pairs_neighbours = true});
+  ModelConfig odd =
+      latent_config({.kv_rank = 36, .q_rank = 28, .key_dim = 10, .rope_dim = 6, .value_dim = 22});
+  odd.heads = 5;
+  odd.qkv_bias = odd.o_bias = true;
+  odd.rope.kind = RopeScaling::Kind::kYarn;
+  odd.rope.factor = 4.0;
+  odd.rope.original_max_position = 264;
+  odd.rope.mscale = odd.rope.mscale_all_dim = 0.7;
+  return {{.name = "latent_near_ties", .config = whole, .near_ties = true},
+          {.name = "latent_odd_widths", .config = odd, .near_ties = true}};
+}
+
+RecurrentBlocks delta_blocks(const RecurrentShape& shape) {
+  const auto whole = [](std::string_view name, int rows) {
+    return StoredRows{.name = name, .rows = rows, .stored = rows};
+  };
+  return {.shape = shape,
+          .names = {.block = "linear_attn."},
+          .inputs = {whole("in_proj_qkv", shape.channels)},
+          .gate = {whole("in_proj_z", shape.value_heads * shape.value_dim)},
+          .dt = whole("in_proj_a", shape.value_heads),
+          .beta = whole("in_proj_b", shape.value_heads),
+          .has_silu = true,
+          .gate_curve = GateCurve::kSilu,
+          .norms_heads = true};
+}
+
+// A state without corrections, of one key for all heads.
+ModelConfig mamba_config() {
+  ModelConfig config = base_config();
+  config.layers = 3;
+  const int width = 80, states = 12, heads = 5, channels = width + 2 * states;
+  const int stored = width + channels + heads;
+  const auto rows = [&](int first, int count) {
+    return StoredRows{.name = "in_proj", .first = first, .rows = count, .stored = stored};
+  };
+  config.recurrent = {.layers = {true, false, true},
+                      .shape = {.channels = channels,
+                                .taps = 4,
+                                .key_heads = 1,
+                                .value_heads = heads,
+                                .key_dim = states,
+                                .value_dim = width / heads,
+                                .first = {.query = width + states, .key = width, .value = 0}},
+                      .names = {.block = "mamba."},
+                      .inputs = {rows(width, channels)},
+                      .gate = {rows(0, width)},
+                      .dt = rows(width + channels, heads),
+                      .has_silu = true,
+                      .has_taps_bias = true,
+                      .has_skip = true,
+                      .gate_curve = GateCurve::kSilu,
+                      .norms_all = true};
+  return config;
+}
+
+// No state but that of a convolution, behind one gate and before another.
+ModelConfig convolution_config() {
+  ModelConfig config = base_config();
+  const int width = config.hidden;
+  const auto third = [&](int number) {
+    return StoredRows{
+        .name = "in_proj", .first = number * width, .rows = width, .stored = 3 * width};
+  };
+  config.recurrent = {.layers = {true, false},
+                      .shape = {.channels = width, .taps = 3},
+                      .names = {.block = "conv.", .taps = "conv"},
+                      .inputs = {third(2)},
+                      .input_gate = third(0),
+                      .gate = {third(1)}};
+  return config;
+}
+
+// Some layers keep a state, the last one among them or not: of the delta rule in whole vectors and
+// odd widths, and of other kinds.
+std::vector<TinyModel> state_models() {
+  ModelConfig whole = base_config();
+  whole.layers = 3;
+  whole.has_output_gate = whole.qk_norm = true;
+  whole.rotary_dim = 8;
+  whole.recurrent = delta_blocks({.channels = 96,
+                                  .taps = 4,
+                                  .key_heads = 1,
+                                  .value_heads = 2,
+                                  .key_dim = 16,
+                                  .value_dim = 32,
+                                  .first = {.query = 0, .key = 16, .value = 32},
+                                  .corrects = true,
+                                  .normalises_qk = true});
+  whole.recurrent.layers = {true, true, false};
+  ModelConfig odd = base_config();
+  odd.recurrent = delta_blocks({.channels = 92,
+                                .taps = 3,
+                                .key_heads = 2,
+                                .value_heads = 4,
+                                .key_dim = 5,
+                                .value_dim = 18,
+                                .first = {.query = 0, .key = 10, .value = 20},
+                                .corrects = true,
+                                .normalises_qk = true});
+  odd.recurrent.layers = {false, true};
+  return {{.name = "states_near_ties", .config = whole, .near_ties = true},
+          {.name = "states_odd_widths", .config = odd, .near_ties = true},
+          {.name = "states_of_dt", .config = mamba_config(), .near_ties = true},
+          {.name = "convolutions", .config = convolution_config(), .near_ties = true}};
+}
+
+}  // namespace
+
 std::vector<TinyModel> block_models() {
   std::vector<TinyModel> models;
   ModelConfig sandwich = base_config();
@@ -137,6 +268,53 @@ std::vector<TinyModel> block_models() {
                                     .residual_scale = 0.4F,
                                     .logit_scale = 0.25F};
   models.push_back({.name = "parallel_sinks_half_rope", .config = parallel, .near_ties = true});
+
+  ModelConfig behind = base_config();
+  static_cast<Blocks&>(behind) = {.whole_qk_norm = true,
+                                  .local_rope_theta = 500,
+                                  .score_growth = 0.4,
+                                  .score_growth_length = 48,
+                                  .layer_window = {40, 0},
+                                  .layer_rope = {LayerRope::kLocal, LayerRope::kMain},
+                                  .norms = {.before_attention = {},
+                                            .after_attention = "after_attention",
+                                            .before_mlp = {},
+                                            .after_mlp = "after_mlp"}};
+  models.push_back({.name = "norms_behind_growing_scores", .config = behind, .near_ties = true});
+
+  ModelConfig experts = base_config();
+  experts.experts = {.routing = {.experts = 6, .chosen = 2, .normalises = true},
+                     .intermediate = 48};
+  models.push_back({.name = "experts", .config = experts, .near_ties = true});
+
+  ModelConfig biased = base_config();
+  biased.qkv_bias = biased.o_bias = biased.has_sinks = true;
+  biased.layer_window = {40, 0};
+  biased.activation = Activation::kClampedSwiglu;
+  biased.experts = {.routing = {.experts = 4, .chosen = 2, .normalises = true},
+                    .intermediate = 40,
+                    .has_router_bias = true,
+                    .has_bias = true};
+  models.push_back({.name = "experts_with_biases", .config = biased, .near_ties = true});
+
+  ModelConfig grouped = base_config();
+  grouped.layers = 3;
+  grouped.qk_norm = true;
+  grouped.experts = {.routing = {.experts = 12,
+                                 .chosen = 3,
+                                 .score = RouterScore::kSigmoid,
+                                 .scale = 1.5F,
+                                 .groups = 4,
+                                 .kept_groups = 2,
+                                 .group_tops = 2},
+                     .intermediate = 32,
+                     .shared_intermediate = 64,
+                     .is_shared_gated = true,
+                     .has_score_bias = true,
+                     .layers = {false, true, true}};
+  models.push_back({.name = "experts_in_groups_and_shared", .config = grouped, .near_ties = true});
+  for (TinyModel& model : latent_models()) models.push_back(std::move(model));
+  for (TinyModel& model : state_models()) models.push_back(std::move(model));
   return models;
 }
 

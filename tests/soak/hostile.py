@@ -150,7 +150,7 @@ async def wrong_key(server, rng):
 
 
 async def wrong_route(server, rng):
-    path = "/" + "".join(rng.choice("ab/%.?&\\") for _ in range(rng.randint(1, 300)))
+    path = "/a" + "".join(rng.choice("ab/%.?&\\") for _ in range(rng.randint(1, 300)))
     return (await server.get(path))[0], REFUSED
 
 

@@ -96,7 +96,7 @@ TEST(ToyDrafter, it_drafts_in_a_served_model_and_changes_no_token) {
     host.engine().start();
     return run_requests(host.engine(), {request})[0];
   };
-  const TokenDelta plain = answer({});
+  const TokenDelta plain = answer({"--speculative-algorithm", "none"});
   const TokenDelta drafted = answer({"--speculative-algorithm", "REPEAT"});
   EXPECT_EQ(difference(drafted.tokens, plain.tokens), "");
   EXPECT_EQ(plain.accepted_drafts, 0);

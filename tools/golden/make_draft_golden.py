@@ -44,6 +44,11 @@ TARGETS = {
     "qwen3_mtp": ("Qwen3Config", dict(head_dim=16, num_hidden_layers=2), "mtp"),
     "mimo_chain": ("Qwen2Config", dict(num_hidden_layers=2), "mimo", 2),
     "nextn_chain": ("LlamaConfig", dict(head_dim=8, num_hidden_layers=2), "nextn", 3),
+    # Layers of heads count on from the target's: here they have no experts, either.
+    "nextn_latent": ("DeepseekV3Config",
+                     dict(num_hidden_layers=2, first_k_dense_replace=4, num_key_value_heads=4,
+                          kv_lora_rank=24, q_lora_rank=20, qk_nope_head_dim=12,
+                          qk_rope_head_dim=8, v_head_dim=16), "nextn", 2),
 }
 
 EAGLE3_FLAGS = dict(norm_before_residual=True, norm_output=True, norm_before_fc=True, fc_norm=True,
@@ -78,6 +83,7 @@ CASES = [
     ("qwen3_mtp", "qwen3_mtp", "EAGLE", None, {}),
     ("mimo_chain", "mimo_chain", "EAGLE", None, {}),
     ("nextn_chain", "nextn_chain", "NEXTN", None, {}),
+    ("nextn_latent", "nextn_latent", "NEXTN", None, {}),
 ]
 
 
@@ -110,7 +116,7 @@ class Layer:
         weight = self.weights.get(f"{self.prefix}self_attn.{norm}.weight")
         return x if weight is None else rms_norm(x, weight, self.config["rms_norm_eps"])
 
-    def __call__(self, x, residual):
+    def attention(self, x):
         c = self.config
         heads, kv_heads = c["num_attention_heads"], c["num_key_value_heads"]
         q = rotated(self.heads("q", x, heads, "q_norm"), c["rope_theta"])
@@ -120,11 +126,31 @@ class Layer:
         scores = q @ k.transpose(1, 2) / q.shape[-1] ** 0.5
         scores = scores + torch.full(scores.shape[1:], float("-inf")).triu(1)
         attended = (scores.softmax(-1) @ v).transpose(0, 1).reshape(len(x), -1)
-        residual = residual + self.linear("self_attn.o_proj", attended)
+        return self.linear("self_attn.o_proj", attended)
+
+    def __call__(self, x, residual):
+        residual = residual + self.attention(x)
         weight = self.weights[f"{self.prefix}post_attention_layernorm.weight"]
-        x = rms_norm(residual, weight, c["rms_norm_eps"])
+        x = rms_norm(residual, weight, self.config["rms_norm_eps"])
         x = F.silu(self.linear("mlp.gate_proj", x)) * self.linear("mlp.up_proj", x)
         return residual + self.linear("mlp.down_proj", x)
+
+
+class LatentLayer(Layer):
+    """Its attention is transformers' own."""
+
+    def attention(self, x):
+        from transformers.models.deepseek_v3 import modeling_deepseek_v3 as deepseek
+        config = transformers.DeepseekV3Config.from_dict(dict(self.config))
+        config._attn_implementation = "eager"
+        module = deepseek.DeepseekV3Attention(config, 0)
+        prefix = f"{self.prefix}self_attn."
+        module.load_state_dict({n.removeprefix(prefix): w for n, w in self.weights.items()
+                                if n.startswith(prefix)})
+        turns = deepseek.DeepseekV3RotaryEmbedding(config)(x[None], torch.arange(len(x))[None])
+        mask = torch.full((len(x), len(x)), float("-inf")).triu(1)[None, None]
+        with torch.no_grad():
+            return module(x[None], position_embeddings=turns, attention_mask=mask)[0][0]
 
 
 class Head:
@@ -214,7 +240,8 @@ class Mtp(Head):
     def __init__(self, make, config, weights, target, depth=0):
         super().__init__({**config, "num_hidden_layers": 1}, weights, target, "")
         self.make, self.names = make, self.words(make, depth)
-        self.layers = [Layer(config, weights, self.names["layer"])]
+        kind = LatentLayer if "kv_lora_rank" in config else Layer
+        self.layers = [kind(config, weights, self.names["layer"])]
 
     def rows(self, tokens, features):
         embedded = self.embedding[tokens].clone()
@@ -288,11 +315,16 @@ def head_shapes(algorithm, config):
     return shapes
 
 
-def mtp_shapes(make, config, depth):
+def mtp_shapes(make, config, depth, trunk=None):
+    """trunk: the target's tensors, where the layer of the head is one of the target's."""
     names, hidden = Mtp.words(make, depth), config["hidden_size"]
     shapes = {f"{names[k]}.weight": (hidden,) for k in ("e", "h", "end")}
     shapes[f"{names['join']}.weight"] = (hidden, 2 * hidden)
     shapes[f"{names['layer']}input_layernorm.weight"] = (hidden,)
+    if trunk is not None:
+        first = "model.layers.0."
+        return shapes | {names["layer"] + n.removeprefix(first): tuple(w.shape)
+                         for n, w in trunk.items() if n.startswith(first)}
     return shapes | layer_shapes(config, names["layer"], hidden, make == "mimo", make == "mtp")
 
 
@@ -316,7 +348,8 @@ def make_target(folder, kind, settings, make, heads=1):
              "head_dim": written.get("head_dim") or written["hidden_size"] // 4}
     weights = {}
     for depth in range(heads if make else 0):
-        weights |= make_weights(mtp_shapes(make, plain, depth))
+        trunk = model.state_dict() if "kv_lora_rank" in plain else None
+        weights |= make_weights(mtp_shapes(make, plain, depth, trunk))
     if make:
         stored = {n: p.detach().clone() for n, p in model.state_dict().items()}
         save_file({**stored, **weights}, folder / "model.safetensors")

@@ -15,7 +15,7 @@ from gguf.quants import dequantize
 OUT = pathlib.Path(__file__).parents[2] / "tests/golden/gguf/blocks.bin"
 # Where the halves of a block lie that are its scale and its minimum.
 HALVES = {"F16": [0], "Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q2_K": [80, 82],
-          "Q3_K": [108], "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "IQ4_NL": [0], "IQ4_XS": [0]}
+          "Q3_K": [108], "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "IQ4_NL": [0], "IQ4_XS": [0], "MXFP4": []}
 SUBNORMAL = 0x0003
 rng = numpy.random.default_rng(20)
 
@@ -39,6 +39,9 @@ def blocks_of(name):
     for block in raw:
         for at in HALVES[name]:
             block[at:at + 2] = numpy.array([finite_half()], numpy.uint16).view(numpy.uint8)
+    if name == "MXFP4":  # exponents of scales that float16 has
+        raw[:, 0] = [104, 120, 143]
+        return raw
     at = HALVES[name][0]
     raw[0, at:at + 2] = numpy.array([SUBNORMAL], numpy.uint16).view(numpy.uint8)
     return raw

@@ -21,12 +21,26 @@ import sys
 
 import torch
 import transformers
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 VOCAB = 64
 SIZES = dict(vocab_size=VOCAB, hidden_size=64, intermediate_size=80, num_hidden_layers=2,
              num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=128,
              bos_token_id=1, eos_token_id=2, initializer_range=0.15)
+TOWER = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
+             image_size=28, patch_size=14)
+GROWING = dict(rope_type="yarn", rope_theta=1e6, factor=4.0, original_max_position_embeddings=16,
+               beta_fast=32.0, beta_slow=1.0, mscale=1.0, mscale_all_dim=1.0,
+               llama_4_scaling_beta=0.5)
+LATENT = dict(kv_lora_rank=32, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=24,
+              num_key_value_heads=4, pad_token_id=0)
+EXPERTS = dict(moe_intermediate_size=24, num_experts_per_tok=3)
+DELTA = dict(linear_key_head_dim=16, linear_value_head_dim=24, linear_num_key_heads=2,
+             linear_num_value_heads=4)
+MAMBA = dict(mamba_n_heads=8, mamba_d_state=24, shared_intermediate_size=72, num_local_experts=0,
+             num_experts_per_tok=0, pad_token_id=0, time_step_limit=[0.0, 1e9])
+SECTIONS = dict(rope_type="default", rope_theta=1e4, partial_rotary_factor=0.5,
+                mrope_interleaved=True, mrope_section=[4, 2, 2])
 TRAINED = 32  # original length of the scaled variants: 96 tokens go well beyond it
 
 # name: (config class, settings, stored dtype, size limit of a shard)
@@ -53,7 +67,116 @@ CHECKPOINTS = {
                     attn_logit_softcapping=5.0, final_logit_softcapping=3.0, pad_token_id=0),
                torch.bfloat16, "1GB"),
     "phi3": ("Phi3Config", dict(pad_token_id=0), torch.bfloat16, "1GB"),
+    "gemma3": ("Gemma3TextConfig",
+               dict(num_hidden_layers=4, head_dim=32, query_pre_attn_scalar=24, sliding_window=8,
+                    sliding_window_pattern=3, pad_token_id=0), torch.bfloat16, "1GB"),
+    "olmo2": ("Olmo2Config", dict(num_key_value_heads=1, pad_token_id=0), torch.bfloat16, "1GB"),
+    "olmo3": ("Olmo3Config", dict(num_hidden_layers=4, sliding_window=8, pad_token_id=0,
+                                  tie_word_embeddings=True), torch.bfloat16, "1GB"),
+    "glm4": ("Glm4Config", dict(head_dim=32, pad_token_id=0), torch.bfloat16, "1GB"),
+    # With a tower of images, which is not read; the writer of the hub's names.
+    "gemma3_towers": ("Gemma3Config",
+                      dict(text_config={**SIZES, **dict(num_hidden_layers=3, head_dim=16,
+                                                        num_key_value_heads=1, sliding_window=16,
+                                                        sliding_window_pattern=2)},
+                           vision_config=TOWER, image_token_index=VOCAB, mm_tokens_per_image=4),
+                      torch.bfloat16, "1GB"),
+    "mistral3": ("Mistral3Config",
+                 dict(text_config={**SIZES, **dict(model_type="ministral3", head_dim=16,
+                                                   pad_token_id=0, rope_parameters=GROWING)},
+                      vision_config=dict(TOWER, model_type="pixtral", head_dim=8),
+                      image_token_index=VOCAB, tie_word_embeddings=False), torch.bfloat16, "1GB"),
+    "mixtral": ("MixtralConfig", dict(num_local_experts=5, num_experts_per_tok=2), torch.bfloat16,
+                "1GB"),
+    # The first layer is dense.
+    "qwen2_moe": ("Qwen2MoeConfig",
+                  dict(num_hidden_layers=3, num_experts=6, num_experts_per_tok=3,
+                       moe_intermediate_size=40, shared_expert_intermediate_size=72,
+                       mlp_only_layers=[0]), torch.bfloat16, "1GB"),
+    "qwen3_moe": ("Qwen3MoeConfig",
+                  dict(head_dim=32, num_experts=8, num_experts_per_tok=3, moe_intermediate_size=48,
+                       norm_topk_prob=True), torch.bfloat16, "100KB"),
+    "olmoe": ("OlmoeConfig", dict(num_experts=7, num_experts_per_tok=2, pad_token_id=0,
+                                  tie_word_embeddings=True), torch.float32, "1GB"),
+    "glm4_moe": ("Glm4MoeConfig",
+                 dict(head_dim=32, n_routed_experts=8, num_experts_per_tok=3, n_group=4,
+                      topk_group=2, moe_intermediate_size=24, routed_scaling_factor=1.8,
+                      n_shared_experts=2, use_qk_norm=True, num_hidden_layers=3,
+                      attention_bias=True), torch.bfloat16, "1GB"),
+    "gpt_oss": ("GptOssConfig",
+                dict(head_dim=16, num_local_experts=4, num_experts_per_tok=2, sliding_window=8,
+                     intermediate_size=96,
+                     rope_parameters=dict(rope_type="yarn", rope_theta=150000.0, factor=4.0,
+                                          beta_fast=32.0, beta_slow=1.0, truncate=False,
+                                          original_max_position_embeddings=TRAINED)),
+                torch.bfloat16, "1GB"),
+    # Latent attention without experts: queries of the input itself, and of a latent of their own.
+    "deepseek_v2": ("DeepseekV2Config",
+                    dict(LATENT, q_lora_rank=None, first_k_dense_replace=2, rms_norm_eps=0.03),
+                    torch.bfloat16, "1GB"),
+    "deepseek_v2_bias": ("DeepseekV2Config",
+                         dict(LATENT, kv_lora_rank=40, q_lora_rank=24, qk_nope_head_dim=12,
+                              v_head_dim=20, first_k_dense_replace=2, attention_bias=True,
+                              mlp_bias=True, num_attention_heads=2, num_key_value_heads=2,
+                              tie_word_embeddings=True), torch.float32, "1GB"),
+    "deepseek_v3": ("DeepseekV3Config",
+                    dict(LATENT, q_lora_rank=48, qk_nope_head_dim=32, v_head_dim=32,
+                         first_k_dense_replace=2, num_nextn_predict_layers=0), torch.bfloat16,
+                    "1GB"),
+    "glm4_moe_lite": ("Glm4MoeLiteConfig",
+                      dict(LATENT, q_lora_rank=32, kv_lora_rank=64, v_head_dim=48,
+                           mlp_layer_types=["dense", "dense"]), torch.bfloat16, "1GB"),
+    # The same families with experts in some layers.
+    "deepseek_v2_experts": ("DeepseekV2Config",
+                            dict(LATENT, **EXPERTS, q_lora_rank=None, first_k_dense_replace=1,
+                                 n_shared_experts=2, n_routed_experts=8), torch.bfloat16, "1GB"),
+    "deepseek_v3_experts": ("DeepseekV3Config",
+                            dict(LATENT, **EXPERTS, q_lora_rank=32, first_k_dense_replace=1,
+                                 n_shared_experts=1, n_routed_experts=12, n_group=4, topk_group=2,
+                                 routed_scaling_factor=1.7, num_nextn_predict_layers=0),
+                            torch.bfloat16, "1GB"),
+    "glm4_moe_lite_experts": ("Glm4MoeLiteConfig",
+                              dict(LATENT, **EXPERTS, q_lora_rank=32, n_routed_experts=6),
+                              torch.bfloat16, "1GB"),
+    # Layers that keep a state, two blocks of its text and more; odd sizes.
+    "qwen3_next": ("Qwen3NextConfig",
+                   dict(DELTA, head_dim=32, num_hidden_layers=4, num_experts=6,
+                        num_experts_per_tok=2, moe_intermediate_size=24,
+                        shared_expert_intermediate_size=40, pad_token_id=0), torch.bfloat16, "1GB"),
+    "qwen3_5": ("Qwen3_5TextConfig",
+                dict(DELTA, head_dim=16, linear_num_value_heads=6, linear_conv_kernel_dim=3,
+                     layer_types=["full_attention", "linear_attention", "linear_attention"],
+                     num_hidden_layers=3, tie_word_embeddings=True, attention_bias=True),
+                torch.float32, "1GB"),
+    "qwen3_5_towers": ("Qwen3_5Config",
+                       dict(text_config={**SIZES, **dict(DELTA, head_dim=32, num_hidden_layers=5,
+                                                         rope_parameters=SECTIONS)},
+                            vision_config=dict(hidden_size=16, intermediate_size=16, depth=1,
+                                               num_heads=2, out_hidden_size=64,
+                                               num_position_embeddings=4),
+                            image_token_id=VOCAB - 1, video_token_id=VOCAB - 2,
+                            vision_start_token_id=VOCAB - 3, vision_end_token_id=VOCAB - 4),
+                       torch.bfloat16, "1GB"),
+    "lfm2": ("Lfm2Config",
+             dict(num_hidden_layers=3, layer_types=["conv", "full_attention", "conv"],
+                  block_multiple_of=16, intermediate_size=130), torch.bfloat16, "1GB"),
+    "lfm2_bias": ("Lfm2Config",
+                  dict(num_hidden_layers=2, layer_types=["full_attention", "conv"], conv_bias=True,
+                       conv_L_cache=4, block_auto_adjust_ff_dim=False, norm_eps=1e-3),
+                  torch.float32, "1GB"),
+    "granite_hybrid": ("GraniteMoeHybridConfig",
+                       dict(MAMBA, num_hidden_layers=4, embedding_multiplier=3.0,
+                            residual_multiplier=0.6, attention_multiplier=0.2, logits_scaling=0.7,
+                            layer_types=["linear_attention", "linear_attention", "full_attention",
+                                         "linear_attention"]), torch.bfloat16, "1GB"),
+    "granite_hybrid_bias": ("GraniteMoeHybridConfig",
+                            dict(MAMBA, mamba_conv_bias=False, mamba_proj_bias=True,
+                                 position_embedding_type="rope", time_step_limit=[0.4, 0.9],
+                                 layer_types=["linear_attention", "full_attention"]),
+                            torch.float32, "1GB"),
 }
+# Experts of these are floats of 4 bits; the same weights as blocks are a checkpoint of their own.
+BLOCKS = {"gpt_oss": "gpt_oss_mxfp4"}
 
 HALF = 8  # pairs of a head of 16
 SHORT = [1.0 + 0.05 * i for i in range(HALF)]
@@ -141,23 +264,143 @@ CASES = [
     ("phi3_default", "phi3", {}, 40, {}),
     ("phi3_partial_rotary", "phi3",
      dict(sliding_window=24, rope=dict(rope_type="default", partial_rotary_factor=0.5)), 60, {}),
+    ("gemma3_default", "gemma3", {}, 60, {}),
+    # As the hub has it: scaled positions of the global layers only, in the older style.
+    ("gemma3_linear_old_style", "gemma3",
+     dict(final_logit_softcapping=3.0, num_key_value_heads=2,
+          rope_parameters=dict(full_attention=dict(rope_type="linear", factor=4.0, rope_theta=5e5),
+                               sliding_attention=dict(rope_type="default", rope_theta=100.0))), 96,
+     dict(style="old")),
+    ("gemma3_towers_default", "gemma3_towers", {}, 60, {}),
+    ("olmo2_default", "olmo2", {}, 40, {}),
+    ("olmo3_default", "olmo3", {}, 60, {}),
+    ("olmo3_yarn", "olmo3",
+     dict(rope_parameters=dict(
+         full_attention=dict(rope_type="yarn", rope_theta=5e5, factor=4.0, attention_factor=1.2,
+                             original_max_position_embeddings=TRAINED),
+         sliding_attention=dict(rope_type="default", rope_theta=5e5))), 96, {}),
+    ("glm4_default", "glm4", {}, 40, {}),
+    ("glm4_whole_heads", "glm4",
+     dict(rope=dict(rope_type="default", rope_theta=500.0, partial_rotary_factor=1.0)), 40, {}),
+    ("mistral3_growing_scores", "mistral3", {}, 60, {}),
+    # As Phi-4-mini has it: a part of each head, in long wavelengths.
+    ("phi3_partial_longrope", "phi3",
+     dict(original_max_position_embeddings=TRAINED,
+          rope=dict(rope_type="longrope", partial_rotary_factor=0.75, short_factor=SHORT[:6],
+                    long_factor=LONG[:6], original_max_position_embeddings=TRAINED)), 96, {}),
+    ("mixtral_default", "mixtral", {}, 40, {}),
+    ("mixtral_window", "mixtral", dict(sliding_window=8, num_experts_per_tok=5), 60, {}),
+    ("qwen2_moe_default", "qwen2_moe", {}, 40, {}),
+    ("qwen2_moe_normalised", "qwen2_moe",
+     dict(norm_topk_prob=True, use_sliding_window=True, sliding_window=8, max_window_layers=2), 60,
+     {}),
+    ("qwen3_moe_default", "qwen3_moe", {}, 40, {}),
+    ("qwen3_moe_plain_weights", "qwen3_moe",
+     dict(norm_topk_prob=False, num_experts_per_tok=1, use_sliding_window=True, sliding_window=8),
+     60, {}),
+    ("olmoe_default", "olmoe", {}, 40, {}),
+    ("glm4_moe_default", "glm4_moe", {}, 40, {}),
+    ("glm4_moe_plain", "glm4_moe",
+     dict(n_group=1, topk_group=1, norm_topk_prob=False, routed_scaling_factor=1.0), 40, {}),
+    ("gpt_oss_default", "gpt_oss", {}, 60, {}),
+    ("gpt_oss_layers_listed", "gpt_oss",
+     dict(layer_types=["full_attention", "sliding_attention"], num_experts_per_tok=1), 60, {}),
+    ("deepseek_v2_default", "deepseek_v2", {}, 40, {}),
+    # As the hub has it: scores are larger by the square of what mscale_all_dim says.
+    ("deepseek_v2_yarn", "deepseek_v2",
+     dict(rope=dict(rope_type="yarn", factor=40.0, beta_fast=32, beta_slow=1, mscale=0.707,
+                    mscale_all_dim=0.707, original_max_position_embeddings=TRAINED)), 96,
+     dict(style="type")),
+    ("deepseek_v2_bias_default", "deepseek_v2_bias", {}, 40, {}),
+    ("deepseek_v3_default", "deepseek_v3", {}, 40, {}),
+    ("deepseek_v3_halves", "deepseek_v3", dict(rope_interleave=False), 40, {}),
+    ("deepseek_v3_yarn", "deepseek_v3",
+     dict(rope=dict(rope_type="yarn", factor=4.0, mscale=1.0, mscale_all_dim=0.6,
+                    original_max_position_embeddings=TRAINED)), 96, {}),
+    ("deepseek_v3_linear_mscale", "deepseek_v3",
+     dict(rope=dict(rope_type="linear", factor=4.0, mscale_all_dim=1.0)), 60, {}),
+    ("glm4_moe_lite_default", "glm4_moe_lite", {}, 40, {}),
+    ("deepseek_v2_experts_default", "deepseek_v2_experts", {}, 40, {}),
+    ("deepseek_v2_experts_groups", "deepseek_v2_experts",
+     dict(topk_method="group_limited_greedy", n_group=4, topk_group=2, routed_scaling_factor=1.6),
+     40, {}),
+    ("deepseek_v3_experts_default", "deepseek_v3_experts", {}, 40, {}),
+    ("deepseek_v3_experts_not_normalised", "deepseek_v3_experts",
+     dict(norm_topk_prob=False, first_k_dense_replace=1), 40, {}),
+    ("glm4_moe_lite_experts_default", "glm4_moe_lite_experts", {}, 40, {}),
+    ("qwen3_next_default", "qwen3_next", {}, 96, {}),
+    ("qwen3_next_whole_heads", "qwen3_next",
+     dict(norm_topk_prob=False,
+          rope=dict(rope_type="default", rope_theta=1e4, partial_rotary_factor=1.0)), 40, {}),
+    ("qwen3_5_default", "qwen3_5", {}, 96, {}),
+    ("qwen3_5_towers_default", "qwen3_5_towers", {}, 64, {}),
+    ("lfm2_default", "lfm2", {}, 70, {}),
+    ("lfm2_bias_default", "lfm2_bias", {}, 40, {}),
+    ("granite_hybrid_default", "granite_hybrid", {}, 96, {}),
+    ("granite_hybrid_bias_default", "granite_hybrid_bias", {}, 70, {}),
 ]
+
+
+def auto_model(config):
+    has_towers = hasattr(config, "text_config")
+    return transformers.AutoModelForImageTextToText if has_towers else transformers.AutoModelForCausalLM
 
 
 def make_checkpoint(folder, kind, settings, dtype, shard_size, seed):
     """Random weights; norms and biases too, so that a mix-up of two of them shows."""
     torch.manual_seed(seed)
-    config = getattr(transformers, kind)(**{**SIZES, **settings})
-    model = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    sizes = {} if "text_config" in settings else SIZES
+    config = getattr(transformers, kind)(**{**sizes, **settings})
+    model = auto_model(config).from_config(config, dtype=torch.float32)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if name.endswith("norm.weight"):
-                offset = 0.0 if config.model_type == "gemma2" else 1.0  # the model adds 1
+                # The model itself does.
+                adds_1 = config.model_type.startswith("gemma") or (
+                    config.model_type.startswith(("qwen3_next", "qwen3_5"))
+                    and not name.endswith("linear_attn.norm.weight"))
+                offset = 0.0 if adds_1 else 1.0
                 parameter.copy_(offset + 0.2 * torch.randn_like(parameter))
-            elif name.endswith("bias"):
+            elif name.endswith(("bias", "sinks", "mamba.D")):
                 parameter.copy_(0.2 * torch.randn_like(parameter))
+        for name, buffer in model.named_buffers():
+            if name.endswith("e_score_correction_bias"):
+                buffer.copy_(0.2 * torch.randn_like(buffer))
     model.to(dtype).save_pretrained(folder, max_shard_size=shard_size)
     (folder / "generation_config.json").unlink(missing_ok=True)
+
+
+E2M1 = torch.tensor([0, .5, 1, 1.5, 2, 3, 4, 6, 0, -.5, -1, -1.5, -2, -3, -4, -6])
+
+
+def random_blocks(experts, rows, width):
+    """Bytes [experts, rows, groups, 16], exponents, and what they stand for, [experts, width, rows]."""
+    codes = torch.randint(0, 16, (experts, rows, width // 32, 32))
+    exponents = torch.randint(122, 125, (experts, rows, width // 32))
+    values = E2M1[codes] * torch.exp2(exponents.float() - 127)[..., None]
+    packed = codes[..., 0::2] | codes[..., 1::2] << 4
+    stacked = values.reshape(experts, rows, width).transpose(1, 2).contiguous()
+    return packed.to(torch.uint8), exponents.to(torch.uint8), stacked
+
+
+def make_block_checkpoint(folder, other):
+    """Replaces the experts of a saved checkpoint by what blocks stand for, and saves both kinds."""
+    torch.manual_seed(77)
+    tensors = load_file(folder / "model.safetensors")
+    blocks = dict(tensors)
+    for name in [n for n in tensors if n.endswith(("experts.gate_up_proj", "experts.down_proj"))]:
+        experts, width, rows = tensors[name].shape
+        packed, exponents, values = random_blocks(experts, rows, width)
+        tensors[name] = values.to(tensors[name].dtype)
+        del blocks[name]
+        blocks[name + "_blocks"], blocks[name + "_scales"] = packed, exponents
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    other.mkdir()
+    save_file(blocks, other / "model.safetensors", metadata={"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    config["quantization_config"] = dict(quant_method="mxfp4", modules_to_not_convert=[
+        "model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"])
+    (other / "config.json").write_text(json.dumps(config, indent=2) + "\n")
 
 
 def case_config(checkpoint, changes):
@@ -179,6 +422,11 @@ def restyle(written, style):
     if style == "new":
         return
     rope = {k: v for k, v in written.pop("rope_parameters").items() if v is not None}
+    if "sliding_attention" in rope:
+        written["rope_local_base_freq"] = rope["sliding_attention"]["rope_theta"]
+        written["sliding_window_pattern"] = 3
+        written.pop("layer_types")
+        rope = rope["full_attention"]
     written["rope_theta"] = rope.pop("rope_theta")
     kind = rope.pop("rope_type", "default")
     written["rope_scaling"] = None
@@ -194,12 +442,14 @@ def main():
     (root / "logits").mkdir(parents=True)
     for seed, (name, settings) in enumerate(CHECKPOINTS.items()):
         make_checkpoint(root / "checkpoints" / name, *settings, seed=seed)
+        if name in BLOCKS:
+            make_block_checkpoint(root / "checkpoints" / name, root / "checkpoints" / BLOCKS[name])
 
     listed = []
     for seed, (name, checkpoint, changes, length, options) in enumerate(CASES):
         folder = root / "checkpoints" / checkpoint
         config, written = case_config(folder, changes)
-        model = transformers.AutoModelForCausalLM.from_pretrained(
+        model = auto_model(config).from_pretrained(
             folder, config=config, dtype=torch.float32, attn_implementation="eager").eval()
         torch.manual_seed(1000 + seed)
         tokens = torch.randint(0, VOCAB, (1, length))
@@ -213,9 +463,17 @@ def main():
             known["last_hidden"] = output.hidden_states[-1][0, rows].contiguous()
         save_file(known, root / "logits" / f"{name}.safetensors")
         restyle(written, options.get("style", "new"))
-        listed.append(dict(name=name, checkpoint=checkpoint, config=written,
-                           tokens=tokens[0].tolist(),
-                           **{k: v for k, v in options.items() if k == "context_length"}))
+        case = dict(name=name, checkpoint=checkpoint, config=written, tokens=tokens[0].tolist(),
+                    **{k: v for k, v in options.items() if k == "context_length"})
+        listed.append(case)
+        if checkpoint in BLOCKS:
+            blocks = json.loads((root / "checkpoints" / BLOCKS[checkpoint] / "config.json").read_text())
+            case = dict(case, name=name.replace(checkpoint, BLOCKS[checkpoint]),
+                        checkpoint=BLOCKS[checkpoint],
+                        config=dict(written, quantization_config=blocks["quantization_config"]))
+            shutil.copy(root / "logits" / f"{name}.safetensors",
+                        root / "logits" / f"{case['name']}.safetensors")
+            listed.append(case)
         print(f"{name:34} logits std {logits.std():.2f}, largest {logits.abs().max():.2f}")
     lines = ",\n".join(json.dumps(case) for case in listed)
     (root / "cases.json").write_text(f"[\n{lines}\n]\n")

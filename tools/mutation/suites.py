@@ -12,6 +12,7 @@ from . import rooms
 
 SHORT_CASES_MS = 3000  # together, of those that run first
 MEMORY = 12 << 30
+MEMORY_OF_SCRIPTS = 32 << 30  # the program reserves half of the machine's memory, and room for drafts from texts
 LONGEST_FILTER = 60_000
 
 
@@ -122,9 +123,11 @@ class Suites:
         return failed[0][12:].split(" (")[0].split(", where")[0].strip()
 
     def _start(self, command, variables, seconds):
+        memory = MEMORY_OF_SCRIPTS if command in rooms.SCRIPTS.values() else MEMORY
+
         def limit():
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))  # tests reserve addresses without memory
+            resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))  # tests reserve addresses without memory
             os.nice(int(os.environ.get("FORETOKEN_NICE", "19")) - os.nice(0))
             os.setsid()
 

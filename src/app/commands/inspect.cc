@@ -16,8 +16,14 @@ int inspect(std::span<const std::string> args) {
   if (!words.empty() && !words.front().starts_with("-"))
     words.insert(words.begin(), "--model-path");
   const FlagValues values = parse_flags(words, inspect_flags());
-  const ModelReport report =
-      inspect_model(resolve_text_options(values, Environment::from_process()));
+  const auto environment = Environment::from_process();
+  ReportWishes wishes{
+      .context = {},
+      .requests = static_cast<int>(integer_within(values, "--max-running-requests", 1, 1 << 16)),
+      .cache = hub_settings(values, environment).cache};
+  if (values.given("--context-length"))
+    wishes.context = integer_within(values, "--context-length", 1, 1 << 30);
+  const ModelReport report = inspect_model(resolve_text_options(values, environment), wishes);
   const std::string text = values.on("--json") ? report_json(report) : report_text(report);
   std::fputs(text.c_str(), stdout);
   return report.faults.empty() ? 0 : 1;

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <numeric>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -23,6 +22,7 @@
 #include "draft/catalogue/plan_drafts.h"
 #include "tune/progress.h"
 #include "tune/tune_report.h"
+#include "tune/usual_pace.h"
 
 namespace foretoken {
 namespace {
@@ -56,14 +56,6 @@ void write_file(const fs::path& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text << std::flush;
   if (!file) throw Error({.what = "cannot write", .where = path.string()});
-}
-
-// The mean without the two extreme ones. No median: a machine may change between two speeds, and
-// what steps cost in these minutes is a mean of both, too.
-double usual(std::vector<double> values) {
-  std::ranges::sort(values);
-  const auto middle = std::span(values).subspan(1, values.size() - 2);
-  return std::accumulate(middle.begin(), middle.end(), 0.0) / static_cast<double>(middle.size());
 }
 
 class Tuning {
@@ -332,8 +324,8 @@ class Tuning {
     }
     if (all.steps > 0)
       check.accept_length = 1 + static_cast<double>(all.accepted) / static_cast<double>(all.steps);
-    check.plain_tokens_per_second = 1 / usual(std::move(plain_paces));
-    check.tokens_per_second = 1 / usual(std::move(paces));
+    check.plain_tokens_per_second = usual_pace(std::move(plain_paces));
+    check.tokens_per_second = usual_pace(std::move(paces));
     const StepCosts costs = probe.take();
     check.predicted = replayed(setting, at_once, &costs);
     check.predicted_plain = replayed(report_.rows[0].setting, at_once, &costs);

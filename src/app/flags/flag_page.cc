@@ -122,10 +122,12 @@ std::string flag_page(const std::vector<CommandFlags>& commands) {
 
 std::string flag_page() {
   return flag_page({{"serve", serve_flags()},
+                    {"chat", chat_flags()},
                     {"generate", generate_flags()},
                     {"tune", tune_flags()},
                     {"tokenize", tokenize_flags()},
-                    {"inspect", inspect_flags()}});
+                    {"inspect", inspect_flags()},
+                    {"list", list_flags()}});
 }
 
 }  // namespace foretoken

@@ -30,6 +30,8 @@ void check_value(const Flag& flag, const std::string& value) {
   }
   const bool restricted = flag.support == Support::kYes && !flag.choices.empty();
   if (!restricted || std::ranges::find(flag.choices, value) != flag.choices.end()) return;
+  const auto begins_so = [&](std::string_view prefix) { return value.starts_with(prefix); };
+  if (std::ranges::any_of(flag.choice_prefixes, begins_so)) return;
   if (std::ranges::find(flag.refused_choices, value) != flag.refused_choices.end())
     throw UsageError(where + " " + value + ": " + std::string(flag.refused_reason));
   throw UsageError({.what = where,

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "app/flags/flag_match.h"
+
 namespace foretoken {
 namespace {
 
@@ -58,6 +60,15 @@ TEST(FlagParser, an_unknown_flag_names_the_nearest_ones) {
   EXPECT_EQ(usage_error({"--prot", "1"}), "unknown flag --prot: did you mean --port?");
   EXPECT_EQ(usage_error({"--frobnicate-everything"}), "unknown flag --frobnicate-everything");
   EXPECT_EQ(usage_error({"-x"}).substr(0, 15), "unknown flag -x");
+  // One letter in four may be wrong.
+  EXPECT_EQ(usage_error({"--enbl-metriks"}),
+            "unknown flag --enbl-metriks: did you mean --enable-metrics?");
+}
+
+TEST(FlagMatch, two_hyphens_alone_are_no_prefix) {
+  const FlagTable table{{"Group", {{.names = {"--one"}, .text = "it"}}}};
+  EXPECT_EQ(match_flag("--o", table).name(), "--one");
+  EXPECT_THROW(match_flag("--", table), UsageError);
 }
 
 TEST(FlagParser, a_word_that_belongs_to_no_flag_is_an_error) {
@@ -108,6 +119,12 @@ TEST(FlagParser, choices_are_checked) {
             "--schedule-policy: expected one of fcfs, lpm or random, found 'best'");
   EXPECT_EQ(usage_error({"--schedule-policy", "lof"}),
             "--schedule-policy lof: not supported yet: the policies are fcfs, lpm and random");
+}
+
+TEST(FlagParser, values_that_begin_as_permitted_are_taken) {
+  EXPECT_EQ(usage_error({"--device", "vulkan:llvmpipe"}), "no error");
+  EXPECT_EQ(usage_error({"--device", "vulkan2"}),
+            "--device: expected one of auto, cpu, vulkan or reference, found 'vulkan2'");
 }
 
 TEST(FlagParser, refused_flags_are_gathered_under_their_reason) {

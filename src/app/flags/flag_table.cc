@@ -28,6 +28,27 @@ FlagTable serve_flags() {
           speculative_flags(), feature_flags(), multimodal_flags()};
 }
 
+FlagTable chat_flags() {
+  const FlagGroup own = {
+      "Chat",
+      {
+          {.names = {"--url"},
+           .text = "server to chat with, such as http://127.0.0.1:30000; its key is --api-key's or "
+                   "FORETOKEN_API_KEY's",
+           .default_note = "a model of its own"},
+          {.names = {"--system"}, .text = "system prompt"},
+          {.names = {"--set"},
+           .kind = kTextList,
+           .text = "sampling as of /set: temperature=0.7 and its like"},
+          {.names = {"--history-file"},
+           .text = "file of what was typed before; empty: none",
+           .default_note = "chat_history in the state folder of the user"},
+      }};
+  FlagTable table = serve_flags();
+  table.insert(table.begin(), own);
+  return table;
+}
+
 FlagTable generate_flags() {
   const FlagGroup prompt = {
       "Prompt",
@@ -53,14 +74,35 @@ FlagTable tune_flags() {
 
 FlagTable tokenize_flags() {
   return {some_of_model({"--model-path", "--tokenizer-path", "--chat-template", "--revision",
-                         "--trust-remote-code"})};
+                         "--download-dir", "--offline", "--trust-remote-code"})};
 }
 
 FlagTable inspect_flags() {
   const FlagGroup report = {
-      "Report", {{.names = {"--json"}, .kind = kSwitch, .text = "print JSON instead of text"}}};
+      "Report",
+      {{.names = {"--json"}, .kind = kSwitch, .text = "print JSON instead of text"},
+       {.names = {"--max-running-requests"},
+        .kind = kInteger,
+        .text = "requests of full length that memory is computed for",
+        .default_value = "1"}}};
   return {report, some_of_model({"--model-path", "--tokenizer-path", "--chat-template",
-                                 "--revision", "--trust-remote-code"})};
+                                 "--revision", "--download-dir", "--offline", "--context-length",
+                                 "--trust-remote-code"})};
 }
+
+FlagTable pull_flags() { return {some_of_model({"--revision", "--download-dir"})}; }
+
+FlagTable list_flags() {
+  const FlagGroup report = {
+      "Report", {{.names = {"--json"}, .kind = kSwitch, .text = "print JSON instead of text"}}};
+  return {report, some_of_model({"--download-dir"})};
+}
+
+FlagTable devices_flags() {
+  return {
+      {"Report", {{.names = {"--json"}, .kind = kSwitch, .text = "print JSON instead of text"}}}};
+}
+
+FlagTable rm_flags() { return {some_of_model({"--download-dir"})}; }
 
 }  // namespace foretoken

@@ -26,9 +26,14 @@ FlagGroup tune_own_flags();
 
 // The flags of each subcommand.
 FlagTable serve_flags();
+FlagTable chat_flags();
 FlagTable generate_flags();
 FlagTable tokenize_flags();
 FlagTable tune_flags();
 FlagTable inspect_flags();
+FlagTable pull_flags();
+FlagTable list_flags();
+FlagTable rm_flags();
+FlagTable devices_flags();
 
 }  // namespace foretoken

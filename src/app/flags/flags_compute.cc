@@ -13,11 +13,13 @@ constexpr std::string_view kOwnKernels = "the program chooses its own kernels at
 std::vector<Flag> own_flags() {
   return {
       {.names = {"--device"},
-       .text = "cpu, or reference: naive loops in float, for comparison",
+       .text = "cpu; vulkan: a GPU, also vulkan:N or vulkan:NAME (see foretoken devices); or "
+               "reference: naive loops in float, for comparison. auto is cpu",
        .default_value = "auto",
-       .choices = {"auto", "cpu", "reference"},
+       .choices = {"auto", "cpu", "vulkan", "reference"},
+       .choice_prefixes = {"vulkan:"},
        .refused_choices = {"cuda", "xpu", "hpu", "npu", "musa"},
-       .refused_reason = "not supported yet: this build has CPU backends only"},
+       .refused_reason = "not supported yet: there are the CPU and Vulkan"},
       {.names = {"--threads"},
        .kind = kInteger,
        .text = "compute threads, the engine's own included",

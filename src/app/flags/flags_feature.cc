@@ -47,7 +47,7 @@ FlagGroup feature_flags() {
            .kind = kSwitch,
            .text = "serve return_hidden_states: the states behind the model's final norm"},
           refused({"--enable-return-routed-experts"}, kSwitch,
-                  "not supported yet: models with experts"),
+                  "not supported yet: experts are not reported"),
           refused({"--enable-lora"}, kSwitch, kNoLora),
           refused({"--lora-paths"}, kTextList, kNoLora),
           refused({"--max-lora-rank"}, kInteger, kNoLora),

@@ -69,6 +69,11 @@ FlagGroup http_flags() {
            .default_value = "25"},
           {.names = {"--api-key"}, .text = "bearer token that requests must carry"},
           {.names = {"--admin-api-key"}, .text = "bearer token of the administrative routes"},
+          {.names = {"--allow-origin"},
+           .kind = kTextList,
+           .text = "origins whose pages may call the server from a browser, such as "
+                   "https://chat.example; *: all"},
+          {.names = {"--disable-ui"}, .kind = kSwitch, .text = "serve no page at /"},
           {.names = {"--served-model-name"},
            .text = "model name in answers",
            .default_note = "the model path"},

@@ -30,7 +30,6 @@ FlagGroup loading_flags() {
           idle({"--model-config-parser"}, kText, kOneParser, "auto"),
           refused({"--model-loader-extra-config"}, kText, kNotCustom, "{}"),
           refused({"--custom-weight-loader"}, kTextList, kNotCustom),
-          refused({"--download-dir"}, kText, kNoRemote),
           refused({"--model-checksum"}, kText, kNoChecks),
           refused({"--delete-ckpt-after-loading"}, kSwitch, kNeverDeleted),
           refused({"--decrypted-config-file"}, kText, kNoEncryption),

@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view kOneDevice = "not supported yet: the model runs on one device";
 constexpr std::string_view kNoGpu = "there is no GPU to address";
 constexpr std::string_view kNoCollectives = "one device exchanges nothing";
-constexpr std::string_view kNoExperts = "not supported yet: models with experts";
+constexpr std::string_view kNoExperts = "not supported: all experts lie in one process";
 constexpr std::string_view kOneProcess = "everything runs in one process";
 
 }  // namespace

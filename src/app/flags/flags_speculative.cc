@@ -19,12 +19,14 @@ constexpr std::string_view kOneBackend = "there is one backend for target and dr
 // Of all that drafts; those of one algorithm are in its row.
 std::vector<Flag> common_flags() {
   return {
-      {.names = {"--speculative-algorithm", "--speculative-algo"}, .text = algorithm_help()},
+      {.names = {"--speculative-algorithm", "--speculative-algo"},
+       .text = algorithm_help(),
+       .default_value = "auto"},
       {.names = {"--speculative-draft-model-path", "--speculative-draft-model",
                  "--speculative-draft"},
-       .text = "checkpoint folder, GGUF file or hub id of the draft model"},
+       .text = "checkpoint folder, GGUF file or model of the hub that drafts"},
       {.names = {"--speculative-draft-model-revision"},
-       .text = "branch, tag or commit of the draft model's hub id"},
+       .text = "branch, tag or commit of the draft model of the hub"},
       {.names = {"--speculative-draft-load-format"},
        .text = "dummy: random weights for the draft model",
        .default_note = "the target's",

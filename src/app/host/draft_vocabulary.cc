@@ -1,11 +1,13 @@
 #include "app/host/draft_vocabulary.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
 #include "base/log.h"
 #include "checkpoint/model_files.h"
+#include "model/decoder/load.h"
 
 namespace foretoken {
 namespace {
@@ -53,6 +55,21 @@ void check_draft_vocabulary(const Tokenizer& target, const Options& options) {
         "{} of {} tokens of the draft model in {} differ from the target's ({}). Drafts of these "
         "are not accepted; answers do not change.",
         difference.tokens, difference.of, folder, difference.first);
+}
+
+std::string vocabulary_fault(const std::string& target, const ModelConfig& target_config,
+                             const std::string& draft, bool compares_tokens) {
+  const auto files = open_model_files(draft);
+  if (!has_tokenizer(*files)) return {};
+  const ModelConfig config = read_model_config(draft, {.longer_context = LongerContext::kDraft});
+  constexpr std::int64_t kPadding = 1024;  // rows behind the last token
+  if (std::abs(config.vocab - target_config.vocab) > kPadding)
+    return fmt::format("its vocabulary has {} tokens, the target's {}", config.vocab,
+                       target_config.vocab);
+  if (!compares_tokens) return {};
+  const auto difference =
+      compare_vocabularies(Tokenizer(*open_model_files(target)), Tokenizer(*files));
+  return difference.is_another() ? "it has another vocabulary: " + difference.first : "";
 }
 
 }  // namespace foretoken

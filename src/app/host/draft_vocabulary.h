@@ -22,4 +22,9 @@ struct VocabularyDifference {
 };
 VocabularyDifference compare_vocabularies(const Tokenizer& target, const Tokenizer& draft);
 
+// Why a language model's drafts are none for a target; empty: it has the vocabulary, or no tokenizer
+// of its own. By sizes alone, or token by token. Throws Error for files that cannot be read.
+std::string vocabulary_fault(const std::string& target, const ModelConfig& target_config,
+                             const std::string& draft, bool compares_tokens);
+
 }  // namespace foretoken

@@ -4,13 +4,15 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "base/log.h"
 
 namespace foretoken {
 namespace {
 
-// Without --mem-fraction-static: a share that leaves room for activations and other programs.
-constexpr double kDefaultFraction = 0.75;
+// Without --mem-fraction-static: half, so that there is room for other programs and a second
+// server; more, where half does not hold one request of full length.
+constexpr double kDefaultFraction = 0.5, kMostByDefault = 0.75;
 // Of what is free now, so that a machine in use is not driven out of memory.
 constexpr double kAvailableFraction = 0.9;
 // Slot numbers are 32-bit: page * kPageTokens + offset.
@@ -36,8 +38,9 @@ std::size_t share(std::size_t bytes, double fraction) {
        .where = "--mem-fraction-static",
        .expected = fmt::format("more than {:.2f} GB ({:.2f} for weights, {:.2f} for the largest "
                                "step, the rest for the KV cache)",
-                               gigabytes(needs.weight_bytes + needs.step_bytes + needs.page_bytes),
-                               gigabytes(needs.weight_bytes), gigabytes(needs.step_bytes)),
+                               gigabytes(needs.fixed_bytes() + needs.page_bytes),
+                               gigabytes(needs.weight_bytes),
+                               gigabytes(needs.step_bytes + needs.state_bytes)),
        .found = fmt::format("{:.2f} GB of {:.2f} GB", gigabytes(budget),
                             gigabytes(memory.total_bytes))});
 }
@@ -47,6 +50,11 @@ std::size_t share(std::size_t bytes, double fraction) {
 int plan_kv_tokens(const MemoryOptions& options, const MachineMemory& memory,
                    const MemoryNeeds& needs) {
   std::size_t budget = share(memory.total_bytes, options.fraction.value_or(kDefaultFraction));
+  if (!options.fraction) {
+    const std::size_t one_request =
+        needs.fixed_bytes() + at(pages_for(needs.context_tokens)) * needs.page_bytes;
+    budget = std::clamp(one_request, budget, share(memory.total_bytes, kMostByDefault));
+  }
   const std::size_t free_share = share(memory.available_bytes, kAvailableFraction);
   if (options.fraction && budget > memory.available_bytes)
     log_warning(
@@ -54,7 +62,7 @@ int plan_kv_tokens(const MemoryOptions& options, const MachineMemory& memory,
         *options.fraction, gigabytes(budget), gigabytes(free_share));
   if (!options.fraction || budget > memory.available_bytes) budget = std::min(budget, free_share);
 
-  const std::size_t fixed = needs.weight_bytes + needs.step_bytes;
+  const std::size_t fixed = needs.fixed_bytes();
   const std::size_t pages = budget > fixed ? (budget - fixed) / needs.page_bytes : 0;
   if (pages == 0) throw_no_room(needs, budget, memory);
   std::size_t tokens = std::min(pages * kPageTokens, kMaxTokens);

@@ -35,6 +35,15 @@ TEST(MemoryPlan, by_default_no_more_than_requests_can_use) {
   EXPECT_GT(pages({}), 1024);
 }
 
+TEST(MemoryPlan, by_default_half_of_the_memory_or_what_one_request_takes) {
+  EXPECT_EQ(pages({}), 6 * 1024);
+  MemoryNeeds needs = kNeeds;
+  needs.context_tokens = 8 * 1024 * kPageTokens;
+  EXPECT_EQ(pages({}, needs), 8 * 1024);
+  needs.context_tokens = 1 << 30;
+  EXPECT_EQ(pages({}, needs), static_cast<int>(0.9 * 12 * 1024) - 2 * 1024);
+}
+
 TEST(MemoryPlan, with_keys_and_values_of_8_bits_nearly_twice_the_tokens_fit) {
   ThreadPool pool(1, false);
   const auto ops = make_backend({.device = "cpu"}, pool);

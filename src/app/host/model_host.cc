@@ -63,8 +63,10 @@ DraftSetup draft_setup(const Options& options, const std::string& target_archite
 
 ModelHost::ModelHost(const Options& options, const MakeDrafter& make) : pool_(options.threads) {
   const auto start = std::chrono::steady_clock::now();
-  const MachineMemory memory = read_memory();
+  MachineMemory memory = read_memory();
   ops_ = make_backend(options.backend, pool_);
+  if (const MemoryRoom room = ops_->memory_room(); room.total_bytes > 0)
+    memory = {.total_bytes = room.total_bytes, .available_bytes = room.available_bytes};
   log_info("Backend: {}.", ops_->description());
   const ModelOptions wanted = model_options(options);
   const ModelConfig model = read_model_config(options.load.model_folder, wanted);
@@ -75,7 +77,9 @@ ModelHost::ModelHost(const Options& options, const MakeDrafter& make) : pool_(op
   phases_.emplace_back("load_weight", seconds_since(start));
   const auto loaded = std::chrono::steady_clock::now();
   const EngineConfig config = size_engine(options, memory);
-  runner_ = std::make_unique<Runner>(*ops_, *decoder_, pages_for(config.total_tokens));
+  runner_ =
+      std::make_unique<Runner>(*ops_, *decoder_, pages_for(config.total_tokens),
+                               StateRoom{config.max_running_requests, drafts_->plan.max_nodes()});
   const int num_pages = pages_for(config.total_tokens), num_slots = config.max_running_requests;
   drafter_ = make ? make(*ops_, std::move(draft_model_), *drafts_, num_pages, num_slots)
                   : make_drafter(*ops_, std::move(draft_model_), *drafts_, num_pages, num_slots);
@@ -105,6 +109,14 @@ ModelHost::ModelHost(const Options& options, const MakeDrafter& make) : pool_(op
   const double half = gigabytes(kv_bytes()) / 2;
   log_info("KV Cache is allocated. #tokens: {}, K size: {:.2f} GB, V size: {:.2f} GB, dtype: {}",
            config.total_tokens, half, half, kv_types_);
+  const int context = engine_->config().context_length;
+  const int requests = config.total_tokens / context;
+  log_info(
+      "Room for {} request{} of the full context of {} tokens, or for {} of {} each; memory is "
+      "taken "
+      "as it is used.",
+      requests, requests == 1 ? "" : "s", context, config.max_running_requests,
+      config.total_tokens / config.max_running_requests);
   const double available = gigabytes(read_memory().available_bytes);
   log_info("Memory pool end. avail mem={:.2f} GB", available);
   log_info(
@@ -144,15 +156,20 @@ EngineConfig ModelHost::size_engine(const Options& options, const MachineMemory&
   EngineConfig config = options.engine;
   config.context_length = static_cast<int>(decoder_->config().context_length);
   const DraftPlan& plan = drafts_->plan;
+  KvShape states = decoder_->kv_shape();
+  states.tree_nodes = plan.max_nodes();
   const StepModels models{.target = decoder_->config(),
                           .draft = draft_model_.get(),
                           .shape = plan.model,
                           .max_nodes = plan.max_nodes(),
                           .most_drafts = plan.most_drafts(config.max_running_requests)};
-  const MemoryNeeds needs{.weight_bytes = weight_bytes_ + drafter_bytes_,
-                          .page_bytes = page_bytes_,
-                          .step_bytes = most_step_bytes(config, *ops_, models),
-                          .useful_tokens = useful_tokens(config)};
+  const MemoryNeeds needs{
+      .weight_bytes = weight_bytes_ + drafter_bytes_,
+      .page_bytes = page_bytes_,
+      .step_bytes = most_step_bytes(config, *ops_, models),
+      .state_bytes = at(config.max_running_requests) * ops_->state_bytes(states),
+      .useful_tokens = useful_tokens(config),
+      .context_tokens = config.context_length};
   config.total_tokens = plan_kv_tokens(options.memory, memory, needs);
   return config;
 }

@@ -8,8 +8,11 @@
 #include <boost/json/serialize.hpp>
 
 #include "app/host/text_host.h"
+#include "backend/host/host_step.h"
 #include "base/error.h"
 #include "checkpoint/tensor_list.h"
+#include "draft/catalogue/plan_drafts.h"
+#include "model/decoder/forward_memory.h"
 #include "model/decoder/load.h"
 
 namespace foretoken {
@@ -62,6 +65,40 @@ std::string config_text(const ModelConfig& config) {
       config.tied_embeddings ? ", embedding and output are one matrix" : "", config.context_length);
 }
 
+// Keys and values as they are kept without --kv-cache-dtype.
+void plan_memory(const ReportWishes& wishes, ModelReport& report) {
+  const ModelConfig& config = *report.config;
+  report.kv_bytes_per_token = host_kv_page_bytes(kv_shape_of(config, DType::kBF16)) / kPageTokens;
+  report.context = wishes.context.value_or(config.context_length);
+  report.requests = wishes.requests;
+}
+
+std::string drafts_text(const ModelReport& report) {
+  std::string out = fmt::format(
+      "  memory         {}: the weights, and {:.1f} kB for each token of {} request{} of {}\n"
+      "  drafts         {} (--speculative-algorithm auto)\n",
+      megabytes(report.memory()), static_cast<double>(report.kv_bytes_per_token) / 1e3,
+      report.requests, report.requests == 1 ? "" : "s", report.context, report.drafts_unasked);
+  for (const DraftCandidate& each : report.drafters)
+    out +=
+        each.fault.empty()
+            ? fmt::format(
+                  "  could draft    --speculative-algorithm {} --speculative-draft-model-path {}\n",
+                  each.algorithm, each.path)
+            : fmt::format("  cannot draft   {}: {}\n", each.path, each.fault);
+  return out;
+}
+
+json::array drafters_json(const ModelReport& report) {
+  json::array list;
+  for (const DraftCandidate& each : report.drafters)
+    list.push_back({{"algorithm", each.algorithm},
+                    {"path", each.path},
+                    {"fits", each.fault.empty()},
+                    {"fault", each.fault}});
+  return list;
+}
+
 json::object config_json(const ModelConfig& config) {
   return {{"architecture", config.architecture},
           {"layers", config.layers},
@@ -92,7 +129,12 @@ ModelReport::Type ModelReport::all() const {
   return sum;
 }
 
-ModelReport inspect_model(const LoadOptions& load) {
+std::size_t ModelReport::memory() const {
+  return all().bytes + kv_bytes_per_token * static_cast<std::size_t>(context) *
+                           static_cast<std::size_t>(requests);
+}
+
+ModelReport inspect_model(const LoadOptions& load, const ReportWishes& wishes) {
   ModelReport report;
   report.model = load.model_folder;
   try_to(report, [&] {
@@ -105,6 +147,13 @@ ModelReport inspect_model(const LoadOptions& load) {
     report.tokens = text.tokenizer.vocab_size();
     report.has_chat_template = text.chat_template.has_value();
     report.reads_tools = text.chat_template && text.chat_template->reads_tools();
+  });
+  if (!report.config || !report.faults.empty()) return report;
+  plan_memory(wishes, report);
+  try_to(report, [&] {
+    report.drafts_unasked = unasked_algorithms(report.model);
+    report.drafters = find_draft_candidates(
+        {.model = report.model, .cache = wishes.cache, .compares_tokens = true}, *report.config);
   });
   return report;
 }
@@ -126,7 +175,7 @@ std::string report_text(const ModelReport& report) {
                                                 : report.reads_tools      ? "with tools"
                                                                           : "without tools");
   }
-  if (report.faults.empty()) return out + "  served         yes\n";
+  if (report.faults.empty()) return out + drafts_text(report) + "  served         yes\n";
   for (const std::string& fault : report.faults)
     out += fmt::format("  served         no: {}\n", fault);
   return out;
@@ -149,6 +198,14 @@ std::string report_json(const ModelReport& report) {
   if (counts_parameters(report)) out["parameters"] = report.all().elements;
   if (report.config) out["config"] = config_json(*report.config);
   if (report.tokens) out["tokens"] = *report.tokens;
+  if (report.requests > 0) {
+    out["memory"] = {{"bytes", report.memory()},
+                     {"kv_bytes_per_token", report.kv_bytes_per_token},
+                     {"context_length", report.context},
+                     {"requests", report.requests}};
+    out["drafts_unasked"] = report.drafts_unasked;
+    out["drafters"] = drafters_json(report);
+  }
   return json::serialize(out) + "\n";
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // ModelReport: what a model is, before anything of it is loaded: sizes, types of its tensors,
-// tokenizer, chat template, and why it cannot be served where it cannot. For `foretoken inspect`.
+// tokenizer, chat template, memory, who could draft for it, and why it cannot be served where it
+// cannot. For `foretoken inspect`.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "app/host/draft_candidates.h"
 #include "app/options/options.h"
 #include "model/config/model_config.h"
 
@@ -26,15 +28,27 @@ struct ModelReport {
   std::map<std::string, Type> types;
   std::optional<ModelConfig> config;
   std::optional<std::int64_t> tokens;  // of the tokenizer
+  std::size_t kv_bytes_per_token = 0;
+  std::int64_t context = 0;    // tokens of a request, for memory()
+  int requests = 0;            // for memory(): all of that length
+  std::string drafts_unasked;  // algorithms, as --speculative-algorithm takes them
+  std::vector<DraftCandidate> drafters;
   bool has_chat_template = false;
   bool reads_tools = false;         // the template
   std::vector<std::string> faults;  // why it is not served; empty: it is
 
-  Type all() const;  // of all types together
+  Type all() const;            // of all types together
+  std::size_t memory() const;  // weights, and keys and values of all requests
+};
+
+struct ReportWishes {
+  std::optional<std::int64_t> context;  // absent: the model's
+  int requests = 1;
+  std::string cache;  // of the hub, where draft models may be
 };
 
 // Throws nothing for a model that is wrong: that is what the report is about.
-ModelReport inspect_model(const LoadOptions& load);
+ModelReport inspect_model(const LoadOptions& load, const ReportWishes& wishes);
 
 std::string report_text(const ModelReport& report);
 std::string report_json(const ModelReport& report);

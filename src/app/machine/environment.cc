@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <initializer_list>
 #include <map>
 #include <string_view>
 
@@ -23,23 +25,67 @@ std::string value_of(const Variables& variables, std::string_view name) {
 // As SGLang reads booleans.
 bool is_on(const std::string& written) {
   const std::string value = lower_case(written);
-  return value == "1" || value == "true" || value == "yes" || value == "y";
+  return value == "1" || value == "true" || value == "yes" || value == "y" || value == "on";
 }
 
-// The order of huggingface_hub.
-std::string hub_cache_of(const Variables& variables) {
-  for (const auto* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"})
-    if (auto folder = value_of(variables, name); !folder.empty()) return folder;
-  if (auto home = value_of(variables, "HF_HOME"); !home.empty()) return home + "/hub";
+// The first of several variables that is set.
+std::string first_of(const Variables& variables, std::initializer_list<std::string_view> names) {
+  for (const auto name : names)
+    if (auto value = value_of(variables, name); !value.empty()) return value;
+  return {};
+}
+
+std::string hub_home_of(const Variables& variables) {
+  if (auto home = value_of(variables, "HF_HOME"); !home.empty()) return home;
   if (auto cache = value_of(variables, "XDG_CACHE_HOME"); !cache.empty())
-    return cache + "/huggingface/hub";
-  return value_of(variables, "HOME") + "/.cache/huggingface/hub";
+    return cache + "/huggingface";
+  return value_of(variables, "HOME") + "/.cache/huggingface";
+}
+
+std::string hub_cache_of(const Variables& variables) {
+  auto cache = first_of(variables, {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"});
+  return cache.empty() ? hub_home_of(variables) + "/hub" : cache;
+}
+
+// Of a variable, else of the file that huggingface_hub's login writes.
+std::string hub_token_of(const Variables& variables) {
+  std::string token = first_of(variables, {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"});
+  if (token.empty() && !is_on(value_of(variables, "HF_HUB_DISABLE_IMPLICIT_TOKEN"))) {
+    const auto path = value_of(variables, "HF_TOKEN_PATH");
+    std::ifstream(path.empty() ? hub_home_of(variables) + "/token" : path) >> token;
+  }
+  // It goes into a header, which line breaks would end.
+  std::erase_if(token, [](unsigned char c) { return c <= ' ' || c == 0x7f; });
+  return token;
+}
+
+// As huggingface_hub and its HTTP library read them.
+HubSettings hub_of(const Variables& variables) {
+  HubSettings hub;
+  hub.cache = hub_cache_of(variables);
+  if (auto endpoint = value_of(variables, "HF_ENDPOINT"); !endpoint.empty())
+    hub.endpoint = endpoint;
+  while (hub.endpoint.ends_with('/')) hub.endpoint.pop_back();
+  hub.token = hub_token_of(variables);
+  hub.authorities = first_of(variables, {"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"});
+  hub.offline = is_on(value_of(variables, "HF_HUB_OFFLINE")) ||
+                is_on(value_of(variables, "TRANSFORMERS_OFFLINE"));
+  const double stall = std::atof(value_of(variables, "HF_HUB_DOWNLOAD_TIMEOUT").c_str());
+  if (stall > 0 && stall < 1e6) hub.stall_seconds = stall;
+  return hub;
 }
 
 std::string cache_of(const Variables& variables) {
   if (auto cache = value_of(variables, "XDG_CACHE_HOME"); !cache.empty())
     return cache + "/foretoken";
   return value_of(variables, "HOME") + "/.cache/foretoken";
+}
+
+std::string state_of(const Variables& variables) {
+  if (auto state = value_of(variables, "XDG_STATE_HOME"); !state.empty())
+    return state + "/foretoken";
+  const auto home = value_of(variables, "HOME");
+  return home.empty() ? home : home + "/.local/state/foretoken";
 }
 
 std::string note_on(std::string_view name) {
@@ -64,8 +110,11 @@ Environment read_environment(const std::vector<std::string>& variables) {
       map.insert_or_assign(variable.substr(0, equals), variable.substr(equals + 1));
   }
   Environment environment;
-  environment.hub_cache = hub_cache_of(map);
+  environment.hub = hub_of(map);
   environment.cache = cache_of(map);
+  environment.state = state_of(map);
+  environment.chat_key = value_of(map, "FORETOKEN_API_KEY");
+  environment.wants_colour = value_of(map, "NO_COLOR").empty() && value_of(map, "TERM") != "dumb";
   for (const auto& [name, value] : map) {
     if (!name.starts_with("SGLANG_")) continue;
     if (name == "SGLANG_TEST_RETRACT") {

@@ -5,11 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/hub/hub_settings.h"
+
 namespace foretoken {
 
 struct Environment {
-  std::string hub_cache;                      // folder of the Hugging Face cache; may not exist
+  HubSettings hub;                            // HF_ENDPOINT, HF_TOKEN and their like
   std::string cache;                          // folder for what can be made again; may not exist
+  std::string state;                          // folder for what is kept of a user; empty: none
+  std::string chat_key;                       // FORETOKEN_API_KEY, of a server to chat with
+  bool wants_colour = true;                   // NO_COLOR, TERM
   int force_preempt_every = 0;                // SGLANG_TEST_RETRACT, SGLANG_TEST_RETRACT_INTERVAL
   bool allow_longer_context = false;          // SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN
   bool check_integrity = false;               // SGLANG_ENABLE_STRICT_MEM_CHECK_DURING_BUSY

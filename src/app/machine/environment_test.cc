@@ -2,14 +2,48 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/test_folder.h"
+
 namespace foretoken {
 namespace {
 
 TEST(Environment, the_hub_cache_is_found_in_the_order_of_hugging_face) {
-  EXPECT_EQ(read_environment({"HOME=/h"}).hub_cache, "/h/.cache/huggingface/hub");
-  EXPECT_EQ(read_environment({"HOME=/h", "XDG_CACHE_HOME=/x"}).hub_cache, "/x/huggingface/hub");
-  EXPECT_EQ(read_environment({"XDG_CACHE_HOME=/x", "HF_HOME=/f"}).hub_cache, "/f/hub");
-  EXPECT_EQ(read_environment({"HF_HOME=/f", "HF_HUB_CACHE=/c"}).hub_cache, "/c");
+  EXPECT_EQ(read_environment({"HOME=/h"}).hub.cache, "/h/.cache/huggingface/hub");
+  EXPECT_EQ(read_environment({"HOME=/h", "XDG_CACHE_HOME=/x"}).hub.cache, "/x/huggingface/hub");
+  EXPECT_EQ(read_environment({"XDG_CACHE_HOME=/x", "HF_HOME=/f"}).hub.cache, "/f/hub");
+  EXPECT_EQ(read_environment({"HF_HOME=/f", "HF_HUB_CACHE=/c"}).hub.cache, "/c");
+}
+
+TEST(Environment, the_hub_is_read_as_its_own_library_reads_it) {
+  const auto plain = read_environment({"HOME=/h"}).hub;
+  EXPECT_EQ(plain.endpoint, "https://huggingface.co");
+  EXPECT_EQ(plain.token + plain.authorities, "");
+  EXPECT_FALSE(plain.offline);
+  EXPECT_EQ(plain.stall_seconds, 10);
+  const auto set = read_environment({"HF_ENDPOINT=http://mirror:80/", "HF_TOKEN= hf_x\n",
+                                     "HF_HUB_OFFLINE=ON", "SSL_CERT_FILE=/a.pem",
+                                     "CURL_CA_BUNDLE=/b.pem", "HF_HUB_DOWNLOAD_TIMEOUT=2.5"})
+                       .hub;
+  EXPECT_EQ(set.endpoint, "http://mirror:80");
+  EXPECT_EQ(set.token, "hf_x");
+  EXPECT_EQ(set.authorities, "/a.pem");
+  EXPECT_TRUE(set.offline);
+  EXPECT_EQ(set.stall_seconds, 2.5);
+  EXPECT_TRUE(read_environment({"TRANSFORMERS_OFFLINE=1"}).hub.offline);
+  for (const char* bad : {"HF_HUB_DOWNLOAD_TIMEOUT=-1", "HF_HUB_DOWNLOAD_TIMEOUT=x"})
+    EXPECT_EQ(read_environment({bad}).hub.stall_seconds, 10);
+}
+
+TEST(Environment, the_token_may_lie_in_the_file_of_a_login) {
+  const TestFolder home;
+  const auto token = home.write("token", "hf_file\n");
+  const auto of = [](const std::vector<std::string>& variables) {
+    return read_environment(variables).hub.token;
+  };
+  EXPECT_EQ(of({"HF_HOME=" + home.path()}), "hf_file");
+  EXPECT_EQ(of({"HF_HOME=/none", "HF_TOKEN_PATH=" + token}), "hf_file");
+  EXPECT_EQ(of({"HF_HOME=" + home.path(), "HF_TOKEN=hf_x"}), "hf_x");
+  EXPECT_EQ(of({"HF_HOME=" + home.path(), "HF_HUB_DISABLE_IMPLICIT_TOKEN=1"}), "");
 }
 
 TEST(Environment, test_hooks_are_read) {
@@ -82,6 +116,19 @@ TEST(Environment, other_variables_of_sglang_give_a_note_each) {
   EXPECT_EQ(
       notes[1],
       "environment variable SGLANG_UNKNOWN has no effect here: it is not known to this program");
+}
+
+TEST(Environment, what_a_chat_keeps_lies_in_the_state_folder) {
+  EXPECT_EQ(read_environment({"XDG_STATE_HOME=/s", "HOME=/h"}).state, "/s/foretoken");
+  EXPECT_EQ(read_environment({"HOME=/h"}).state, "/h/.local/state/foretoken");
+  EXPECT_EQ(read_environment({}).state, "");
+  EXPECT_EQ(read_environment({"FORETOKEN_API_KEY=k"}).chat_key, "k");
+}
+
+TEST(Environment, colours_can_be_unwanted) {
+  EXPECT_TRUE(read_environment({"TERM=xterm", "NO_COLOR="}).wants_colour);
+  EXPECT_FALSE(read_environment({"NO_COLOR=1"}).wants_colour);
+  EXPECT_FALSE(read_environment({"TERM=dumb"}).wants_colour);
 }
 
 }  // namespace

@@ -94,7 +94,9 @@ std::size_t raise_descriptor_limit() {
 std::string demo_model_folder() {
   std::error_code fault;
   const fs::path folder = fs::read_symlink("/proc/self/exe", fault).parent_path();
-  for (const auto* relative : {"../../models/demo", "../share/foretoken/models/demo"}) {
+  // In the tree; installed; in a Python environment, from below its site-packages.
+  for (const auto* relative : {"../../models/demo", "../share/foretoken/models/demo",
+                               "../../../../share/foretoken/models/demo"}) {
     const fs::path candidate = (folder / relative).lexically_normal();
     if (fs::exists(candidate / "config.json", fault)) return candidate.string();
   }

@@ -115,7 +115,8 @@ TEST(Options, suffix_flags_are_checked) {
   EXPECT_NE(fault("min-token-prob", "nan").find("min-token-prob"), std::string::npos);
   EXPECT_NE(fault("capacity", "0").find("1 to"), std::string::npos);
   EXPECT_NE(fault("isolation", "all").find("shared"), std::string::npos);
-  const auto options = resolve({"--speculative-suffix-capacity", "5000"});
+  const auto options =
+      resolve({"--speculative-suffix-capacity", "5000", "--speculative-algorithm", "none"});
   ASSERT_EQ(options.warnings.size(), 1U);
   EXPECT_NE(options.warnings[0].find("no effect without --speculative-algorithm SUFFIX"),
             std::string::npos);
@@ -142,6 +143,23 @@ TEST(Options, a_head_that_comes_with_the_target_needs_no_folder) {
   EXPECT_EQ(options.draft.algorithm, "EAGLE");
   EXPECT_EQ(options.draft.folder, "");
   EXPECT_EQ(options.draft.target_folder, options.load.model_folder);
+}
+
+TEST(Options, who_drafts_is_chosen_by_the_target_unless_it_is_said) {
+  const auto algorithm = [](const std::string& model, std::vector<std::string> args) {
+    args.insert(args.end(), {"--model", model});
+    return resolve_options(parse_flags(args, serve_flags()), {}).draft.algorithm;
+  };
+  const std::string models = FORETOKEN_SOURCE_DIR "/models/";
+  EXPECT_EQ(algorithm(models + "demo", {}), "SUFFIX");
+  EXPECT_EQ(algorithm(models + "demo-mimo", {}), "EAGLE+SUFFIX");
+  EXPECT_EQ(algorithm(models + "demo-mimo", {"--speculative-algorithm", "Auto"}), "EAGLE+SUFFIX");
+  EXPECT_EQ(algorithm(models + "demo-mimo", {"--speculative-algorithm", "none"}), "");
+  EXPECT_EQ(algorithm("/tmp", {}), "SUFFIX");  // loading says what is wrong with it
+  EXPECT_EQ(usage_error({"--speculative-draft-model-path", "/tmp"}),
+            "--speculative-draft-model-path: expected --speculative-algorithm beside it, found "
+            "'/tmp' alone");
+  EXPECT_NE(usage_error({"--speculative-algorithm", "auto+NGRAM"}), "no error");
 }
 
 TEST(Options, acceptance_is_simulated_by_sglangs_variables_too) {

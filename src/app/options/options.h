@@ -46,8 +46,9 @@ struct Options {
   MemoryOptions memory;
   BackendConfig backend;
   AutotuneOptions autotune;
-  int threads = 0;     // 0: usable cores
-  DraftOptions draft;  // folder resolved
+  int threads = 0;        // 0: usable cores
+  DraftOptions draft;     // folder resolved
+  std::string hub_cache;  // where draft models may be that nobody has named
   AcceptanceSimulation simulation;
   EngineConfig engine;  // total_tokens and context_length still open
   ServerConfig server;  // what depends on the checkpoint still open

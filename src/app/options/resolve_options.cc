@@ -3,24 +3,20 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <limits>
 #include <random>
 
 #include <fmt/format.h>
 
-#include "app/machine/machine.h"
 #include "app/options/server_args.h"
 #include "base/json_text.h"
-#include "checkpoint/hub/hub_cache.h"
+#include "base/letters.h"
 #include "draft/catalogue/algorithms.h"
 #include "draft/catalogue/plan_drafts.h"
 #include "kv/kv_dtype.h"
 
 namespace foretoken {
 namespace {
-
-namespace fs = std::filesystem;
 
 // An integer flag within [least, most]; nullopt when it was not given and has no default.
 std::optional<int> bounded(const FlagValues& values, std::string_view name, std::int64_t least,
@@ -175,6 +171,32 @@ void fill_limits(const FlagValues& values, ServerConfig& server) {
   server.drain_seconds = seconds(values, "--drain-timeout", 0);
 }
 
+// Whether a browser may name this as the origin of a page: a scheme, a host, maybe a port.
+bool is_origin(std::string_view text) {
+  if (text == "*" || text == "null") return true;
+  const auto scheme = text.find("://");
+  if (scheme == std::string_view::npos || scheme == 0) return false;
+  const std::string_view host = text.substr(scheme + 3);
+  const auto is_of_host = [](char c) {
+    return (c > ' ' && c < 0x7f) &&
+           std::string_view("/?#@\\\"<>*").find(c) == std::string_view::npos;
+  };
+  return !host.empty() && std::ranges::all_of(host, is_of_host) &&
+         std::ranges::all_of(text.substr(0, scheme), is_of_host);
+}
+
+std::vector<std::string> origins(const FlagValues& values) {
+  std::vector<std::string> out;
+  for (const std::string& origin : values.list("--allow-origin")) {
+    if (!is_origin(origin))
+      throw UsageError({.what = "--allow-origin",
+                        .expected = "an origin such as https://chat.example:8443, or *",
+                        .found = "'" + origin + "'"});
+    out.push_back(lower_case(origin));
+  }
+  return out;
+}
+
 // The HTTP flags; only `serve` has them.
 void fill_http(const FlagValues& values, ServerConfig& server) {
   server.host = values.text("--host");
@@ -183,6 +205,8 @@ void fill_http(const FlagValues& values, ServerConfig& server) {
   fill_limits(values, server);
   server.api_key = values.text("--api-key");
   server.admin_api_key = values.text("--admin-api-key");
+  server.serves_page = !values.on("--disable-ui");
+  server.allowed_origins = origins(values);
   if (values.given("--served-model-name"))
     server.served_model_name = values.text("--served-model-name");
   if (server.served_model_name.find(':') != std::string::npos &&
@@ -215,14 +239,18 @@ void fill_http(const FlagValues& values, ServerConfig& server) {
         "--constrained-json-disable-any-whitespace");
 }
 
-ServerConfig server_config(const FlagValues& values, const LoadOptions& load) {
-  ServerConfig server;
-  // The model and its tokenizer by the names that the user gave them.
+// The model and its tokenizer by the names that the user gave them.
+void name_model(const FlagValues& values, const LoadOptions& load, ServerConfig& server) {
   const bool demo = !values.given("--model-path");
   server.model_path = demo ? load.model_folder : values.text("--model-path");
   server.tokenizer_path =
       values.given("--tokenizer-path") ? values.text("--tokenizer-path") : server.model_path;
-  server.served_model_name = demo ? "foretoken-demo" : server.model_path;
+  if (server.served_model_name.empty())
+    server.served_model_name = demo ? "foretoken-demo" : server.model_path;
+}
+
+ServerConfig server_config(const FlagValues& values, const LoadOptions& load) {
+  ServerConfig server;
   server.load_format = load.load_format;
   server.random_seed = load.seed;
   server.skip_tokenizer_init = values.on("--skip-tokenizer-init");
@@ -237,10 +265,8 @@ Quantization quantization_of(const FlagValues& values, const std::string& flag) 
   return quantization_named(values.text(flag), values.on("--quantization-scale-search"), flag);
 }
 
-// The algorithm is canonical and the folder resolved; what the trees look like depends on the
-// target's architecture.
-DraftOptions draft_options(const FlagValues& values, const LoadOptions& target,
-                           const Environment& environment) {
+// The algorithm is canonical; what the trees look like depends on the target's architecture.
+DraftOptions draft_options(const FlagValues& values, const LoadOptions& target) {
   DraftOptions draft;
   try {
     draft.algorithm = algorithm_named(values.text("--speculative-algorithm"));
@@ -265,18 +291,10 @@ DraftOptions draft_options(const FlagValues& values, const LoadOptions& target,
   draft.own = read_algorithm_flags(values);
   draft.serves_predictions = !values.on("--disable-predictions");
   const std::string path = values.text("--speculative-draft-model-path");
-  if (draft.algorithm.empty()) {
-    if (!path.empty())
-      throw UsageError({.what = "--speculative-draft-model-path",
-                        .expected = "--speculative-algorithm beside it",
-                        .found = "'" + path + "' alone"});
-    return draft;
-  }
-  if (!path.empty())
-    draft.folder = find_checkpoint(path, values.text("--speculative-draft-model-revision"),
-                                   environment.hub_cache, "--speculative-draft-model-path");
-  if (const std::string map = values.text("--speculative-token-map"); !map.empty())
-    draft.token_map = find_token_map(map, environment.hub_cache);
+  if (draft.algorithm.empty() && !path.empty())
+    throw UsageError({.what = "--speculative-draft-model-path",
+                      .expected = "--speculative-algorithm beside it",
+                      .found = "'" + path + "' alone"});
   const std::string format = values.text("--speculative-draft-load-format");
   draft.load.load_format = format.empty() ? target.load_format : format;
   draft.load.dtype = target.dtype;
@@ -292,7 +310,6 @@ DraftOptions draft_options(const FlagValues& values, const LoadOptions& target,
   draft.load.seed = target.seed + 1;
   draft.load.packed_cache = target.packed_cache;
   draft.load.part = "draft";
-  draft.target_folder = target.model_folder;
   return draft;
 }
 
@@ -339,6 +356,22 @@ void force_greedy(const Environment& environment, Options& options) {
   }
 }
 
+// What follows from who drafts.
+void settle_drafts(const FlagValues& values, const Environment& environment, Options& options) {
+  options.draft.is_unasked = upper_case(values.text("--speculative-algorithm")) == kUnasked;
+  if (options.draft.is_unasked)
+    options.draft.algorithm = unasked_algorithms(options.load.model_folder);
+  if (!model_algorithm(options.draft).empty() && !values.given("--max-running-requests")) {
+    options.engine.max_running_requests = 48;
+    options.notes.push_back(
+        "Max running requests is reset to 48 for speculative decoding. You can override this by "
+        "explicitly setting --max-running-requests.");
+  }
+  for (std::string& line : algorithm_warnings(values, options.draft))
+    options.warnings.push_back(std::move(line));
+  force_greedy(environment, options);
+}
+
 bool has_flag(const FlagTable& table, std::string_view name) {
   for (const auto& group : table)
     for (const auto& flag : group.flags)
@@ -351,28 +384,15 @@ bool has_flag(const FlagTable& table, std::string_view name) {
 LoadOptions resolve_text_options(const FlagValues& values, const Environment& environment,
                                  DefaultModel usual) {
   LoadOptions load;
-  const std::string revision = values.text("--revision");
-  if (values.given("--model-path"))
-    load.model_folder =
-        find_checkpoint(values.text("--model-path"), revision, environment.hub_cache);
-  else if (usual == DefaultModel::kDemo)
-    load.model_folder = demo_model_folder();
-  load.tokenizer_path = load.model_folder;
-  if (const std::string path = values.text("--tokenizer-path"); !path.empty()) {
-    std::error_code ignored;
-    load.tokenizer_path =
-        fs::is_regular_file(path, ignored)
-            ? path
-            : find_checkpoint(path, {}, environment.hub_cache, "--tokenizer-path");
-  }
   load.chat_template = values.text("--chat-template");
+  find_model(values, environment, usual, load);
   return load;
 }
 
 Options resolve_options(const FlagValues& values, const Environment& environment,
                         DefaultModel usual) {
   Options options;
-  options.load = resolve_text_options(values, environment, usual);
+  options.load.chat_template = values.text("--chat-template");
   options.load.load_format = values.text("--load-format");
   options.load.dtype = values.text("--dtype");
   options.load.quantization =
@@ -401,15 +421,7 @@ Options resolve_options(const FlagValues& values, const Environment& environment
   options.log_level = log_level_named(values.text("--log-level"));
   options.engine = engine_config(values, environment);
   options.engine.policy_seed = options.load.seed;
-  options.draft = draft_options(values, options.load, environment);
-  if (!model_algorithm(options.draft).empty() && !values.given("--max-running-requests")) {
-    options.engine.max_running_requests = 48;
-    options.notes.push_back(
-        "Max running requests is reset to 48 for speculative decoding. You can override this by "
-        "explicitly setting --max-running-requests.");
-  }
-  for (std::string& line : algorithm_warnings(values, options.draft))
-    options.warnings.push_back(std::move(line));
+  options.draft = draft_options(values, options.load);
   options.simulation = acceptance_simulation(values, environment);
   options.server = server_config(values, options.load);
   options.server.serves_predictions = options.draft.serves_predictions;
@@ -419,7 +431,6 @@ Options resolve_options(const FlagValues& values, const Environment& environment
     fill_http(values, options.server);
     options.sampling_defaults_of_model = values.text("--sampling-defaults") == "model";
     options.skip_warmup = values.on("--skip-server-warmup");
-    options.server.server_args = list_server_args(values, options);
   }
   for (std::string& note : notes_of(values)) options.notes.push_back(std::move(note));
   if (has_flag(values.table(), "--grammar-backend"))
@@ -428,7 +439,14 @@ Options resolve_options(const FlagValues& values, const Environment& environment
       options.notes.push_back(
           fmt::format("--grammar-backend {}: grammars are compiled by llguidance", name));
   options.notes.insert(options.notes.end(), environment.notes.begin(), environment.notes.end());
-  force_greedy(environment, options);
+  // Last, because it may take long: a wrong flag is told before anything is downloaded.
+  find_model(values, environment, usual, options.load);
+  find_drafts(values, environment, options.load, options.draft);
+  options.hub_cache = hub_settings(values, environment).cache;
+  settle_drafts(values, environment, options);
+  name_model(values, options.load, options.server);
+  if (has_flag(values.table(), "--port"))
+    options.server.server_args = list_server_args(values, options);
   return options;
 }
 

@@ -47,8 +47,9 @@ TEST(Options, the_model_and_its_revision_are_found_in_the_hub_cache) {
   const TestFolder cache;
   cache.write("models--o--n/refs/v2", "abc");
   cache.write("models--o--n/snapshots/abc/config.json", "{}");
+  cache.write("models--o--n/snapshots/abc/model.safetensors", "x");
   Environment environment;
-  environment.hub_cache = cache.path();
+  environment.hub.cache = cache.path();
   const std::vector<std::string> args = {"--model", "o/n", "--revision", "v2"};
   const auto options = resolve_options(parse_flags(args, serve_flags()), environment);
   EXPECT_EQ(options.load.model_folder, cache.path() + "/models--o--n/snapshots/abc");
@@ -57,12 +58,26 @@ TEST(Options, the_model_and_its_revision_are_found_in_the_hub_cache) {
   EXPECT_EQ(options.server.served_model_name, "o/n");
 }
 
+TEST(Options, the_hub_is_that_of_the_environment_unless_flags_say_else) {
+  Environment environment;
+  environment.hub.cache = "/cache";
+  const auto settings = [&](std::vector<std::string> args) {
+    return hub_settings(parse_flags(args, serve_flags()), environment);
+  };
+  EXPECT_EQ(settings({}).cache, "/cache");
+  EXPECT_FALSE(settings({}).offline);
+  EXPECT_EQ(settings({"--download-dir", "/mine"}).cache, "/mine");
+  EXPECT_TRUE(settings({"--offline"}).offline);
+  environment.hub.offline = true;
+  EXPECT_TRUE(settings({}).offline);
+}
+
 TEST(Options, who_runs_no_model_needs_none) {
   const auto options = resolve_options(parse_flags({}, serve_flags()), {}, DefaultModel::kNone);
   EXPECT_EQ(options.load.model_folder, "");
-  const std::vector<std::string> args = {"--model", "/tmp"};
+  const std::vector<std::string> args = {"--model", "/usr"};
   const auto named = resolve_options(parse_flags(args, serve_flags()), {}, DefaultModel::kNone);
-  EXPECT_EQ(named.load.model_folder, "/tmp");
+  EXPECT_EQ(named.load.model_folder, "/usr");
 }
 
 // "no error" up to both ends of the range of a flag, and its name beyond.
@@ -140,6 +155,20 @@ TEST(Options, json_flags_must_hold_objects) {
   EXPECT_TRUE(
       usage_error({"--preferred-sampling-params", "{x"})
           .starts_with("--preferred-sampling-params: expected a JSON object, found '{x' ("));
+}
+
+TEST(Options, origins_are_what_a_browser_calls_one) {
+  for (const char* origin : {"https://a.example", "http://[::1]:8080", "null", "*",
+                             "chrome-extension://abcdefghijklmnop"})
+    EXPECT_EQ(resolve({"--allow-origin", origin}).server.allowed_origins,
+              std::vector<std::string>{origin});
+  for (const char* other : {"a.example", "https://a.example/", "https://a.example/x", "https://",
+                            "://a", "https://a b", "https://*.example", "https://a\r\nx: y", ""})
+    EXPECT_EQ(usage_error({"--allow-origin", other}),
+              std::string("--allow-origin: expected an origin such as https://chat.example:8443, "
+                          "or *, found '") +
+                  other + "'");
+  EXPECT_TRUE(resolve({}).server.allowed_origins.empty());
 }
 
 TEST(Options, a_seed_is_drawn_when_none_is_given) {

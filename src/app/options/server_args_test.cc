@@ -20,7 +20,7 @@ TEST(ServerArgs, hold_every_flag_by_its_sglang_name_with_the_resolved_value) {
   EXPECT_EQ(value("tokenizer_path"), "\"/tmp\"");
   EXPECT_EQ(value("random_seed"), "7");
   EXPECT_EQ(value("tp_size"), "1");
-  EXPECT_EQ(value("speculative_algorithm"), "null");
+  EXPECT_EQ(value("speculative_algorithm"), "\"SUFFIX\"");
   EXPECT_EQ(value("enable_metrics"), "true");
   EXPECT_EQ(value("disable_radix_cache"), "false");
   EXPECT_EQ(value("cuda_graph_max_bs"), "null");

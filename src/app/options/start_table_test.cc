@@ -22,7 +22,8 @@ TEST(StartTable, says_what_is_served_where_and_with_which_drafts) {
 }
 
 TEST(StartTable, says_so_where_nothing_is_drafted_and_keeps_secrets) {
-  const auto table = start_table(resolve({"--api-key", "secret"}));
+  const auto table =
+      start_table(resolve({"--api-key", "secret", "--speculative-algorithm", "none"}));
   EXPECT_THAT(table, Contains("  drafts   none"));
   EXPECT_THAT(table, testing::Not(Contains(HasSubstr("secret"))));
 }

@@ -102,6 +102,7 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
       {{"--json-model-override-args", "{\"a\":1}"},
        [](auto& o) { return o.load.config_overrides == "{\"a\":1}"; }},
       {{"--device", "reference"}, [](auto& o) { return o.backend.device == "reference"; }},
+      {{"--device", "vulkan:1"}, [](auto& o) { return o.backend.device == "vulkan:1"; }},
       {{"--threads", "3"}, [](auto& o) { return o.threads == 3; }},
       {{"--cpu-isa", "avx2"}, [](auto& o) { return o.backend.cpu_isa == "avx2"; }},
       {{"--gemm-order", "pair"}, [](auto& o) { return o.backend.gemm_order == "pair"; }},
@@ -139,6 +140,12 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
       {{"--port", "0"}, [](auto& o) { return o.server.port == 0; }},
       {{"--api-key", "k"}, [](auto& o) { return o.server.api_key == "k"; }},
       {{"--admin-api-key", "a"}, [](auto& o) { return o.server.admin_api_key == "a"; }},
+      {{"--allow-origin", "https://Chat.example:8443", "null"},
+       [](auto& o) {
+         return o.server.allowed_origins ==
+                std::vector<std::string>{"https://chat.example:8443", "null"};
+       }},
+      {{"--disable-ui"}, [](auto& o) { return !o.server.serves_page; }},
       {{"--served-model-name", "n"}, [](auto& o) { return o.server.served_model_name == "n"; }},
       {{"--sampling-defaults", "openai"}, [](auto& o) { return !o.sampling_defaults_of_model; }},
       {{"--preferred-sampling-params", "{}"},
@@ -242,11 +249,11 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
   std::size_t supported = 0;
   for (const auto& group : serve_flags())
     for (const auto& flag : group.flags) supported += flag.support == Support::kYes ? 1 : 0;
-  // --model-path, --revision and --disable-overlap-schedule have their own tests; the draft model's
-  // revision acts as the target's.
+  // --model-path, --revision, --download-dir, --offline and --disable-overlap-schedule have their own
+  // tests; the draft model's revision acts as the target's.
   std::set<std::string> tested;
   for (const auto& effect : effects) tested.insert(effect.args.front());
-  EXPECT_EQ(tested.size() + 4, supported) << "a supported flag has no row in this test";
+  EXPECT_EQ(tested.size() + 6, supported) << "a supported flag has no row in this test";
   for (const auto& effect : effects) {
     EXPECT_FALSE(effect.shows(plain)) << effect.args.front();
     EXPECT_TRUE(effect.shows(resolve(effect.args))) << effect.args.front();

@@ -7,14 +7,19 @@
 #include <vector>
 
 #include "backend/cpu/attention/attention.h"
+#include "backend/cpu/attention/latent_call.h"
 #include "backend/cpu/attention/rope_call.h"
+#include "backend/cpu/experts/expert_mixer.h"
 #include "backend/cpu/matmul/convert.h"
 #include "backend/cpu/matmul/gemm.h"
+#include "backend/cpu/matmul/listed_linear.h"
 #include "backend/cpu/matmul/packed_linear.h"
 #include "backend/cpu/matmul/product_tuner.h"
 #include "backend/cpu/matmul/roof.h"
 #include "backend/cpu/select/select_kernels.h"
 #include "backend/cpu/table/kernels.h"
+#include "backend/host/expert_rows.h"
+#include "backend/host/host_states.h"
 #include "backend/host/host_step.h"
 #include "backend/kv_codes.h"
 #include "base/index.h"
@@ -25,24 +30,6 @@ namespace foretoken {
 namespace {
 
 const CpuLinear& packed(const PackedLinear& w) { return static_cast<const CpuLinear&>(w); }
-
-using Linears = std::vector<CpuLinear*>;
-
-// In a list of all weights, for as long as it lives.
-class ListedLinear final : public CpuLinear {
- public:
-  template <typename... Args>
-  explicit ListedLinear(std::shared_ptr<Linears> list, Args&&... args)
-      : CpuLinear(std::forward<Args>(args)...), list_(std::move(list)) {
-    list_->push_back(this);
-  }
-  ~ListedLinear() override { std::erase(*list_, this); }
-  ListedLinear(const ListedLinear&) = delete;
-  ListedLinear& operator=(const ListedLinear&) = delete;
-
- private:
-  const std::shared_ptr<Linears> list_;
-};
 
 // Up to here memory is taken at once, so that no step waits for the system to clear pages; beyond,
 // as it is used, because most machines serve others too.
@@ -57,7 +44,8 @@ class CpuOps final : public Ops {
         pool_(pool),
         table_(select_kernels(isa)),
         gemm_(table_, order, pool),
-        attention_(table_.ops, pool) {
+        attention_(table_.ops, pool),
+        mixer_(gemm_, table_.ops, pool) {
     if (order == GemmOrder::kPair) {
       table_.ops.attention[0] = table_.ops.attention_pair;
       table_.ops.attention_queries = kAttnQueries;
@@ -99,12 +87,16 @@ class CpuOps final : public Ops {
   }
 
   std::vector<KvLayer> alloc_kv(const KvShape& shape, int num_pages) override {
-    return alloc_host_kv([this](DType dtype, Shape of) { return reserve(dtype, of); }, shape,
-                         num_pages);
+    auto layers = alloc_host_kv([this](DType dtype, Shape of) { return reserve(dtype, of); }, shape,
+                                num_pages);
+    kv_.insert(kv_.end(), layers.begin(), layers.end());
+    return layers;
   }
+  void release_kv(std::span<const PageId> pages) override { release_host_kv(kv_, pages); }
   std::size_t kv_page_bytes(const KvShape& shape) const override {
     return host_kv_page_bytes(shape);
   }
+  std::size_t state_bytes(const KvShape& shape) const override { return host_state_bytes(shape); }
 
   void upload(Tensor host, Tensor to) override { copy_host(host, to); }
 
@@ -141,12 +133,14 @@ class CpuOps final : public Ops {
     const std::int64_t between = std::max(qkv, 2 * size.intermediate) + size.intermediate;
     const std::size_t sampler = at(pool_.size() * size.vocab) * sizeof(float);
     return gemm_.workspace_bytes(size) + attention_.workspace_bytes(size) + sampler +
-           at(size.rows * between) * sizeof(float) +
-           RopeCall::temp_floats(a) * at(pool_.size()) * sizeof(float);
+           ExpertMixer::workspace_bytes(size) + at(size.rows * between) * sizeof(float) +
+           std::max(RopeCall::temp_floats(a), LatentCall::temp_floats(a)) * at(pool_.size()) *
+               sizeof(float);
   }
   std::size_t most_step_bytes() const override {
     return scratch_.most_bytes() + gemm_.workspace_bytes() + attention_.workspace_bytes() +
-           between_[0].bytes() + between_[1].bytes() + heads_.capacity() * sizeof(float);
+           mixer_.workspace_bytes() + between_[0].bytes() + between_[1].bytes() +
+           heads_.capacity() * sizeof(float);
   }
 
   void layout(const StepPlan& plan, const DraftTrees& trees, const SeqTable& table,
@@ -217,6 +211,37 @@ class CpuOps final : public Ops {
     if (x.dim(0) > 0) gemm_.run(packed(w), x.f32(), static_cast<int>(x.dim(0)), y.f32());
   }
 
+  void linear_heads(HeadLinears w, Tensor x, Tensor y) override {
+    const auto heads = static_cast<std::int64_t>(w.size());
+    expect(x, {-1, -1}, DType::kF32);
+    expect(y, {x.dim(0), y.dim(1)}, DType::kF32);
+    CHECK(heads > 0 && x.dim(1) % heads == 0 && y.dim(1) % heads == 0) << heads << " heads";
+    CHECK(x.dim(1) / heads >= w[0]->in_width() && y.dim(1) / heads >= w[0]->out_width());
+    if (x.dim(0) > 0) gemm_.run_heads(w, x, y);
+  }
+
+  void store_latent(const LatentRows& latent, const RopeTable& rope, const AttentionShape& shape,
+                    const Batch& batch, const KvLayer& kv, Tensor q) override {
+    CHECK(shape.value_dim > 0 && shape.kv_heads == 1 &&
+          shape.head_dim == shape.value_dim + rope.rotary_dim)
+        << "keys of " << shape.head_dim << " with values of " << shape.value_dim;
+    expect(latent.kv, {batch.rows, shape.head_dim}, DType::kF32);
+    expect(latent.norm, {shape.value_dim}, DType::kF32);
+    expect(q, {batch.rows, shape.heads * shape.head_dim}, DType::kF32);
+    expect(kv.k, {-1, 1, shape.head_dim, kPageTokens}, kv.k.dtype());
+    heads_.resize(LatentCall::temp_floats(shape) * at(pool_.size()));
+    const LatentCall call{table_.ops.store_latent[kv_format(kv.k.dtype())],
+                          latent,
+                          rope,
+                          shape,
+                          batch,
+                          kv,
+                          q,
+                          heads_.data()};
+    each_row(batch.rows, 4 * (shape.head_dim + shape.heads * rope.rotary_dim),
+             [&](int r, int worker) { call.store(r, worker); });
+  }
+
   void rope_store_kv(Tensor qkv, const RopeTable& rope, const QkNorm& qk_norm,
                      const AttentionShape& shape, const Batch& batch, const KvLayer& kv,
                      Tensor q) override {
@@ -264,17 +289,17 @@ class CpuOps final : public Ops {
   void attention(Tensor q, const KvLayer& kv, const AttentionPlan& plan, Tensor out) override {
     const AttentionShape& shape = plan.shape;
     expect(q, {plan.batch->rows, shape.heads * shape.head_dim}, DType::kF32);
-    expect(out, {plan.batch->rows, shape.heads * shape.head_dim}, DType::kF32);
+    expect(out, {plan.batch->rows, shape.heads * shape.out_dim()}, DType::kF32);
     attention_.run(q, kv, plan, out, {});
   }
 
   void attend(Tensor q, const KvLayer& kv, const AttentionPlan& plan, const PackedLinear& o,
               Tensor out) override {
-    const int rows = plan.batch->rows, dim = plan.shape.head_dim;
-    expect(q, {rows, plan.shape.heads * dim}, DType::kF32);
+    const int rows = plan.batch->rows, dim = plan.shape.out_dim();
+    expect(q, {rows, plan.shape.heads * plan.shape.head_dim}, DType::kF32);
     expect(out, {rows, o.out_width()}, DType::kF32);
     if (rows == 0) return;
-    const Tensor attended = between(0, rows, q.dim(1));
+    const Tensor attended = between(0, rows, std::int64_t{plan.shape.heads} * dim);
     const auto input = gemm_.open_input(packed(o), rows, dim);
     if (!input) {
       attention(q, kv, plan, attended);
@@ -310,6 +335,46 @@ class CpuOps final : public Ops {
     linear(gate_up, x, both);
     gated_act(both, act, gated);
     linear(down, gated, out);
+  }
+
+  void route(Tensor logits, const Routing& routing, Tensor bias, Tensor chosen,
+             Tensor weights) override {
+    expect(logits, {-1, routing.experts}, DType::kF32);
+    expect(chosen, {logits.dim(0), routing.chosen}, DType::kI32);
+    expect(weights, {logits.dim(0), routing.chosen}, DType::kF32);
+    const auto score = table_.ops.router_scores[static_cast<std::size_t>(routing.score)];
+    const ScratchScope scores_only(*this);
+    const Tensor scores = temp(DType::kF32, logits.shape());
+    each_row(logits.dim(0), 32 * logits.dim(1), [&](int r, int) {
+      score(logits.row_f32(r), logits.dim(1), scores.row_f32(r));
+      choose_row(routing, scores, bias, r, chosen, weights);
+    });
+  }
+
+  void mix_experts(std::span<const ExpertLinears> experts, Activation act, Tensor x, Tensor chosen,
+                   Tensor weights, Tensor out) override {
+    expect_mix(experts, x, chosen, weights, out);
+    mixer_.run(experts, act, x, chosen, weights, out);
+  }
+
+  void gate_rows(Tensor x, Tensor gate) override {
+    expect(x, {-1, -1}, DType::kF32);
+    expect(gate, {x.dim(0), 1}, DType::kF32);
+    const auto sigmoid = table_.ops.router_scores[static_cast<std::size_t>(RouterScore::kSigmoid)];
+    each_row(x.dim(0), x.dim(1), [&](int r, int) {
+      float factor = 0;
+      sigmoid(gate.row_f32(r), 1, &factor);
+      table_.ops.scale(x.row_f32(r), x.dim(1), factor);
+    });
+  }
+
+  void gate(Tensor x, Tensor gate, GateCurve curve) override {
+    gate_host_rows(pool_, x, gate, curve);
+  }
+
+  void recur(const RecurrentRows& rows, const RecurrentWeights& weights, const Batch& batch,
+             const KvLayer& kv, Tensor out) override {
+    recur_host_rows(*this, pool_, rows, weights, batch, kv.states, out);
   }
 
   void gather_columns(Tensor x, std::span<const std::int32_t> rows, Tensor out,
@@ -416,8 +481,10 @@ class CpuOps final : public Ops {
   KernelTable table_;
   Gemm gemm_;
   CpuAttention attention_;
+  ExpertMixer mixer_;
   const std::shared_ptr<Linears> linears_ = std::make_shared<Linears>();
   std::vector<Buffer> owned_;
+  std::vector<KvLayer> kv_;  // all of it
   std::size_t touched_bytes_ = 0;
   Arena scratch_;
   std::array<Buffer, 2> between_;

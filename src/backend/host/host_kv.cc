@@ -1,5 +1,9 @@
 #include <algorithm>
+#include <cstdint>
 
+#include <sys/mman.h>
+
+#include "backend/host/host_states.h"
 #include "backend/host/host_step.h"
 #include "backend/kv_codes.h"
 #include "base/index.h"
@@ -7,30 +11,11 @@
 namespace foretoken {
 namespace {
 
-struct Move {
-  std::int32_t from, to;  // KV slots
-};
-
-// In path order. Nodes ascend along a path and node n at depth d has n >= d, so no source is
-// overwritten before it is read.
-std::vector<Move> list_moves(const Walk& walk, const Batch& batch) {
-  std::vector<Move> moves;
-  for (std::size_t s = 0; s < walk.seqs.size(); ++s) {
-    const std::vector<std::int32_t>& path = walk.seqs[s].path;
-    const std::int32_t root_row = batch.seqs[s].first_row + batch.seqs[s].chain;
-    for (std::size_t depth = 0; depth < path.size(); ++depth)
-      if (path[depth] != static_cast<std::int32_t>(depth))
-        moves.push_back(
-            {batch.kv_slot[at(root_row + path[depth])], batch.kv_slot[at(root_row) + depth]});
-  }
-  return moves;
-}
-
 // How many dimensions of a key, and slots of values, lie side by side.
 std::int64_t paired(const KvLayer& kv) { return kv.k.dtype() == DType::kBF16 ? 2 : 1; }
 
 template <typename Element>
-void move_slot(const KvLayer& kv, const Move& move) {
+void move_slot(const KvLayer& kv, const KvMove& move) {
   const std::int64_t pair = paired(kv), dim = kv.k.dim(2);
   auto* k = static_cast<Element*>(kv.k.data());
   auto* v = static_cast<Element*>(kv.v.data());
@@ -39,6 +24,7 @@ void move_slot(const KvLayer& kv, const Move& move) {
     Element* to = k + host_key_at(kv, move.to, h, 0);
     for (std::int64_t d = 0; d < dim; d += pair)
       std::copy_n(from + d * kPageTokens, pair, to + d * kPageTokens);
+    if (v == nullptr) continue;
     from = v + host_value_at(kv, move.from, h, 0);
     to = v + host_value_at(kv, move.to, h, 0);
     for (std::int64_t d = 0; d < dim; ++d) to[d * pair] = from[d * pair];
@@ -51,7 +37,7 @@ std::int64_t head_at(const KvLayer& kv, std::int32_t slot, std::int64_t head) {
 }
 
 // scales [pages, heads, kPageTokens]
-void move_scales(const Tensor& scales, const Move& move) {
+void move_scales(const Tensor& scales, const KvMove& move) {
   if (scales.empty()) return;
   const std::int64_t heads = scales.dim(1);
   const auto at_head = [&](std::int32_t slot, std::int64_t h) {
@@ -61,6 +47,21 @@ void move_scales(const Tensor& scales, const Move& move) {
 }
 
 }  // namespace
+
+// In path order. Nodes ascend along a path and node n at depth d has n >= d, so no source is
+// overwritten before it is read.
+std::vector<KvMove> kv_moves(const Walk& walk, const Batch& batch) {
+  std::vector<KvMove> moves;
+  for (std::size_t s = 0; s < walk.seqs.size(); ++s) {
+    const std::vector<std::int32_t>& path = walk.seqs[s].path;
+    const std::int32_t root_row = batch.seqs[s].first_row + batch.seqs[s].chain;
+    for (std::size_t depth = 0; depth < path.size(); ++depth)
+      if (path[depth] != static_cast<std::int32_t>(depth))
+        moves.push_back(
+            {batch.kv_slot[at(root_row + path[depth])], batch.kv_slot[at(root_row) + depth]});
+  }
+  return moves;
+}
 
 std::int64_t host_key_at(const KvLayer& kv, std::int32_t slot, std::int64_t head, std::int64_t d) {
   const std::int64_t pair = paired(kv), s = slot % kPageTokens;
@@ -78,30 +79,59 @@ std::vector<KvLayer> alloc_host_kv(const AllocZeros& alloc, const KvShape& shape
       << "bf16 KV of heads of " << shape.head_dim;
   std::vector<KvLayer> layers;
   for (int i = 0; i < shape.layers; ++i) {
-    layers.push_back(
-        {.k = alloc(shape.dtype, {num_pages, shape.kv_heads, shape.head_dim, kPageTokens}),
-         .v = alloc(shape.dtype, {num_pages, shape.kv_heads, kPageTokens, shape.head_dim})});
-    if (!is_kv_code(shape.dtype)) continue;
+    KvLayer& layer = layers.emplace_back();
+    if (shape.keeps_state_of(i)) {
+      layer.states = alloc_states(alloc, shape);
+      continue;
+    }
     const Shape scales{num_pages, shape.kv_heads, kPageTokens};
-    layers.back().k_scale = alloc(DType::kF32, scales);
-    layers.back().v_scale = alloc(DType::kF32, scales);
+    layer.k = alloc(shape.dtype, {num_pages, shape.kv_heads, shape.head_dim, kPageTokens});
+    if (is_kv_code(shape.dtype)) layer.k_scale = alloc(DType::kF32, scales);
+    if (!shape.has_values) continue;
+    layer.v = alloc(shape.dtype, {num_pages, shape.kv_heads, kPageTokens, shape.head_dim});
+    if (is_kv_code(shape.dtype)) layer.v_scale = alloc(DType::kF32, scales);
   }
   return layers;
 }
 
+void release_host_kv(std::span<const KvLayer> layers, std::span<const PageId> pages) {
+  const auto release = [](const Tensor& part, PageId first, PageId end) {
+    constexpr std::uintptr_t kSystemPage = 4096;
+    if (part.empty()) return;
+    const std::uintptr_t data = reinterpret_cast<std::uintptr_t>(part.data());
+    const std::size_t bytes = part.bytes() / at(part.dim(0));
+    const std::uintptr_t begin = round_up(data + at(first) * bytes, kSystemPage);
+    const std::uintptr_t last = (data + at(end) * bytes) / kSystemPage * kSystemPage;
+    // A hint: what the system keeps is not missed.
+    if (begin < last) madvise(reinterpret_cast<void*>(begin), last - begin, MADV_DONTNEED);
+  };
+  for (std::size_t i = 0; i < pages.size();) {
+    const PageId first = pages[i];
+    PageId end = first;
+    while (i < pages.size() && pages[i] == end) ++i, ++end;
+    for (const KvLayer& kv : layers)
+      for (const Tensor* part : {&kv.k, &kv.v, &kv.k_scale, &kv.v_scale})
+        release(*part, first, end);
+  }
+}
+
 std::size_t host_kv_page_bytes(const KvShape& shape) {
-  const auto rows = std::size_t{2} * at(shape.layers) * at(shape.kv_heads) * kPageTokens;
+  const auto layers = shape.layers - std::ranges::count(shape.keeps_state, true);
+  const std::size_t of_token = at(layers) * at(shape.kv_heads) * (shape.has_values ? 2 : 1);
+  const std::size_t rows = of_token * kPageTokens;
   const std::size_t scale = is_kv_code(shape.dtype) ? sizeof(float) : 0;
   return rows * (at(shape.head_dim) * dtype_bytes(shape.dtype) + scale);
 }
 
 void keep_kv(ThreadPool& pool, const Walk& walk, const Batch& batch,
              std::span<const KvLayer> layers) {
-  const std::vector<Move> moves = list_moves(walk, batch);
+  keep_states(pool, walk, batch, layers);
+  const std::vector<KvMove> moves = kv_moves(walk, batch);
   if (moves.empty()) return;
   pool.parallel_for(static_cast<int>(layers.size()), [&](int layer, int) {
     const KvLayer& kv = layers[at(layer)];
-    for (const Move& move : moves) {
+    if (kv.states.shape.is_on()) return;
+    for (const KvMove& move : moves) {
       const std::size_t bytes = dtype_bytes(kv.k.dtype());
       if (bytes == 1)
         move_slot<std::uint8_t>(kv, move);

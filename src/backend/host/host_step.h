@@ -65,9 +65,18 @@ using AllocZeros = std::function<Tensor(DType dtype, Shape shape)>;
 std::vector<KvLayer> alloc_host_kv(const AllocZeros& alloc, const KvShape& shape, int num_pages);
 std::size_t host_kv_page_bytes(const KvShape& shape);
 
+// LoadOps::release_kv. Pages of the system that hold bytes of other pages, too, are kept.
+void release_host_kv(std::span<const KvLayer> layers, std::span<const PageId> pages);
+
 // Where an element of a key and of a value lies, in elements from the layer's first.
 std::int64_t host_key_at(const KvLayer& kv, std::int32_t slot, std::int64_t head, std::int64_t d);
 std::int64_t host_value_at(const KvLayer& kv, std::int32_t slot, std::int64_t head, std::int64_t d);
+
+// What StepOps::kv_keep moves, in the order in which it may be moved.
+struct KvMove {
+  std::int32_t from, to;  // KV slots
+};
+std::vector<KvMove> kv_moves(const Walk& walk, const Batch& batch);
 
 // StepOps::kv_keep: the accepted node at depth d moves to where node d was stored.
 void keep_kv(ThreadPool& pool, const Walk& walk, const Batch& batch,

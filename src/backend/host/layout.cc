@@ -54,7 +54,8 @@ void layout_rows(const StepPlan& plan, const DraftTrees& trees, const SeqTable& 
                        .first_page = static_cast<std::int32_t>(batch.pages.size()),
                        .num_pages = pages_for(table.length[at(entry.slot)] + chain +
                                               static_cast<std::int32_t>(tokens.size())),
-                       .is_chain = is_path(parents)};
+                       .is_chain = is_path(parents),
+                       .state_page = 2 * entry.slot + table.state[at(entry.slot)]};
     const std::vector<PageId>& pages = table.pages[at(entry.slot)];
     CHECK(at(seq.num_pages) <= pages.size())
         << "slot " << seq.slot << ": " << seq.base << " + " << seq.rows << " tokens in "

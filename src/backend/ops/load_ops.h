@@ -48,8 +48,13 @@ class LoadOps {
 
   // The same for the keys and values of num_pages pages, one KvLayer per layer.
   virtual std::vector<KvLayer> alloc_kv(const KvShape& shape, int num_pages) = 0;
+  // Gives the memory of these pages, ascending, of all that alloc_kv has made, back to the system,
+  // where it can: what they hold is lost. Between steps.
+  virtual void release_kv(std::span<const PageId> pages) { (void)pages; }
   // Bytes of a page in all layers together.
   virtual std::size_t kv_page_bytes(const KvShape& shape) const = 0;
+  // Of the states that layers keep of one sequence.
+  virtual std::size_t state_bytes(const KvShape& shape) const = 0;
 
   // Copies values of the host to memory of the backend, of one shape and dtype.
   virtual void upload(Tensor host, Tensor to) = 0;

@@ -4,6 +4,7 @@
 // errors, memory.
 //
 //   layout -> temp, embed -> { norm, project_qkv, attend, gated_mlp } of each layer -> linear
+//                              or recur, gate             or route, mix_experts
 //          -> (result_ops.h: verify, read_back) -> kv_keep
 //
 // Where two operations are neighbours (project_qkv, attend, gated_mlp), the joined one is defined
@@ -11,12 +12,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "backend/activation.h"
 #include "backend/attention_shape.h"
+#include "backend/experts.h"
 #include "backend/forward_size.h"
+#include "backend/gate_curve.h"
 #include "backend/kv_shape.h"
+#include "backend/recurrent.h"
 #include "backend/rope_table.h"
 #include "backend/weights.h"
 #include "batch/batch.h"
@@ -30,6 +35,18 @@ namespace foretoken {
 struct Addend {
   std::int32_t row = 0, column = 0;
   float value = 0;
+};
+
+// Matrices of one shape, of floats: one for each head.
+using HeadLinears = std::span<const std::unique_ptr<PackedLinear>>;
+
+// What a layer of latent attention makes of its rows, before it is stored. All f32.
+struct LatentRows {
+  Tensor kv;    // [rows, head_dim] = latent | part that rotates
+  Tensor q;     // [rows, heads * width]: the end of each head is the part that rotates
+  Tensor norm;  // [value_dim], of the latent
+  float eps = 0;
+  bool pairs_neighbours = false;  // elements 2 i and 2 i + 1 rotate together; they leave as halves
 };
 
 class StepOps {
@@ -78,6 +95,18 @@ class StepOps {
   // y [rows, out] = x [rows, in] * w^T + bias.
   virtual void linear(const PackedLinear& w, Tensor x, Tensor y) = 0;
 
+  // Of each head its own product: with n matrices [out, in], x [rows, n * a] and y [rows, n * b],
+  // a >= in, b >= out: the first `out` of head i in y = the first `in` of head i in x * w[i]^T. The
+  // rest of y stays. The matrices stay where they are, too.
+  virtual void linear_heads(HeadLinears w, Tensor x, Tensor y) = 0;
+
+  // Latent attention (head_dim = value_dim + rope.rotary_dim): normalises the latents
+  // and rotates the other parts, stores both side by side as keys at batch.kv_slot, and writes the
+  // rotated ends of the queries to the ends of the heads of `q` [rows, heads * head_dim].
+  virtual void store_latent(const LatentRows& latent, const RopeTable& rope,
+                            const AttentionShape& shape, const Batch& batch, const KvLayer& kv,
+                            Tensor q) = 0;
+
   // qkv [rows, (heads + 2 * kv_heads) * head_dim]: normalises (optional) and rotates q and k,
   // writes q to `q` [rows, heads * head_dim] and stores k, v at batch.kv_slot.
   virtual void rope_store_kv(Tensor qkv, const RopeTable& rope, const QkNorm& qk_norm,
@@ -94,7 +123,7 @@ class StepOps {
   // until the next layout(), and as long as the batch stays as it is.
   virtual const AttentionPlan& plan_attention(const AttentionShape& shape, const Batch& batch) = 0;
 
-  // out [rows, heads * head_dim]: each row attends its sequence's committed KV, the chain rows
+  // out [rows, heads * out_dim()]: each row attends its sequence's committed KV, the chain rows
   // before it and its own ancestors in the tree, all already stored, in logical position order:
   // two-pass softmax in blocks of 128 positions, blocks merged in order into spans of 512, spans
   // merged in order, by their maxima and sums.
@@ -113,6 +142,29 @@ class StepOps {
   virtual void gated_mlp(const PackedLinear& gate_up, const PackedLinear& down, Activation act,
                          Tensor x, Tensor out);
 
+  // Which experts each row uses, and by which weights: chosen [rows, routing.chosen] int32, by
+  // rising number, weights the same f32. logits [rows, experts] f32, bias [experts] f32 or empty.
+  virtual void route(Tensor logits, const Routing& routing, Tensor bias, Tensor chosen,
+                     Tensor weights) = 0;
+
+  // out [rows, width] = the sum over j, in order, of weights[j] * the gated MLP of expert chosen[j].
+  // A row's result is that of gated_mlp for it alone, whichever rows share its experts.
+  virtual void mix_experts(std::span<const ExpertLinears> experts, Activation act, Tensor x,
+                           Tensor chosen, Tensor weights, Tensor out) = 0;
+
+  // x[row] *= 1 / (1 + e^-gate[row]). x [rows, width], gate [rows, 1], both f32.
+  virtual void gate_rows(Tensor x, Tensor gate) = 0;
+
+  // x *= curve(gate), element by element; both f32 of one shape.
+  virtual void gate(Tensor x, Tensor gate, GateCurve curve) = 0;
+
+  // The rows of a layer that keeps a state, as recurrent.h defines it, each behind its sequence's
+  // committed text, the chain rows before it and its own ancestors in the tree. Without heads, out
+  // [rows, channels] is what comes out of the convolution; else it is [rows, value_heads *
+  // value_dim]. Leaves in kv.states what kv_keep and later steps read.
+  virtual void recur(const RecurrentRows& rows, const RecurrentWeights& weights, const Batch& batch,
+                     const KvLayer& kv, Tensor out) = 0;
+
   // out[i] = x[rows[i]].
   void gather_rows(Tensor x, std::span<const std::int32_t> rows, Tensor out);
 
@@ -130,7 +182,8 @@ class StepOps {
   // x [row, column] += value for all of them, in order; x f32.
   virtual void add_elements(Tensor x, std::span<const Addend> addends) = 0;
 
-  // Moves the KV of accepted nodes next to the prefix in every given layer. The walk is the host's:
+  // Moves the KV of accepted nodes next to the prefix in every given layer, and makes states of
+  // blocks that they complete. The walk is the host's:
   // read_back() has returned it. Does not touch the table.
   virtual void kv_keep(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) = 0;
 };

@@ -7,117 +7,18 @@
 #include <numbers>
 #include <vector>
 
-#include "backend/block_row.h"
 #include "backend/float_view.h"
+#include "backend/host/expert_rows.h"
+#include "backend/host/host_states.h"
 #include "backend/host/host_step.h"
 #include "backend/kv_codes.h"
-#include "backend/quantize.h"
+#include "backend/reference/reference_linear.h"
 #include "base/index.h"
 #include "tensor/arena.h"
 #include "tensor/buffer.h"
 
 namespace foretoken {
 namespace {
-
-class ReferenceLinear final : public PackedLinear {
- public:
-  explicit ReferenceLinear(const LinearParts& parts) : dtype_(parts.dtype), format_(parts.format) {
-    std::vector<std::unique_ptr<CodedRows>> made;
-    std::vector<const CodedRows*> codes(parts.codes.begin(), parts.codes.end());
-    for (const Tensor& w : parts.weights) {
-      if (format_.is_coded())
-        codes.push_back(made.emplace_back(std::make_unique<QuantizedRows>(w, format_)).get());
-      else
-        add_floats(w);
-    }
-    for (const CodedRows* rows : codes) add_codes(*rows);
-    CHECK(parts.biases.empty() || parts.biases.size() == part_rows_.size());
-    for (std::size_t p = 0; p < part_rows_.size(); ++p) {
-      const bool has_bias = p < parts.biases.size() && !parts.biases[p].empty();
-      for (std::int64_t i = 0; i < part_rows_[p]; ++i)
-        bias_.push_back(has_bias ? load_float(parts.biases[p].data(), parts.biases[p].dtype(), i)
-                                 : 0.0F);
-    }
-  }
-
-  std::int64_t in_width() const override { return in_; }
-  std::int64_t out_width() const override { return static_cast<std::int64_t>(bias_.size()); }
-  std::size_t bytes() const override { return weight_.size() * sizeof(float); }
-
-  const float* row(std::int64_t n) const { return weight_.data() + n * in_; }
-  float bias(std::int64_t n) const { return bias_[at(n)]; }
-
-  // What the product sees of rows of inputs: bf16 weights meet inputs rounded to bf16; codes meet
-  // codes, if the format says so.
-  void round(float* x) const {
-    if (!format_.is_coded() || !format_.rounds_input) {
-      const bool to_bf16 = format_.is_coded() || dtype_ == DType::kBF16;
-      for (std::int64_t k = 0; to_bf16 && k < in_; ++k) x[k] = round_to(DType::kBF16, x[k]);
-      return;
-    }
-    const std::int64_t group = format_.group_width(in_);
-    std::vector<std::int8_t> codes(at(group));
-    std::vector<float> values(at(group));
-    for (std::int64_t k = 0; k < in_; k += group) {
-      const std::int64_t count = std::min(group, in_ - k);
-      for (std::int64_t i = 0; i < count; ++i) values[at(i)] = x[column(k + i)];
-      const float scale = round_input(values.data(), count, codes.data());
-      for (std::int64_t i = 0; i < count; ++i)
-        x[column(k + i)] = static_cast<float>(codes[at(i)]) * scale;
-    }
-  }
-
- private:
-  void begin(std::int64_t rows, std::int64_t width) {
-    CHECK(in_ == 0 || width == in_) << "stacked matrices of widths " << in_ << " and " << width;
-    in_ = width;
-    part_rows_.push_back(rows);
-  }
-  void add_floats(const Tensor& w) {
-    begin(w.dim(0), w.dim(1));
-    for (std::int64_t i = 0; i < w.elements(); ++i)
-      weight_.push_back(round_to(dtype_, load_float(w.data(), w.dtype(), i)));
-  }
-  // Of the input, that lies at a place of a row of codes.
-  std::int64_t column(std::int64_t place) const {
-    return order_.empty() ? place : order_[at(place)];
-  }
-  void add_blocks(const CodedRows& rows) {
-    OwnBlockRow row(format_, in_);
-    for (std::int64_t n = 0; n < rows.rows(); ++n) {
-      rows.read_blocks(n, row.view());
-      weight_.resize(weight_.size() + at(in_));
-      row.widen(weight_.data() + weight_.size() - at(in_));
-    }
-  }
-  void add_codes(const CodedRows& rows) {
-    begin(rows.rows(), rows.width());
-    if (format_.is_blocked()) return add_blocks(rows);
-    order_.assign(rows.column_order().begin(), rows.column_order().end());
-    std::vector<std::uint8_t> codes(at(in_)), zeros(at(format_.groups(in_)));
-    std::vector<float> scales(zeros.size()), values(at(in_));
-    std::uint8_t* const given = format_.has_zero_points ? zeros.data() : nullptr;
-    for (std::int64_t n = 0; n < rows.rows(); ++n) {
-      rows.read(n, codes.data(), scales.data(), given);
-      widen_row(format_, in_, codes.data(), scales.data(), given, values.data());
-      const std::size_t first = weight_.size();
-      weight_.resize(first + at(in_));
-      for (std::int64_t k = 0; k < in_; ++k) weight_[first + at(column(k))] = values[at(k)];
-    }
-  }
-
-  DType dtype_;
-  WeightFormat format_;
-  std::int64_t in_ = 0;
-  std::vector<std::int64_t> part_rows_;
-  std::vector<std::int32_t> order_;  // of columns, where codes have one of their own
-  std::vector<float> weight_;        // [out, in]; codes as their product sees them
-  std::vector<float> bias_;
-};
-
-const ReferenceLinear& reference(const PackedLinear& w) {
-  return static_cast<const ReferenceLinear&>(w);
-}
 
 void norm_row(const float* x, const float* weight, std::int64_t width, float eps, float* out) {
   double sum = 0.0;
@@ -148,8 +49,27 @@ double activate(Activation act, double x) {
              (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
     case Activation::kGelu:
       return 0.5 * x * (1.0 + std::erf(x / std::numbers::sqrt2));
+    case Activation::kClampedSwiglu:
+      break;  // looks at both factors
   }
   return 0.0;
+}
+
+double gated(Activation act, double gate, double up) {
+  if (act != Activation::kClampedSwiglu) return activate(act, gate) * up;
+  constexpr double kLimit = 7, kSteepness = 1.702;
+  const double g = std::min(gate, kLimit);
+  return g / (1.0 + std::exp(-kSteepness * g)) * (std::clamp(up, -kLimit, kLimit) + 1);
+}
+
+void router_scores(RouterScore score, const float* logits, std::int64_t width, float* out) {
+  const double most = *std::max_element(logits, logits + width);
+  double sum = 0;
+  for (std::int64_t i = 0; i < width; ++i) sum += std::exp(logits[i] - most);
+  for (std::int64_t i = 0; i < width; ++i)
+    out[i] = static_cast<float>(score == RouterScore::kSoftmax
+                                    ? std::exp(logits[i] - most) / sum
+                                    : 1.0 / (1.0 + std::exp(-static_cast<double>(logits[i]))));
 }
 
 double capped(double x, double cap) { return cap * std::tanh(x / cap); }
@@ -209,6 +129,7 @@ class ReferenceOps final : public Ops {
   std::size_t kv_page_bytes(const KvShape& shape) const override {
     return host_kv_page_bytes(shape);
   }
+  std::size_t state_bytes(const KvShape& shape) const override { return host_state_bytes(shape); }
 
   void upload(Tensor host, Tensor to) override { copy_host(host, to); }
 
@@ -272,6 +193,50 @@ class ReferenceOps final : public Ops {
     });
   }
 
+  void linear_heads(HeadLinears w, Tensor x, Tensor y) override {
+    const auto heads = static_cast<std::int64_t>(w.size());
+    const std::int64_t x_step = x.dim(1) / heads, y_step = y.dim(1) / heads;
+    each_row(x, [&](std::int64_t r) {
+      for (std::int64_t h = 0; h < heads; ++h) {
+        const ReferenceLinear& head = reference(*w[at(h)]);
+        const float* const from = x.row_f32(r) + h * x_step;
+        std::vector<float> in(from, from + head.in_width());
+        head.round(in.data());
+        for (std::int64_t n = 0; n < head.out_width(); ++n) {
+          double sum = 0.0;
+          for (std::int64_t k = 0; k < head.in_width(); ++k)
+            sum += static_cast<double>(head.row(n)[k]) * in[at(k)];
+          y.row_f32(r)[h * y_step + n] = static_cast<float>(sum);
+        }
+      }
+    });
+  }
+
+  void store_latent(const LatentRows& latent, const RopeTable& rope, const AttentionShape& shape,
+                    const Batch& batch, const KvLayer& kv, Tensor q) override {
+    const std::int64_t dim = shape.head_dim, value = shape.value_dim, turned = rope.rotary_dim;
+    CHECK(value > 0 && dim == value + turned && shape.kv_heads == 1);
+    const std::int64_t step = latent.q.dim(1) / shape.heads;
+    expect(latent.kv, {batch.rows, dim}, DType::kF32);
+    expect(q, {batch.rows, shape.heads * dim}, DType::kF32);
+    each_row(q, [&](std::int64_t r) {
+      const auto turn = [&](const float* from, float* to) {
+        for (std::int64_t i = 0; i < turned; ++i)
+          to[i] = from[!latent.pairs_neighbours ? i
+                       : i < turned / 2         ? 2 * i
+                                                : 2 * (i - turned / 2) + 1];
+        rotate(to, rope, batch.position[at(r)]);
+      };
+      for (std::int64_t h = 0; h < shape.heads; ++h)
+        turn(latent.q.row_f32(r) + (h + 1) * step - turned, q.row_f32(r) + h * dim + value);
+      if (batch.kv_slot[at(r)] < 0) return;
+      std::vector<float> key(at(dim));
+      norm_row(latent.kv.row_f32(r), latent.norm.f32(), value, latent.eps, key.data());
+      turn(latent.kv.row_f32(r) + value, key.data() + value);
+      store_head(kv, batch.kv_slot[at(r)], 0, key.data(), nullptr);
+    });
+  }
+
   void rope_store_kv(Tensor qkv, const RopeTable& rope, const QkNorm& qk_norm,
                      const AttentionShape& shape, const Batch& batch, const KvLayer& kv,
                      Tensor q) override {
@@ -310,7 +275,7 @@ class ReferenceOps final : public Ops {
     const AttentionShape& shape = plan.shape;
     const Batch& batch = *plan.batch;
     expect(q, {batch.rows, shape.heads * shape.head_dim}, DType::kF32);
-    expect(out, {batch.rows, shape.heads * shape.head_dim}, DType::kF32);
+    expect(out, {batch.rows, shape.heads * shape.out_dim()}, DType::kF32);
     each_row(q, [&](std::int64_t r) {
       std::vector<std::int32_t> slots;
       visible_slots(batch, static_cast<int>(r), slots);
@@ -318,7 +283,7 @@ class ReferenceOps final : public Ops {
         slots.erase(slots.begin(), slots.end() - shape.window);
       for (int h = 0; h < shape.heads; ++h)
         attend(q.row_f32(r) + h * shape.head_dim, kv, shape, h, slots,
-               out.row_f32(r) + h * shape.head_dim);
+               out.row_f32(r) + h * shape.out_dim());
     });
   }
 
@@ -328,8 +293,53 @@ class ReferenceOps final : public Ops {
     each_row(out, [&](std::int64_t r) {
       const float* gate = gate_up.row_f32(r);
       for (std::int64_t i = 0; i < width; ++i)
-        out.row_f32(r)[i] = static_cast<float>(activate(act, gate[i]) * gate[width + i]);
+        out.row_f32(r)[i] = static_cast<float>(gated(act, gate[i], gate[width + i]));
     });
+  }
+
+  void route(Tensor logits, const Routing& routing, Tensor bias, Tensor chosen,
+             Tensor weights) override {
+    expect(logits, {-1, routing.experts}, DType::kF32);
+    const Tensor scores = temp(DType::kF32, logits.shape());
+    each_row(logits, [&](std::int64_t r) {
+      router_scores(routing.score, logits.row_f32(r), logits.dim(1), scores.row_f32(r));
+      choose_row(routing, scores, bias, r, chosen, weights);
+    });
+  }
+
+  void mix_experts(std::span<const ExpertLinears> experts, Activation act, Tensor x, Tensor chosen,
+                   Tensor weights, Tensor out) override {
+    expect_mix(experts, x, chosen, weights, out);
+    const ScratchScope parts_only(*this);
+    const Tensor part = temp(DType::kF32, {1, x.dim(1)});
+    for (std::int64_t r = 0; r < x.dim(0); ++r) {
+      std::vector<double> sum(at(x.dim(1)));
+      for (std::int64_t j = 0; j < chosen.dim(1); ++j) {
+        const ExpertLinears& expert = experts[at(chosen_expert(chosen, r, j))];
+        gated_mlp(*expert.gate_up, *expert.down, act, x.rows(r, 1), part);
+        for (std::size_t i = 0; i < sum.size(); ++i)
+          sum[i] += static_cast<double>(weights.row_f32(r)[j]) * part.f32()[i];
+      }
+      for (std::size_t i = 0; i < sum.size(); ++i) out.row_f32(r)[i] = static_cast<float>(sum[i]);
+    }
+  }
+
+  void gate_rows(Tensor x, Tensor gate) override {
+    expect(gate, {x.dim(0), 1}, DType::kF32);
+    each_row(x, [&](std::int64_t r) {
+      const double factor = 1.0 / (1.0 + std::exp(-static_cast<double>(gate.row_f32(r)[0])));
+      for (std::int64_t i = 0; i < x.dim(1); ++i)
+        x.row_f32(r)[i] = static_cast<float>(x.row_f32(r)[i] * factor);
+    });
+  }
+
+  void gate(Tensor x, Tensor gate, GateCurve curve) override {
+    gate_host_rows(pool_, x, gate, curve);
+  }
+
+  void recur(const RecurrentRows& rows, const RecurrentWeights& weights, const Batch& batch,
+             const KvLayer& kv, Tensor out) override {
+    recur_host_rows(*this, pool_, rows, weights, batch, kv.states, out);
   }
 
   void gather_columns(Tensor x, std::span<const std::int32_t> rows, Tensor out,
@@ -402,24 +412,27 @@ class ReferenceOps final : public Ops {
     return (slot / kPageTokens * kv.k.dim(1) + h) * kPageTokens + slot % kPageTokens;
   }
 
+  // v: null where values are parts of keys.
   static void store_head(const KvLayer& kv, std::int32_t slot, std::int64_t h, const float* k,
                          const float* v) {
+    store_part(kv, k, kv.k, kv.k_scale, scale_index(kv, slot, h),
+               [&](std::int64_t d) { return host_key_at(kv, slot, h, d); });
+    if (v == nullptr) return;
+    store_part(kv, v, kv.v, kv.v_scale, scale_index(kv, slot, h),
+               [&](std::int64_t d) { return host_value_at(kv, slot, h, d); });
+  }
+  template <typename Place>
+  static void store_part(const KvLayer& kv, const float* x, const Tensor& to, const Tensor& scales,
+                         std::int64_t scale, const Place& place) {
     const std::int64_t dim = kv.k.dim(2);
-    if (is_kv_code(kv.k.dtype())) {
-      std::vector<std::uint8_t> k_codes(at(dim)), v_codes(at(dim));
-      const std::int64_t row = scale_index(kv, slot, h);
-      kv.k_scale.f32()[row] = round_kv_row(kv.k.dtype(), k, dim, k_codes.data());
-      kv.v_scale.f32()[row] = round_kv_row(kv.v.dtype(), v, dim, v_codes.data());
-      for (std::int64_t d = 0; d < dim; ++d) {
-        static_cast<std::uint8_t*>(kv.k.data())[host_key_at(kv, slot, h, d)] = k_codes[at(d)];
-        static_cast<std::uint8_t*>(kv.v.data())[host_value_at(kv, slot, h, d)] = v_codes[at(d)];
-      }
+    if (is_kv_code(to.dtype())) {
+      std::vector<std::uint8_t> codes(at(dim));
+      scales.f32()[scale] = round_kv_row(to.dtype(), x, dim, codes.data());
+      for (std::int64_t d = 0; d < dim; ++d)
+        static_cast<std::uint8_t*>(to.data())[place(d)] = codes[at(d)];
       return;
     }
-    for (std::int64_t d = 0; d < dim; ++d) {
-      store_float(kv.k.data(), kv.k.dtype(), host_key_at(kv, slot, h, d), k[d]);
-      store_float(kv.v.data(), kv.v.dtype(), host_value_at(kv, slot, h, d), v[d]);
-    }
+    for (std::int64_t d = 0; d < dim; ++d) store_float(to.data(), to.dtype(), place(d), x[d]);
   }
 
   // Element i of keys or values; scale: of codes, of the row that it belongs to.
@@ -452,11 +465,15 @@ class ReferenceOps final : public Ops {
       sum = std::exp(kv.sinks.f32()[head] - max);
     }
     for (double& x : p) sum += x = std::exp(x - max);
-    for (int d = 0; d < shape.head_dim; ++d) {
+    const auto value_of = [&](std::int32_t slot, int d) {
+      const std::int64_t scale = scale_index(kv, slot, h);
+      return shape.has_stored_values()
+                 ? kv_value(kv.v, host_value_at(kv, slot, h, d), kv.v_scale, scale)
+                 : kv_value(kv.k, host_key_at(kv, slot, h, d), kv.k_scale, scale);
+    };
+    for (int d = 0; d < shape.out_dim(); ++d) {
       double o = 0.0;
-      for (std::size_t j = 0; j < slots.size(); ++j)
-        o += p[j] * kv_value(kv.v, host_value_at(kv, slots[j], h, d), kv.v_scale,
-                             scale_index(kv, slots[j], h));
+      for (std::size_t j = 0; j < slots.size(); ++j) o += p[j] * value_of(slots[j], d);
       out[d] = static_cast<float>(o / sum);
     }
   }

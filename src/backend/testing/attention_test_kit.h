@@ -41,9 +41,12 @@ class World {
       : ops_(ops), model_(model), trees_(kSlots, 64), table_(kSlots) {
     const AttentionShape& s = model.shape;
     const int num_pages = slot_pages * kSlots + 2;
-    kv_ = ops.alloc_kv(
-        {.layers = 1, .kv_heads = s.kv_heads, .head_dim = s.head_dim, .dtype = model.kv},
-        num_pages)[0];
+    kv_ = ops.alloc_kv({.layers = 1,
+                        .kv_heads = s.kv_heads,
+                        .head_dim = s.head_dim,
+                        .dtype = model.kv,
+                        .has_values = s.has_stored_values()},
+                       num_pages)[0];
     poison();
     if (model.has_sinks) {
       kv_.sinks = ops.alloc(DType::kF32, {s.heads});
@@ -67,7 +70,7 @@ class World {
   Rows step(const std::vector<Part>& parts) {
     const Tensor q = queries_ = store(parts);
     for (BatchSeq& seq : batch_.seqs) seq.first_slot = first_slot_;
-    const std::int64_t width = q.dim(1);
+    const std::int64_t width = std::int64_t{model_.shape.heads} * model_.shape.out_dim();
     Tensor out = guarded(batch_.rows, width);
     ops_.attention(q, kv_, ops_.plan_attention(model_.shape, batch_), out);
     check_guards(out);
@@ -130,14 +133,37 @@ class World {
     }
     ops_.layout(plan, trees_, table_, batch_);
     const AttentionShape& s = model_.shape;
-    const std::int64_t qkv_width = (s.heads + 2 * s.kv_heads) * s.head_dim;
-    Tensor qkv = ops_.temp(DType::kF32, {batch_.rows, qkv_width});
-    for (std::int64_t r = 0; r < batch_.rows; ++r)
-      for (std::int64_t i = 0; i < qkv_width; ++i)
-        qkv.row_f32(r)[i] = value_of(batch_.token[at(r)], batch_.position[at(r)], i);
+    if (!s.has_stored_values()) return store_latent();
+    const Tensor qkv = made_rows((s.heads + 2 * s.kv_heads) * s.head_dim, 0);
     const Tensor q = ops_.temp(DType::kF32, {batch_.rows, s.heads * s.head_dim});
     ops_.rope_store_kv(qkv, rope_, norm_, s, batch_, kv_, q);
     return q;
+  }
+
+  // Queries come in heads that are wider than the part that rotates.
+  Tensor store_latent() {
+    const AttentionShape& s = model_.shape;
+    constexpr std::int64_t kBefore = 5;
+    const Tensor norm = ops_.temp(DType::kF32, {s.value_dim});
+    for (std::int64_t d = 0; d < s.value_dim; ++d) norm.f32()[d] = 1.0F + 0.1F * value_of(1, 3, d);
+    const LatentRows latent{.kv = made_rows(s.head_dim, 0),
+                            .q = made_rows(s.heads * (kBefore + model_.rotary_dim), 1),
+                            .norm = norm,
+                            .eps = 0.5F,
+                            .pairs_neighbours = s.heads % 2 == 0};
+    const Tensor q = made_rows(s.heads * s.head_dim, 2);
+    ops_.store_latent(latent, rope_, s, batch_, kv_, q);
+    return q;
+  }
+
+  // Values that depend on token and position of a row.
+  Tensor made_rows(std::int64_t width, std::int64_t kind) {
+    const Tensor rows = ops_.temp(DType::kF32, {batch_.rows, width});
+    for (std::int64_t r = 0; r < batch_.rows; ++r)
+      for (std::int64_t i = 0; i < width; ++i)
+        rows.row_f32(r)[i] =
+            value_of(batch_.token[at(r)], batch_.position[at(r)], i + kind * 100000);
+    return rows;
   }
 
   // What no row may look at is NaN.
@@ -176,6 +202,7 @@ inline std::string describe(const Model& m) {
   return std::to_string(m.shape.heads) + "/" + std::to_string(m.shape.kv_heads) + " heads of " +
          std::to_string(m.shape.head_dim) + ", " + std::string(dtype_name(m.kv)) + ", window " +
          std::to_string(m.shape.window) + ", cap " + std::to_string(m.shape.score_cap) +
+         (m.shape.has_stored_values() ? "" : ", values of " + std::to_string(m.shape.value_dim)) +
          (m.has_sinks ? ", sinks" : "") + (m.rotary_dim == 0 ? ", no rotation" : "");
 }
 
@@ -184,14 +211,22 @@ inline std::string describe(const Model& m) {
 // error 2e of weights, and a sum of n values adds n * eps. Rotation is the same arithmetic on both
 // sides, so keys are rounded alike; a norm is not, and may push a key over the edge between two
 // values of the KV format: one step in one of the products, and where queries are rounded like them
-// in another one. Weights of values are rounded where the KV is bf16, the reference does not.
+// in another one. A latent is normalised, too, and is a value as well. Weights of values are rounded
+// where the KV is bf16, the reference does not.
 inline double tolerance(const Model& m) {
   const double eps = 0x1p-24, dim = m.shape.head_dim, largest = 2.9;
   const double products = dim * largest * largest * m.shape.scale;
-  const double step = m.kv == DType::kBF16 ? 0x1p-8 : m.kv == DType::kF16 ? 0x1p-11 : eps;
-  const double flip = m.qk_norm ? 2 * step * largest * largest * m.shape.scale : 0.0;
+  const bool is_latent = !m.shape.has_stored_values();
+  const double step = m.kv == DType::kBF16                ? 0x1p-8
+                      : m.kv == DType::kF16               ? 0x1p-11
+                      : m.kv == DType::kF32 || !is_latent ? eps
+                      : m.kv == DType::kI8                ? 1.0 / 127
+                      : m.kv == DType::kF8E4M3            ? 0x1p-3
+                                                          : 0x1p-2;
+  const double flip = m.qk_norm || is_latent ? 2 * step * largest * largest * m.shape.scale : 0.0;
   const double weights = m.kv == DType::kBF16 ? 0x1p-9 * 2.0 : 0.0;
-  return 2.0 * (2.0 * ((dim + 8) * eps * products + flip) + 400 * eps) + weights;
+  const double value = is_latent ? step * largest : 0.0;
+  return 2.0 * (2.0 * ((dim + 8) * eps * products + flip) + 400 * eps) + weights + value;
 }
 
 }  // namespace foretoken

@@ -18,6 +18,13 @@ namespace {
 
 constexpr std::size_t kScratch = std::size_t{32} << 30;  // offset of scratch in far memory
 
+// What alloc_kv made of a layer.
+std::array<Tensor*, 10> parts_of(KvLayer& kv) {
+  StateLayer& states = kv.states;
+  return {&kv.k,        &kv.v,          &kv.k_scale,  &kv.v_scale,     &states.state,
+          &states.tail, &states.inputs, &states.keys, &states.updates, &states.decays};
+}
+
 // What the inner backend made of a batch that the caller may change.
 struct DelayedPlan final : AttentionPlan, std::enable_shared_from_this<DelayedPlan> {
   Batch taken;
@@ -58,12 +65,19 @@ class DelayedOps final : public Ops {
     queue_.drain();
     std::vector<KvLayer> layers = inner_->alloc_kv(shape, num_pages);
     for (KvLayer& layer : layers)
-      for (Tensor* part : {&layer.k, &layer.v, &layer.k_scale, &layer.v_scale})
+      for (Tensor* part : parts_of(layer))
         if (!part->empty()) *part = keep(*part);
     return layers;
   }
+  void release_kv(std::span<const PageId> pages) override {
+    queue_.drain();
+    inner_->release_kv(pages);
+  }
   std::size_t kv_page_bytes(const KvShape& shape) const override {
     return inner_->kv_page_bytes(shape);
+  }
+  std::size_t state_bytes(const KvShape& shape) const override {
+    return inner_->state_bytes(shape);
   }
   Tensor keep_rows(Tensor matrix, DType dtype) override {
     queue_.drain();
@@ -155,6 +169,17 @@ class DelayedOps final : public Ops {
   void linear(const PackedLinear& w, Tensor x, Tensor y) override {
     enqueue([=, this, &w] { inner_->linear(w, far_.real(x), far_.real(y)); });
   }
+  void linear_heads(HeadLinears w, Tensor x, Tensor y) override {
+    enqueue([=, this] { inner_->linear_heads(w, far_.real(x), far_.real(y)); });
+  }
+  void store_latent(const LatentRows& latent, const RopeTable& rope, const AttentionShape& shape,
+                    const Batch& batch, const KvLayer& kv, Tensor q) override {
+    enqueue([=, this] {
+      LatentRows rows = latent;
+      for (Tensor* part : {&rows.kv, &rows.q, &rows.norm}) *part = far_.real(*part);
+      inner_->store_latent(rows, real(rope), shape, batch, real(kv), far_.real(q));
+    });
+  }
   void rope_store_kv(Tensor qkv, const RopeTable& rope, const QkNorm& qk_norm,
                      const AttentionShape& shape, const Batch& batch, const KvLayer& kv,
                      Tensor q) override {
@@ -198,6 +223,35 @@ class DelayedOps final : public Ops {
                  Tensor out) override {
     enqueue([=, this, &gate_up, &down] {
       inner_->gated_mlp(gate_up, down, act, far_.real(x), far_.real(out));
+    });
+  }
+  void route(Tensor logits, const Routing& routing, Tensor bias, Tensor chosen,
+             Tensor weights) override {
+    enqueue([=, this] {
+      inner_->route(far_.real(logits), routing, far_.real(bias), far_.real(chosen),
+                    far_.real(weights));
+    });
+  }
+  void mix_experts(std::span<const ExpertLinears> experts, Activation act, Tensor x, Tensor chosen,
+                   Tensor weights, Tensor out) override {
+    enqueue([=, this, experts = copy(experts)] {
+      inner_->mix_experts(experts, act, far_.real(x), far_.real(chosen), far_.real(weights),
+                          far_.real(out));
+    });
+  }
+  void gate_rows(Tensor x, Tensor gate) override {
+    enqueue([=, this] { inner_->gate_rows(far_.real(x), far_.real(gate)); });
+  }
+  void gate(Tensor x, Tensor gate, GateCurve curve) override {
+    enqueue([=, this] { inner_->gate(far_.real(x), far_.real(gate), curve); });
+  }
+  void recur(const RecurrentRows& rows, const RecurrentWeights& weights, const Batch& batch,
+             const KvLayer& kv, Tensor out) override {
+    enqueue([=, this, rows = rows, weights = weights]() mutable {
+      for (Tensor* part : {&rows.inputs, &rows.dt, &rows.beta, &weights.taps, &weights.taps_bias,
+                           &weights.dt_bias, &weights.rate, &weights.skip})
+        *part = far_.real(*part);
+      inner_->recur(rows, weights, batch, real(kv), far_.real(out));
     });
   }
   void gather_columns(Tensor x, std::span<const std::int32_t> rows, Tensor out,
@@ -290,12 +344,10 @@ class DelayedOps final : public Ops {
     return found;
   }
 
-  KvLayer real(const KvLayer& kv) const {
-    return {.k = far_.real(kv.k),
-            .v = far_.real(kv.v),
-            .k_scale = far_.real(kv.k_scale),
-            .v_scale = far_.real(kv.v_scale),
-            .sinks = far_.real(kv.sinks)};
+  KvLayer real(KvLayer kv) const {
+    for (Tensor* part : parts_of(kv)) *part = far_.real(*part);
+    kv.sinks = far_.real(kv.sinks);
+    return kv;
   }
   RopeTable real(const RopeTable& rope) const {
     return {.cos = far_.real(rope.cos), .sin = far_.real(rope.sin), .rotary_dim = rope.rotary_dim};

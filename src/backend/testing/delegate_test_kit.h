@@ -31,8 +31,12 @@ class Delegate : public Ops {
   std::vector<KvLayer> alloc_kv(const KvShape& shape, int num_pages) override {
     return inner_->alloc_kv(shape, num_pages);
   }
+  void release_kv(std::span<const PageId> pages) override { inner_->release_kv(pages); }
   std::size_t kv_page_bytes(const KvShape& shape) const override {
     return inner_->kv_page_bytes(shape);
+  }
+  std::size_t state_bytes(const KvShape& shape) const override {
+    return inner_->state_bytes(shape);
   }
   void upload(Tensor host, Tensor to) override { inner_->upload(host, to); }
   Tensor keep_rows(Tensor matrix, DType dtype) override { return inner_->keep_rows(matrix, dtype); }
@@ -63,6 +67,11 @@ class Delegate : public Ops {
   void scale(Tensor x, float factor) override { inner_->scale(x, factor); }
   void soft_cap(Tensor x, float cap) override { inner_->soft_cap(x, cap); }
   void linear(const PackedLinear& w, Tensor x, Tensor y) override { inner_->linear(w, x, y); }
+  void linear_heads(HeadLinears w, Tensor x, Tensor y) override { inner_->linear_heads(w, x, y); }
+  void store_latent(const LatentRows& latent, const RopeTable& rope, const AttentionShape& shape,
+                    const Batch& batch, const KvLayer& kv, Tensor q) override {
+    inner_->store_latent(latent, rope, shape, batch, kv, q);
+  }
   void rope_store_kv(Tensor qkv, const RopeTable& rope, const QkNorm& qk_norm,
                      const AttentionShape& shape, const Batch& batch, const KvLayer& kv,
                      Tensor q) override {
@@ -73,6 +82,20 @@ class Delegate : public Ops {
   }
   void attention(Tensor q, const KvLayer& kv, const AttentionPlan& plan, Tensor out) override {
     inner_->attention(q, kv, plan, out);
+  }
+  void route(Tensor logits, const Routing& routing, Tensor bias, Tensor chosen,
+             Tensor weights) override {
+    inner_->route(logits, routing, bias, chosen, weights);
+  }
+  void mix_experts(std::span<const ExpertLinears> experts, Activation act, Tensor x, Tensor chosen,
+                   Tensor weights, Tensor out) override {
+    inner_->mix_experts(experts, act, x, chosen, weights, out);
+  }
+  void gate_rows(Tensor x, Tensor gate) override { inner_->gate_rows(x, gate); }
+  void gate(Tensor x, Tensor gate, GateCurve curve) override { inner_->gate(x, gate, curve); }
+  void recur(const RecurrentRows& rows, const RecurrentWeights& weights, const Batch& batch,
+             const KvLayer& kv, Tensor out) override {
+    inner_->recur(rows, weights, batch, kv, out);
   }
   void gated_act(Tensor gate_up, Activation act, Tensor out) override {
     inner_->gated_act(gate_up, act, out);

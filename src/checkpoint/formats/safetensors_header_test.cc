@@ -38,6 +38,14 @@ TEST(SafetensorsHeader, lists_tensors_in_the_order_of_their_bytes) {
   EXPECT_EQ(tensors[2].bytes, 0U);
 }
 
+TEST(SafetensorsHeader, any_number_of_tensors_may_be_empty) {
+  std::vector<TestTensor> all;
+  for (int i = 0; i < 200; ++i) all.push_back(test_tensor("t" + std::to_string(i), {0, 5}));
+  const auto tensors = parse(safetensors_bytes(all));
+  ASSERT_EQ(tensors.size(), all.size());
+  for (const StoredTensor& tensor : tensors) EXPECT_EQ(tensor.bytes, 0U);
+}
+
 TEST(SafetensorsHeader, a_scalar_has_one_element) {
   const auto tensors = parse(safetensors_bytes({test_tensor("scalar", {})}));
   EXPECT_EQ(tensors[0].shape.rank(), 0);

@@ -77,6 +77,13 @@ TEST(Safetensors, a_missing_shard_shows_without_an_index_too) {
   EXPECT_THAT(fault_of(folder), HasSubstr("missing shard"));
   folder.write("model-00002-of-00002.safetensors", safetensors_bytes({test_tensor("b", {2})}));
   EXPECT_EQ(fault_of(folder), "");
+  const TempFolder long_numbers, no_number;
+  long_numbers.write("model-000000001-of-000000002.safetensors",
+                     safetensors_bytes({test_tensor("a", {2})}));
+  EXPECT_THAT(fault_of(long_numbers), HasSubstr("expected 000000002 files like"));
+  no_number.write("model-1-of-99999999999999999999.safetensors",
+                  safetensors_bytes({test_tensor("a", {2})}));
+  EXPECT_EQ(fault_of(no_number), "");
 }
 
 TEST(Safetensors, an_index_that_does_not_match_the_files_is_refused) {

@@ -1,10 +1,13 @@
 #include "checkpoint/formats/torch_file.h"
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/file.h"
 #include "checkpoint/formats/mapped_file.h"
 #include "checkpoint/testing/test_files.h"
 
@@ -105,8 +108,30 @@ TEST(TorchFile, a_tensor_larger_than_its_storage_is_refused) {
   EXPECT_THAT(fault_of("repeated.bin"), HasSubstr("tensor is not inside its storage"));
 }
 
+// "column_1" of checkpoint_legacy.bin, every third value, with two of its four sizes left.
+TEST(TorchFile, two_values_that_do_not_lie_side_by_side_are_strided) {
+  std::string bytes = read_file(saved("checkpoint_legacy.bin")).value();
+  const std::size_t at = bytes.find("K\4\x85", bytes.find("column_1"));
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + 1] = 2;
+  const auto tensors = parse_torch_checkpoint(std::as_bytes(std::span(bytes)), "file");
+  const auto column = std::ranges::find(tensors, "column_1", &StoredTensor::name);
+  ASSERT_NE(column, tensors.end());
+  EXPECT_EQ(column->shape, Shape({2}));
+  EXPECT_THAT(column->strides, ElementsAre(3));
+}
+
 std::string fault_of_bytes(std::string_view bytes) {
   return error_of([&] { TorchFile(std::as_bytes(std::span(bytes)), "file"); });
+}
+
+// 6 values behind their number end the file.
+TEST(TorchFile, a_storage_that_does_not_fit_is_refused_with_its_size) {
+  std::string bytes = read_file(saved("checkpoint_legacy.bin")).value();
+  char& second_byte = bytes[bytes.size() - 6 * sizeof(float) - 7];
+  ASSERT_EQ((&second_byte)[-1], 6);
+  second_byte = 3;
+  EXPECT_THAT(fault_of_bytes(bytes), HasSubstr("expected 774 elements, found 32 bytes"));
 }
 
 TEST(TorchFile, other_files_are_refused) {

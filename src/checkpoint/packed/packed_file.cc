@@ -74,7 +74,7 @@ std::vector<std::int64_t> numbers_of(const WeightFormat& format) {
           static_cast<std::int64_t>(format.has_column_order),
           format.super,
           static_cast<std::int64_t>(format.has_minima),
-          static_cast<std::int64_t>(format.is_listed)};
+          static_cast<std::int64_t>(format.list)};
 }
 
 bool is_known_blocks(const WeightFormat& format) {
@@ -86,7 +86,9 @@ bool is_known_blocks(const WeightFormat& format) {
 }
 
 std::optional<WeightFormat> format_of(const std::vector<std::int64_t>& numbers) {
-  if (numbers.size() != 11) return std::nullopt;
+  if (numbers.size() != 11 || numbers[10] < 0 ||
+      numbers[10] > static_cast<std::int64_t>(CodeList::kE2M1))
+    return std::nullopt;
   WeightFormat format{.bits = static_cast<int>(numbers[0]),
                       .group = numbers[1],
                       .has_zero_points = numbers[3] != 0,
@@ -95,7 +97,7 @@ std::optional<WeightFormat> format_of(const std::vector<std::int64_t>& numbers) 
                       .is_float = numbers[6] != 0,
                       .super = static_cast<int>(numbers[8]),
                       .has_minima = numbers[9] != 0,
-                      .is_listed = numbers[10] != 0,
+                      .list = static_cast<CodeList>(numbers[10]),
                       .has_column_order = numbers[7] != 0};
   const auto is_scale = [&](DType dtype) { return numbers[2] == static_cast<std::int64_t>(dtype); };
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16})
@@ -211,7 +213,7 @@ std::string format_text(const WeightFormat& format) {
                      format.searches_scale ? ", scales searched" : "",
                      format.has_column_order ? ", columns in another order" : "",
                      format.super > 0 ? fmt::format(", multiples of {}", format.super) : "",
-                     format.has_minima ? ", minima" : "", format.is_listed ? ", listed" : "");
+                     format.has_minima ? ", minima" : "", format.is_listed() ? ", listed" : "");
 }
 
 bool write_packed_file(const std::string& path, const std::string& state,

@@ -1,6 +1,8 @@
 #include "checkpoint/quantized/gguf_codes.h"
 
 #include <array>
+#include <cmath>
+#include <string>
 
 #include "base/error.h"
 #include "checkpoint/formats/gguf/gguf_bytes.h"
@@ -153,6 +155,19 @@ void read_iq4_xs(Bytes b, const Out& to) {
   }
 }
 
+// A power of two, less 127, and codes. Half of it, because codes stand for twice their value: exact
+// in float16 from 2^-24 on; what is smaller is 0.
+void read_mxfp4(Bytes b, const Out& to) {
+  constexpr int kMost = 15;  // of an exponent of float16
+  const int exponent = byte_at(b, 0) - 128;
+  if (exponent > kMost)
+    throw Error({.what = "a block of MXFP4 has a scale that is too large",
+                 .expected = "at most 2^16",
+                 .found = "2^" + std::to_string(exponent + 1)});
+  *to.scale = exponent < -24 ? 0.0F : std::ldexp(1.0F, exponent);
+  halves(b + 1, to.codes);
+}
+
 struct Reader {
   GgufType type;
   WeightFormat format;
@@ -160,16 +175,16 @@ struct Reader {
 };
 
 constexpr WeightFormat format(int bits, std::int64_t group, int super, bool has_minima,
-                              bool is_listed = false) {
+                              CodeList list = CodeList::kNone) {
   return {.bits = bits,
           .group = group,
           .scale = DType::kF16,
           .super = super,
           .has_minima = has_minima,
-          .is_listed = is_listed};
+          .list = list};
 }
 
-constexpr std::array<Reader, 12> kReaders{
+constexpr std::array<Reader, 13> kReaders{
     {{GgufType::kQ8_0, format(8, 32, 0, false), read_q8_0},
      {GgufType::kQ4_0, format(4, 32, 0, false), read_q4_0},
      {GgufType::kQ4_1, format(4, 32, 0, true), read_q4_1},
@@ -180,8 +195,9 @@ constexpr std::array<Reader, 12> kReaders{
      {GgufType::kQ4_K, format(4, 32, kLarge, true), read_q4_k},
      {GgufType::kQ5_K, format(5, 32, kLarge, true), read_q5_k},
      {GgufType::kQ6_K, format(6, 16, kLarge, false), read_q6_k},
-     {GgufType::kIQ4_NL, format(4, 32, 0, false, true), read_q4_0},
-     {GgufType::kIQ4_XS, format(4, 32, kLarge, false, true), read_iq4_xs}}};
+     {GgufType::kIQ4_NL, format(4, 32, 0, false, CodeList::kIq4Nl), read_q4_0},
+     {GgufType::kIQ4_XS, format(4, 32, kLarge, false, CodeList::kIq4Nl), read_iq4_xs},
+     {GgufType::kMXFP4, format(4, 32, 0, false, CodeList::kE2M1), read_mxfp4}}};
 
 const Reader* reader_of(GgufType type) {
   for (const Reader& reader : kReaders)

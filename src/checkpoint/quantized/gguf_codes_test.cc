@@ -8,6 +8,7 @@
 
 #include "backend/block_row.h"
 #include "backend/quantize.h"
+#include "base/error.h"
 #include "base/index.h"
 #include "checkpoint/quantized/gguf_codes.h"
 
@@ -26,6 +27,8 @@ std::vector<std::byte> random_blocks(const GgufTypeInfo& type) {
     while (!is_finite) {
       for (int i = 0; i < type.block_bytes; ++i)
         bytes[first + at(i)] = static_cast<std::byte>(random());
+      if (type.type == GgufType::kMXFP4)  // scales that float16 has
+        bytes[first] = static_cast<std::byte>(104 + random() % 40);
       type.dequantize(&bytes[first], type.block_elements, floats.data());
       is_finite = std::ranges::all_of(floats, [](float x) { return std::isfinite(x); });
     }
@@ -65,7 +68,22 @@ TEST(GgufCodes, stand_for_the_floats_of_their_blocks) {
         ASSERT_EQ(found[at(k)], wanted[at(k)]) << type->name << ", row " << row << ", k " << k;
     }
   }
-  EXPECT_EQ(types, 12);
+  EXPECT_EQ(types, 13);
+}
+
+TEST(GgufCodes, scales_of_mxfp4_that_are_too_small_are_0_and_too_large_ones_are_refused) {
+  const GgufTypeInfo* type = gguf_type(39);
+  std::vector<std::byte> bytes(17, std::byte{0x77});
+  const GgufBlocks blocks{.type = type, .shape = {1, 32}, .data = bytes.data()};
+  const GgufCodes codes(GgufRows(blocks), 0, 1);
+  OwnBlockRow own(*GgufCodes::format_of(type->type), 32);
+  std::vector<float> found(32);
+  bytes[0] = std::byte{103};
+  codes.read_blocks(0, own.view());
+  own.widen(found.data());
+  EXPECT_EQ(found[0], 0.0F);
+  bytes[0] = std::byte{144};
+  EXPECT_THROW(codes.read_blocks(0, own.view()), Error);
 }
 
 }  // namespace

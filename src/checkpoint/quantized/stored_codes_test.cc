@@ -65,6 +65,28 @@ TEST(StoredCodes, words_are_taken_apart_low_bits_first) {
   EXPECT_EQ(static_cast<float*>(codes->floats().data())[7], 2.5F);
 }
 
+// Four to a word, in either packing.
+TEST(StoredCodes, words_hold_codes_of_8_bits_too) {
+  Source source;
+  source.put<std::uint32_t>("w.qweight", DType::kI32, {16, 8}, 0xc1804002U);
+  source.put<std::uint32_t>("w.qzeros", DType::kI32, {2, 2}, 0x80808080U);
+  source.put<float>("w.scales", DType::kF32, {2, 8}, 0.5F);
+  source.put<std::uint32_t>("w.weight_packed", DType::kI32, {8, 16}, 0xc1804002U);
+  source.put<float>("w.weight_scale", DType::kF32, {8, 2}, 0.5F);
+  for (const Kind kind : {Kind::kGptq, Kind::kPacked}) {
+    StoredFormat stored;
+    stored.kind = kind;
+    stored.bits = 8;
+    stored.group = 32;
+    const auto codes = take(source, stored);
+    ASSERT_TRUE(codes.has_value());
+    const Buffer floats = codes->floats();
+    const auto* values = static_cast<const float*>(floats.data());
+    for (std::size_t i = 0; i < 8 * 64; i += 4)
+      EXPECT_THAT(std::span(values + i, 4), testing::ElementsAre(-63.0F, -32.0F, 0.0F, 32.5F));
+  }
+}
+
 TEST(StoredCodes, groups_of_unequal_width_are_floats) {
   Source source;
   source.put_gptq();

@@ -191,6 +191,7 @@ TEST(StoredQuantization, what_cannot_be_read_is_refused_by_name) {
       {R"({"quant_method":"awq","bits":4,"zero_point":false})", "zero_point"},
       {R"({"quant_method":"fp8","fmt":"e5m2"})", "e5m2"},
       {R"({"quant_method":"fp8","weight_block_size":[128]})", "weight_block_size"},
+      {R"({"quant_method":"fp8","weight_block_size":[65537,128]})", "weight_block_size"},
       {R"({"quant_method":"compressed-tensors"})", "config_groups"},
       {R"({"quant_method":"compressed-tensors","config_groups":{}})", "at least one group"},
       {R"({"quant_method":"compressed-tensors","config_groups":{"a":{}}})", "weights"},

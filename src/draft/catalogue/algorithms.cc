@@ -37,6 +37,9 @@ Algorithms& table() {
 // Rows that say the same share a line of it.
 std::string make_help() {
   constexpr std::string_view kJoined = "several share their trees: EAGLE3+SUFFIX";
+  constexpr std::string_view kAuto =
+      "auto: heads of the target's own checkpoint, and SUFFIX; none: no drafts but of predictions "
+      "and grammars";
   std::string help;
   std::string_view last;
   for (const Algorithm* row : algorithms()) {
@@ -45,7 +48,7 @@ std::string make_help() {
     help += row->name;
     last = row->help;
   }
-  return fmt::format("{}: {}; {}", help, last, kJoined);
+  return fmt::format("{}: {}; {}; {}", help, last, kJoined, kAuto);
 }
 
 bool is_any_given(const FlagValues& values, const std::vector<Flag>& flags) {

@@ -25,6 +25,8 @@
 #include "base/json_text.h"
 #include "base/threads.h"
 #include "draft/catalogue/plan_drafts.h"
+#include "draft/from_text/ngram/corpora.h"
+#include "draft/from_text/ngram/ngram_options.h"
 
 namespace foretoken {
 namespace {
@@ -290,6 +292,50 @@ TEST_F(MakeDrafter, a_page_costs_the_drafts_kv_and_a_feature) {
   const auto head = load(with("EAGLE", "heads/eagle"));
   EXPECT_EQ(draft_bytes_per_page(*ops_, *head),
             ops_->kv_page_bytes(head->kv_shape()) + 32 * sizeof(float));
+}
+
+TEST_F(MakeDrafter, a_sequence_costs_the_features_that_it_may_catch_up_with) {
+  for (const auto& [algorithm, name] :
+       {std::pair("EAGLE3", "heads/eagle3"), std::pair("EAGLE", "heads/eagle")}) {
+    const auto head = load(with(algorithm, name));
+    const FeatureTaps taps = head->taps();
+    const std::size_t tensors = taps.layer_inputs.size() + (taps.last_hidden ? 1 : 0);
+    EXPECT_EQ(draft_bytes_per_slot(*head),
+              tensors * at(kCatchUpTokens * head->tap_width()) * sizeof(float));
+  }
+}
+
+TEST_F(MakeDrafter, what_texts_take_is_the_sum_of_all_that_draft) {
+  DraftSetup setup = set_up_drafts(with("SUFFIX", ""), "LlamaForCausalLM");
+  const std::size_t one = draft_fixed_bytes(setup);
+  EXPECT_GT(one, 0U);
+  EXPECT_LT(one, std::size_t{1} << 40);
+  setup.plan.parts.insert(setup.plan.parts.end(), setup.plan.parts.begin(), setup.plan.parts.end());
+  EXPECT_EQ(draft_fixed_bytes(setup), 2 * one);
+  EXPECT_EQ(draft_fixed_bytes({}), 0U);
+  // Corpora take memory where there are some.
+  DraftOptions ngram = with("NGRAM", "");
+  const std::int64_t tokens = ngram.own.edit<NgramOptions>().corpus_tokens;
+  const std::size_t without = draft_fixed_bytes(set_up_drafts(ngram, "LlamaForCausalLM"));
+  ngram.own.edit<NgramOptions>().corpus_drafts = 1;
+  EXPECT_EQ(draft_fixed_bytes(set_up_drafts(ngram, "LlamaForCausalLM")),
+            without + Corpora::bytes(tokens));
+}
+
+TEST_F(MakeDrafter, a_pace_is_the_one_that_is_given_or_made) {
+  class Counting final : public StepPace {
+   public:
+    void open(SeqSlot) override { ++opened; }
+    int opened = 0;
+  };
+  const DraftSetup setup = set_up_drafts(with("SUFFIX", ""), "LlamaForCausalLM");
+  const auto given = std::make_shared<Counting>();
+  for (const auto& pace : {std::shared_ptr<StepPace>(given), std::shared_ptr<StepPace>()}) {
+    const auto drafter = make_drafter(*ops_, nullptr, setup, 8, 1, pace);
+    drafter->open(0, {});
+    EXPECT_EQ(given->opened, 1);
+    drafter->close(0);
+  }
 }
 
 // Three heads, each with KV of its own; the second and the third read what is carried to them.

@@ -80,8 +80,20 @@ std::string drafter_named(const std::string& name) {
   return row == nullptr || row->stands_for.empty() ? upper : std::string(row->stands_for);
 }
 
+std::string unasked_algorithms(const std::string& target) {
+  std::vector<std::string_view> names;
+  const Algorithm* model = nullptr;
+  for (const Algorithm* row : algorithms()) {
+    if (row->drafts_unasked == nullptr || (row->runs_model() && model != nullptr)) continue;
+    if (!row->drafts_unasked(target)) continue;
+    if (row->runs_model()) model = row;
+    names.push_back(row->name);
+  }
+  return fmt::format("{}", fmt::join(names, "+"));
+}
+
 std::string algorithm_named(const std::string& name) {
-  if (upper_case(name) == "NONE") return {};
+  if (const std::string upper = upper_case(name); upper == "NONE" || upper == kUnasked) return {};
   std::vector<std::string_view> parts;
   const Algorithm* model = nullptr;
   for (const std::string& part : split(name)) {

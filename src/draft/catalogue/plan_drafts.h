@@ -12,10 +12,16 @@
 
 namespace foretoken {
 
-// The canonical name of an algorithm, or of several joined by '+', empty for none ("none"): an alias
+// The canonical name of an algorithm, or of several joined by '+', empty for none ("none") and for
+// those that are chosen later ("auto"): an alias
 // becomes what it stands for. Throws Error for names unknown or unsupported, and where more than one
 // would run a model.
 std::string algorithm_named(const std::string& name);
+inline constexpr std::string_view kUnasked = "AUTO";
+
+// Those that draft for a target, by its path, when nobody says who drafts, as algorithm_named()
+// gives them. At most one of them runs a model.
+std::string unasked_algorithms(const std::string& target);
 
 // The canonical name of one of them, in whatever case it came; what is none in capitals.
 std::string drafter_named(const std::string& name);

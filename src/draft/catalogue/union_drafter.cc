@@ -118,6 +118,17 @@ DraftReport UnionDrafter::report(SeqSlot slot) const {
   return report;
 }
 
+std::span<const std::uint32_t> UnionDrafter::origins(SeqSlot slot) {
+  origins_.clear();
+  for (const Scores& scores : sequences_[at(slot)].planted) {
+    std::uint32_t drafters = 0;
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+      if (scores[i] > 0) drafters |= std::uint32_t{1} << i;
+    origins_.push_back(drafters);
+  }
+  return origins_;
+}
+
 FeatureTaps UnionDrafter::taps() const {
   FeatureTaps taps;
   for (const Part& part : parts_)

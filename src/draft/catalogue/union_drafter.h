@@ -36,6 +36,7 @@ class UnionDrafter final : public Drafter {
   void propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,
                DraftTrees& trees) override;
   DraftReport report(SeqSlot slot) const override;
+  std::span<const std::uint32_t> origins(SeqSlot slot) override;
   void forget() override;
 
  private:
@@ -96,8 +97,9 @@ class UnionDrafter final : public Drafter {
   std::vector<int> place_;      // by node of a part's tree: in nodes_
   std::vector<float> chances_;  // of the drafts among nodes_
   std::vector<int> chosen_;
-  std::vector<int> path_;      // to a draft that a constraint is asked about
-  std::vector<Token> tokens_;  // along it
+  std::vector<int> path_;               // to a draft that a constraint is asked about
+  std::vector<Token> tokens_;           // along it
+  std::vector<std::uint32_t> origins_;  // that were asked for last
 };
 
 }  // namespace foretoken

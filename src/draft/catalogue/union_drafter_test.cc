@@ -189,6 +189,18 @@ TEST(UnionDrafter, where_a_step_has_room_for_fewer_the_best_are_verified) {
   EXPECT_EQ(report.by_drafter[1].accepted, 1);
 }
 
+TEST(UnionDrafter, each_draft_names_who_has_proposed_it) {
+  Steps steps;
+  steps.a->drafts = {{-1, 2, 0.9F}, {0, 3, 0.8F}};
+  steps.b->drafts = {{-1, 2, 0.5F}, {-1, 4, 0.4F}};
+  steps.open();
+  steps.commit({0});
+  EXPECT_THAT(steps.drafter.origins(0), ElementsAre());
+  steps.propose();
+  EXPECT_THAT(steps.trees.tokens(0), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(steps.drafter.origins(0), ElementsAre(3U, 1U, 2U));
+}
+
 TEST(UnionDrafter, drafts_of_one_score_keep_their_order) {
   Steps steps;
   steps.a->drafts = {{-1, 2, 1.0F}, {0, 3, 1.0F}, {-1, 4, 1.0F}};

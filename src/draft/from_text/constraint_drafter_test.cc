@@ -54,6 +54,25 @@ TEST(ConstraintDrafter, plants_what_is_foreseen_within_the_limits) {
   EXPECT_EQ(tree_of(trees, 0), std::vector<Token>{1}) << "of another request";
 }
 
+// Where there are drafts for some only, each gets them in its turn.
+TEST(ConstraintDrafter, who_comes_first_changes_where_not_all_get_drafts) {
+  ConstraintDrafter drafter(6, 3, 2);
+  DraftTrees trees(2, 16);
+  const std::vector<SeqSlot> slots{0, 1};
+  for (const SeqSlot slot : slots) {
+    drafter.open(slot, {});
+    drafter.observe(rows_of(walk_that_foresees(slot, {5, 6, 7})));
+  }
+  std::vector<int> drafts;
+  for (int step = 0; step < 4; ++step) {
+    for (const SeqSlot slot : slots) trees.plant(slot, 1);
+    drafter.propose(slots, std::vector<TreeLimits>(2), trees);
+    EXPECT_EQ(trees.size(0) + trees.size(1), 5);
+    drafts.push_back(trees.size(0) - 1);
+  }
+  EXPECT_EQ(drafts, (std::vector<int>{3, 0, 3, 0}));
+}
+
 TEST(ConstraintDrafter, what_never_comes_is_offered_no_longer_where_rows_cost) {
   class Costly final : public DraftPace {
    public:

@@ -1,10 +1,13 @@
 #include "draft/from_text/edge_index.h"
 
+#include <cstring>
+#include <fstream>
 #include <map>
 #include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace foretoken {
 namespace {
@@ -96,6 +99,24 @@ TEST(EdgeIndex, is_empty_once_cleared_at_any_size) {
   }
   while (nodes.size() < 50'000) nodes.add();
   nodes.check_all();
+}
+
+// Pages of this process that are in memory.
+std::size_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t all = 0, resident = 0;
+  file >> all >> resident;
+  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST(GiveBack, memory_is_zeros_and_the_systems_again) {
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  const Buffer memory(kBytes);
+  std::memset(memory.data(), 1, kBytes);
+  const std::size_t full = resident_bytes();
+  give_back(memory);
+  EXPECT_LT(resident_bytes() + kBytes / 2, full);
+  EXPECT_EQ(static_cast<const char*>(memory.data())[kBytes - 1], 0);
 }
 
 }  // namespace

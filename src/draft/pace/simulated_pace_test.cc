@@ -29,6 +29,15 @@ TEST(SimulatedPace, the_best_path_is_as_probable_as_the_simulation_makes_it) {
   EXPECT_THAT(scores, ElementsAre(1.0F, 0.5F, 0.25F));
 }
 
+TEST(SimulatedPace, the_first_candidate_is_the_one_that_may_be_accepted) {
+  const SimulatedPace pace({0.5F, 0.25F});
+  for (const int level : {0, 1}) {
+    std::array probabilities{0.1F, 0.8F};
+    pace.rate(level, probabilities);
+    EXPECT_THAT(probabilities, ElementsAre(0.5F, 0.0F)) << level;
+  }
+}
+
 TEST(SimulatedPace, beyond_what_is_ever_accepted_nothing_is_probable) {
   const SimulatedPace pace({0.5F, 0.0F});
   for (const int level : {1, 2, 3}) {

@@ -5,10 +5,14 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/file_fields.h"
 #include "base/index.h"
+#include "base/letters.h"
 #include "base/log.h"
+#include "base/model_files.h"
 #include "batch/logit_slices.h"
 #include "checkpoint/head_weights.h"
+#include "checkpoint/model_files.h"
 #include "checkpoint/token_map.h"
 #include "draft/with_model/model_drafter.h"
 #include "model/heads/head_chain.h"
@@ -44,6 +48,29 @@ std::unique_ptr<DraftModel> make_mtp_heads(Ops& ops, const Decoder& target, cons
 
 void warn_without_effect(bool is_given, const char* flag, const char* reason) {
   if (is_given) log_warning("{} has no effect: {}.", flag, reason);
+}
+
+bool is_language_model(const std::string& path) {
+  try {
+    const auto files = open_model_files(path);
+    return files->has("config.json") &&
+           (files->has("tokenizer.json") || files->has("tokenizer.model"));
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+bool is_head_called(const std::string& path, std::string_view word) {
+  if (is_model_file(path) || is_language_model(path)) return false;
+  try {
+    const auto config = read_json_file(FolderFiles(path), "config.json");
+    if (!config) return false;
+    const auto names = FileFields(*config, path).strings("architectures");
+    const std::string name = names && !names->empty() ? lower_case(names->front()) : "";
+    return name.find(word) != std::string::npos;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 void require_folder(const DraftOptions& options, std::string_view algorithm) {

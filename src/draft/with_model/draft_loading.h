@@ -16,6 +16,11 @@ namespace foretoken {
 void warn_without_effect(bool is_given, const char* flag, const char* reason);
 
 // Throws Error where no draft model was given.
+// Whether a path holds a language model, or a head with this in the name of its architecture, in
+// lower case (empty: any that is no language model). For Algorithm::recognizes.
+bool is_language_model(const std::string& path);
+bool is_head_called(const std::string& path, std::string_view word);
+
 void require_folder(const DraftOptions& options, std::string_view algorithm);
 
 // Throws Error where the folder holds no head of this family made for such a target.

@@ -4,10 +4,15 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <vector>
 
+#include "base/error.h"
+#include "checkpoint/tensor_list.h"
 #include "draft/algorithm.h"
 #include "draft/with_model/draft_loading.h"
 #include "draft/with_model/model_shape.h"
+#include "model/decoder/load.h"
+#include "model/heads/head_config.h"
 
 namespace foretoken {
 namespace {
@@ -24,6 +29,24 @@ bool is_own(const DraftOptions& options) {
 
 void check(const DraftOptions& options, const ModelConfig& target) {
   if (!is_own(options)) check_head(options, target, HeadFamily::kEagle);
+}
+
+// A head of the target's own was trained with it.
+bool drafts_unasked(const std::string& target) {
+  try {
+    const ModelConfig config = read_model_config(target, {});
+    std::vector<std::string> names;
+    if (find_mtp_heads(names, config).empty()) return false;
+    for (const ListedTensor& tensor : list_tensors(target).tensors) names.push_back(tensor.name);
+    return !find_mtp_heads(names, config).empty();
+  } catch (const Error&) {
+    return false;  // loading the target says what is wrong
+  }
+}
+
+// Older heads are called as the model that they were made for.
+bool recognizes(const std::string& path) {
+  return is_head_called(path, "") && !is_head_called(path, "eagle3");
 }
 
 std::unique_ptr<DraftModel> load(Ops& ops, const Decoder& target, const DraftSetup& setup) {
@@ -52,6 +75,8 @@ extern constinit const Algorithm kEagle = {
     .name = "EAGLE",
     .help = "a draft head",
     .shape = head_shape,
+    .drafts_unasked = drafts_unasked,
+    .recognizes = recognizes,
     .check = check,
     .load = load,
     .make = make_model_drafter,

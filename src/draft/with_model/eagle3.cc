@@ -13,6 +13,8 @@ void check(const DraftOptions& options, const ModelConfig& target) {
   check_head(options, target, HeadFamily::kEagle3);
 }
 
+bool recognizes(const std::string& path) { return is_head_called(path, "eagle3"); }
+
 std::unique_ptr<DraftModel> load(Ops& ops, const Decoder& target, const DraftSetup& setup) {
   require_folder(setup.options, "EAGLE3");
   warn_without_effect(!setup.options.token_map.empty(), "--speculative-token-map",
@@ -32,6 +34,7 @@ extern constinit const Algorithm kEagle3 = {
     .name = "EAGLE3",
     .help = "a draft head",
     .shape = head_shape,
+    .recognizes = recognizes,
     .check = check,
     .load = load,
     .make = make_model_drafter,

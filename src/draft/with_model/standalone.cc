@@ -12,7 +12,11 @@ namespace {
 
 void check(const DraftOptions& options, const ModelConfig&) {
   require_folder(options, "STANDALONE");
-  read_model_config(options.folder, {.longer_context = LongerContext::kDraft});
+  const ModelConfig config =
+      read_model_config(options.folder, {.longer_context = LongerContext::kDraft});
+  if (!config.recurrent.layers.empty())
+    throw Error({"this model cannot draft", options.folder,
+                 "a model whose layers all keep keys and values", config.architecture});
 }
 
 std::unique_ptr<DraftModel> load(Ops& ops, const Decoder& target, const DraftSetup& setup) {
@@ -42,6 +46,7 @@ extern constinit const Algorithm kStandalone = {
     .name = "STANDALONE",
     .help = "a small model of the same vocabulary",
     .shape = language_model_shape,
+    .recognizes = is_language_model,
     .check = check,
     .load = load,
     .make = make_model_drafter,

@@ -68,6 +68,8 @@ TokenDelta collect(TokenStream& stream) {
     }
     std::move(part.hidden.begin(), part.hidden.end(), std::back_inserter(all.hidden));
     part.hidden = std::move(all.hidden);
+    std::move(part.traces.begin(), part.traces.end(), std::back_inserter(all.traces));
+    part.traces = std::move(all.traces);
     all = std::move(part);
   }
   return all;

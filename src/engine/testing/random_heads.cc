@@ -12,6 +12,7 @@ HeadConfig eagle(const ModelConfig& target) {
   head.layer = target;
   head.layer.layers = 1;
   head.layer.layer_window.clear();
+  head.layer.recurrent = {};
   head.layer.qk_norm = false;
   head.taps.last_hidden = true;
   head.target_hidden = target.hidden;

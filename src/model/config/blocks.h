@@ -4,10 +4,14 @@
 // heads build their layers from them. What a value computes, backend/ops.h says. Plain data.
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/activation.h"
+#include "model/config/expert_blocks.h"
+#include "model/config/recurrent_blocks.h"
 
 namespace foretoken {
 
@@ -24,17 +28,55 @@ struct LayerNorms {
   std::string after_mlp = {};
 };
 
+// Latent attention: keys and values of all heads are made of one latent of a token; a part of the
+// keys is the same for all heads, and rotated. kept: latent | rotated part.
+//
+//   x --> kv_a_proj --> [norm] latent --> kv_b_proj --> of each head: key | value
+//   x --> [q_a_proj --> norm] --> q_b_proj or q_proj --> of each head: query | part that rotates
+struct LatentBlocks {
+  int kv_rank = 0;         // width of the latent; 0: layers have keys and values of their own
+  int q_rank = 0;          // of what queries are made of; 0: of the input itself
+  int key_dim = 0;         // of a head, without the part that rotates
+  int rope_dim = 0;        // of that part
+  int value_dim = 0;       // of a head
+  float norm_eps = 1e-6F;  // of the norms of both latents
+  bool pairs_neighbours = false;  // as Blocks::pairs_neighbours, but while they are rotated
+
+  bool is_on() const { return kv_rank > 0; }
+  int query_dim() const { return key_dim + rope_dim; }
+};
+
+// A part of a tensor's name in the checkpoint, and what others call it.
+struct Rename {
+  std::string_view stored, usual;
+};
+
 struct Blocks {
+  std::span<const Rename> renames = {};  // the first that a name has is done
+  // ---- layers without attention
+  RecurrentBlocks recurrent = {};
   // ---- attention
+  LatentBlocks latent = {};  // where it is on, biases are those of the products to latents
   bool qkv_bias = false;
   bool o_bias = false;
-  bool qk_norm = false;       // an RMS norm of each head of q and k, before the rotation
-  bool is_qkv_fused = false;  // the checkpoint holds q, k and v as one matrix, qkv_proj
-  bool has_sinks = false;     // a score of each head that no position has
-  double score_scale = 0;     // of q.k; 0: 1 / sqrt(head_dim)
-  double score_cap = 0;       // 0: none
-  int rotary_dim = 0;         // elements of a head that are rotated; 0: all
+  bool qk_norm = false;        // an RMS norm of each head of q and k, before the rotation
+  bool whole_qk_norm = false;  // one of all heads of q, and one of all of k, instead
+  bool is_qkv_fused = false;   // the checkpoint holds q, k and v as one matrix, qkv_proj
+  bool has_sinks = false;      // a score of each head that no position has
+  // Behind the rows of each head of q_proj come those of a gate: what the head makes is multiplied
+  // by its sigmoid.
+  bool has_output_gate = false;
+  double score_scale = 0;  // of q.k; 0: 1 / sqrt(head_dim), or of the latent's query_dim
+  double score_cap = 0;    // 0: none
+  int rotary_dim = 0;      // elements of a head that are rotated; 0: all
+  // Elements 2i and 2i + 1 of a head are rotated together, not those that are half of what is
+  // rotated apart: rows of q and k are put in the other order while they are loaded.
+  bool pairs_neighbours = false;
   double local_rope_theta = 0;
+  bool has_rope_sections = false;  // of images; the positions of text are the same in all
+  // Scores grow with the position p of their query, by 1 + growth * ln(1 + floor(p / length)).
+  double score_growth = 0;
+  std::int64_t score_growth_length = 0;
   std::vector<int> layer_window = {};  // sliding window per layer, 0: none; empty: no layer has one
   std::vector<LayerRope> layer_rope = {};  // empty: kMain everywhere
 
@@ -42,6 +84,7 @@ struct Blocks {
   Activation activation = Activation::kSilu;
   bool mlp_bias = false;
   bool is_gate_up_fused = false;  // the checkpoint holds both as one matrix, gate_up_proj
+  ExpertBlocks experts = {};      // that stand for the MLP in some layers or all
 
   // ---- the stream
   LayerNorms norms = {};

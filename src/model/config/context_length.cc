@@ -22,9 +22,11 @@ std::int64_t scaled(const RopeScaling& rope, std::int64_t length) {
 std::int64_t default_context_length(const ModelConfig& config) {
   const bool extends_trained_length =
       config.rope.kind == Kind::kLinear || config.rope.kind == Kind::kYarn;
-  // With an original length beside it, max_position is the extended length already.
-  if (extends_trained_length && !config.rope.original_max_position)
-    return scaled(config.rope, config.max_position);
+  // With an original length beside it, max_position is the extended length already. So it is where
+  // the scaling is of some layers only.
+  const bool is_extended =
+      config.rope.original_max_position.has_value() || config.local_rope_theta > 0;
+  if (extends_trained_length && !is_extended) return scaled(config.rope, config.max_position);
   return config.max_position;
 }
 

@@ -9,6 +9,16 @@
 #include "base/index.h"
 
 namespace foretoken {
+std::vector<bool> sliding_layers(const FileFields& fields, int layers,
+                                 const std::function<bool(int layer)>& slides) {
+  const auto types = fields.strings("layer_types");
+  if (types && types->size() != at(layers))
+    fields.refuse("layer_types", std::to_string(layers) + " entries");
+  std::vector<bool> sliding;
+  for (int layer = 0; layer < layers; ++layer)
+    sliding.push_back(types ? (*types)[at(layer)] == "sliding_attention" : slides(layer));
+  return sliding;
+}
 
 bool is_on(const FileFields& fields, std::string_view key) {
   return fields.boolean(key).value_or(false);
@@ -18,15 +28,18 @@ std::vector<int> sliding_windows(const FileFields& fields, int layers,
                                  const std::function<bool(int layer)>& slides) {
   if (fields.has_null("sliding_window")) return {};
   const auto window = static_cast<int>(fields.integer("sliding_window", {1}).value_or(4096));
-  const auto types = fields.strings("layer_types");
-  if (types && types->size() != at(layers))
-    fields.refuse("layer_types", std::to_string(layers) + " entries");
   std::vector<int> windows;
-  for (int layer = 0; layer < layers; ++layer) {
-    const bool does = types ? (*types)[at(layer)] == "sliding_attention" : slides(layer);
+  for (const bool does : sliding_layers(fields, layers, slides))
     windows.push_back(does ? window : 0);
-  }
   return windows;
+}
+
+std::vector<LayerRope> local_ropes(const FileFields& fields, int layers,
+                                   const std::function<bool(int layer)>& slides) {
+  std::vector<LayerRope> ropes;
+  for (const bool is_local : sliding_layers(fields, layers, slides))
+    ropes.push_back(is_local ? LayerRope::kLocal : LayerRope::kMain);
+  return ropes;
 }
 
 std::vector<int> upper_windows(const FileFields& fields, int layers) {
@@ -39,6 +52,12 @@ double factor(const FileFields& fields, std::string_view key, double absent) {
   const double value = fields.number(key).value_or(absent);
   if (value == 0.0 || !std::isfinite(static_cast<float>(value)))
     fields.refuse(key, "a number other than 0");
+  return value;
+}
+
+double above_zero(const FileFields& fields, std::string_view key, double absent) {
+  const double value = fields.number(key).value_or(absent);
+  if (!(value > 0.0)) fields.refuse(key, "a number above 0");
   return value;
 }
 
@@ -64,16 +83,55 @@ Activation activation(const FileFields& fields, std::string_view key, std::strin
 }
 
 // Newer configs keep it among the rotary settings.
-int rotary_dim(const FileFields& fields, int head_dim) {
+int rotary_dim(const FileFields& fields, int head_dim, double absent) {
   std::optional<double> share = fields.number("partial_rotary_factor");
   const auto* const rope = fields.object("rope_parameters");
   if (!share && rope != nullptr)
     share = FileFields(*rope, fields.where() + ", rope_parameters").number("partial_rotary_factor");
-  if (!share || *share == 1.0) return 0;
-  const int rotated = static_cast<int>(head_dim * std::clamp(*share, 0.0, 1.0));
+  if (share.value_or(absent) == 1.0) return 0;
+  const int rotated = static_cast<int>(head_dim * std::clamp(share.value_or(absent), 0.0, 1.0));
   if (rotated < 2 || rotated % 2 != 0)
     fields.refuse("partial_rotary_factor", "a share that rotates an even number of elements");
   return rotated;
+}
+
+Blocks latent_layers(const FileFields& fields, const ModelConfig& sizes,
+                     const LatentBlocks& absent) {
+  const IntRange width{1, 1 << 16};
+  const auto size = [&](std::string_view key, int of_absent) {
+    return static_cast<int>(fields.integer(key, width).value_or(of_absent));
+  };
+  LatentBlocks latent = absent;
+  latent.kv_rank = size("kv_lora_rank", absent.kv_rank);
+  // Null: queries are made of the input itself.
+  latent.q_rank = fields.has_null("q_lora_rank") ? 0 : size("q_lora_rank", absent.q_rank);
+  latent.key_dim = size("qk_nope_head_dim", absent.key_dim);
+  latent.rope_dim = size("qk_rope_head_dim", absent.rope_dim);
+  latent.value_dim = size("v_head_dim", absent.value_dim);
+  if (latent.kv_rank % 2 != 0) fields.refuse("kv_lora_rank", "an even number");
+  if (latent.rope_dim % 2 != 0) fields.refuse("qk_rope_head_dim", "an even number");
+  if (sizes.kv_heads != sizes.heads)
+    fields.refuse("num_key_value_heads", "as many as num_attention_heads");
+  const auto* const rope = fields.object("rope_parameters");
+  const bool is_partial =
+      rope != nullptr &&
+      FileFields(*rope, fields.where()).number("partial_rotary_factor").value_or(1.0) != 1.0;
+  if (is_partial || fields.number("partial_rotary_factor").value_or(1.0) != 1.0)
+    fields.refuse("partial_rotary_factor", "1 (qk_rope_head_dim says what is rotated)");
+  latent.pairs_neighbours = fields.boolean("rope_interleave").value_or(true);
+  const bool bias = is_on(fields, "attention_bias");
+  return {.latent = latent,
+          .qkv_bias = bias,
+          .o_bias = bias,
+          .rotary_dim = latent.rope_dim,
+          .activation = activation(fields, "hidden_act", "silu")};
+}
+
+LayerNorms norms_behind() {
+  return {.before_attention = {},
+          .after_attention = "post_attention_layernorm",
+          .before_mlp = {},
+          .after_mlp = "post_feedforward_layernorm"};
 }
 
 }  // namespace foretoken

@@ -8,16 +8,26 @@
 
 #include "backend/activation.h"
 #include "base/file_fields.h"
+#include "model/config/blocks.h"
+#include "model/config/model_config.h"
 
 namespace foretoken {
 
 // A flag that is off where the key is absent.
 bool is_on(const FileFields& fields, std::string_view key);
 
+// Which layers slide: those that "layer_types" names, or where `slides` says so.
+std::vector<bool> sliding_layers(const FileFields& fields, int layers,
+                                 const std::function<bool(int layer)>& slides);
+
 // A window per layer: of "sliding_window" (4096 where the key is absent) in the layers that
 // "layer_types" names, or where `slides` says so; empty where it is null.
 std::vector<int> sliding_windows(const FileFields& fields, int layers,
                                  const std::function<bool(int layer)>& slides);
+
+// The rotary settings per layer where those that slide, by the same keys, have local ones.
+std::vector<LayerRope> local_ropes(const FileFields& fields, int layers,
+                                   const std::function<bool(int layer)>& slides);
 
 // The windows of Qwen: in the upper layers, where "use_sliding_window" is on.
 std::vector<int> upper_windows(const FileFields& fields, int layers);
@@ -25,13 +35,23 @@ std::vector<int> upper_windows(const FileFields& fields, int layers);
 // A number that scales something and is not 0; `absent` where the key is.
 double factor(const FileFields& fields, std::string_view key, double absent);
 
+// A number above 0; `absent` where the key is.
+double above_zero(const FileFields& fields, std::string_view key, double absent);
+
 // The cap of a soft cap; 0, none, where the key is null or 0.
 double cap(const FileFields& fields, std::string_view key, double absent);
 
 // The activation of that name; `absent` where the key is.
 Activation activation(const FileFields& fields, std::string_view key, std::string_view absent);
 
-// The elements of a head that are rotated, by "partial_rotary_factor".
-int rotary_dim(const FileFields& fields, int head_dim);
+// The elements of a head that are rotated, by "partial_rotary_factor"; `absent` where the key is.
+int rotary_dim(const FileFields& fields, int head_dim, double absent = 1.0);
+
+// Layers of latent attention by their usual keys; `absent`: what absent keys mean.
+Blocks latent_layers(const FileFields& fields, const ModelConfig& sizes,
+                     const LatentBlocks& absent);
+
+// Norms behind the blocks, and none before.
+LayerNorms norms_behind();
 
 }  // namespace foretoken

@@ -1,5 +1,6 @@
 #include "model/config/family_table.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -15,7 +16,28 @@
   FAMILY(smollm3)                  \
   FAMILY(granite)                  \
   FAMILY(gemma2)                   \
-  FAMILY(phi3)
+  FAMILY(gemma3)                   \
+  FAMILY(gemma3_towers)            \
+  FAMILY(phi3)                     \
+  FAMILY(olmo2)                    \
+  FAMILY(olmo3)                    \
+  FAMILY(glm4)                     \
+  FAMILY(ministral3)               \
+  FAMILY(mistral3)                 \
+  FAMILY(mixtral)                  \
+  FAMILY(qwen2_moe)                \
+  FAMILY(qwen3_moe)                \
+  FAMILY(olmoe)                    \
+  FAMILY(glm4_moe)                 \
+  FAMILY(gpt_oss)                  \
+  FAMILY(deepseek_v2)              \
+  FAMILY(deepseek_v3)              \
+  FAMILY(glm4_moe_lite)            \
+  FAMILY(qwen3_next)               \
+  FAMILY(qwen3_5)                  \
+  FAMILY(qwen3_5_towers)           \
+  FAMILY(lfm2)                     \
+  FAMILY(granite_hybrid)
 
 namespace foretoken {
 
@@ -46,6 +68,13 @@ const Family& family_of(const FileFields& fields) {
   }
   throw Error(
       {"this model architecture is not supported", fields.where(), supported, names->front()});
+}
+
+const Family* text_family_of_type(std::string_view type) {
+  const auto found = std::ranges::find_if(families(), [&](const Family* family) {
+    return !family->has_towers() && family->model_type == type;
+  });
+  return found == families().end() ? nullptr : *found;
 }
 
 }  // namespace foretoken

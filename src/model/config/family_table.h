@@ -15,10 +15,14 @@ namespace foretoken {
 struct Family {
   // What config.json means where it leaves a key out: the defaults of Hugging Face.
   struct Absent {
-    int kv_heads = 0;  // 0: as many as heads
-    int head_dim = 0;  // 0: hidden / heads
+    int heads = 0;           // 0: must be there
+    int intermediate = 0;    // 0: must be there
+    std::int64_t vocab = 0;  // 0: must be there
+    int kv_heads = 0;        // 0: as many as heads
+    int head_dim = 0;        // 0: hidden / heads
     std::int64_t max_position = 2048;
     double rope_theta = 10000.0;
+    double rms_eps = 1e-6;
     bool tied_embeddings = false;
   };
 
@@ -29,7 +33,17 @@ struct Family {
   // one of them is switched on.
   std::span<const std::string_view> features = {};
   // The blocks of the layers. Only the sizes of `sizes` are known.
-  Blocks (*read)(const FileFields& fields, const ModelConfig& sizes);
+  Blocks (*read)(const FileFields& fields, const ModelConfig& sizes) = nullptr;
+  // Of a model that sees images, too: only the text in it is served. Its config is "text_config",
+  // of a family of its own, which model_type there names; this one where it names none. All else
+  // but names and tied_embeddings is of that family, then.
+  std::string_view text_type = {};
+
+  bool has_states = false;  // of layers that keep one, which read() finds in "layer_types"
+  // Sizes that are called otherwise, or follow from others.
+  void (*resize)(const FileFields& fields, ModelConfig& sizes) = nullptr;
+
+  bool has_towers() const { return !text_type.empty(); }
 
   // The architecture without what it is for: "Llama".
   std::string_view name() const { return architecture.substr(0, architecture.find("For")); }
@@ -40,5 +54,8 @@ std::span<const Family* const> families();
 
 // The family of a config. Throws Error where there is none.
 const Family& family_of(const FileFields& fields);
+
+// The family without towers that a model_type names; null where there is none.
+const Family* text_family_of_type(std::string_view type);
 
 }  // namespace foretoken

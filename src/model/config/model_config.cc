@@ -94,8 +94,11 @@ void parse_sizes(const FileFields& fields, const Family::Absent& absent, ModelCo
   };
   config.layers = size("num_hidden_layers", count);
   config.hidden = size("hidden_size", width);
-  config.intermediate = size("intermediate_size", width);
-  config.heads = size("num_attention_heads", count);
+  config.intermediate = absent.intermediate == 0
+                            ? size("intermediate_size", width)
+                            : size_or("intermediate_size", absent.intermediate);
+  config.heads = absent.heads == 0 ? size("num_attention_heads", count)
+                                   : size_or("num_attention_heads", absent.heads);
   // Absent takes the family's value, null means as many as heads.
   const bool is_null = fields.has_null("num_key_value_heads");
   config.kv_heads = size_or("num_key_value_heads",
@@ -108,10 +111,11 @@ void parse_sizes(const FileFields& fields, const Family::Absent& absent, ModelCo
   if (config.head_dim < 2 || config.head_dim % 2 != 0)
     throw Error(
         {"bad head size", fields.where(), "an even head_dim", std::to_string(config.head_dim)});
-  config.vocab = fields.required_integer("vocab_size", {1});
+  config.vocab = absent.vocab == 0 ? fields.required_integer("vocab_size", {1})
+                                   : fields.integer("vocab_size", {1}).value_or(absent.vocab);
   config.max_position =
       fields.integer("max_position_embeddings", {1}).value_or(absent.max_position);
-  const double eps = fields.number("rms_norm_eps").value_or(1e-6);
+  const double eps = fields.number("rms_norm_eps").value_or(absent.rms_eps);
   if (eps < 0.0) fields.refuse("rms_norm_eps", "a number of at least 0");
   config.rms_eps = static_cast<float>(eps);
 }
@@ -136,25 +140,24 @@ std::optional<DType> parse_dtype(const FileFields& fields) {
   return std::nullopt;
 }
 
-}  // namespace
+// Blocks that are read with the stacks that they lie in (decoder/stacked_experts.h).
+bool is_of_stacked_experts(const boost::json::object& stored, const ModelConfig& config) {
+  const auto* const method = stored.if_contains("quant_method");
+  return config.experts.are_stacked && method != nullptr && *method == "mxfp4";
+}
 
-ModelConfig ModelConfig::parse(const std::string& json, const std::string& where,
-                               const std::string& overrides) {
-  boost::json::object object = read_json_object(json, where);
-  if (!overrides.empty()) {
-    for (auto& [key, value] : read_json_object(overrides, "model config overrides"))
-      object[key] = std::move(value);
-  }
-  const FileFields fields(object, where);
-  const Family& family = family_of(fields);
+// All but the names of the model.
+ModelConfig parse_model(const FileFields& fields, const Family& family) {
   refuse_foreign_features(fields, family);
-  check_layer_types(fields);
-
+  if (!family.has_states) check_layer_types(fields);
   ModelConfig config;
-  config.architecture = family.architecture;
-  config.model_type = fields.string("model_type").value_or("");
   parse_sizes(fields, family.absent, config);
+  if (family.resize != nullptr) family.resize(fields, config);
   static_cast<Blocks&>(config) = family.read(fields, config);
+  if (config.latent.is_on()) {
+    config.kv_heads = 1;
+    config.head_dim = config.latent.kv_rank + config.latent.rope_dim;
+  }
   config.rope_theta = family.absent.rope_theta;
   parse_rope(fields, config);
   config.tied_embeddings =
@@ -163,13 +166,68 @@ ModelConfig ModelConfig::parse(const std::string& json, const std::string& where
       static_cast<int>(fields.integer("num_nextn_predict_layers", {0, 1 << 14}).value_or(0));
   config.stored_dtype = parse_dtype(fields);
   for (const char* key : {"quantization_config", "compression_config"})
-    if (const auto* stored = fields.object(key); stored != nullptr && !stored->empty())
-      config.stored_quantization = StoredQuantization::parse(*stored, where);
+    if (const auto* stored = fields.object(key);
+        stored != nullptr && !stored->empty() && !is_of_stacked_experts(*stored, config))
+      config.stored_quantization = StoredQuantization::parse(*stored, fields.where());
   const IntRange tokens{0, std::numeric_limits<Token>::max()};
   config.eos = eos_tokens(fields);
   if (const auto bos = fields.integers("bos_token_id", tokens); !bos.empty())
     config.bos = static_cast<Token>(bos.front());
   config.context_length = default_context_length(config);
+  return config;
+}
+
+// The config of the text in a model that sees images, too: nested in that of the whole, of which
+// what is said of all weights and of tokens counts. So do overrides of its keys.
+boost::json::object text_config(const FileFields& whole, const boost::json::object& overrides) {
+  constexpr std::string_view kOfAll[] = {"dtype",
+                                         "torch_dtype",
+                                         "quantization_config",
+                                         "compression_config",
+                                         "tie_word_embeddings",
+                                         "eos_token_id",
+                                         "bos_token_id"};
+  constexpr std::string_view kOfWhole[] = {"architectures", "model_type", "text_config"};
+  const auto* const nested = whole.object("text_config");
+  if (nested == nullptr) whole.refuse_missing("text_config");
+  boost::json::object text = *nested;
+  for (const std::string_view key : kOfAll)
+    if (const auto* const value = whole.find(key)) text[key] = *value;
+  for (const auto& [key, value] : overrides)
+    if (std::ranges::count(kOfWhole, std::string_view(key)) == 0) text[key] = value;
+  return text;
+}
+
+ModelConfig parse_text(const FileFields& whole, const Family& family,
+                       const boost::json::object& overrides) {
+  boost::json::object text = text_config(whole, overrides);
+  if (!text.contains("tie_word_embeddings"))
+    text["tie_word_embeddings"] = family.absent.tied_embeddings;
+  const FileFields fields(text, whole.where() + ", text_config");
+  const auto type = fields.string("model_type").value_or(std::string(family.text_type));
+  const Family* const of_text = text_family_of_type(type);
+  if (of_text == nullptr)
+    throw Error({"this model architecture is not supported", fields.where(),
+                 "model_type of a text model that is served", type});
+  ModelConfig config = parse_model(fields, *of_text);
+  config.has_towers = true;
+  return config;
+}
+
+}  // namespace
+
+ModelConfig ModelConfig::parse(const std::string& json, const std::string& where,
+                               const std::string& overrides) {
+  boost::json::object object = read_json_object(json, where);
+  boost::json::object changes;
+  if (!overrides.empty()) changes = read_json_object(overrides, "model config overrides");
+  for (const auto& [key, value] : changes) object[key] = value;
+  const FileFields fields(object, where);
+  const Family& family = family_of(fields);
+  ModelConfig config =
+      family.has_towers() ? parse_text(fields, family, changes) : parse_model(fields, family);
+  config.architecture = family.architecture;
+  config.model_type = fields.string("model_type").value_or("");
   return config;
 }
 

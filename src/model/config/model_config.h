@@ -24,7 +24,7 @@ struct RopeScaling {
   std::optional<double> attention_factor;             // yarn, longrope
   double beta_fast = 32.0;                            // yarn
   double beta_slow = 1.0;                             // yarn
-  std::optional<double> mscale, mscale_all_dim;       // yarn
+  std::optional<double> mscale, mscale_all_dim;       // yarn, the latter of all scores of latents
   bool truncate = true;                               // yarn
   std::vector<double> short_factor, long_factor;      // longrope, [head_dim / 2]
 };
@@ -36,7 +36,7 @@ struct ModelConfig : Blocks {
   int hidden = 0;
   int intermediate = 0;
   int heads = 0;
-  int kv_heads = 0;
+  int kv_heads = 0;  // as they are kept: of latent attention one, of latent and rotated part
   int head_dim = 0;
   std::int64_t vocab = 0;
   std::int64_t max_position = 0;    // trained length
@@ -45,7 +45,8 @@ struct ModelConfig : Blocks {
   double rope_theta = 10000.0;
   RopeScaling rope;
   bool tied_embeddings = false;
-  int mtp_layers = 0;  // draft heads that the checkpoint carries, as far as the config says so
+  bool has_towers = false;  // of images: the checkpoint holds more than the text model
+  int mtp_layers = 0;       // draft heads that the checkpoint carries, as far as the config says so
   std::optional<DType> stored_dtype;  // torch_dtype / dtype
   std::vector<Token> eos;             // eos_token_id, one or several
   Token bos = kNoToken;

@@ -49,7 +49,6 @@ void parse_yarn(const FileFields& rope, RopeScaling& scaling) {
   scaling.beta_fast = positive(rope, "beta_fast", rope.number("beta_fast").value_or(32.0));
   scaling.beta_slow = positive(rope, "beta_slow", rope.number("beta_slow").value_or(1.0));
   scaling.mscale = rope.number("mscale");
-  scaling.mscale_all_dim = rope.number("mscale_all_dim");
   scaling.truncate = rope.boolean("truncate").value_or(true);
 }
 
@@ -62,6 +61,25 @@ std::vector<double> parse_factors(const FileFields& rope, std::string_view key, 
   return *std::move(factors);
 }
 
+// Of a model with two ropes: the settings of the layers that see all, and the theta of those that
+// slide, which are never scaled. The settings as they are where they are not by type of layer.
+const boost::json::object* full_settings(const FileFields& fields,
+                                         const boost::json::object* settings, ModelConfig& config) {
+  if (settings == nullptr || config.local_rope_theta == 0) return settings;
+  const FileFields by_type(*settings, fields.where() + ", rope_parameters");
+  if (const auto* const sliding = by_type.object("sliding_attention")) {
+    const FileFields local(*sliding, by_type.where() + ", sliding_attention");
+    if (parse_kind(local) != Kind::kNone)
+      by_type.refuse("sliding_attention", "positions that are not scaled");
+    const double theta = local.number("rope_theta").value_or(config.local_rope_theta);
+    if (!(theta > 1.0)) local.refuse("rope_theta", "a number above 1");
+    config.local_rope_theta = theta;
+    if (!by_type.has("full_attention")) return nullptr;
+  }
+  const auto* const full = by_type.object("full_attention");
+  return full != nullptr ? full : settings;
+}
+
 }  // namespace
 
 // Of both keys rope_scaling has priority, as in transformers: a file that says all in
@@ -69,7 +87,8 @@ std::vector<double> parse_factors(const FileFields& rope, std::string_view key, 
 void parse_rope(const FileFields& fields, ModelConfig& config) {
   static const boost::json::object kNothing;
   const boost::json::object* const scaled = fields.object("rope_scaling");
-  const boost::json::object* const usual = fields.object("rope_parameters");
+  const boost::json::object* const usual =
+      full_settings(fields, fields.object("rope_parameters"), config);
   const bool is_scaled = usual == nullptr || (scaled != nullptr && !scaled->empty());
   const char* key = is_scaled ? "rope_scaling" : "rope_parameters";
   const boost::json::object* object = is_scaled ? scaled : usual;
@@ -78,8 +97,10 @@ void parse_rope(const FileFields& fields, ModelConfig& config) {
   for (const char* layer_type : {"full_attention", "sliding_attention"})
     if (rope.find(layer_type) != nullptr)
       fields.refuse(key, "one set of rotary settings for all layers");
-  if (rope.find("mrope_section") != nullptr)
+  if (!config.has_rope_sections && rope.find("mrope_section") != nullptr)
     rope.refuse("mrope_section", "no multimodal rotary sections");
+  if (config.score_growth == 0 && rope.number("llama_4_scaling_beta").value_or(0.0) != 0.0)
+    rope.refuse("llama_4_scaling_beta", "0 (scores do not grow with the position)");
   if (config.rotary_dim == 0 && rope.number("partial_rotary_factor").value_or(1.0) != 1.0)
     rope.refuse("partial_rotary_factor", "1 (the whole head is rotated)");
 
@@ -99,6 +120,7 @@ void parse_rope(const FileFields& fields, ModelConfig& config) {
     scaling.original_max_position = rope.integer("original_max_position_embeddings", positions);
   if (const auto attention = rope.number("attention_factor"))
     scaling.attention_factor = positive(rope, "attention_factor", *attention);
+  scaling.mscale_all_dim = rope.number("mscale_all_dim");
   if (scaling.kind == Kind::kLlama3) parse_llama3(rope, scaling);
   if (scaling.kind == Kind::kYarn) parse_yarn(rope, scaling);
   if (scaling.kind == Kind::kLongRope) {

@@ -3,6 +3,9 @@
 #include <cmath>
 #include <vector>
 
+#include "base/index.h"
+#include "batch/tree.h"
+
 namespace foretoken {
 
 namespace {
@@ -19,6 +22,12 @@ Tensor joined(StepOps& ops, Tensor a, Tensor b) {
   return both;
 }
 
+std::vector<MatrixPart> every_second(const std::vector<MatrixPart>& parts, std::size_t first) {
+  std::vector<MatrixPart> taken;
+  for (std::size_t i = first; i < parts.size(); i += 2) taken.push_back(parts[i]);
+  return taken;
+}
+
 }  // namespace
 
 Attention::Attention(WeightReader& read, const ModelConfig& config, const std::string& prefix,
@@ -29,14 +38,30 @@ Attention::Attention(WeightReader& read, const ModelConfig& config, const std::s
              .scale = score_scale(config),
              .window = config.window(layer),
              .score_cap = static_cast<float>(config.score_cap)},
-      rope_(config.rope_of(layer)) {
+      rope_(config.rope_of(layer)),
+      eps_(config.rms_eps) {
   const std::int64_t q = std::int64_t{config.heads} * config.head_dim;
   const std::int64_t kv = std::int64_t{config.kv_heads} * config.head_dim;
   const std::string name = prefix + "self_attn.";
   std::vector<MatrixPart> parts{{name + "q_proj", q}, {name + "k_proj", kv}, {name + "v_proj", kv}};
   if (config.is_qkv_fused) parts = parts_of_fused(name + "qkv_proj", {q, kv, kv});
-  for (const auto& stack : read.alike(parts))
+  if (config.has_output_gate) {
+    const std::vector<std::int64_t> turns(2 * at(config.heads), config.head_dim);
+    const auto both = parts_of_fused(name + "q_proj", turns);
+    const auto queries = every_second(both, 0);
+    parts.erase(parts.begin());
+    parts.insert(parts.begin(), queries.begin(), queries.end());
+    gate_ = read.linear(every_second(both, 1), in_width, bias_if(config.qkv_bias));
+  }
+  // What is normed as a whole is a stack of its own.
+  const auto stacks = config.whole_qk_norm
+                          ? std::vector<std::vector<MatrixPart>>{{parts[0]}, {parts[1]}, {parts[2]}}
+                          : read.alike(parts);
+  for (const auto& stack : stacks)
     qkv_.push_back(read.linear(stack, in_width, bias_if(config.qkv_bias)));
+  if (config.whole_qk_norm)
+    whole_norms_ = {read.vector(name + "q_norm.weight", q, config.norm_offset),
+                    read.vector(name + "k_norm.weight", kv, config.norm_offset)};
   const auto head_norm = [&](const char* norm) {
     return read.vector(name + norm, config.head_dim, config.norm_offset);
   };
@@ -46,26 +71,56 @@ Attention::Attention(WeightReader& read, const ModelConfig& config, const std::s
                 .eps = config.rms_eps};
   o_ = read.linear({{name + "o_proj", config.hidden}}, q, bias_if(config.o_bias));
   if (config.has_sinks) sinks_ = read.vector(name + "sinks", config.heads);
+  if (config.score_growth == 0) return;
+  growth_length_ = config.score_growth_length;
+  const std::int64_t last = (config.context_length + kMaxTreeNodes) / growth_length_;
+  for (std::int64_t i = 0; i <= last; ++i)
+    growth_.push_back(
+        static_cast<float>(1.0 + config.score_growth * std::log(1.0 + static_cast<double>(i))));
 }
 
 void Attention::project(Tensor in, const RopeTables& ropes, const KvLayer& kv,
                         LayerScratch& s) const {
-  if (qkv_.size() == 1)
-    return s.ops.project_qkv(*qkv_[0], in, ropes.of(rope_), qk_norm_, shape_, s.batch, kv, s.q);
+  if (gate_) s.ops.linear(*gate_, in, s.gate);
+  if (qkv_.size() == 1) {
+    s.ops.project_qkv(*qkv_[0], in, ropes.of(rope_), qk_norm_, shape_, s.batch, kv, queries(s));
+    return grow(s);
+  }
   const ScratchScope between(s.ops);
   Tensor qkv;
-  for (const auto& stack : qkv_) {
-    const Tensor part = s.ops.temp(DType::kF32, {in.dim(0), stack->out_width()});
-    s.ops.linear(*stack, in, part);
+  for (std::size_t i = 0; i < qkv_.size(); ++i) {
+    const Tensor part = s.ops.temp(DType::kF32, {in.dim(0), qkv_[i]->out_width()});
+    s.ops.linear(*qkv_[i], in, part);
+    if (i < whole_norms_.size()) s.ops.norm(part, whole_norms_[i], eps_, part);
     qkv = qkv.empty() ? part : joined(s.ops, qkv, part);
   }
-  s.ops.rope_store_kv(qkv, ropes.of(rope_), qk_norm_, shape_, s.batch, kv, s.q);
+  s.ops.rope_store_kv(qkv, ropes.of(rope_), qk_norm_, shape_, s.batch, kv, queries(s));
+  grow(s);
+}
+
+// Of q, rows of one factor at a time.
+void Attention::grow(LayerScratch& s) const {
+  if (growth_length_ == 0) return;
+  const auto step = [&](std::int64_t row) {
+    return s.batch.position[static_cast<std::size_t>(row)] / growth_length_;
+  };
+  for (std::int64_t first = 0, end = 0; first < queries(s).dim(0); first = end) {
+    while (end < queries(s).dim(0) && step(end) == step(first)) ++end;
+    const std::int64_t reached = step(first);
+    if (reached > 0)
+      s.ops.scale(queries(s).rows(first, end - first), growth_[static_cast<std::size_t>(reached)]);
+  }
 }
 
 void Attention::attend(const KvLayer& kv, LayerScratch& s) const {
   KvLayer seen = kv;
   seen.sinks = sinks_;
-  s.ops.attend(s.q, seen, s.plan(shape_), *o_, s.delta);
+  if (!gate_) return s.ops.attend(queries(s), seen, s.plan(shape_), *o_, s.delta);
+  const ScratchScope between(s.ops);
+  const Tensor attended = s.ops.temp(DType::kF32, s.gate.shape());
+  s.ops.attention(queries(s), seen, s.plan(shape_), attended);
+  s.ops.gate(attended, s.gate, GateCurve::kSigmoid);
+  s.ops.linear(*o_, attended, s.delta);
 }
 
 }  // namespace foretoken

@@ -1,7 +1,7 @@
 #pragma once
-// Attention: the block of a layer that looks at other positions: projections to queries, keys and
-// values, rotation, KV store, attention and output projection. Norms around it are the layer's.
-// Immutable after construction.
+// Attention: the attention block of layers with keys and values of their own: projections to
+// queries, keys and values, rotation, KV store, attention and output projection. Immutable after
+// construction.
 
 #include <memory>
 #include <string>
@@ -9,32 +9,37 @@
 
 #include "backend/ops/step_ops.h"
 #include "model/config/model_config.h"
-#include "model/decoder/layer_scratch.h"
-#include "model/decoder/rope.h"
-#include "model/decoder/weight_reader.h"
+#include "model/decoder/attention_block.h"
 
 namespace foretoken {
 
-class Attention {
+class Attention final : public AttentionBlock {
  public:
-  // prefix: of the layer's tensors, with the dot. in_width: of what it reads. layer: whose window
-  // and rotation it has. Throws Error naming the tensor that is missing or misshapen.
+  // As make_attention.
   Attention(WeightReader& read, const ModelConfig& config, const std::string& prefix,
             std::int64_t in_width, int layer);
 
-  // scratch.q = the queries of `in` [rows, in_width]; stores keys and values.
-  void project(Tensor in, const RopeTables& ropes, const KvLayer& kv, LayerScratch& scratch) const;
-
-  // scratch.delta = what the block adds to the stream, of scratch.q.
-  void attend(const KvLayer& kv, LayerScratch& scratch) const;
+  std::int64_t query_width() const override { return std::int64_t{shape_.heads} * shape_.head_dim; }
+  void project(Tensor in, const RopeTables& ropes, const KvLayer& kv,
+               LayerScratch& scratch) const override;
+  void attend(const KvLayer& kv, LayerScratch& scratch) const override;
 
  private:
   std::vector<std::unique_ptr<PackedLinear>> qkv_;  // q | k | v, in one or in several stacks
+  Tensor queries(const LayerScratch& scratch) const { return scratch.queries(query_width()); }
+  // Scores grow with the query's position (blocks.h).
+  void grow(LayerScratch& scratch) const;
+
   QkNorm qk_norm_;
+  std::vector<Tensor> whole_norms_;     // of all of q and all of k; empty: there are none
+  std::vector<float> growth_;           // by position / growth_length_
+  std::int64_t growth_length_ = 0;      // 0: scores do not grow
+  std::unique_ptr<PackedLinear> gate_;  // null: there is none
   std::unique_ptr<PackedLinear> o_;
   AttentionShape shape_;
   Tensor sinks_;  // empty: there are none
   LayerRope rope_;
+  float eps_;
 };
 
 }  // namespace foretoken

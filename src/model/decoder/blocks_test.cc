@@ -207,28 +207,28 @@ class Formulas {
   const WeightSource& weights_;
 };
 
-class DecoderBlocks : public testing::TestWithParam<Arrangement> {
- protected:
-  // Logits of the token, behind the tail of the last layer or with all that leaves it.
-  static Values computed(const std::string& device, const ModelConfig& config, bool reads_all) {
-    ThreadPool pool(1, false);
-    const auto ops = make_backend({.device = device}, pool);
-    const auto weights = dummy_weights(3);
-    const Decoder decoder(*ops, config, *weights, DType::kF32);
-    Runner runner(*ops, decoder, 1);
-    DraftTrees trees(1, 4);
-    SeqTable table(1);
-    table.pages[0] = {0};
-    trees.plant(0, kToken);
-    StepPlan plan;
-    plan.entries.push_back({.slot = 0, .has_tree = true});
-    Batch batch;
-    ops->layout(plan, trees, table, batch);
-    const Features features = runner.forward(batch, {.last_hidden = reads_all, .layer_inputs = {}});
-    const Tensor logits = runner.logits(features, batch);
-    return {logits.f32(), logits.f32() + logits.elements()};
-  }
-};
+// Logits of the token, behind the tail of the last layer or with all that leaves it.
+Values computed(const std::string& device, const ModelConfig& config, bool reads_all,
+                DType dtype = DType::kF32) {
+  ThreadPool pool(1, false);
+  const auto ops = make_backend({.device = device}, pool);
+  const auto weights = dummy_weights(3);
+  const Decoder decoder(*ops, config, *weights, dtype);
+  Runner runner(*ops, decoder, 1);
+  DraftTrees trees(1, 4);
+  SeqTable table(1);
+  table.pages[0] = {0};
+  trees.plant(0, kToken);
+  StepPlan plan;
+  plan.entries.push_back({.slot = 0, .has_tree = true});
+  Batch batch;
+  ops->layout(plan, trees, table, batch);
+  const Features features = runner.forward(batch, {.last_hidden = reads_all, .layer_inputs = {}});
+  const Tensor logits = runner.logits(features, batch);
+  return {logits.f32(), logits.f32() + logits.elements()};
+}
+
+class DecoderBlocks : public testing::TestWithParam<Arrangement> {};
 
 TEST_P(DecoderBlocks, are_what_their_formulas_say) {
   const ModelConfig config = config_of(GetParam().blocks);
@@ -251,6 +251,17 @@ TEST_P(DecoderBlocks, differ_from_the_usual_ones) {
   const ModelConfig usual = config_of({}), config = config_of(GetParam().blocks);
   if (GetParam().name == std::string("usual")) return;
   EXPECT_NE(Formulas(config, *weights).logits(), Formulas(usual, *weights).logits());
+}
+
+// 2.007 is 2 in bf16. Nothing norms what comes in, so that the scale counts as it is.
+TEST(EmbeddingScale, is_rounded_to_what_is_served_where_a_family_does_so) {
+  const auto logits = [](double scale, bool is_rounded) {
+    const ModelConfig config = config_of(
+        {.norms = kBehind, .embedding_scale = scale, .rounds_embedding_scale = is_rounded});
+    return computed("cpu", config, false, DType::kBF16);
+  };
+  EXPECT_EQ(logits(2.007, true), logits(2, false));
+  EXPECT_NE(logits(2.007, false), logits(2, false));
 }
 
 INSTANTIATE_TEST_SUITE_P(Arrangements, DecoderBlocks, testing::ValuesIn(arrangements()),

@@ -1,6 +1,7 @@
 #include "model/decoder/decoder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "base/log.h"
 #include "batch/batch_tail.h"
 #include "model/decoder/decoder_layer.h"
+#include "model/decoder/forward_memory.h"
 #include "model/decoder/logits.h"
 #include "model/decoder/rope.h"
 #include "model/decoder/weight_reader.h"
@@ -183,13 +185,19 @@ Tensor Decoder::logits(StepOps& ops, Tensor hidden) const {
   return out;
 }
 
-KvShape Decoder::kv_shape() const {
-  return {.layers = config_.layers,
-          .kv_heads = config_.kv_heads,
-          .head_dim = config_.head_dim,
-          .dtype = config_.kv_dtype.value_or(dtype_)};
-}
+KvShape Decoder::kv_shape() const { return kv_shape_of(config_, dtype_); }
 
 std::size_t Decoder::weight_bytes() const { return weights_->bytes; }
+
+double Decoder::step_bytes(std::int64_t rows) const {
+  const auto all = static_cast<double>(weights_->bytes);
+  const Routing& routing = config_.experts.routing;
+  if (routing.experts == 0) return all;
+  double experts = 0;
+  for (const Layer& layer : weights_->layers)
+    experts += static_cast<double>(layer.body.expert_bytes());
+  const double untouched_by_one = 1.0 - static_cast<double>(routing.chosen) / routing.experts;
+  return all - experts * std::pow(untouched_by_one, rows);
+}
 
 }  // namespace foretoken

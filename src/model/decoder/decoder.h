@@ -53,6 +53,8 @@ class Decoder {
   DType dtype() const { return dtype_; }  // of weights that are floats
   KvShape kv_shape() const;
   std::size_t weight_bytes() const;
+  // The bytes of weights that a step of `rows` rows reads, if rows choose their experts at random.
+  double step_bytes(std::int64_t rows) const;
 
  private:
   struct Layer;

@@ -4,8 +4,8 @@ namespace foretoken {
 
 DecoderLayer::DecoderLayer(WeightReader& read, const ModelConfig& config, const std::string& prefix,
                            std::int64_t in_width, int layer)
-    : attention_(read, config, prefix, in_width, layer),
-      mlp_(read, config, prefix),
+    : attention_(make_attention(read, config, prefix, in_width, layer)),
+      mlp_(make_mlp(read, config, prefix, layer)),
       eps_(config.rms_eps),
       residual_scale_(config.residual_scale),
       is_parallel_(config.is_parallel) {
@@ -20,24 +20,26 @@ DecoderLayer::DecoderLayer(WeightReader& read, const ModelConfig& config, const 
 
 void DecoderLayer::forward(Tensor in, const RopeTables& ropes, const KvLayer& kv,
                            LayerScratch& s) const {
-  attention_.project(in, ropes, kv, s);
+  attention_->project(in, ropes, kv, s);
   finish(in, kv, s);
 }
 
 void DecoderLayer::forward_tail(Tensor in, const RopeTables& ropes, const KvLayer& kv,
                                 LayerScratch& s, const BatchTail& tail, LayerScratch& end) const {
-  attention_.project(in, ropes, kv, s);
+  attention_->project(in, ropes, kv, s);
   if (tail.rows.empty()) return;
-  s.ops.gather_rows(s.q, tail.rows, end.q);
+  const std::int64_t width = attention_->query_width();
+  s.ops.gather_rows(s.queries(width), tail.rows, end.queries(width));
+  if (!s.gate.empty()) s.ops.gather_rows(s.gate, tail.rows, end.gate);
   s.ops.gather_rows(s.residual, tail.rows, end.residual);
   if (is_parallel_) s.ops.gather_rows(in, tail.rows, end.normed);
   finish(end.normed, kv, end);
 }
 
 void DecoderLayer::finish(Tensor in, const KvLayer& kv, LayerScratch& s) const {
-  attention_.attend(kv, s);
+  attention_->attend(kv, s);
   end_block(after_attention_, s);
-  mlp_.forward(s.ops, mlp_input(in, s), s.delta);
+  mlp_->forward(s.ops, mlp_input(in, s), s.delta);
   end_block(after_mlp_, s);
 }
 

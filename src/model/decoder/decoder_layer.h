@@ -1,15 +1,16 @@
 #pragma once
-// DecoderLayer: one layer of a dense decoder: attention and MLP with the norms around them, each
+// DecoderLayer: one layer of a decoder: attention and MLP with the norms around them, each
 // added to the stream of residuals, as the model's Blocks have it. Decoders are stacks of them, draft
 // heads one or a few. The norm in front of attention is the caller's, because heads join what they
 // read in ways of their own. Immutable after construction.
 
+#include <memory>
 #include <string>
 
 #include "backend/ops/step_ops.h"
 #include "batch/batch_tail.h"
 #include "model/config/model_config.h"
-#include "model/decoder/attention.h"
+#include "model/decoder/attention_block.h"
 #include "model/decoder/layer_scratch.h"
 #include "model/decoder/mlp.h"
 #include "model/decoder/weight_reader.h"
@@ -32,13 +33,15 @@ class DecoderLayer {
   void forward_tail(Tensor in, const RopeTables& ropes, const KvLayer& kv, LayerScratch& scratch,
                     const BatchTail& tail, LayerScratch& end) const;
 
+  std::size_t expert_bytes() const { return mlp_->expert_bytes(); }
+
  private:
   void finish(Tensor in, const KvLayer& kv, LayerScratch& scratch) const;  // from q on
   void end_block(const Tensor& norm, LayerScratch& scratch) const;
   Tensor mlp_input(Tensor in, LayerScratch& scratch) const;
 
-  Attention attention_;
-  Mlp mlp_;
+  std::unique_ptr<const AttentionBlock> attention_;
+  std::unique_ptr<const Mlp> mlp_;
   Tensor after_attention_, before_mlp_, after_mlp_;  // norms; empty: there is none
   float eps_;
   float residual_scale_;

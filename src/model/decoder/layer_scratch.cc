@@ -1,15 +1,17 @@
 #include "model/decoder/layer_scratch.h"
 
+#include "model/decoder/forward_memory.h"
+
 namespace foretoken {
 
 LayerScratch::LayerScratch(StepOps& backend, const ModelConfig& config, const Batch& rows)
     : ops(backend), batch(rows) {
-  const std::int64_t q_width = std::int64_t{config.heads} * config.head_dim;
   auto temp = [&](std::int64_t width) { return ops.temp(DType::kF32, {batch.rows, width}); };
   residual = temp(config.hidden);
   normed = temp(config.hidden);
   delta = temp(config.hidden);
-  q = temp(q_width);
+  q_ = temp(query_width(config));
+  if (config.has_output_gate) gate = temp(std::int64_t{config.heads} * config.head_dim);
 }
 
 const AttentionPlan& LayerScratch::plan(const AttentionShape& shape) {

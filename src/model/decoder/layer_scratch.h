@@ -21,7 +21,12 @@ struct LayerScratch {
   Tensor residual;  // [rows, hidden], the stream between layers without the pending `delta`
   Tensor normed;    // [rows, hidden]
   Tensor delta;     // [rows, hidden], what a block adds to the residual
-  Tensor q;         // [rows, heads * head_dim]
+  Tensor gate;      // [rows, heads * head_dim] where a layer has an output gate
+  // [rows, width]: what a layer's first half leaves for its second one.
+  Tensor queries(std::int64_t width) const { return {q_.data(), DType::kF32, {batch.rows, width}}; }
+
+ private:
+  Tensor q_;  // the widest
 };
 
 }  // namespace foretoken

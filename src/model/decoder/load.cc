@@ -12,6 +12,10 @@
 #include "base/log.h"
 #include "checkpoint/model_files.h"
 #include "checkpoint/packed/packed_cache.h"
+#include "model/decoder/halved_pairs.h"
+#include "model/decoder/stacked_experts.h"
+#include "model/decoder/text_weights.h"
+#include "model/decoder/usual_names.h"
 #include "tensor/dtype_names.h"
 
 namespace foretoken {
@@ -192,6 +196,15 @@ std::unique_ptr<WeightSource> open_weights(const std::string& folder, const Mode
       std::move(weights), open_packed_cache(options.packed_cache, folder, options.part, wish));
 }
 
+std::unique_ptr<WeightSource> decoder_weights(std::unique_ptr<WeightSource> weights,
+                                              const ModelConfig& config) {
+  if (config.has_towers) weights = text_weights(std::move(weights));
+  weights = usual_names(std::move(weights), config.renames);
+  if (config.experts.are_stacked) weights = stacked_experts(std::move(weights));
+  if (config.pairs_neighbours) weights = halved_pairs(std::move(weights), config);
+  return weights;
+}
+
 void finish_packed(const WeightSource& weights) {
   if (PackedCache* const cache = weights.packed()) cache->finish();
 }
@@ -205,7 +218,7 @@ std::unique_ptr<Decoder> load_model(LoadOps& ops, const std::string& folder,
                                     const ModelOptions& options, const ModelConfig& config) {
   check_stored_method(config, options, folder);
   log_info("Load weight begin.{}", memory_text(options));
-  auto weights = open_weights(folder, options);
+  auto weights = decoder_weights(open_weights(folder, options), config);
   if (options.others != nullptr)
     if (auto hidden = options.others(weights->names(), config); !hidden.empty())
       weights = std::make_unique<OwnWeights>(std::move(weights), std::move(hidden));

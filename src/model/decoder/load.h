@@ -42,6 +42,10 @@ ModelConfig read_model_config(const std::string& folder, const ModelOptions& opt
 // The weights of a checkpoint folder in the format that the options name.
 std::unique_ptr<WeightSource> open_weights(const std::string& folder, const ModelOptions& options);
 
+// The same as a decoder of this config asks for them: under its names, rows in its order.
+std::unique_ptr<WeightSource> decoder_weights(std::unique_ptr<WeightSource> weights,
+                                              const ModelConfig& config);
+
 // Throws Error unless the checkpoint is quantized as the options say that it is.
 void check_stored_method(const ModelConfig& config, const ModelOptions& options,
                          const std::string& folder);

@@ -306,6 +306,30 @@ TEST_F(CheckpointState, changes_with_bytes_that_nobody_looks_at) {
   EXPECT_NE(after, before);
 }
 
+// Its beginning, middle and end are looked at, and all of a small one.
+TEST_F(CheckpointState, ends_with_a_sum_of_bytes) {
+  constexpr std::size_t kSample = 1 << 16;
+  const auto sum_with = [&](std::size_t size, std::size_t changed) {
+    bytes_.assign(size, 'x');
+    if (changed < size) bytes_[changed] = 'y';
+    write();
+    const std::string text = state();
+    return text.substr(text.size() - 17);
+  };
+  constexpr std::size_t kNone = SIZE_MAX, kLarge = 8 * kSample, kSmall = 3 * kSample;
+  for (const std::size_t seen : {std::size_t{0}, kLarge / 2, kLarge - 1})
+    EXPECT_NE(sum_with(kLarge, seen), sum_with(kLarge, kNone)) << seen;
+  EXPECT_EQ(sum_with(kLarge, 2 * kSample), sum_with(kLarge, kNone));
+  for (std::size_t seen = 0; seen < kSmall; seen += kSample / 8)
+    EXPECT_NE(sum_with(kSmall, seen), sum_with(kSmall, kNone)) << seen;
+}
+
+TEST_F(CheckpointState, folders_are_no_part_of_it) {
+  const std::string before = state();
+  folder_.write("old.bin/weights", "text");
+  EXPECT_EQ(state(), before);
+}
+
 TEST_F(CheckpointState, a_folder_that_is_none_is_an_error) {
   EXPECT_THAT(error_of([] { checkpoint_state("/nowhere/at/all"); }), HasSubstr("/nowhere/at/all"));
 }

@@ -1,5 +1,6 @@
 #include "model/decoder/load.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -23,21 +24,21 @@ constexpr const char* kConfig = R"({"architectures":["LlamaForCausalLM"],"hidden
     "intermediate_size":48,"num_hidden_layers":1,"num_attention_heads":2,"vocab_size":50,
     "max_position_embeddings":64,"attention_bias":true,"torch_dtype":"float32"})";
 
-std::vector<TestTensor> model_tensors() {
+std::vector<TestTensor> model_tensors(std::int64_t width = 32, std::int64_t vocab = 50) {
   const std::string layer = "model.layers.0.";
   std::vector<TestTensor> tensors = {
-      test_tensor("model.embed_tokens.weight", {50, 32}),
-      test_tensor(layer + "input_layernorm.weight", {32}),
-      test_tensor(layer + "post_attention_layernorm.weight", {32}),
-      test_tensor(layer + "mlp.gate_proj.weight", {48, 32}),
-      test_tensor(layer + "mlp.up_proj.weight", {48, 32}),
-      test_tensor(layer + "mlp.down_proj.weight", {32, 48}),
-      test_tensor("model.norm.weight", {32}),
-      test_tensor("lm_head.weight", {50, 32}),
+      test_tensor("model.embed_tokens.weight", {vocab, width}),
+      test_tensor(layer + "input_layernorm.weight", {width}),
+      test_tensor(layer + "post_attention_layernorm.weight", {width}),
+      test_tensor(layer + "mlp.gate_proj.weight", {48, width}),
+      test_tensor(layer + "mlp.up_proj.weight", {48, width}),
+      test_tensor(layer + "mlp.down_proj.weight", {width, 48}),
+      test_tensor("model.norm.weight", {width}),
+      test_tensor("lm_head.weight", {vocab, width}),
   };
   for (const char* name : {"q_proj", "k_proj", "v_proj", "o_proj"}) {
-    tensors.push_back(test_tensor(layer + "self_attn." + name + ".weight", {32, 32}));
-    tensors.push_back(test_tensor(layer + "self_attn." + name + ".bias", {32}));
+    tensors.push_back(test_tensor(layer + "self_attn." + name + ".weight", {width, width}));
+    tensors.push_back(test_tensor(layer + "self_attn." + name + ".bias", {width}));
   }
   return tensors;
 }
@@ -86,6 +87,41 @@ TEST_F(Load, advises_on_a_heavy_output_matrix_beside_codes) {
   EXPECT_THAT(log_of(options), Not(HasSubstr(advice)));
   options.quantization = with_head({}, "w8a16", false, "test");
   EXPECT_THAT(log_of(options), Not(HasSubstr(advice)));
+}
+
+TEST_F(Load, advises_on_no_output_matrix_that_is_of_codes) {
+  constexpr std::int64_t kWidth = 64, kVocab = 200;
+  std::string config = kConfig;
+  config.replace(config.find(":32"), 3, ":64");
+  config.replace(config.find(":50"), 3, ":200");
+  config.replace(config.size() - 1, 1, R"(,"quantization_config":{"quant_method":"w8a8_int8"}})");
+  folder_.write("config.json", config);
+  auto tensors = model_tensors(kWidth, kVocab);
+  ops_ = make_backend({.device = "cpu"}, pool_);  // keeps codes
+  folder_.write("model.safetensors", safetensors_bytes(tensors));
+  EXPECT_THAT(log_of(), HasSubstr("--quantization-head"));
+  TestTensor& head = *std::ranges::find(tensors, "lm_head.weight", &TestTensor::name);
+  head = {head.name, "I8", {kVocab, kWidth}, std::string(kVocab * kWidth, '\1')};
+  tensors.push_back(test_tensor("lm_head.weight_scale", {kVocab, 1}));
+  folder_.write("model.safetensors", safetensors_bytes(tensors));
+  EXPECT_THAT(log_of(), Not(HasSubstr("--quantization-head")));
+}
+
+TEST_F(Load, a_checkpoint_is_quantized_as_was_said_or_refused) {
+  const auto fault = [&](const char* asked, const char* part = "target") {
+    ModelOptions options;
+    options.part = part;
+    options.quantization = quantization_named(asked, false, "test");
+    return error_of([&] { load(options); });
+  };
+  EXPECT_THAT(fault("gptq"), HasSubstr("not quantized as --quantization says"));
+  EXPECT_THAT(fault("gguf", "draft"),
+              HasSubstr("not quantized as --speculative-draft-model-quantization says"));
+  const std::string config = kConfig;
+  folder_.write("config.json", config.substr(0, config.size() - 1) +
+                                   R"(,"quantization_config":{"quant_method":"gptq","bits":4}})");
+  EXPECT_EQ(fault("gptq_marlin"), "");
+  EXPECT_THAT(fault("awq"), AllOf(HasSubstr("awq"), HasSubstr("gptq")));
 }
 
 TEST_F(Load, advises_on_input_that_codes_keep) {
@@ -233,6 +269,11 @@ TEST_F(Load, a_tied_model_is_one_matrix_unless_the_checkpoint_has_two) {
 TEST_F(Load, every_shard_is_reported_done) {
   testing::internal::CaptureStderr();
   load_model(*ops_, folder_.path(), {});
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("100% Completed | 1/1"));
+  // Also where packed matrices are kept beside it.
+  const TempFolder cache;
+  testing::internal::CaptureStderr();
+  load_model(*ops_, folder_.path(), {.packed_cache = cache.path()});
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("100% Completed | 1/1"));
 }
 

@@ -1,22 +1,15 @@
 #include "model/decoder/mlp.h"
 
-#include <vector>
+#include "model/decoder/expert_mlp.h"
+#include "model/decoder/gated_mlp.h"
 
 namespace foretoken {
 
-Mlp::Mlp(WeightReader& read, const ModelConfig& config, const std::string& prefix)
-    : act_(config.activation) {
-  const std::string name = prefix + "mlp.";
-  const std::int64_t width = config.intermediate;
-  std::vector<MatrixPart> parts{{name + "gate_proj", width}, {name + "up_proj", width}};
-  if (config.is_gate_up_fused) parts = parts_of_fused(name + "gate_up_proj", {width, width});
-  gate_up_ = read.linear(parts, config.hidden, bias_if(config.mlp_bias));
-  down_ = read.linear({{name + "down_proj", config.hidden}}, config.intermediate,
-                      bias_if(config.mlp_bias));
-}
-
-void Mlp::forward(StepOps& ops, Tensor in, Tensor out) const {
-  ops.gated_mlp(*gate_up_, *down_, act_, in, out);
+std::unique_ptr<const Mlp> make_mlp(WeightReader& read, const ModelConfig& config,
+                                    const std::string& prefix, int layer) {
+  if (config.experts.are_in(layer)) return std::make_unique<ExpertMlp>(read, config, prefix);
+  return std::make_unique<GatedMlp>(
+      read, config, GatedMlp::Place{.prefix = prefix + "mlp.", .width = config.intermediate});
 }
 
 }  // namespace foretoken

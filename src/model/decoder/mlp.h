@@ -1,6 +1,6 @@
 #pragma once
-// Mlp: the block of a layer that looks at one position: down(act(gate(x)) * up(x)). Norms around it
-// are the layer's. Immutable after construction.
+// Mlp: the block of a layer that looks at one position. Norms around it are the layer's. Immutable
+// after construction.
 
 #include <memory>
 #include <string>
@@ -13,17 +13,16 @@ namespace foretoken {
 
 class Mlp {
  public:
-  // prefix: of the layer's tensors, with the dot. Throws Error naming the tensor that is missing or
-  // misshapen.
-  Mlp(WeightReader& read, const ModelConfig& config, const std::string& prefix);
-
+  virtual ~Mlp() = default;
   // [rows, hidden] both.
-  void forward(StepOps& ops, Tensor in, Tensor out) const;
-
- private:
-  std::unique_ptr<PackedLinear> gate_up_;  // gate | up
-  std::unique_ptr<PackedLinear> down_;
-  Activation act_;
+  virtual void forward(StepOps& ops, Tensor in, Tensor out) const = 0;
+  // Bytes of all experts together; 0 where there are none.
+  virtual std::size_t expert_bytes() const { return 0; }
 };
+
+// That of a layer: one gated MLP or a mixture of experts. prefix: of the layer's tensors, with the
+// dot. Throws Error naming the tensor that is missing or misshapen.
+std::unique_ptr<const Mlp> make_mlp(WeightReader& read, const ModelConfig& config,
+                                    const std::string& prefix, int layer);
 
 }  // namespace foretoken

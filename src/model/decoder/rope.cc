@@ -131,6 +131,12 @@ RopeFrequencies longrope(const ModelConfig& config) {
 
 }  // namespace
 
+double latent_magnitude(const ModelConfig& config) {
+  const double weight = config.rope.mscale_all_dim.value_or(0.0);
+  if (config.rope.kind == Kind::kNone || weight == 0.0) return 1.0;
+  return yarn_magnitude(scaling_factor(config), weight);
+}
+
 RopeFrequencies rope_frequencies(const ModelConfig& config) {
   switch (config.rope.kind) {
     case Kind::kLinear:

@@ -22,6 +22,10 @@ struct RopeFrequencies {
 // long factors when it exceeds the original length.
 RopeFrequencies rope_frequencies(const ModelConfig& config);
 
+// What queries and keys of latent attention are both larger by where positions are scaled
+// (mscale_all_dim); 1: by nothing.
+double latent_magnitude(const ModelConfig& config);
+
 // Table for positions 0 .. config.context_length + kMaxTreeNodes - 1 in the backend's memory (draft
 // nodes may stand beyond the last position that is ever kept).
 RopeTable make_rope_table(LoadOps& ops, const ModelConfig& config);

@@ -150,7 +150,7 @@ std::optional<WeightFormat> WeightReader::block_format(const std::string& name) 
 
 bool WeightReader::keeps_blocks(const std::string& name, MatrixRole role) const {
   const auto format = block_format(name);
-  const WeightFormat asked = role == MatrixRole::kHead ? quantization_.head : quantization_.layers;
+  const WeightFormat asked = asked_format(role);
   return format && kept_format(*format, asked, dtype_).has_value();
 }
 
@@ -167,6 +167,11 @@ std::vector<std::vector<MatrixPart>> WeightReader::alike(
   return stacks;
 }
 
+WeightFormat WeightReader::asked_format(MatrixRole role) const {
+  if (role == MatrixRole::kRouter) return {};
+  return role == MatrixRole::kHead ? quantization_.head : quantization_.layers;
+}
+
 std::unique_ptr<PackedLinear> WeightReader::linear(const std::vector<MatrixPart>& wanted,
                                                    std::int64_t in_width, Bias bias,
                                                    MatrixRole role) {
@@ -175,14 +180,15 @@ std::unique_ptr<PackedLinear> WeightReader::linear(const std::vector<MatrixPart>
   const std::vector<MatrixPart> whole{{.name = wanted[0].name, .rows = wanted[0].stored_rows}};
   const std::vector<MatrixPart>& parts = stays_whole ? whole : wanted;
   for (const MatrixPart& part : parts) matrices_.insert(part.name);
-  const WeightFormat asked = role == MatrixRole::kHead ? quantization_.head : quantization_.layers;
-  Making making{.format = asked};
+  const WeightFormat asked = asked_format(role);
+  Making making{.format = asked, .dtype = role == MatrixRole::kRouter ? DType::kF32 : dtype_};
   PackedCache* const cache = ops_.packed_layout().empty() ? nullptr : source_.packed();
   const std::string name = cache == nullptr ? ""
-                                            : matrix_name(ops_, parts, in_width, bias, dtype_,
+                                            : matrix_name(ops_, parts, in_width, bias, making.dtype,
                                                           asked, quantization_.keeps_input);
   const auto shape = [&] {
-    LinearShape shape{.in_width = in_width, .has_bias = bias == Bias::kRequired, .dtype = dtype_};
+    LinearShape shape{
+        .in_width = in_width, .has_bias = bias == Bias::kRequired, .dtype = making.dtype};
     for (const MatrixPart& part : parts) shape.rows.push_back(part.rows);
     return shape;
   };
@@ -228,9 +234,9 @@ std::unique_ptr<PackedLinear> WeightReader::pack(const std::vector<MatrixPart>& 
   const bool are_blocks = blocks && std::ranges::all_of(parts, [&](const MatrixPart& part) {
                             return block_format(part.name) == blocks;
                           });
-  const auto kept = are_blocks ? kept_format(*blocks, making.format, dtype_)
+  const auto kept = are_blocks ? kept_format(*blocks, making.format, making.dtype)
                     : std::ranges::all_of(stored, is_alike)
-                        ? kept_format(stored.front()->format(), making.format, dtype_)
+                        ? kept_format(stored.front()->format(), making.format, making.dtype)
                         : std::nullopt;
   if (kept) making.format = *kept;
   const WeightFormat& format = making.format;
@@ -260,8 +266,11 @@ std::unique_ptr<PackedLinear> WeightReader::pack(const std::vector<MatrixPart>& 
   }
   for (const std::string& name : taken) source_.release(name);  // codes and floats are copies
   making.tensors.insert(making.tensors.end(), taken.begin(), taken.end());
-  return ops_.pack(
-      {.weights = weights, .biases = biases, .dtype = dtype_, .format = format, .codes = codes});
+  return ops_.pack({.weights = weights,
+                    .biases = biases,
+                    .dtype = making.dtype,
+                    .format = format,
+                    .codes = codes});
 }
 
 GgufCodes WeightReader::take_blocks(const MatrixPart& part, std::int64_t width, Making& making) {
@@ -275,6 +284,41 @@ GgufCodes WeightReader::take_blocks(const MatrixPart& part, std::int64_t width, 
   return {*rows, part.first, part.rows};
 }
 
+float FloatMatrix::at(std::int64_t row, std::int64_t column) const {
+  return element(view, row * view.dim(1) + column);
+}
+
+bool WeightReader::has_matrix(const std::string& name) const {
+  return std::ranges::count(source_.names(), name + ".weight") > 0;
+}
+
+FloatMatrix WeightReader::floats(const std::string& name, const Shape& shape) {
+  const std::int64_t width = shape[shape.rank() - 1], rows = shape.elements() / width;
+  matrices_.insert(name);
+  FloatMatrix matrix;
+  std::vector<std::string> taken;
+  const auto took = [&](const std::string& tensor) { taken.push_back(tensor); };
+  if (stored_)
+    if (const auto codes = StoredCodes::take(source_, *stored_, name, rows, width, took)) {
+      matrix.made = codes->floats();
+      matrix.view = matrix.made.view(DType::kF32, {rows, width});
+      for (const std::string& tensor : taken) {
+        known_.insert(tensor);
+        source_.release(tensor);
+      }
+      return matrix;
+    }
+  const Tensor stored = take(name + ".weight", shape);
+  matrix.view = Tensor(stored.data(), stored.dtype(), {rows, width});
+  return matrix;
+}
+
+std::unique_ptr<PackedLinear> WeightReader::pack(Tensor matrix) {
+  auto packed = ops_.pack({.weights = std::span(&matrix, 1), .biases = {}, .dtype = dtype_});
+  packed_bytes_ += packed->bytes();
+  return packed;
+}
+
 Tensor WeightReader::rows(const MatrixPart& part, std::int64_t width) {
   const std::string name = part.name + ".weight";
   const Tensor made = ops_.keep_rows(take(name, {part.rows, width}), dtype_);
@@ -284,12 +328,29 @@ Tensor WeightReader::rows(const MatrixPart& part, std::int64_t width) {
 }
 
 Tensor WeightReader::vector(const std::string& name, std::int64_t width, float offset) {
-  const Tensor stored = take(name, {width});
-  std::vector<float> values(at(width));
-  for (std::int64_t i = 0; i < width; ++i)
-    values[at(i)] = rounded_to(dtype_, element(stored, i)) + offset;
-  const Tensor made = ops_.alloc(DType::kF32, {width});
-  ops_.upload({values.data(), DType::kF32, {width}}, made);
+  return keep_vector(name, dtype_, width, offset);
+}
+
+Tensor WeightReader::exact(const std::string& name, std::int64_t width) {
+  return keep_vector(name, DType::kF32, width, 0.0F);
+}
+
+Tensor WeightReader::keep_vector(const std::string& name, DType rounded, std::int64_t width,
+                                 float offset) {
+  return changed(name, {width}, {width}, [&](std::vector<float>& values) {
+    for (float& value : values) value = rounded_to(rounded, value) + offset;
+  });
+}
+
+Tensor WeightReader::changed(const std::string& name, const Shape& stored, const Shape& kept,
+                             const std::function<void(std::vector<float>& values)>& change) {
+  const Tensor tensor = take(name, stored);
+  std::vector<float> values(at(tensor.elements()));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = element(tensor, static_cast<std::int64_t>(i));
+  change(values);
+  const Tensor made = ops_.alloc(DType::kF32, kept);
+  ops_.upload({values.data(), DType::kF32, kept}, made);
   source_.release(name);
   packed_bytes_ += made.bytes();
   return made;

@@ -4,6 +4,7 @@
 // name what nobody asked for. Used while a model is built, by one thread.
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -16,6 +17,7 @@
 #include "checkpoint/quantized/gguf_codes.h"
 #include "checkpoint/quantized/stored_quantization.h"
 #include "model/config/quantization.h"
+#include "tensor/buffer.h"
 
 namespace foretoken {
 
@@ -31,11 +33,21 @@ struct MatrixPart {
 std::vector<MatrixPart> parts_of_fused(const std::string& name,
                                        const std::vector<std::int64_t>& rows);
 
+// A matrix of the checkpoint as floats of any type; of codes, those that they stand for.
+struct FloatMatrix {
+  Buffer made;  // empty: they are the checkpoint's
+  Tensor view;
+
+  Tensor rows(std::int64_t first, std::int64_t count) const { return view.rows(first, count); }
+  float at(std::int64_t row, std::int64_t column) const;
+};
+
 enum class Bias { kNone, kRequired };
 constexpr Bias bias_if(bool is_present) { return is_present ? Bias::kRequired : Bias::kNone; }
 
 // What a matrix is for, which decides how a quantization keeps it.
-enum class MatrixRole { kLayer, kHead };
+// A router's stays float32: which experts a row uses hangs on small differences.
+enum class MatrixRole { kLayer, kHead, kRouter };
 
 class WeightReader {
  public:
@@ -55,12 +67,28 @@ class WeightReader {
   // Whether the source stores a matrix as blocks that are kept as they are.
   bool keeps_blocks(const std::string& name, MatrixRole role) const;
 
+  // A matrix of which others are made, by pack: in the serving dtype, whatever quantization was
+  // asked for. shape: as it is stored, the last dimension that of the rows.
+  FloatMatrix floats(const std::string& name, const Shape& shape);
+  // It has been read; views of what floats() gave end.
+  void release(const std::string& name) { source_.release(name + ".weight"); }
+  bool has_matrix(const std::string& name) const;
+  std::unique_ptr<PackedLinear> pack(Tensor matrix);
+
   // A matrix [rows, width] that is looked up by row and never multiplied with.
   Tensor rows(const MatrixPart& part, std::int64_t width);
 
   // A vector, float32 [width] in backend memory: each element rounded to the serving dtype, then
   // plus `offset`.
   Tensor vector(const std::string& name, std::int64_t width, float offset = 0.0F);
+
+  // The same as it is stored, not rounded.
+  Tensor exact(const std::string& name, std::int64_t width);
+
+  // The same of a tensor of any shape, whose elements `change` puts into the order of `kept`, and
+  // may compute with.
+  Tensor changed(const std::string& name, const Shape& stored, const Shape& kept,
+                 const std::function<void(std::vector<float>& values)>& change);
 
   // The checkpoint may hold this tensor, and it is not needed.
   void skip(const std::string& name);
@@ -76,6 +104,7 @@ class WeightReader {
   // What is packed from the tensors of a checkpoint, and how.
   struct Making {
     WeightFormat format;
+    DType dtype;
     std::vector<std::string> tensors = {};
   };
 
@@ -84,6 +113,8 @@ class WeightReader {
   // The format of the blocks that it is stored as, with what products do to their input.
   std::optional<WeightFormat> block_format(const std::string& name) const;
 
+  WeightFormat asked_format(MatrixRole role) const;
+  Tensor keep_vector(const std::string& name, DType rounded, std::int64_t width, float offset);
   void refuse_if_part(const std::string& tensor) const;
   std::unique_ptr<PackedLinear> pack(const std::vector<MatrixPart>& parts, std::int64_t in_width,
                                      Bias bias, Making& making);

@@ -134,9 +134,9 @@ boost::json::object flat_keys(const boost::json::object& json) {
 std::string layer_architecture(const std::string& architecture, const std::string& model_type) {
   const Family* named = nullptr;
   for (const Family* family : families())
-    if (architecture.find(family->name()) != std::string::npos) named = family;
-  for (const Family* family : families())
-    if (named == nullptr && model_type == family->model_type) named = family;
+    if (!family->has_towers() && architecture.find(family->name()) != std::string::npos)
+      named = family;
+  if (named == nullptr) named = text_family_of_type(model_type);
   return std::string((named != nullptr ? named : families().front())->architecture);
 }
 
@@ -271,6 +271,9 @@ HeadConfig mtp_head(const Make& make, const ModelConfig& config, int depth) {
   head.layer.layers = 1;
   head.layer.layer_window.clear();
   head.layer.layer_rope.clear();
+  head.layer.recurrent = {};  // heads keep keys and values
+  // What follows the last layer has experts where that one has.
+  if (auto& layers = head.layer.experts.layers; !layers.empty()) layers = {layers.back()};
   head.target_hidden = config.hidden;
   head.taps.last_hidden = true;
   head.input_norm = head.layer_prefix(0) + "input_layernorm";

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/index.h"
 #include "checkpoint/head_weights.h"
 #include "checkpoint/testing/test_files.h"
 #include "checkpoint/testing/test_source.h"
@@ -374,6 +375,20 @@ TEST(HeadConfig, mtp_heads_are_known_by_their_tensors) {
   EXPECT_EQ(lone[0].final_norm, "model.layers.0.shared_head.norm");
   EXPECT_EQ(lone[0].input_norm, "model.layers.0.input_layernorm");
   EXPECT_TRUE(find_mtp_heads({"model.layers.11.eh_proj.weight"}, target()).empty());
+}
+
+// Their layers follow the target's last, and have experts where that one has.
+TEST(HeadConfig, mtp_heads_have_the_mlp_of_the_last_layer) {
+  const std::vector<std::string> names{"model.layers.12.eh_proj.weight"};
+  for (const bool has_experts : {false, true}) {
+    ModelConfig config = target();
+    config.experts.routing.experts = 4;
+    config.experts.layers.assign(at(config.layers), !has_experts);
+    config.experts.layers.back() = has_experts;
+    const auto heads = find_mtp_heads(names, config);
+    ASSERT_EQ(heads.size(), 1U);
+    EXPECT_EQ(heads[0].layer.experts.are_in(0), has_experts);
+  }
 }
 
 // As many as the checkpoint has without a gap, whatever the config says.

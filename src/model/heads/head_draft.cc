@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "model/decoder/decoder_layer.h"
+#include "model/decoder/forward_memory.h"
 #include "model/decoder/logits.h"
 #include "model/decoder/rope.h"
 
@@ -159,12 +160,7 @@ Token HeadDraft::target_token(Token draft) const {
 
 void HeadDraft::allocate_kv(int num_pages) { kv_.emplace(ops_, kv_shape(), num_pages); }
 
-KvShape HeadDraft::kv_shape() const {
-  return {.layers = config_.layer.layers,
-          .kv_heads = config_.layer.kv_heads,
-          .head_dim = config_.layer.head_dim,
-          .dtype = config_.layer.kv_dtype.value_or(target_.dtype())};
-}
+KvShape HeadDraft::kv_shape() const { return kv_shape_of(config_.layer, target_.dtype()); }
 
 std::size_t HeadDraft::weight_bytes() const { return weights_->bytes; }
 

@@ -61,7 +61,8 @@ void fit_biases_and_norms(HeadConfig& head, const Names& names) {
     return any_layer_has(head, names, tensors);
   };
   layer.qkv_bias =
-      stored({"self_attn.q_proj.bias", "self_attn.k_proj.bias", "self_attn.v_proj.bias"});
+      stored({"self_attn.q_proj.bias", "self_attn.k_proj.bias", "self_attn.v_proj.bias",
+              "self_attn.q_a_proj.bias", "self_attn.kv_a_proj_with_mqa.bias"});
   layer.o_bias = stored({"self_attn.o_proj.bias"});
   layer.mlp_bias = stored({"mlp.gate_proj.bias", "mlp.up_proj.bias", "mlp.down_proj.bias"});
   layer.qk_norm = stored({"self_attn.q_norm.weight", "self_attn.k_norm.weight"});

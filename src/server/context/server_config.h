@@ -34,6 +34,8 @@ struct ServerConfig {
   int port = 30000;     // 0: any free port, printed in the log
   std::string api_key;  // empty: no authorisation
   std::string admin_api_key;
+  bool serves_page = true;                   // GET / and what it is made of
+  std::vector<std::string> allowed_origins;  // see http/origins.h
   std::string model_path;
   std::string tokenizer_path;
   std::string served_model_name;

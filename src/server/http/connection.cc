@@ -142,6 +142,7 @@ void Connection::on_head() {
   line_.path = head.path;
   http11_ = reader_->is_http11();
   keep_alive_ = reader_->keeps_alive();
+  if (const auto& lines = hub_->config.answer_headers) answer_headers_ = lines(head);
   if (service_->admit)
     if (const auto reply = service_->admit(head)) return answer_head(*reply);
   claim_.emplace(hub_->budget);
@@ -208,9 +209,8 @@ void Connection::reply(const HttpReply& reply) {
   const bool keep = keep_alive_ && !hub_->draining;
   keep_alive_ = keep;
   pending_ += reply_head(
-      reply,
-      {.length = reply.body.size(), .keep_alive = keep, .common = hub_->config.common_headers});
-  if (line_.method != "HEAD" && reply.status != 204) pending_ += reply.body;
+      reply, {.length = reply.body.size(), .keep_alive = keep, .common = answer_headers_});
+  if (line_.method != "HEAD" && reply.status != 204 && reply.status != 304) pending_ += reply.body;
   answered_ = true;
   if (service_->observer != nullptr)
     service_->observer->on_answered(line_, reply.status, reply.body);
@@ -222,8 +222,8 @@ void Connection::start_stream(std::string content_type) {
   if (!http11_ || hub_->draining) keep_alive_ = false;
   HttpReply head{.content_type = std::move(content_type)};
   head.headers.emplace_back("cache-control", "no-cache");
-  pending_ += reply_head(
-      head, {.body = body_, .keep_alive = keep_alive_, .common = hub_->config.common_headers});
+  pending_ +=
+      reply_head(head, {.body = body_, .keep_alive = keep_alive_, .common = answer_headers_});
   if (service_->observer != nullptr) service_->observer->on_answered(line_, head.status, {});
   write();
 }
@@ -276,6 +276,7 @@ void Connection::complete() {
   drained_callback = nullptr;
   end_exchange();
   service_.reset();
+  answer_headers_.clear();
   if (!keep_alive_) return linger();
   phase_ = Phase::kReading;
   arm(hub_->config.idle_timeout);

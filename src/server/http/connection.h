@@ -114,6 +114,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint64_t serial_ = 0;  // of the exchange being answered
   RequestLine line_;          // of that request; its client holds from the start
   bool keep_alive_ = true;
+  std::string answer_headers_;  // further lines of its answer's head
   bool http11_ = true;
   bool answered_ = false;  // the whole answer is in pending_ or further
   Framing::Body body_ = Framing::Body::kLength;

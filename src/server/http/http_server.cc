@@ -136,10 +136,8 @@ void HttpServer::State::welcome(Connection::Socket socket) {
 void HttpServer::State::turn_away(Connection::Socket& socket) const {
   HttpReply reply = error_reply(ErrorStyle::kNative, {"too many connections are open", 503});
   reply.headers.emplace_back("retry-after", "1");
-  const std::string text = reply_head(reply, {.length = reply.body.size(),
-                                              .keep_alive = false,
-                                              .common = hub->config.common_headers}) +
-                           reply.body;
+  const std::string text =
+      reply_head(reply, {.length = reply.body.size(), .keep_alive = false}) + reply.body;
   boost::system::error_code ignored;
   socket.non_blocking(true, ignored);
   socket.write_some(asio::buffer(text), ignored);

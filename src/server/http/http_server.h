@@ -20,7 +20,8 @@ struct HttpConfig {
   std::string host = "127.0.0.1";  // a name stands for all its addresses
   int port = 0;                    // 0: any free port
   int io_threads = 2;
-  std::string common_headers;  // of every answer: lines that end in CR LF
+  // Header lines of every answer to a request with this head, each with CR LF; empty: none.
+  std::function<std::string(const HttpRequest& head)> answer_headers = {};
   bool handle_signals = true;  // SIGTERM and SIGINT drain; a second one ends the process
   std::size_t max_connections = 8192;
   std::size_t max_header_bytes = 64 << 10;

@@ -42,6 +42,8 @@ std::string_view http_status_phrase(int status) {
       return "OK";
     case 204:
       return "No Content";
+    case 304:
+      return "Not Modified";
     case 400:
       return "Bad Request";
     case 401:
@@ -121,7 +123,8 @@ std::string reply_head(const HttpReply& reply, const Framing& framing) {
   if (!reply.content_type.empty()) out += "content-type: " + reply.content_type + "\r\n";
   switch (framing.body) {
     case Framing::Body::kLength:
-      if (reply.status != 204) out += fmt::format("content-length: {}\r\n", framing.length);
+      if (reply.status != 204 && reply.status != 304)
+        out += fmt::format("content-length: {}\r\n", framing.length);
       break;
     case Framing::Body::kChunked:
       out += "transfer-encoding: chunked\r\n";

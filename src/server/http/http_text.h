@@ -26,7 +26,7 @@ struct Framing {
   Body body = Body::kLength;
   std::size_t length = 0;
   bool keep_alive = true;
-  std::string_view common = {};  // header lines of every answer
+  std::string_view common = {};  // further header lines, each with CR LF
 };
 
 // Status line and headers up to and including the empty line.

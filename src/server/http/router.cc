@@ -22,8 +22,7 @@ bool equal_secret(std::string_view a, std::string_view b) {
 HttpReply preflight_reply(const HttpRequest& request) {
   HttpReply reply{.content_type = "text/plain; charset=utf-8", .body = "OK"};
   reply.headers = {{"access-control-allow-methods", "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT"},
-                   {"access-control-max-age", "600"},
-                   {"vary", "Origin"}};
+                   {"access-control-max-age", "600"}};
   if (const auto wanted = request.header("access-control-request-headers"); !wanted.empty())
     reply.headers.emplace_back("access-control-allow-headers", std::string(wanted));
   return reply;
@@ -61,6 +60,12 @@ bool is_encoded(const HttpRequest& head) {
   return has_body(head) && !encoding.empty() && encoding != "identity";
 }
 
+// Whether a request by this method can change or cost something: routes that are only read answer
+// GET alone, and a page cannot read what it was not allowed to ask for.
+bool is_only_read(const Route& route) {
+  return route.methods.size() == 1 && route.methods.front() == "GET";
+}
+
 // Slashes at the end of a path mean nothing, except below a route.
 bool covers(const Route& route, std::string_view path) {
   if (route.matches_below && path.size() > route.path.size() && path.starts_with(route.path))
@@ -83,7 +88,8 @@ void run_guarded(const RouteHandler& handler, const std::shared_ptr<Exchange>& e
 
 }  // namespace
 
-Router::Router(AccessKeys keys, Run run) : keys_(std::move(keys)), run_(std::move(run)) {}
+Router::Router(AccessKeys keys, Origins origins, Run run)
+    : keys_(std::move(keys)), origins_(std::move(origins)), run_(std::move(run)) {}
 
 void Router::add(Route route) { routes_.push_back(std::move(route)); }
 
@@ -121,7 +127,8 @@ bool Router::is_authorised(const HttpRequest& request, const Route& route) const
 
 std::optional<HttpReply> Router::admit(const HttpRequest& head) const {
   const bool preflight = head.method == "OPTIONS" && !head.header("origin").empty() &&
-                         !head.header("access-control-request-method").empty();
+                         !head.header("access-control-request-method").empty() &&
+                         origins_.allow(head.header("origin"));
   if (preflight) return preflight_reply(head);
   std::string allowed;
   const Route* route = find(head.method, head.path, allowed);
@@ -132,6 +139,9 @@ std::optional<HttpReply> Router::admit(const HttpRequest& head) const {
     reply.headers.emplace_back("allow", allowed + ", OPTIONS");
     return reply;
   }
+  if (!is_only_read(*route) && origins_.are_foreign_to(head))
+    return refusal(head, 403,
+                   "pages of other origins may not send this: see the flag --allow-origin");
   // SGLang's words, on all routes.
   if (!is_authorised(head, *route))
     return HttpReply{.status = 401, .body = R"({"error":"Unauthorized"})"};

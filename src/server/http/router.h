@@ -1,7 +1,7 @@
 #pragma once
 // Router: finds the handler of a path and method, and does what is the same for all of them: 404,
-// 405, HEAD, OPTIONS and CORS preflights, the API key, the media type of bodies, and moving heavy
-// work off the I/O threads. All refusals of its own need a request's head only. Not an API: bodies
+// 405, HEAD, OPTIONS and CORS preflights, requests that pages of other origins send, the API key,
+// the media type of bodies, and moving heavy work off the I/O threads. All refusals of its own need a request's head only. Not an API: bodies
 // are the handlers' business. Read-only after set-up but for the beginning of the drain, so safe
 // from any thread.
 
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "server/http/message.h"
+#include "server/http/origins.h"
 
 namespace foretoken {
 
@@ -45,7 +46,7 @@ class Router {
  public:
   // Runs a function elsewhere; body_bytes: of the body that it will read.
   using Run = std::function<void(HandlerKind kind, std::size_t body_bytes, std::function<void()>)>;
-  Router(AccessKeys keys, Run run);
+  Router(AccessKeys keys, Origins origins, Run run);
 
   void add(Route route);
   // What the head alone decides: an answer, or nullopt when a handler shall see the whole request.
@@ -61,13 +62,10 @@ class Router {
   bool is_authorised(const HttpRequest& request, const Route& route) const;
 
   AccessKeys keys_;
+  Origins origins_;
   Run run_;
   std::vector<Route> routes_;
   std::atomic<bool> draining_{false};
 };
-
-// Header lines of every answer: browsers of any origin may call, as with SGLang.
-inline constexpr std::string_view kCorsHeaders =
-    "access-control-allow-origin: *\r\naccess-control-allow-credentials: true\r\n";
 
 }  // namespace foretoken

@@ -30,6 +30,7 @@ struct RunningChoice {
   bool first_of_prompt = true;  // counts the prompt's tokens in usage
   bool has_prediction = false;  // usage tells what became of it
   bool reports_drafts = false;  // its end tells what became of them
+  bool tells_steps = false;     // and each step what it verified
   std::int64_t prompt_tokens = 0;
   std::optional<SharedTokens> shown_prompt;  // whose ids the answer shows
   SamplingParams sampling;
@@ -37,6 +38,7 @@ struct RunningChoice {
   Choice choice;
   std::size_t shown_text = 0;    // bytes of choice.text() in events so far
   std::size_t shown_tokens = 0;  // tokens in events so far
+  std::size_t shown_steps = 0;   // of choice.traces() in events so far
   bool opened = false;           // an event was written
   bool closed = false;           // the event of its end was written
   double seconds = 0;            // since the request arrived, set at the end

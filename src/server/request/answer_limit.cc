@@ -9,6 +9,8 @@ constexpr double kTokenBytes = 96;
 constexpr double kShownIdBytes = 8;
 // A logprob in memory, and with text and bytes of its token as JSON.
 constexpr double kLogprobBytes = 96;
+// A draft of a step that is told, in memory and as JSON; and what is told of a step beside them.
+constexpr double kTracedDraftBytes = 160, kTracedStepBytes = 256;
 // A sequence, its stream and what the server keeps beside them.
 constexpr double kChoiceBytes = 4096;
 
@@ -20,7 +22,9 @@ double scored_tokens(const AskedPrompt& asked) {  // prompt tokens with logprobs
 }  // namespace
 
 double answer_bytes_per_token(const AskedPrompt& asked) {
-  const double bytes = kTokenBytes + asked.hidden_bytes;
+  double bytes = kTokenBytes + asked.hidden_bytes;
+  if (asked.draft_wish && asked.draft_wish->is_traced)  // each token may take a step
+    bytes += kTracedStepBytes + kTracedDraftBytes * (asked.draft_wish->max_nodes - 1);
   if (asked.top_logprobs < 0) return bytes;
   return bytes + kLogprobBytes *
                      (1 + asked.top_logprobs + static_cast<double>(asked.logprob_tokens.size()));

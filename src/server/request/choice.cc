@@ -33,16 +33,32 @@ void Choice::absorb(TokenDelta delta) {
                         std::make_move_iterator(delta.prompt_scores.end()));
   hidden_.add(std::move(delta.hidden));
   auto tokens = std::move(delta.tokens);
+  auto traces = std::move(delta.traces);
   const auto finished = std::move(delta.finish);
   delta.tokens.clear();
   delta.prompt_scores.clear();
   delta.hidden.clear();
+  delta.traces.clear();
   counters_ = std::move(delta);
   const bool ends_in_stop =
       finished && finished->reason == FinishReason::kStop && finished->stop_token != kNoToken;
+  const std::size_t before = tokens_.size();
   for (std::size_t i = 0; i < tokens.size() && !end_; ++i)
     push(std::move(tokens[i]), ends_in_stop && i + 1 == tokens.size());
+  keep_traces(std::move(traces), tokens_.size() - before);
   if (finished && !end_) finish(*finished);
+}
+
+// Of steps that brought `tokens` tokens which the choice shows; what they brought beyond is cut off.
+void Choice::keep_traces(std::vector<DraftTrace> traces, std::size_t tokens) {
+  for (DraftTrace& trace : traces) {
+    if (tokens == 0) return;
+    const auto shown = std::min(tokens, static_cast<std::size_t>(trace.tokens));
+    tokens -= shown;
+    trace.tokens = static_cast<int>(shown);
+    if (trace.accepted.size() > shown) trace.accepted.resize(shown);
+    traces_.push_back(std::move(trace));
+  }
 }
 
 void Choice::push(SampledToken token, bool is_stop) {

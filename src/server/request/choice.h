@@ -52,6 +52,9 @@ class Choice {
   void keep_hidden(HiddenWish wish) { hidden_ = HiddenStates(wish); }
   const HiddenStates& hidden() const { return hidden_; }
 
+  // Of the steps that brought the tokens, where they are traced.
+  const std::vector<DraftTrace>& traces() const { return traces_; }
+
   // Counters of the engine, as of the last delta.
   const TokenDelta& counters() const { return counters_; }
 
@@ -61,6 +64,7 @@ class Choice {
   void stop_at(const StopScan& scan);
   void end_parts(Ending ending);
   void count_reasoning(std::size_t certain_bytes);
+  void keep_traces(std::vector<DraftTrace> traces, std::size_t tokens);
 
   std::shared_ptr<const StopStrings> stops_;
   bool keep_stop_;
@@ -77,6 +81,7 @@ class Choice {
   std::vector<std::size_t> text_begin_;
   std::vector<SampledToken> prompt_scores_;
   HiddenStates hidden_;
+  std::vector<DraftTrace> traces_;
   TokenDelta counters_;
   std::optional<ChoiceEnd> end_;
 };

@@ -36,7 +36,7 @@ std::uint32_t read_drafters(Fields& wish, const ServerConfig& config) {
 }  // namespace
 
 std::optional<DraftWish> read_draft_wish(Fields& body, const ServerConfig& config) {
-  constexpr std::array<std::string_view, 3> kKnown{"enabled", "max_nodes", "drafters"};
+  constexpr std::array<std::string_view, 4> kKnown{"enabled", "max_nodes", "drafters", "trace"};
   const auto* object = body.object("speculative");
   if (object == nullptr) return std::nullopt;
   Fields wish(*object, body.path() + ".speculative", body.fault());
@@ -52,33 +52,8 @@ std::optional<DraftWish> read_draft_wish(Fields& body, const ServerConfig& confi
     out.max_nodes = static_cast<int>(nodes);
   out.drafters = read_drafters(wish, config);
   if (!wish.boolean("enabled").value_or(true)) out.max_nodes = 1;
+  out.is_traced = wish.boolean("trace").value_or(false);
   return out;
-}
-
-void write_draft_report(JsonWriter& json, const TokenDelta& counters, const ServerConfig& config) {
-  json.begin_object();
-  json.key("drafters").begin_object();
-  for (std::size_t i = 0; i < std::min(config.drafters.size(), kMostDrafters); ++i) {
-    const DraftTally& tally = counters.drafts.by_drafter[i];
-    json.key(config.drafters[i]).begin_object();
-    json.field("proposed", tally.proposed).field("accepted", tally.accepted).end_object();
-  }
-  json.end_object();
-  json.field("verify_steps", counters.verify_steps);
-  // A step that accepted k drafts accepted one at each depth from 1 to k.
-  json.key("accepted_by_depth").begin_array();
-  const auto& histogram = counters.accept_histogram;
-  for (std::size_t depth = 1; depth < histogram.size(); ++depth) {
-    int steps = 0;
-    for (std::size_t k = depth; k < histogram.size(); ++k) steps += histogram[k];
-    json.integer(steps);
-  }
-  json.end_array();
-  if (const auto reason = counters.drafts.reason(); !reason.empty())
-    json.field("reason", reason);
-  else
-    json.field_null("reason");
-  json.end_object();
 }
 
 }  // namespace foretoken

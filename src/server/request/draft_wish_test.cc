@@ -139,7 +139,8 @@ TEST_F(DraftWishTest, wishes_that_cannot_be_are_refused_by_name) {
            {R"({"drafters":["NGRAM"]})",
             "speculative.drafters: this server has EAGLE3 and SUFFIX (found 'NGRAM')"},
            {R"({"drafters":[1]})", "speculative.drafters"},
-           {R"({"nodes":4})", "speculative.nodes: expected enabled, max_nodes, drafters"}})
+           {R"({"nodes":4})", "speculative.nodes: expected enabled, max_nodes, drafters, trace"},
+           {R"({"trace":"all"})", "speculative.trace"}})
     EXPECT_NE(refusal_of(wish).find(fault), std::string::npos) << wish << ": " << refusal_of(wish);
 }
 

@@ -233,6 +233,7 @@ void Generation::show_progress() {
     choice.opened = true;
     choice.shown_text = choice.choice.text().size();
     choice.shown_tokens = choice.choice.tokens().size();
+    choice.shown_steps = choice.choice.traces().size();
     choice.closed = choice.choice.is_finished();
   }
   if (events.empty()) return;

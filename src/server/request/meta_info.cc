@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "server/request/draft_wish.h"
+#include "server/request/told_drafts.h"
 #include "text/utf8.h"
 
 namespace foretoken {
@@ -189,7 +189,7 @@ void MetaInfo::write(JsonWriter& json, const RunningChoice& choice) const {
     write_spec(json, choice);
     if (choice.reports_drafts) {
       json.key("speculative");
-      write_draft_report(json, choice.choice.counters(), context_.config);
+      write_draft_report(json, choice, 0, context_);
     }
   }
   json.end_object();

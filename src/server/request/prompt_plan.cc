@@ -167,6 +167,7 @@ std::optional<Refusal> add_prompt(ServerContext& context, AskedPrompt asked, Gen
     if (asked.shows_prompt_ids) choice.shown_prompt = shared.prompt;
     choice.has_prediction = asked.prediction.has_value();
     choice.reports_drafts = asked.draft_wish.has_value();
+    choice.tells_steps = asked.draft_wish && asked.draft_wish->is_traced;
   }
   if (asked.stream_interval)
     plan.stream_interval = static_cast<int>(

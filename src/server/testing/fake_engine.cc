@@ -133,6 +133,21 @@ void FakeEngine::loop() {
   }
 }
 
+// All tokens but the last were drafted by the first drafter, with a sibling of the first that was not
+// taken.
+DraftTrace FakeEngine::trace_of(const std::vector<SampledToken>& tokens) {
+  DraftTrace trace;
+  trace.tokens = static_cast<int>(tokens.size());
+  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+    const auto number = static_cast<std::int32_t>(i);
+    trace.drafts.push_back(
+        {.token = tokens[i].token, .parent = number - 1, .chance = 0.5F, .drafters = 1});
+    trace.accepted.push_back(number);
+  }
+  trace.drafts.push_back({.token = 'z', .parent = -1, .chance = 0.25F, .drafters = 3});
+  return trace;
+}
+
 bool FakeEngine::step(Running& running) {
   const Request& request = running.request;
   TokenDelta delta;
@@ -179,6 +194,8 @@ bool FakeEngine::step(Running& running) {
     delta.drafts.by_drafter[0] = {.proposed = delta.proposed_drafts,
                                   .accepted = delta.accepted_drafts};
   }
+  if (request.draft_wish.is_traced && !delta.tokens.empty())
+    delta.traces.push_back(trace_of(delta.tokens));
   const bool more = !delta.finish;
   request.stream->push(std::move(delta));
   return more;

@@ -60,6 +60,7 @@ class FakeEngine final : public EnginePort {
 
   void loop();
   bool step(Running& running);  // false: finished
+  static DraftTrace trace_of(const std::vector<SampledToken>& tokens);
 
   Script script_;
   mutable std::mutex mutex_;

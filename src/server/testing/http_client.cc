@@ -108,7 +108,7 @@ ClientReply HttpClient::read_reply(bool has_body) {
   reply.head = buffer_.substr(0, end + 2);
   buffer_.erase(0, end + 4);
   reply.status = std::atoi(reply.head.c_str() + 9);
-  if (!has_body || reply.status < 200 || reply.status == 204) return reply;
+  if (!has_body || reply.status < 200 || reply.status == 204 || reply.status == 304) return reply;
   if (header_value(reply.head, "transfer-encoding") == "chunked") {
     while (true) {
       auto line = std::string::npos;

@@ -105,6 +105,10 @@ TEST_F(CallParserTest, in_a_stream_what_was_sent_of_a_malformed_call_stays) {
       read("hermes", "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1,}}</tool_call> Well.");
   EXPECT_EQ(out.calls, (Calls{{"f", "{\"a\": 1,"}}));
   EXPECT_EQ(out.content, "}}</tool_call> Well.");
+  const auto behind_text = read(
+      "hermes", "So: \n<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1,}}</tool_call> Well.");
+  EXPECT_EQ(behind_text.calls, out.calls);
+  EXPECT_EQ(behind_text.content, "So:}}</tool_call> Well.");
 }
 
 TEST_F(CallParserTest, calls_follow_a_malformed_one) {

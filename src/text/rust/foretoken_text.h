@@ -145,4 +145,17 @@ struct FtSearchStep {
 // After a match nothing more may be pushed.
 bool ft_search_push(FtSearch* search, FtSpan text, FtSearchStep* step, FtBuffer* error);
 
+// A line editor on the terminal of this process. One thread at a time.
+struct FtLineEditor;
+// history: a file that is read now and written with each text, with most_entries at most; empty:
+// none. lines: what can be completed, sorted, one a line. is_complete: whether Enter ends a text;
+// else it begins a new line of it.
+FtLineEditor* ft_line_editor_new(FtSpan history, std::size_t most_entries, FtSpan lines,
+                                 bool (*is_complete)(FtSpan text), bool is_coloured,
+                                 FtBuffer* error);
+void ft_line_editor_free(FtLineEditor* editor);
+// 0: a text; 1: Ctrl-C; 2: the end of input; 3: an error.
+std::uint32_t ft_line_editor_read(FtLineEditor* editor, FtSpan prompt, FtBuffer* text,
+                                  FtBuffer* error);
+
 }  // extern "C"

@@ -64,9 +64,13 @@ struct CpuAttention::Call {
   float* scratch;
   float* partials;
 
-  // Column of the result where the item's KV head begins.
+  // The first query head of the item's KV head.
+  static std::int64_t head_of(const AttentionItems::Item& item) {
+    return std::int64_t{item.kv_head} * item.call.group;
+  }
+  // Column of the result where it begins.
   std::int64_t column_of(const AttentionItems::Item& item) const {
-    return std::int64_t{item.kv_head} * item.call.group * plan.shape.head_dim;
+    return head_of(item) * plan.shape.out_dim();
   }
 
   const float* sinks_of(const AttentionItems::Item& item) const {
@@ -78,12 +82,10 @@ struct CpuAttention::Call {
     const std::int64_t head_bytes = std::int64_t{plan.shape.head_dim} * kPageTokens *
                                     static_cast<std::int64_t>(dtype_bytes(kv.k.dtype()));
     call.k = static_cast<const char*>(kv.k.data()) + item.kv_head * head_bytes;
-    call.v = static_cast<const char*>(kv.v.data()) + item.kv_head * head_bytes;
-    if (!kv.k_scale.empty()) {
-      call.k_scale = kv.k_scale.f32() + item.kv_head * kPageTokens;
-      call.v_scale = kv.v_scale.f32() + item.kv_head * kPageTokens;
-    }
-    call.q = q.row_f32(item.first_row) + column_of(item);
+    if (!kv.v.empty()) call.v = static_cast<const char*>(kv.v.data()) + item.kv_head * head_bytes;
+    if (!kv.k_scale.empty()) call.k_scale = kv.k_scale.f32() + item.kv_head * kPageTokens;
+    if (!kv.v_scale.empty()) call.v_scale = kv.v_scale.f32() + item.kv_head * kPageTokens;
+    call.q = q.row_f32(item.first_row) + head_of(item) * plan.shape.head_dim;
     call.out = out.row_f32(item.first_row) + column_of(item);
     call.sinks = sinks_of(item);
     call.scratch = scratch + at(worker) * plan.scratch_floats();
@@ -109,8 +111,8 @@ struct CpuAttention::Call {
       const int query = call.first + i, head = query % call.group;
       const int heads = std::min(call.group - head, call.count - i);
       const int row = item.first_row + query / call.group;
-      const std::int64_t col = column_of(item) + std::int64_t{head} * call.head_dim;
-      done(row, col, heads * call.head_dim, out.row_f32(row) + col);
+      const std::int64_t col = column_of(item) + std::int64_t{head} * call.value_dim;
+      done(row, col, heads * call.value_dim, out.row_f32(row) + col);
       i += heads;
     }
   }

@@ -27,7 +27,8 @@ class TileAttention : Bf16Attention<TileLines> {
 
   void run() {
     begin();
-    if (item_.count < kTileQueries || item_.head_dim % 32 != 0 || item_.cap > 0) {
+    const bool is_whole = item_.head_dim % 32 == 0 && item_.value_dim % 32 == 0;
+    if (item_.count < kTileQueries || !is_whole || item_.cap > 0) {
       walk_blocks([this](int start, States states) { add_block(start, states); });
       return;
     }
@@ -66,7 +67,7 @@ class TileAttention : Bf16Attention<TileLines> {
     for (int at = tiles_end; at < end; at += kAttnBlock) add_block(at, states);
     end_span(states, 0, item_.count);
   }
-  bool copy_block(int start) const {
+  bool copy_block(int start) {
     const Seen seen = seen_of(start);
     if (seen.begin >= seen.end) return true;
     return !seen.has_nodes && copy_values(start, seen);
@@ -104,10 +105,10 @@ class TileAttention : Bf16Attention<TileLines> {
   void add_values_of(const Group& group, int start) const {
     const int begin = (group.seen.begin - start) / kTilePositions;
     const int end = ceil_div(group.seen.end - start, kTilePositions);
-    for (int d = 0; d < item_.head_dim; d += 32) {
+    for (int d = 0; d < item_.value_dim; d += 32) {
       clear_sums();
       for (int block = begin; block < end; ++block) {
-        const char* v = tile_v(start) + (block * (item_.head_dim / 16) + d / 16) * kTileBytes;
+        const char* v = tile_v(start) + (block * (item_.value_dim / 16) + d / 16) * kTileBytes;
         add_products(group.has_both(), tile_p_ + block * kTilePositions, kAttnBlock * 2, v,
                      v + kTileBytes);
       }
@@ -200,25 +201,25 @@ class TileAttention : Bf16Attention<TileLines> {
   }
 
   char* tile_v(int start) const {
-    return tile_v_ + start % kAttnSpan / kTilePositions * (item_.head_dim / 16) * kTileBytes;
+    return tile_v_ + start % kAttnSpan / kTilePositions * (item_.value_dim / 16) * kTileBytes;
   }
   // Values of the block in tiles [kAttnBlock / 32][dim / 16] of sixteen pairs of positions, 0 where
   // no query looks. False where a value that only some of the queries see is not finite: 0 times
   // that would be seen by the others.
-  bool copy_values(int start, const Seen& seen) const {
+  bool copy_values(int start, const Seen& seen) {
+    values_.take_block(seen.begin, seen.shared_end);
     bool finite = true;
     const int first = (seen.begin - start) / kTilePositions * kSumPairs;
     const int end = ceil_div(seen.end - start, kTilePositions) * kSumPairs;
     for (int pair = first; pair < end; ++pair) {
       const int position = start + pair * 2;
-      char* to = tile_v(start) + pair / kSumPairs * (item_.head_dim / 16) * kTileBytes +
+      char* to = tile_v(start) + pair / kSumPairs * (item_.value_dim / 16) * kTileBytes +
                  pair % kSumPairs * kLineBytes;
       std::uint32_t kept = 0;  // of a pair
       if (position >= seen.begin && position < seen.end) kept |= 0xffffU;
       if (position + 1 >= seen.begin && position + 1 < seen.end) kept |= 0xffff0000U;
       const char* from = nullptr;
-      if (kept != 0)
-        from = page(item_.v, position / kAttnSlots) + pair % kPagePairs * value_row_bytes();
+      if (kept != 0) from = value_page(position) + pair % kPagePairs * value_row_bytes();
       if (kept == ~0U)
         copy_pair(from, to);
       else
@@ -230,11 +231,11 @@ class TileAttention : Bf16Attention<TileLines> {
   }
   // A row of a page to a row of each tile.
   void copy_pair(const char* from, char* to) const {
-    for (int d = 0; d < item_.head_dim; d += 16, from += kLineBytes, to += kTileBytes)
+    for (int d = 0; d < item_.value_dim; d += 16, from += kLineBytes, to += kTileBytes)
       store(reinterpret_cast<float*>(to), load(reinterpret_cast<const float*>(from)));
   }
   void copy_part(const char* from, std::uint32_t kept, char* to) const {
-    for (int d = 0; d < item_.head_dim; d += 16, to += kTileBytes) {
+    for (int d = 0; d < item_.value_dim; d += 16, to += kTileBytes) {
       std::uint32_t line[16] = {};
       if (kept != 0) __builtin_memcpy(line, from + d * 4, sizeof line);
       for (std::uint32_t& pair : line) pair &= kept;
@@ -244,7 +245,7 @@ class TileAttention : Bf16Attention<TileLines> {
 
   bool is_finite(const char* from, std::uint32_t kept) const {
     std::uint32_t worst = 0;
-    for (int d = 0; d < item_.head_dim; ++d) {
+    for (int d = 0; d < item_.value_dim; ++d) {
       std::uint32_t pair;
       __builtin_memcpy(&pair, from + d * 4, sizeof pair);
       pair &= kept;

@@ -11,6 +11,7 @@
 // For translation units of kernels only (v16.h).
 
 #include "backend/cpu/attention/attention_common.h"
+#include "backend/cpu/attention/value_pages.h"
 #include "backend/cpu/simd/row_reach.h"
 
 namespace foretoken {
@@ -188,7 +189,8 @@ class Bf16Attention : protected ItemQueries {
         block_o_(tree_scores_ + rows_ * kTreeSlots),
         q_(block_o_ + rows_ * dim_),
         gathered_(q_ + rows_ * q_stride_),
-        end_(gathered_ + kSumPairs * dim_) {}
+        values_(item, gathered_ + kSumPairs * dim_, tree_pages()),
+        end_(values_.end()) {}
 
   void run() {
     begin();
@@ -200,6 +202,7 @@ class Bf16Attention : protected ItemQueries {
     for (int i = 0; i < item_.count; ++i)
       for (int d = 0; d < q_stride_; d += 16) Order::put(queries(i) + d, query_part(i, d));
     const int pages = tree_pages();
+    values_.take_tree(pages);
     if (pages > 0) score(item_.tree_start / kAttnSlots, pages, tree_scores_, kTreeSlots);
   }
 
@@ -214,6 +217,7 @@ class Bf16Attention : protected ItemQueries {
     if (seen.shared_end > seen.begin)
       score(first_page, (seen.shared_end - 1) / kAttnSlots - first_page + 1,
             scores_ + (first_page * kAttnSlots - start), kAttnBlock);
+    values_.take_block(seen.begin, seen.shared_end);
     float m[kAttnMaxQueries], l[kAttnMaxQueries];
     const V16 scale = set1(item_.scale);
     for (int i = 0; i < item_.count; ++i) {
@@ -247,12 +251,16 @@ class Bf16Attention : protected ItemQueries {
   const char* page(const void* kv, int index) const {
     return static_cast<const char*>(kv) + item_.pages[index] * item_.page_stride * 2;
   }
+  // The page of values that a slot lies in.
+  const char* value_page(int slot) const {
+    return reinterpret_cast<const char*>(values_.page_of(slot));
+  }
   // The page, or what stands for it where the sequence has no such page.
   const char* page_ahead(const void* kv, int index, const char* otherwise) const {
     return index < pages_ ? page(kv, index) : otherwise;
   }
   // A pair of values of a page: [dim][2].
-  std::int64_t value_row_bytes() const { return std::int64_t{4} * item_.head_dim; }
+  std::int64_t value_row_bytes() const { return std::int64_t{4} * item_.value_dim; }
 
   // All queries against whole pages, to rows `stride` apart.
   void score(int first_page, int pages, float* to, int stride) const {
@@ -271,7 +279,9 @@ class Bf16Attention : protected ItemQueries {
     KeyLines<V> lines;
     for (int v = 0; v < V; ++v) {
       lines.keys[v] = page(item_.k, first_page + v);
-      lines.ahead[v] = page_ahead(item_.v, first_page + v, lines.keys[v]);
+      // Where values are parts of keys they are there already.
+      lines.ahead[v] =
+          item_.v == nullptr ? lines.keys[v] : page_ahead(item_.v, first_page + v, lines.keys[v]);
     }
     add_rows<Order, V>(rows,
                        {.a = queries(first),
@@ -311,7 +321,7 @@ class Bf16Attention : protected ItemQueries {
     const int first_page = start / kAttnSlots;
     const int end_page = ceil_div(seen.shared_end, kAttnSlots);
     for (int p = (seen.begin - start) / kAttnSlots; first_page + p < end_page; ++p) {
-      const char* values = page(item_.v, first_page + p);
+      const char* values = value_page((first_page + p) * kAttnSlots);
       const char* next = page_ahead(item_.k, first_page + p + kAttnBlock / kAttnSlots, values);
       for (int j = 0; j < kPagePairs; ++j) {
         rows[p * kPagePairs + j] = values + j * value_row_bytes();
@@ -381,12 +391,12 @@ class Bf16Attention : protected ItemQueries {
   // A value to every other element; slot -1: zeros.
   void copy_value(int slot, std::uint16_t* to) const {
     if (slot < 0) {
-      for (int d = 0; d < item_.head_dim; ++d) to[2 * d] = 0;
+      for (int d = 0; d < item_.value_dim; ++d) to[2 * d] = 0;
       return;
     }
-    const char* row = page(item_.v, slot / kAttnSlots) + slot % kAttnSlots / 2 * value_row_bytes();
+    const char* row = value_page(slot) + slot % kAttnSlots / 2 * value_row_bytes();
     const auto* from = reinterpret_cast<const std::uint16_t*>(row) + slot % 2;
-    for (int d = 0; d < item_.head_dim; ++d) to[2 * d] = from[2 * d];
+    for (int d = 0; d < item_.value_dim; ++d) to[2 * d] = from[2 * d];
   }
 
   // block_o of queries [first, first + count), count <= Order::kRows.
@@ -401,19 +411,19 @@ class Bf16Attention : protected ItemQueries {
                   .fresh = false};
     constexpr int V = Order::kVecs;
     int d = 0;
-    for (; d + V * 16 <= item_.head_dim; d += V * 16, p.to += V * 16)
+    for (; d + V * 16 <= item_.value_dim; d += V * 16, p.to += V * 16)
       add_rows<Order, V>(count, p,
                          ValueLines<V>{.rows = rows,
                                        .ahead = ahead,
                                        .offset = d * 4,
                                        .ahead_offset = std::int64_t{d} * (kPagePairs * 4)});
-    for (; d + 16 <= item_.head_dim; d += 16, p.to += 16)
+    for (; d + 16 <= item_.value_dim; d += 16, p.to += 16)
       add_rows<Order, 1>(
           count, p,
           ValueLines<1>{.rows = rows, .ahead = nullptr, .offset = d * 4, .ahead_offset = 0});
-    if (d < item_.head_dim)
+    if (d < item_.value_dim)
       add_rows<Order, 1>(count, p,
-                         LastValueLine{.rows = rows, .offset = d * 4, .dims = item_.head_dim - d});
+                         LastValueLine{.rows = rows, .offset = d * 4, .dims = item_.value_dim - d});
   }
 
   // Pages that hold something for some row.
@@ -433,7 +443,8 @@ class Bf16Attention : protected ItemQueries {
   float* block_o_;      // [rows_, dim_]
   float* q_;            // [rows_, q_stride_] of A
   float* gathered_;     // [kSumPairs, dim_]: pairs of values of one row
-  float* end_;          // of the above
+  ValuePages<std::uint16_t, 2> values_;
+  float* end_;  // of the above
 };
 
 template <typename Order>

@@ -26,7 +26,7 @@ FT_INLINE void each(Body body) {
 // Softmax states of queries side by side: values are o / l against the maximum m. Of nothing seen m
 // is -inf and l and o are 0.
 struct States {
-  float* o;  // [queries][dim rounded up to 16]
+  float* o;  // [queries][value_dim rounded up to 16]
   float* m;  // [queries]
   float* l;
 };
@@ -75,7 +75,7 @@ class ItemQueries {
  protected:
   explicit ItemQueries(const AttnItem& item)
       : item_(item),
-        dim_(round_up(item.head_dim, 16)),
+        dim_(round_up(item.value_dim, 16)),
         span_(states_at(item.scratch)),
         total_(states_at(item.scratch + state_floats())) {
     const AttnRow* row = item.rows + item.first / item.group;
@@ -127,11 +127,11 @@ class ItemQueries {
   void finish(States states) const {
     if (item_.sinks != nullptr) add_sinks(states);
     for (int i = 0; i < item_.count; ++i) {
-      float* const out = item_.out + offset_of(i);
+      float* const out = item_.out + out_offset_of(i);
       const float* const o = states.o + std::int64_t{i} * dim_;
       const V16 l = set1(states.l[i]);
-      for (int d = 0; d < item_.head_dim; d += 16)
-        store_some(out + d, div(load(o + d), l), lanes_from(d, item_.head_dim));
+      for (int d = 0; d < item_.value_dim; d += 16)
+        store_some(out + d, div(load(o + d), l), lanes_from(d, item_.value_dim));
     }
   }
 
@@ -148,10 +148,13 @@ class ItemQueries {
 
   const AttnRow& row_of(int i) const { return *row_[i]; }
   int head_of(int i) const { return (item_.first + i) % item_.group; }
-  std::int64_t offset_of(int i) const {
-    return (item_.first + i) / item_.group * item_.row_stride + head_of(i) * item_.head_dim;
+  std::int64_t out_offset_of(int i) const {
+    return (item_.first + i) / item_.group * item_.out_stride + head_of(i) * item_.value_dim;
   }
-  const float* query(int i) const { return item_.q + offset_of(i); }
+  const float* query(int i) const {
+    return item_.q + (item_.first + i) / item_.group * item_.row_stride +
+           head_of(i) * item_.head_dim;
+  }
   bool has_tree() const {
     for (int i = 0; i < item_.count; ++i)
       if (row_of(i).nodes != 0) return true;
@@ -269,7 +272,7 @@ class ItemQueries {
   }
 
   const AttnItem& item_;
-  int dim_;  // head_dim rounded up to 16
+  int dim_;  // value_dim rounded up to 16
   States span_, total_;
 
  private:

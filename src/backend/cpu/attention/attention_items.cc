@@ -24,17 +24,18 @@ std::size_t padded(int dim) { return at(round_up(dim, 16)); }
 
 }  // namespace
 
-std::size_t AttentionItems::query_floats() const { return padded(shape.head_dim) + 2; }
+std::size_t AttentionItems::query_floats() const { return padded(shape.out_dim()) + 2; }
 
 std::size_t AttentionItems::scratch_floats() const {
-  const std::size_t dim = padded(shape.head_dim), whole = at(round_up(shape.head_dim, 32));
+  const std::size_t dim = padded(shape.out_dim()), whole = at(round_up(shape.head_dim, 32));
   const std::size_t query = kAttnBlock + kTreeScores + dim + 2 * query_floats() + whole;
   const std::size_t gathered = dim * kAttnSlots;
+  const std::size_t values = at(kAttnValuePages * kAttnSlots * shape.value_dim);
   // Queries, weights of a group and values of a span in tiles of bf16.
   constexpr std::size_t kGroup = 32;
   const std::size_t tiles =
       (at(most_queries) * whole + kGroup * kAttnBlock + kAttnSpan * whole) / 2 + 2 * kAttnSlots;
-  return round_up(query * at(most_queries) + gathered + tiles, 16);
+  return round_up(query * at(most_queries) + gathered + values + tiles, 16);
 }
 
 // Vectors grow to twice what is needed. Groups are of eight queries at least or all of a
@@ -51,7 +52,7 @@ std::size_t AttentionItems::most_partial_bytes(const ForwardSize& size, int work
   const std::size_t divided = std::min(at(size.rows) * at(size.attention.heads),
                                        at(kItemsPerWorker * workers * most_queries));
   const std::size_t spans = at(size.context / kAttnSpan + 2);
-  return divided * spans * (padded(size.attention.head_dim) + 2) * sizeof(float);
+  return divided * spans * (padded(size.attention.out_dim()) + 2) * sizeof(float);
 }
 
 void AttentionItems::build(const AttentionShape& new_shape, const Batch& new_batch, int workers) {
@@ -110,15 +111,17 @@ void AttentionItems::list_items(const BatchSeq& seq, int kv_head, Cut cut) {
       high = std::max(high, seq_rows[r].position);
     }
     const Spans spans = spans_of(low, high, shape.window);
-    work += std::int64_t{count} * (high + 1) * shape.head_dim * 2;
+    work += std::int64_t{count} * (high + 1) * (shape.head_dim + shape.out_dim());
     add_items({.call = {.k = nullptr,
                         .v = nullptr,
                         .q = nullptr,
                         .out = nullptr,
                         .row_stride = std::int64_t{shape.heads} * shape.head_dim,
+                        .out_stride = std::int64_t{shape.heads} * shape.out_dim(),
                         .pages = batch->pages.data() + seq.first_page,
                         .page_stride = std::int64_t{shape.kv_heads} * shape.head_dim * kPageTokens,
                         .head_dim = shape.head_dim,
+                        .value_dim = shape.out_dim(),
                         .group = group,
                         .scale = shape.scale * kLog2E,
                         .window = shape.window,

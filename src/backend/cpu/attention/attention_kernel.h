@@ -10,6 +10,7 @@
 // rounded once. For translation units of kernels only (v16.h).
 
 #include "backend/cpu/attention/attention_common.h"
+#include "backend/cpu/attention/value_pages.h"
 
 namespace foretoken {
 namespace {
@@ -32,9 +33,11 @@ class Attention : ItemQueries {
         scale_stride_(item.page_stride / item.head_dim),
         scores_(scratch()),
         tree_scores_(scores_ + item.count * kAttnBlock),
-        block_o_(tree_scores_ + item.count * kTreeSlots) {}
+        block_o_(tree_scores_ + item.count * kTreeSlots),
+        values_(item, block_o_ + item.count * dim_, tree_pages()) {}
 
   void run() {
+    values_.take_tree(tree_pages());
     score_tree();
     walk_blocks([this](int start, States states) { add_block(start, states); });
   }
@@ -44,7 +47,7 @@ class Attention : ItemQueries {
     return static_cast<const Element*>(kv) + item_.pages[index] * item_.page_stride;
   }
   const Element* value_at(int slot_index) const {
-    return page(item_.v, slot_index / kAttnSlots) + slot_index % kAttnSlots * item_.head_dim;
+    return values_.page_of(slot_index) + slot_index % kAttnSlots * item_.value_dim;
   }
 
   // Of the rows of a page, where they are codes.
@@ -52,7 +55,7 @@ class Attention : ItemQueries {
     return kv + item_.pages[index] * scale_stride_;
   }
   float scale_at(int slot_index) const {
-    return scales(item_.v_scale, slot_index / kAttnSlots)[slot_index % kAttnSlots];
+    return scales(values_.scales(), slot_index / kAttnSlots)[slot_index % kAttnSlots];
   }
 
   template <int Q, int P>
@@ -128,12 +131,13 @@ class Attention : ItemQueries {
         score(i, left(i, kScoreQueries), first_page, pages,
               scores_ + (first_page * kAttnSlots - start), kAttnBlock);
     }
+    values_.take_block(begin, shared_end);
     const Element* values[kAttnBlock];
     for (int j = begin; j < shared_end; ++j) values[j - start] = value_at(j);
     float value_scales[kAttnBlock];  // of codes
     if constexpr (Kv::kIsCode)
       for (int p = first_page; p * kAttnSlots < shared_end; ++p)
-        store(value_scales + (p * kAttnSlots - start), load(scales(item_.v_scale, p)));
+        store(value_scales + (p * kAttnSlots - start), load(scales(values_.scales(), p)));
     float m[kAttnMaxQueries], l[kAttnMaxQueries];
     for (int i = 0; i < item_.count; ++i) {
       if (seen.has_nodes) order_tree_scores(i, start, tree_scores_, scores(i));
@@ -192,7 +196,7 @@ class Attention : ItemQueries {
     const float* p[Q];
     float* o[Q];
     for (int i = 0; i < Q; ++i) p[i] = scores(first + i), o[i] = block_o(first + i) + d;
-    const int tail = item_.head_dim - d - (V - 1) * 16;  // lanes of the last vector that exist
+    const int tail = item_.value_dim - d - (V - 1) * 16;  // lanes of the last vector that exist
     V16 acc[Q][V], x[V];
     each<Q, V>([&](int i, int v) { acc[i][v] = load(o[i] + v * 16); });
     for (int j = from; j < to; ++j) {
@@ -244,6 +248,7 @@ class Attention : ItemQueries {
   float* scores_;              // [count, kAttnBlock]
   float* tree_scores_;         // [count, kTreeSlots]
   float* block_o_;             // [count, dim_]
+  ValuePages<Element, 1> values_;
 };
 
 template <typename Kv>

@@ -41,6 +41,14 @@ Model with(int heads, int kv_heads, int dim, Uncommon values) {
   return model;
 }
 
+// Values are the beginnings of keys.
+Model latent(int heads, int value, int rotated) {
+  Model model = model_of(heads, 1, value + rotated, 0);
+  model.shape.value_dim = value;
+  model.rotary_dim = rotated;
+  return model;
+}
+
 // Groups of 1, 2, 4 and 7 queries, heads that fill lines and blocks of 32 and heads that do not.
 std::vector<Model> models() {
   return {model_of(4, 1, 64, 0),
@@ -53,7 +61,10 @@ std::vector<Model> models() {
           model_of(3, 3, 40, 1),
           with(4, 1, 64, {.cap = 1.5F}),
           with(4, 2, 32, {.sinks = true}),
-          with(6, 2, 96, {.cap = 0.7F, .sinks = true})};
+          with(6, 2, 96, {.cap = 0.7F, .sinks = true}),
+          latent(8, 32, 32),
+          latent(5, 36, 8),
+          latent(1, 64, 32)};
 }
 
 const std::uint16_t* bf16_of(const Tensor& t) {
@@ -66,12 +77,12 @@ Rows defined(const World& world, const Model& model, bool pair_order) {
   const AttentionShape& s = model.shape;
   const Batch& batch = world.batch();
   const KvLayer& kv = world.kv();
-  const auto dim = at(s.head_dim);
+  const auto dim = at(s.head_dim), out_dim = at(s.out_dim());
   Rows rows;
   for (int r = 0; r < batch.rows; ++r) {
     std::vector<std::int32_t> slots;
     visible_slots(batch, r, slots);
-    std::vector<float>& out = rows.emplace_back(at(s.heads) * dim);
+    std::vector<float>& out = rows.emplace_back(at(s.heads) * out_dim);
     const auto unseen = static_cast<std::size_t>(batch.position[at(r)] + 1 -
                                                  static_cast<std::int32_t>(slots.size()));
     const int position = static_cast<int>(unseen + slots.size()) - 1;
@@ -82,7 +93,9 @@ Rows defined(const World& world, const Model& model, bool pair_order) {
       for (std::size_t j = 0; j < slots.size(); ++j) {
         for (int d = 0; d < s.head_dim; ++d) {
           k[j * dim + at(d)] = bf16_of(kv.k)[host_key_at(kv, slots[j], kv_head, d)];
-          v[j * dim + at(d)] = bf16_of(kv.v)[host_value_at(kv, slots[j], kv_head, d)];
+          v[j * dim + at(d)] = s.has_stored_values()
+                                   ? bf16_of(kv.v)[host_value_at(kv, slots[j], kv_head, d)]
+                                   : k[j * dim + at(d)];
         }
         key_at[unseen + j] = k.data() + j * dim;
         value_at[unseen + j] = v.data() + j * dim;
@@ -90,6 +103,7 @@ Rows defined(const World& world, const Model& model, bool pair_order) {
       const int windowed = s.window > 0 ? std::max(0, position - s.window + 1) : 0;
       model_attention({.pair_order = pair_order,
                        .head_dim = s.head_dim,
+                       .value_dim = s.out_dim(),
                        .scale = s.scale,
                        .q = world.queries().row_f32(r) + h * s.head_dim,
                        .k = key_at.data(),
@@ -98,7 +112,7 @@ Rows defined(const World& world, const Model& model, bool pair_order) {
                        .position = position,
                        .cap = s.score_cap,
                        .sink = kv.sinks.empty() ? nullptr : kv.sinks.f32() + h},
-                      out.data() + at(h) * dim);
+                      out.data() + at(h) * out_dim);
     }
   }
   return rows;
@@ -107,7 +121,7 @@ Rows defined(const World& world, const Model& model, bool pair_order) {
 // The same by some kernels.
 Rows attended(const World& world, const Model& model, const OpKernels& kernels, ThreadPool& pool) {
   CpuAttention attention(kernels, pool);
-  const std::int64_t width = std::int64_t{model.shape.heads} * model.shape.head_dim;
+  const std::int64_t width = std::int64_t{model.shape.heads} * model.shape.out_dim();
   std::vector<float> out(at(world.batch().rows * width));
   attention.run(world.queries(), world.kv(), attention.plan(model.shape, world.batch()),
                 Tensor(out.data(), DType::kF32, {world.batch().rows, width}), {});

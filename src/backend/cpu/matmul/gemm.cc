@@ -9,13 +9,6 @@
 namespace foretoken {
 namespace {
 
-// How the output is cut into items: `cols` columns by `rows` rows each, rows varying fastest, so
-// that a worker's contiguous share of items is one contiguous stream of weights.
-struct Cut {
-  int cols, rows;
-  int col_items, row_items;
-};
-
 constexpr int kStreamRows = 16;      // up to here the weights' stream is the cost: smallest items
 constexpr int kItemBytes = 1 << 14;  // of weights, that are worth handing out
 constexpr int kItemsPerWorker = 6;   // enough to even out cores of unequal speed
@@ -26,14 +19,6 @@ constexpr int kTileRows = 128;       // of an item whose output stays in the wor
 std::int64_t widened_block_bytes(std::int64_t packed_k) { return packed_k * kBlockCols * 2; }
 std::size_t widened_bytes(std::int64_t packed_k) {
   return at(widened_block_bytes(packed_k) * (kMaxCallCols / kBlockCols));
-}
-
-// Elements from row to row of packed input.
-std::int64_t packed_stride(const GemmKernels& kernels, const CpuLinear& w) {
-  if (!w.format().is_coded()) return w.packed_k() + kernels.x_row_extra;
-  if (!w.format().rounds_input) return round_up(w.in_width(), kBlockK) + kernels.x_row_extra;
-  constexpr std::int64_t kGroupBytes = sizeof(float) + sizeof(std::int32_t);
-  return round_up(w.packed_k() + w.codes().groups * kGroupBytes, 64) + kernels.x_row_extra;
 }
 
 // Products of codes look at a whole group of their input before they round it, and find columns in
@@ -51,19 +36,7 @@ bool has_exact_shifts(const CodeLayout& codes) {
 int packed_zero(const WeightFormat& format) {
   constexpr int kListedZero = 128;  // codes of a list are so much more
   if (format.has_zero_points || format.has_minima) return 1;
-  return format.is_listed ? kListedZero : format.zero();
-}
-
-// The rows of items for so many items of columns.
-Cut cut_rows(const GemmKernels& kernels, int cols, int col_items, int rows, int most_rows,
-             int wanted_items) {
-  const int wanted = ceil_div(wanted_items, col_items);
-  const int most = std::max(1, rows / kFewestRows);
-  const int row_items = std::max(std::min(wanted, most), ceil_div(rows, most_rows));
-  Cut cut{.cols = cols, .rows = 0, .col_items = col_items, .row_items = 0};
-  cut.rows = round_up(ceil_div(rows, row_items), kernels.row_step);
-  cut.row_items = ceil_div(rows, cut.rows);
-  return cut;
+  return format.is_listed() ? kListedZero : format.zero();
 }
 
 // The fewest columns of an item of a few rows: as many as a call takes, because it reads two blocks
@@ -81,20 +54,35 @@ int stream_cols(const CpuLinear& w, int share, int workers) {
   return std::max(static_cast<int>(cols), fewest_cols(w.out_width(), workers));
 }
 
-Cut cut_output(const GemmKernels& kernels, const CpuLinear& w, int rows, int workers) {
+}  // namespace
+
+Gemm::Gemm(const KernelTable& kernels, GemmOrder order, ThreadPool& pool)
+    : kernels_(kernels), order_(order), pool_(pool) {}
+
+// Cuts rows into items, given how many items the columns make.
+Gemm::Cut Gemm::cut_rows(const GemmKernels& kernels, int cols, int col_items, int rows,
+                         int most_rows, int wanted_items) {
+  const int wanted = ceil_div(wanted_items, col_items);
+  const int most = std::max(1, rows / kFewestRows);
+  const int row_items = std::max(std::min(wanted, most), ceil_div(rows, most_rows));
+  Cut cut{.cols = cols, .rows = 0, .col_items = col_items, .row_items = 0};
+  cut.rows = round_up(ceil_div(rows, row_items), kernels.row_step);
+  cut.row_items = ceil_div(rows, cut.rows);
+  return cut;
+}
+
+Gemm::Cut Gemm::cut_output(const CpuLinear& w, int rows, int items_wanted) const {
+  const GemmKernels& kernels = kernels_for(w, rows);
   const ProductPlan& plan = w.plans().of(rows);
-  const int share = plan.share > 0 ? plan.share : kItemsPerWorker;
+  const int usual = plan.share > 0 ? plan.share : kItemsPerWorker;
+  const int share = items_wanted > 0 ? items_wanted : usual;
+  const int workers = pool_.size();
   const int cols = plan.cols > 0         ? plan.cols
                    : rows <= kStreamRows ? stream_cols(w, share, workers)
                                          : kMaxCallCols;
   return cut_rows(kernels, cols, static_cast<int>(ceil_div(w.out_width(), cols)), rows,
                   kernels.max_rows, share * workers);
 }
-
-}  // namespace
-
-Gemm::Gemm(const KernelTable& kernels, GemmOrder order, ThreadPool& pool)
-    : kernels_(kernels), order_(order), pool_(pool) {}
 
 const GemmKernels& Gemm::kernels_for(DType dtype) const {
   if (dtype == DType::kF32) return kernels_.f32;
@@ -167,7 +155,14 @@ std::size_t Gemm::workspace_bytes(const ForwardSize& size) const {
   const std::int64_t wide_floats = row_step > 1 ? std::int64_t{kWideRows} * kWideCols : 0;
   return static_cast<std::size_t>(2 * (size.rows + row_step) * row_bytes +
                                   (tile_floats + wide_floats) * pool_.size() * 4) +
-         widened_.bytes();
+         widened_.bytes() + heads_bytes(size);
+}
+
+std::int64_t Gemm::packed_stride(const GemmKernels& kernels, const CpuLinear& w) {
+  if (!w.format().is_coded()) return w.packed_k() + kernels.x_row_extra;
+  if (!w.format().rounds_input) return round_up(w.in_width(), kBlockK) + kernels.x_row_extra;
+  constexpr std::int64_t kGroupBytes = sizeof(float) + sizeof(std::int32_t);
+  return round_up(w.packed_k() + w.codes().groups * kGroupBytes, 64) + kernels.x_row_extra;
 }
 
 const float* Gemm::in_order(const CpuLinear& w, const float* x, int rows) {
@@ -192,7 +187,6 @@ const float* Gemm::in_order(const CpuLinear& w, const float* x, int rows) {
 
 Gemm::PackedX Gemm::pack_x(const GemmKernels& kernels, const CpuLinear& w, const float* x,
                            int rows) {
-  constexpr std::int64_t kAlone = 1 << 15;  // elements that are rounded faster than workers wake up
   const std::int64_t k = w.in_width();
   const int tile_rows = kernels.tile_rows(rows);
   x = in_order(w, x, rows);
@@ -204,27 +198,31 @@ Gemm::PackedX Gemm::pack_x(const GemmKernels& kernels, const CpuLinear& w, const
   if (packed_x_.bytes() < bytes) packed_x_ = Buffer(bytes);
   char* packed = static_cast<char*>(packed_x_.data());
 
-  const auto pack_rows = [&](int first, int count) {
-    kernels.pack_x({.x = x + first * k,
-                    .k = k,
-                    .packed = packed + first * stride * kernels.x_bytes,
-                    .x_stride = stride,
-                    .rows = count,
-                    .tile_rows = tile_rows,
-                    .packed_k = w.packed_k(),
-                    .group = w.codes().group,
-                    .zero = packed_zero(w.format())});
-  };
-  if (rows * k <= kAlone) {
+  const PackedX whole{packed, stride, tile_rows};
+  if (rows * k <= kPackedAlone) {
     const FlushDenormals flush;
-    pack_rows(0, rows);
+    pack_rows(kernels, w, x, 0, rows, whole);
   } else {
     pool_.parallel_for(ceil_div(rows, kernels.row_step), [&](int item, int) {
       const int first = item * kernels.row_step;
-      pack_rows(first, std::min(kernels.row_step, rows - first));
+      pack_rows(kernels, w, x, first, std::min(kernels.row_step, rows - first), whole);
     });
   }
-  return {packed, stride, tile_rows};
+  return whole;
+}
+
+void Gemm::pack_rows(const GemmKernels& kernels, const CpuLinear& w, const float* x, int first,
+                     int count, const PackedX& packed) {
+  kernels.pack_x(
+      {.x = x + first * w.in_width(),
+       .k = w.in_width(),
+       .packed = const_cast<char*>(packed.data) + first * packed.stride * kernels.x_bytes,
+       .x_stride = packed.stride,
+       .rows = count,
+       .tile_rows = packed.tile_rows,
+       .packed_k = w.packed_k(),
+       .group = w.codes().group,
+       .zero = packed_zero(w.format())});
 }
 
 void Gemm::run(const CpuLinear& w, const float* x, int rows, float* y) {
@@ -234,28 +232,33 @@ void Gemm::run(const CpuLinear& w, const float* x, int rows, float* y) {
 
 void Gemm::run_packed(const CpuLinear& w, const PackedX& x, int rows, float* y) {
   if (run_wide(w, x, rows, y)) return;
-  const GemmKernels& kernels = kernels_for(w, rows);
-  const std::int64_t out = w.out_width();
-  const ProductPlan& plan = w.plans().of(rows);
-  const Cut cut = cut_output(kernels, w, rows, pool_.size());
+  const Cut cut = cut_output(w, rows);
+  const Product product{.w = &w, .x = nullptr, .rows = rows, .y = y};
+  pool_.parallel_for(cut.items(),
+                     [&](int item, int worker) { run_item(product, x, cut, item, worker); });
+}
 
-  pool_.parallel_for(cut.col_items * cut.row_items, [&](int item, int worker) {
-    const std::int64_t first = std::int64_t{item / cut.row_items} * cut.cols;
-    const std::int64_t end = std::min(first + cut.cols, out);
-    const int row = item % cut.row_items * cut.rows;
-    for (std::int64_t col = first; col < end; col += kMaxCallCols)
-      run_columns(kernels, w, col,
-                  {.x = x.data + row * x.stride * kernels.x_bytes,
-                   .x_stride = x.stride,
-                   .y = y + row * out + col,
-                   .y_stride = out,
-                   .rows = std::min(cut.rows, rows - row),
-                   .cols = static_cast<int>(std::min<std::int64_t>(kMaxCallCols, end - col)),
-                   .tile_rows = x.tile_rows,
-                   .step_k = plan.step_k,
-                   .prefetch_bytes = plan.prefetch},
-                  worker);
-  });
+void Gemm::run_item(const Product& product, const PackedX& x, const Cut& cut, int item,
+                    int worker) const {
+  const CpuLinear& w = *product.w;
+  const GemmKernels& kernels = kernels_for(w, product.rows);
+  const ProductPlan& plan = w.plans().of(product.rows);
+  const std::int64_t out = w.out_width();
+  const std::int64_t first = std::int64_t{item / cut.row_items} * cut.cols;
+  const std::int64_t end = std::min(first + cut.cols, out);
+  const int row = item % cut.row_items * cut.rows;
+  for (std::int64_t col = first; col < end; col += kMaxCallCols)
+    run_columns(kernels, w, col,
+                {.x = x.data + row * x.stride * kernels.x_bytes,
+                 .x_stride = x.stride,
+                 .y = product.y + row * out + col,
+                 .y_stride = out,
+                 .rows = std::min(cut.rows, product.rows - row),
+                 .cols = static_cast<int>(std::min<std::int64_t>(kMaxCallCols, end - col)),
+                 .tile_rows = x.tile_rows,
+                 .step_k = plan.step_k,
+                 .prefetch_bytes = plan.prefetch},
+                worker);
 }
 
 std::optional<Gemm::Input> Gemm::open_input(const CpuLinear& w, int rows, int cols) {

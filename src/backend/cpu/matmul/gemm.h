@@ -8,7 +8,10 @@
 // caller at a time (the engine thread).
 
 #include <functional>
+#include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "backend/cpu/matmul/packed_linear.h"
 #include "backend/cpu/table/isa.h"
@@ -36,6 +39,20 @@ class Gemm {
   // y [rows, w.out_width] f32 = x [rows, w.in_width] f32 * w^T + bias. Where w is bf16, x is
   // rounded to bf16 first.
   void run(const CpuLinear& w, const float* x, int rows, float* y);
+
+  // Products of few rows each, like those of experts: computed together, because a product of its
+  // own keeps not all workers busy and waits for the last of them.
+  struct Product {
+    const CpuLinear* w;
+    const float* x;  // [rows, w.in_width]; several products may have the same
+    int rows;
+    float* y;  // [rows, w.out_width]
+  };
+  void run_many(std::span<const Product> products);
+
+  // StepOps::linear_heads. The matrices are floats.
+  void run_heads(std::span<const std::unique_ptr<PackedLinear>> w, const Tensor& x,
+                 const Tensor& y);
 
   // The input of a product, written in pieces by whoever has them at hand; any thread.
   class Input {
@@ -86,16 +103,29 @@ class Gemm {
   std::size_t workspace_bytes(const ForwardSize& size) const;
   std::size_t workspace_bytes() const {
     return ordered_x_.bytes() + packed_x_.bytes() + input_.bytes() + tiles_.bytes() +
-           widened_.bytes() + sums_.bytes();
+           widened_.bytes() + sums_.bytes() + heads_.bytes();
   }
 
  private:
+  // Elements of x that one thread packs faster than workers wake up.
+  static constexpr std::int64_t kPackedAlone = 1 << 15;
   // Where the kernel reads x: `x` itself or its packed copy.
   struct PackedX {
     const char* data;
     std::int64_t stride;  // elements
     int tile_rows;
   };
+  // How an output is cut into items: `cols` columns by `rows` rows each, rows varying fastest, so
+  // that a worker's contiguous share of items is one contiguous stream of weights.
+  struct Cut {
+    int cols, rows;
+    int col_items, row_items;
+    int items() const { return col_items * row_items; }
+  };
+  // items_wanted: of each worker; 0: the usual.
+  Cut cut_output(const CpuLinear& w, int rows, int items_wanted = 0) const;
+  static Cut cut_rows(const GemmKernels& kernels, int cols, int col_items, int rows, int most_rows,
+                      int wanted_items);
   const GemmKernels& kernels_for(DType dtype) const;
   const GemmKernels& kernels_for(const CpuLinear& w, int rows) const;
   // Whether its codes stand for bf16 weights.
@@ -113,8 +143,20 @@ class Gemm {
   void run_columns(const GemmKernels& kernels, const CpuLinear& w, std::int64_t col, GemmCall call,
                    int worker) const;
   PackedX pack_x(const GemmKernels& kernels, const CpuLinear& w, const float* x, int rows);
+  // Elements from row to row of packed input.
+  static std::int64_t packed_stride(const GemmKernels& kernels, const CpuLinear& w);
+  // Rows from `first` on of an input that is packed whole to `packed`.
+  static void pack_rows(const GemmKernels& kernels, const CpuLinear& w, const float* x, int first,
+                        int count, const PackedX& packed);
+  std::size_t heads_bytes(const ForwardSize& size) const;               // of run_heads
   const float* in_order(const CpuLinear& w, const float* x, int rows);  // of its columns
   void run_packed(const CpuLinear& w, const PackedX& x, int rows, float* y);
+  void run_item(const Product& product, const PackedX& x, const Cut& cut, int item,
+                int worker) const;
+
+  // Products that are computed together (gemm_many.cc).
+  std::vector<PackedX> pack_joined(std::span<const Product> products);
+  void run_joined(std::span<const Product> products);
 
   // Many rows (gemm_wide.cc): items of many columns, whose sums the kernel keeps in sums_.
   struct WideCut;
@@ -138,6 +180,7 @@ class Gemm {
   Buffer tiles_;    // of each worker
   Buffer widened_;  // of each worker: the weights of a call as bf16
   Buffer sums_;     // of each worker: those of a wide item
+  Buffer heads_;    // of each worker: rows of one head, as they are and packed
 };
 
 }  // namespace foretoken

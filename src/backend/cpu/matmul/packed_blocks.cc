@@ -87,7 +87,7 @@ BlockLayout blocks_of(const WeightFormat& format) {
   const int groups = kBlockK / static_cast<int>(format.group);
   BlockLayout b = {};
   b.has_minima = format.has_minima;
-  b.is_listed = format.is_listed;
+  b.list = format.list;
   b.piece_units = format.super > 0 ? format.super / kBlockK : 1;
   b.half_bytes = kBlockK * kLineOutputs * format.bits / 8;
   b.unit_bytes = 2 * b.half_bytes;

@@ -77,10 +77,33 @@ FT_INLINE V16 activate(V16 g) {
 }
 
 template <Activation kAct>
+FT_INLINE V16 gated(V16 gate, V16 up) {
+  if constexpr (kAct == Activation::kClampedSwiglu) {
+    const V16 limit = set1(7.0F), g = min(limit, gate), u = min(limit, max(set1(-7.0F), up));
+    return mul(weigh_by_logistic(g, mul(set1(1.702F), g)), add(u, set1(1.0F)));
+  } else {
+    return mul(activate<kAct>(gate), up);
+  }
+}
+
+template <Activation kAct>
 void gated_act_row(const float* gate, const float* up, std::int64_t width, float* out) {
   for (std::int64_t i = 0; i < width; i += 16) {
     const int n = lanes_from(i, width);
-    store_some(out + i, mul(activate<kAct>(load_some(gate + i, n)), load_some(up + i, n)), n);
+    store_some(out + i, gated<kAct>(load_some(gate + i, n), load_some(up + i, n)), n);
+  }
+}
+
+// Rotates the first rotary_dim elements; Row: RopeRow or LatentRow.
+template <typename Row>
+FT_INLINE void rotate(const Row& row, const float* from, float* out) {
+  const int half = row.rotary_dim / 2;
+  for (int i = 0; i < half; i += 16) {
+    const int n = lanes_from(i, half);
+    const V16 c = load_some(row.cos + i, n), s = load_some(row.sin + i, n);
+    const V16 a = load_some(from + i, n), b = load_some(from + half + i, n);
+    store_some(out + i, sub(mul(a, c), mul(b, s)), n);
+    store_some(out + half + i, add(mul(b, c), mul(a, s)), n);
   }
 }
 
@@ -91,15 +114,42 @@ FT_INLINE void turn_head(const RopeRow& row, const float* head, const float* wei
     norm_row(head, weight, row.head_dim, row.eps, out);
     from = out;
   }
-  const int half = row.rotary_dim / 2;
-  for (int i = 0; i < half; i += 16) {
-    const int n = lanes_from(i, half);
-    const V16 c = load_some(row.cos + i, n), s = load_some(row.sin + i, n);
-    const V16 a = load_some(from + i, n), b = load_some(from + half + i, n);
-    store_some(out + i, sub(mul(a, c), mul(b, s)), n);
-    store_some(out + half + i, add(mul(b, c), mul(a, s)), n);
-  }
+  rotate(row, from, out);
   for (int i = row.rotary_dim; i < row.head_dim; ++i) out[i] = from[i];
+}
+
+// A key of `dim` elements to its place, of the first KV head.
+template <typename Kv>
+FT_INLINE void store_key_row(const float* key, int dim, typename Kv::Element* k, float* scale) {
+  if constexpr (Kv::kIsCode) {
+    *scale = Kv::write_row(key, dim, Kv::kLast, k, kAttnSlots);
+  } else {
+    for (int d = 0; d < dim; d += 16) {
+      const int n = lanes_from(d, dim);
+      Kv::store_key(k, d, load_some(key + d, n), n);
+    }
+  }
+}
+
+// `apart`: room for rotary_dim elements.
+FT_INLINE void turn_part(const LatentRow& row, const float* from, float* apart, float* out) {
+  if (row.pairs_neighbours) {
+    const int half = row.rotary_dim / 2;
+    for (int i = 0; i < half; ++i) apart[i] = from[2 * i], apart[half + i] = from[2 * i + 1];
+    from = apart;
+  }
+  rotate(row, from, out);
+}
+
+template <typename Kv>
+void store_latent_row(const LatentRow& row) {
+  float* const apart = row.temp + (row.head_dim + 15) / 16 * 16;
+  for (int h = 0; h < row.heads; ++h)
+    turn_part(row, row.q_in + h * row.q_step, apart, row.q + h * row.head_dim + row.value_dim);
+  if (row.k == nullptr) return;
+  norm_row(row.kv_in, row.norm, row.value_dim, row.eps, row.temp);
+  turn_part(row, row.kv_in + row.value_dim, apart, row.temp + row.value_dim);
+  store_key_row<Kv>(row.temp, row.head_dim, static_cast<typename Kv::Element*>(row.k), row.k_scale);
 }
 
 template <typename Kv>

@@ -22,6 +22,10 @@
 //   field<Right, Mask, Left>(v): ((byte >> Right) & Mask) << Left    either(a, b): the bits of both
 //   listed(v): bytes below 16 looked up in a table of 16 bytes
 //   as_codes4(v), as_codes8(v): ready for dot; of the first no byte is above 127
+// Where FT_DOT_PAIRS is defined, dot of codes4 is taken apart: pairs() of neighbours in 16 bits, which
+// may be added up, add_pairs(), as long as 16 bits hold them, and sum_pairs() of these.
+//   dot_quads<Bits, Quads, R>(codes, x, x_row_bytes, sum): sum[r] is the product of Quads lines of
+//   codes of Bits with 4 * Quads input codes of row r
 
 #include "backend/cpu/simd/v16.h"
 
@@ -147,6 +151,13 @@ FT_INLINE I16 dot(I16 acc, Codes4 w, Input4 x) {
   const __m512i pairs = _mm512_maddubs_epi16(w.v, x.v);
   return {_mm512_add_epi32(acc.v, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)))};
 }
+#define FT_DOT_PAIRS
+struct Pairs {
+  __m512i v;
+};
+FT_INLINE Pairs pairs(Codes4 w, Input4 x) { return {_mm512_maddubs_epi16(w.v, x.v)}; }
+FT_INLINE Pairs add_pairs(Pairs a, Pairs b) { return {_mm512_add_epi16(a.v, b.v)}; }
+FT_INLINE I16 sum_pairs(Pairs a) { return {_mm512_madd_epi16(a.v, _mm512_set1_epi16(1))}; }
 #endif
 
 #elif defined(FT_V16_AVX2)
@@ -314,6 +325,23 @@ FT_INLINE I16 dot(I16 acc, Codes4 w, Input4 x) {
   const __m256i hi = _mm256_madd_epi16(_mm256_maddubs_epi16(w.hi, x.v), one);
   return {_mm256_add_epi32(acc.lo, lo), _mm256_add_epi32(acc.hi, hi)};
 }
+#define FT_DOT_PAIRS
+struct Pairs {
+  __m256i lo, hi;
+};
+FT_INLINE Pairs pairs(Codes4 w, Input4 x) {
+  return {_mm256_maddubs_epi16(w.lo, x.v), _mm256_maddubs_epi16(w.hi, x.v)};
+}
+// One after the other: compilers make trees of such sums, for which registers do not suffice.
+FT_INLINE Pairs add_pairs(Pairs a, Pairs b) {
+  Pairs sum = {_mm256_add_epi16(a.lo, b.lo), _mm256_add_epi16(a.hi, b.hi)};
+  __asm__("" : "+x"(sum.lo), "+x"(sum.hi));
+  return sum;
+}
+FT_INLINE I16 sum_pairs(Pairs a) {
+  const __m256i one = _mm256_set1_epi16(1);
+  return {_mm256_madd_epi16(a.lo, one), _mm256_madd_epi16(a.hi, one)};
+}
 #endif
 
 #else  // the definition
@@ -455,6 +483,55 @@ FT_INLINE auto input_codes(std::int32_t quad) {
     return input8(quad);
   else
     return input4(quad);
+}
+
+template <int Bits, int Quads, int R>
+FT_INLINE void dot_quads(const char* codes, const char* x, std::int64_t x_row_bytes,
+                         I16 (&sum)[R]) {
+  const auto quad_at = [&](int r, int q) {
+    std::int32_t four;
+    __builtin_memcpy(&four, x + r * x_row_bytes + q * 4, 4);
+    return four;
+  };
+#ifdef FT_DOT_PAIRS
+  // A pair is below 2 * 2^Bits * 127 in size, input codes being 127 at most.
+  constexpr int kHeld = Bits > 6 ? 0 : 32767 / (2 * ((1 << Bits) - 1) * 127);
+  constexpr int kAtOnce = kHeld > Quads ? Quads : kHeld;
+  if constexpr (kAtOnce > 1) {
+    static_assert(Quads % kAtOnce == 0);
+    FT_UNROLL
+    for (int part = 0; part < Quads / kAtOnce; ++part) {
+      Pairs held[R];
+      FT_UNROLL
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int q = part * kAtOnce + i;
+        const Codes4 w = as_codes4(int_load(codes + q * 64));
+        FT_UNROLL
+        for (int r = 0; r < R; ++r) {
+          const Pairs more = pairs(w, input4(quad_at(r, q)));
+          held[r] = i == 0 ? more : add_pairs(held[r], more);
+        }
+      }
+      FT_UNROLL
+      for (int r = 0; r < R; ++r)
+        sum[r] = part == 0 ? sum_pairs(held[r]) : int_add(sum[r], sum_pairs(held[r]));
+    }
+    return;
+  }
+#endif
+  FT_UNROLL
+  for (int r = 0; r < R; ++r) sum[r] = int_set1(0);
+  FT_UNROLL
+  for (int q = 0; q < Quads; ++q) {
+    const I16 bytes = int_load(codes + q * 64);
+    FT_UNROLL
+    for (int r = 0; r < R; ++r) {
+      if constexpr (Bits == 8)
+        sum[r] = dot(sum[r], as_codes8(bytes), input8(quad_at(r, q)));
+      else
+        sum[r] = dot(sum[r], as_codes4(bytes), input4(quad_at(r, q)));
+    }
+  }
 }
 
 }  // namespace

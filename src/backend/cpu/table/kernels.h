@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "backend/cpu/table/op_kernels.h"
+#include "backend/listed_codes.h"
 
 namespace foretoken {
 
@@ -72,7 +73,7 @@ struct BlockLayout {
   int multiples_at;      // in a unit; 0: none
   int min_multiples_at;  // in a unit; 0: none. multiples_at: in the same bytes
   bool has_minima;
-  bool is_listed;
+  CodeList list;
 };
 inline constexpr int kCodeStepK = 64;
 inline constexpr int kMostTileGroup = 256;  // k that products of 4 bits by tiles take

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "backend/activation.h"
+#include "backend/router_score.h"
 
 namespace foretoken {
 
@@ -17,6 +18,9 @@ inline constexpr int kAttnSpan = 512;
 inline constexpr int kAttnQueries = 64;      // of one item, where a kernel is not fastest with more
 inline constexpr int kAttnMaxQueries = 512;  // of one item
 inline constexpr int kAttnSlots = 16;        // keys that lie side by side: one page
+// Values that an item copies where they are parts of keys: of a block, and of 64 nodes that start
+// anywhere in a page.
+inline constexpr int kAttnValuePages = kAttnBlock / kAttnSlots + 5;
 inline constexpr float kLog2E = 1.44269504F;
 
 // Rotates and stores some heads of one row.
@@ -38,6 +42,24 @@ struct RopeRow {
   float* temp;               // [head_dim rounded up to 16]
 };
 
+// Stores the key of one row of latent attention and rotates the ends of its queries
+// (StepOps::store_latent).
+struct LatentRow {
+  const float* q_in;    // the part of the first head that rotates
+  std::int64_t q_step;  // of q_in, floats from head to head
+  const float* kv_in;   // [head_dim]
+  const float* norm;    // [value_dim]
+  float eps;
+  const float* cos;  // [rotary_dim / 2] of the row's position
+  const float* sin;
+  int heads, head_dim, value_dim, rotary_dim;
+  bool pairs_neighbours;
+  float* q;                  // [heads * head_dim], of which the ends of heads are written
+  void* k;                   // the row's page and slot; null: do not store
+  float* k_scale = nullptr;  // where keys are codes
+  float* temp;               // [2 * (head_dim rounded up to 16)]
+};
+
 // One row of an attention item.
 struct AttnRow {
   std::int32_t position;  // logical; it sees positions <= this one
@@ -49,16 +71,18 @@ struct AttnRow {
 // Query i is head i % group of rows[i / group].
 struct AttnItem {
   const void* k;  // the layer, at the KV head: page p starts at p * page_stride elements
-  const void* v;
+  const void* v;  // null: a value is the first value_dim elements of its key
   // Where these are codes: their scales, page p at p * (page_stride / head_dim).
   const float* k_scale = nullptr;
   const float* v_scale = nullptr;
   const float* q;           // of rows[0], the query heads of the item's KV head: [group * head_dim]
-  float* out;               // the same
-  std::int64_t row_stride;  // of q and out, floats from row to row
+  float* out;               // the same: [group * value_dim]
+  std::int64_t row_stride;  // of q, floats from row to row
+  std::int64_t out_stride;  // of out
   const std::int32_t* pages;  // of the sequence
   std::int64_t page_stride;
   int head_dim;
+  int value_dim;  // of values, and of what comes out
   int group;
   float scale;    // of scores, above 0: a weight is 2^(score - the greatest)
   int window;     // 0: none
@@ -67,7 +91,7 @@ struct AttnItem {
   int first, count;  // count <= kAttnMaxQueries
   int tree_start;    // slot index of node 0
   int first_span, end_span;
-  // Null: write out. Else states go here, of each span o [count][head_dim rounded up to 16],
+  // Null: write out. Else states go here, of each span o [count][value_dim rounded up to 16],
   // m [count], l [count].
   float* partial;
   float* scratch;  // attention_scratch floats
@@ -88,8 +112,11 @@ struct OpKernels {
   // out = act(gate) * up, by Activation
   void (*gated_act[kActivations])(const float* gate, const float* up, std::int64_t width,
                                   float* out);
+  // Scores of a router's logits, by RouterScore.
+  void (*router_scores[kRouterScores])(const float* logits, std::int64_t width, float* out);
   // The following by dtype of the KV: bf16, fp16, float32, int8, E4M3, E5M2.
   void (*rope_store[6])(const RopeRow& row);
+  void (*store_latent[6])(const LatentRow& row);
   void (*attention[6])(const AttnItem& item);    // of bf16: in tile order
   int attention_queries = kAttnQueries;          // of an item, at most
   void (*attention_pair)(const AttnItem& item);  // of bf16: in pair order

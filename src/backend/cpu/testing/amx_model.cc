@@ -17,64 +17,79 @@
 namespace foretoken {
 namespace {
 
+// Registers are numbered at run time in functions of their own, so that kernels inline calls only.
 struct ModelTiles {
   // Only kernels that configure first may use the registers, as on the processor.
   static void configure(TileShape wanted) { shape = wanted; }
 
   template <int T>
   static void zero() {
-    require_configured();
-    for (std::uint32_t& word : tile[T]) word = 0;
+    zero_tile(T);
   }
-  // What is not loaded is zero, as on the processor.
   template <int T>
   static void load(const void* p, std::int64_t row_bytes) {
-    zero<T>();
-    for (int row = 0; row < size_of(T).rows; ++row)
-      __builtin_memcpy(&tile[T][row * 16], static_cast<const char*>(p) + row * row_bytes,
-                       at(size_of(T).row_bytes));
+    load_tile(T, p, row_bytes);
   }
   template <int T>
   static void load_once(const void* p, std::int64_t row_bytes) {
-    load<T>(p, row_bytes);
+    load_tile(T, p, row_bytes);
   }
   template <int T>
   static void store(void* p, std::int64_t row_bytes) {
-    require_configured();
-    for (int row = 0; row < size_of(T).rows; ++row)
-      __builtin_memcpy(static_cast<char*>(p) + row * row_bytes, &tile[T][row * 16],
-                       at(size_of(T).row_bytes));
+    store_tile(T, p, row_bytes);
   }
   template <int C, int A, int B>
   static void dot() {
-    require_shapes<C, A, B>();
-    for (int row = 0; row < size_of(A).rows; ++row) {
-      for (int col = 0; col < size_of(B).row_bytes / 4; ++col) {
-        float even = 0.0F, odd = 0.0F;
-        for (int pair = 0; pair < 16; ++pair) {
-          const std::uint32_t a = tile[A][row * 16 + pair], b = tile[B][pair * 16 + col];
-          even = __builtin_fmaf(low(a), low(b), even);
-          odd = __builtin_fmaf(high(a), high(b), odd);
-        }
-        const float sum = even + odd;
-        std::uint32_t& c = tile[C][row * 16 + col];
-        c = __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(float, c) + sum);
-      }
-    }
+    dot_floats(C, A, B);
   }
 
  protected:
-  template <int C, int A, int B, class Weight>
-  static void dot_bytes() {
-    require_shapes<C, A, B>();
-    for (int row = 0; row < size_of(A).rows; ++row)
-      for (int col = 0; col < size_of(B).row_bytes / 4; ++col)
+  template <class Weight>
+  [[gnu::noinline]] static void dot_bytes(int c, int a, int b) {
+    require_shapes(c, a, b);
+    for (int row = 0; row < size_of(a).rows; ++row)
+      for (int col = 0; col < size_of(b).row_bytes / 4; ++col)
         for (int quad = 0; quad < 16; ++quad)
           for (int byte = 0; byte < 4; ++byte) {
-            const auto a = static_cast<std::int8_t>(tile[A][row * 16 + quad] >> (8 * byte));
-            const auto b = static_cast<Weight>(tile[B][quad * 16 + col] >> (8 * byte));
-            tile[C][row * 16 + col] += static_cast<std::uint32_t>(a * b);
+            const auto x = static_cast<std::int8_t>(tile[a][row * 16 + quad] >> (8 * byte));
+            const auto w = static_cast<Weight>(tile[b][quad * 16 + col] >> (8 * byte));
+            tile[c][row * 16 + col] += static_cast<std::uint32_t>(x * w);
           }
+  }
+
+ private:
+  [[gnu::noinline]] static void zero_tile(int t) {
+    require_configured();
+    for (std::uint32_t& word : tile[t]) word = 0;
+  }
+  // What is not loaded is zero, as on the processor.
+  [[gnu::noinline]] static void load_tile(int t, const void* p, std::int64_t row_bytes) {
+    zero_tile(t);
+    for (int row = 0; row < size_of(t).rows; ++row)
+      __builtin_memcpy(&tile[t][row * 16], static_cast<const char*>(p) + row * row_bytes,
+                       at(size_of(t).row_bytes));
+  }
+  [[gnu::noinline]] static void store_tile(int t, void* p, std::int64_t row_bytes) {
+    require_configured();
+    for (int row = 0; row < size_of(t).rows; ++row)
+      __builtin_memcpy(static_cast<char*>(p) + row * row_bytes, &tile[t][row * 16],
+                       at(size_of(t).row_bytes));
+  }
+  [[gnu::noinline]] static void dot_floats(int c, int a, int b) {
+    require_shapes(c, a, b);
+    for (int row = 0; row < size_of(a).rows; ++row) {
+      for (int col = 0; col < size_of(b).row_bytes / 4; ++col) {
+        float even = 0.0F, odd = 0.0F;
+        for (int pair = 0; pair < 16; ++pair) {
+          const std::uint32_t x = tile[a][row * 16 + pair], w = tile[b][pair * 16 + col];
+          even = __builtin_fmaf(low(x), low(w), even);
+          odd = __builtin_fmaf(high(x), high(w), odd);
+        }
+        const float sum = even + odd;
+        std::uint32_t& y = tile[c][row * 16 + col];
+        y = __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(float, y) + sum);
+      }
+    }
   }
   static float low(std::uint32_t pair) { return __builtin_bit_cast(float, pair << 16); }
   static float high(std::uint32_t pair) { return __builtin_bit_cast(float, pair & 0xffff0000U); }
@@ -83,11 +98,10 @@ struct ModelTiles {
     if (shape.rows == 0) __builtin_trap();
   }
   // The processor refuses products of other shapes.
-  template <int C, int A, int B>
-  static void require_shapes() {
+  static void require_shapes(int c, int a, int b) {
     require_configured();
-    if (size_of(C) != TileSize{size_of(A).rows, size_of(B).row_bytes} ||
-        size_of(A).row_bytes != 4 * size_of(B).rows)
+    if (size_of(c) != TileSize{size_of(a).rows, size_of(b).row_bytes} ||
+        size_of(a).row_bytes != 4 * size_of(b).rows)
       __builtin_trap();
   }
   static thread_local TileShape shape;
@@ -98,7 +112,7 @@ struct ModelTiles {
 struct ModelCodeTiles : ModelTiles {
   template <int C, int A, int B>
   static void dot() {
-    dot_bytes<C, A, B, std::uint8_t>();
+    dot_bytes<std::uint8_t>(C, A, B);
   }
 };
 
@@ -106,7 +120,7 @@ struct ModelCodeTiles : ModelTiles {
 struct ModelSignedTiles : ModelTiles {
   template <int C, int A, int B>
   static void dot() {
-    dot_bytes<C, A, B, std::int8_t>();
+    dot_bytes<std::int8_t>(C, A, B);
   }
 };
 

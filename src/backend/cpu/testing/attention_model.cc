@@ -103,7 +103,7 @@ State of_block(const ModelQuery& query, int start) {
     p[j] = rounded(p[j]);
   }
   state.l = reduce_sum(lanes);
-  for (int d = 0; d < query.head_dim; ++d) {
+  for (int d = 0; d < query.value_dim; ++d) {
     Sum sum(query.pair_order);
     for (int j = 0; j < kAttnBlock; j += 32) {
       float v[32] = {};
@@ -124,16 +124,16 @@ void model_attention(const ModelQuery& query, float* out) {
   for (int span = 0; span <= query.position; span += kAttnSpan) {
     State state;
     for (int block = 0; block < kAttnSpan; block += kAttnBlock)
-      join(state, of_block(query, span + block), query.head_dim);
-    join(total, state, query.head_dim);
+      join(state, of_block(query, span + block), query.value_dim);
+    join(total, state, query.value_dim);
   }
   if (query.sink != nullptr) {
     State sink;
     sink.m = *query.sink * kLog2E;
     sink.l = 1;
-    join(total, sink, query.head_dim);
+    join(total, sink, query.value_dim);
   }
-  for (int d = 0; d < query.head_dim; ++d) out[d] = total.o[d] / total.l;
+  for (int d = 0; d < query.value_dim; ++d) out[d] = total.o[d] / total.l;
 }
 
 }  // namespace foretoken

@@ -9,9 +9,10 @@ namespace foretoken {
 struct ModelQuery {
   bool pair_order;
   int head_dim;
+  int value_dim;
   float scale;
   const float* q;
-  // Of positions 0 .. position, [head_dim] each; the first low are not looked at.
+  // Keys and values of positions 0 .. position. Positions below `low` are not read.
   const std::uint16_t* const* k;
   const std::uint16_t* const* v;
   int low, position;

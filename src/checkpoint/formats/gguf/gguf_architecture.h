@@ -16,7 +16,8 @@
 namespace foretoken {
 
 struct GgufArchitecture {
-  // "attn_q" in the file's "blk.0.attn_q.weight" is "self_attn.q_proj" of "model.layers.0".
+  // "attn_q" in the file's "blk.0.attn_q.weight" is "self_attn.q_proj" of "model.layers.0". A name
+  // with a star stands for the matrices of all experts, which are one tensor in the file.
   struct LayerName {
     std::string_view stored;
     std::string_view name;
@@ -30,6 +31,7 @@ struct GgufArchitecture {
   std::string_view name;          // general.architecture
   std::string_view architecture;  // config.json's: "LlamaForCausalLM"
   std::string_view model_type;
+  bool has_experts = false;  // two families share a name, and one has experts
   // Rows of q and k lie as pairs of neighbours are rotated.
   bool pairs_neighbours = false;
   float norm_offset = 0.0F;                     // was added to the weights of norms
@@ -42,8 +44,12 @@ struct GgufArchitecture {
 // Of the model. Throws Error naming all where its architecture is not among them.
 const GgufArchitecture& gguf_architecture(const GgufMetadata& metadata);
 
-// The name under which the decoder asks for a tensor; nullopt: it asks for none of this name.
+// The name under which the decoder asks for a tensor; nullopt: it asks for none of this name. Of
+// the matrices of all experts it has the star.
 std::optional<std::string> decoder_name(const GgufArchitecture& architecture,
                                         std::string_view stored);
+
+// That of one expert.
+std::string expert_name(const std::string& name_with_star, std::int64_t expert);
 
 }  // namespace foretoken

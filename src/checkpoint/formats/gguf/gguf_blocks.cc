@@ -1,6 +1,7 @@
 #include "checkpoint/formats/gguf/gguf_blocks.h"
 
 #include <array>
+#include <cmath>
 #include <cstring>
 
 #include "checkpoint/formats/gguf/gguf_bytes.h"
@@ -91,6 +92,18 @@ void from_iq4_nl(const std::byte* p, std::int64_t count, float* out) {
     const float scale = half_at(p);
     each_nibble(p + 2, [&](int i, int code) {
       out[i] = scale * static_cast<float>(kNamedValues[static_cast<std::size_t>(code)]);
+    });
+  }
+}
+
+void from_mxfp4(const std::byte* p, std::int64_t count, float* out) {
+  constexpr std::array<float, 16> kE2M1 = {0.0F, 0.5F,  1.0F,  1.5F,  2.0F,  3.0F,  4.0F,  6.0F,
+                                           0.0F, -0.5F, -1.0F, -1.5F, -2.0F, -3.0F, -4.0F, -6.0F};
+  constexpr int kBias = 127;
+  for (; count > 0; count -= kSmall, p += 17, out += kSmall) {
+    const int exponent = byte_at(p, 0) - kBias;
+    each_nibble(p + 1, [&](int i, int code) {
+      out[i] = std::ldexp(kE2M1[static_cast<std::size_t>(code)], exponent);
     });
   }
 }

@@ -30,5 +30,7 @@ void from_q6_k(const std::byte* blocks, std::int64_t count, float* out);
 // Codes of 4 bits that name one of 16 values.
 void from_iq4_nl(const std::byte* blocks, std::int64_t count, float* out);
 void from_iq4_xs(const std::byte* blocks, std::int64_t count, float* out);
+// Floats of 4 bits, E2M1, with a power of two as scale.
+void from_mxfp4(const std::byte* blocks, std::int64_t count, float* out);
 
 }  // namespace foretoken::gguf

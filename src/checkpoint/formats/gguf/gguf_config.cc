@@ -58,7 +58,8 @@ void add_sizes(const Keys& keys, json::object& config) {
   if (heads < 1) keys.refuse("attention.head_count", "at least 1", std::to_string(heads));
   const std::int64_t width = keys.integer("attention.key_length").value_or(hidden / heads);
   const std::int64_t value_width = keys.integer("attention.value_length").value_or(width);
-  if (value_width != width)
+  // Of latent attention values are shorter keys.
+  if (value_width != width && !keys.integer("attention.kv_lora_rank"))
     keys.refuse("attention.value_length", std::to_string(width) + " as of keys",
                 std::to_string(value_width));
   config["hidden_size"] = hidden;
@@ -135,12 +136,6 @@ void add_rope(const GgufModel& model, const Keys& keys, json::object& config) {
   config["rope_scaling"] = std::move(scaling);
 }
 
-// What a file says of features that its architecture does not have among the families served.
-void add_foreign(const Keys& keys, json::object& config) {
-  if (const auto experts = keys.integer("expert_count"); experts.value_or(0) > 0)
-    config["num_local_experts"] = *experts;
-}
-
 }  // namespace
 
 std::string gguf_config_json(const GgufModel& model) {
@@ -151,7 +146,6 @@ std::string gguf_config_json(const GgufModel& model) {
                       {"torch_dtype", "bfloat16"}};
   add_sizes(keys, config);
   add_rope(model, keys, config);
-  add_foreign(keys, config);
   config["tie_word_embeddings"] = model.find("output.weight") == nullptr;
   config["attention_bias"] = model.find("blk.0.attn_q.bias") != nullptr;
   config["mlp_bias"] = model.find("blk.0.ffn_gate.bias") != nullptr;

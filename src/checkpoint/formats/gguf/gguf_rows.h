@@ -7,6 +7,8 @@
 //
 //   2 j              where j < n / 2
 //   2 (j - n/2) + 1  otherwise
+//
+// Where `rotated` of these are rotated, that is their order, with rotated for n; the others stay.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,8 +21,10 @@ class GgufRows {
  public:
   // heads: of which each has its rows in pairs; 0: rows lie as the decoder wants them.
   // offset: was added to all elements.
-  explicit GgufRows(const GgufBlocks& blocks, std::int64_t heads = 0, float offset = 0.0F)
-      : blocks_(&blocks), heads_(heads), offset_(offset) {}
+  // rotated: rows of a head; 0: all.
+  explicit GgufRows(const GgufBlocks& blocks, std::int64_t heads = 0, float offset = 0.0F,
+                    std::int64_t rotated = 0)
+      : blocks_(&blocks), heads_(heads), rotated_(rotated), offset_(offset) {}
 
   const GgufTypeInfo& type() const { return *blocks_->type; }
   const Shape& shape() const { return blocks_->shape; }
@@ -39,11 +43,12 @@ class GgufRows {
   void read(std::int64_t row, float* out) const;
 
  private:
+  std::int64_t paired(std::int64_t row, std::int64_t rows) const;
   bool is_vector() const { return blocks_->shape.rank() == 1; }
   void read_vector(float* out) const;
 
   const GgufBlocks* blocks_;
-  std::int64_t heads_;
+  std::int64_t heads_, rotated_;
   float offset_;
 };
 

@@ -29,6 +29,7 @@ enum class GgufType : std::uint32_t {
   kIQ4_NL = 20,
   kIQ4_XS = 23,
   kBF16 = 30,
+  kMXFP4 = 39,
 };
 
 struct GgufTypeInfo {

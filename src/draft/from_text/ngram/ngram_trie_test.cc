@@ -226,7 +226,8 @@ TEST(NgramTrie, cleared_it_is_as_new) {
 TEST(NgramTrie, what_cannot_be_is_refused) {
   EXPECT_THROW(NgramTrie(1000, 1), Error);
   EXPECT_THROW(NgramTrie(1000, kMostNgramDepth + 1), Error);
-  EXPECT_THROW(NgramTrie(10, 18), Error);
+  EXPECT_THROW(NgramTrie(18 + 3, 18), Error);
+  EXPECT_NO_THROW(NgramTrie(18 + 4, 18));
   EXPECT_THROW(NgramTrie(kMostNgramNodes + 1, 18), Error);
 }
 

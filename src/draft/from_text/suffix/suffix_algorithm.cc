@@ -79,6 +79,9 @@ std::unique_ptr<Drafter> make(PartSetup part) {
   return make_with(part.setup.options.own.get<SuffixOptions>(), std::move(part));
 }
 
+// It needs nothing, and its drafts cost next to nothing.
+bool drafts_unasked(const std::string&) { return true; }
+
 constexpr std::array kTrials{
     DraftTrial{.name = "SUFFIX", .flags = "--speculative-suffix-isolation request"}};
 
@@ -124,6 +127,7 @@ extern constinit const Algorithm kSuffix = {
     .shape = shape_of,
     .reads_predictions = true,
     .bytes = bytes,
+    .drafts_unasked = drafts_unasked,
     .make = make,
     .trials = kTrials,
 };

@@ -13,11 +13,9 @@ Blocks read(const FileFields& fields, const ModelConfig& sizes) {
   if (is_on(fields, "use_bidirectional_attention"))
     fields.refuse("use_bidirectional_attention", "false (the model looks back only)");
   const bool bias = is_on(fields, "attention_bias");
-  const double scalar = factor(fields, "query_pre_attn_scalar", 256.0);
-  if (scalar < 0.0) fields.refuse("query_pre_attn_scalar", "a number above 0");
   return {.qkv_bias = bias,
           .o_bias = bias,
-          .score_scale = 1.0 / std::sqrt(scalar),
+          .score_scale = 1.0 / std::sqrt(above_zero(fields, "query_pre_attn_scalar", 256.0)),
           .score_cap = cap(fields, "attn_logit_softcapping", 50.0),
           .layer_window =
               sliding_windows(fields, sizes.layers, [](int layer) { return layer % 2 == 0; }),

@@ -21,7 +21,7 @@ Blocks read(const FileFields& fields, const ModelConfig& sizes) {
 
 extern const Family phi3{.architecture = "Phi3ForCausalLM",
                          .model_type = "phi3",
-                         .absent = {.max_position = 4096},
+                         .absent = {.max_position = 4096, .rms_eps = 1e-5},
                          .features = kFeatures,
                          .read = read};
 

@@ -116,7 +116,7 @@ void MessagesFormat::write_end(const RunningChoice& choice, std::string& out) co
   write_stop(json, choice.choice);
   json.end_object().key("usage");
   write_usage(json, choice);
-  write_drafts(json, choice, context_.config);
+  write_drafts(json, choice, context_);
   json.end_object();
   append_named_event(out, "message_delta", json.text());
   append_named_event(out, "message_stop", R"({"type":"message_stop"})");
@@ -149,7 +149,7 @@ HttpReply MessagesFormat::whole(const std::vector<RunningChoice>& choices) {
   write_stop(json, choice.choice);
   json.key("usage");
   write_usage(json, choice);
-  write_drafts(json, choice, context_.config);
+  write_drafts(json, choice, context_);
   json.end_object();
   return {.body = json.take()};
 }

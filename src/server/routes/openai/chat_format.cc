@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "server/request/told_drafts.h"
+
 namespace foretoken {
 namespace {
 
@@ -59,9 +61,10 @@ std::string ChatFormat::chunk(const RunningChoice& choice, const Delta& delta) c
   else
     json.null();
   if (delta.with_finish)
-    write_finish(json, choice, context_.config);
+    write_finish(json, choice, context_, choice.choice.traces().size());
   else
     json.field_null("finish_reason").field_null("matched_stop");
+  if (delta.with_tokens) write_new_steps(json, choice, context_);
   if (delta.role != nullptr) write_prompt_ids(json, choice);
   if (delta.with_tokens) write_token_ids(json, common_, choice, choice.shown_tokens);
   if (delta.with_finish) write_meta_info(json, context_, common_, choice);
@@ -75,8 +78,9 @@ std::string ChatFormat::chunk(const RunningChoice& choice, const Delta& delta) c
 // them, and with the end of the choice.
 void ChatFormat::write_news(const RunningChoice& choice, std::string& out) {
   Progress& progress = progress_[static_cast<std::size_t>(choice.index)];
-  bool tells_tokens = (choice.sampling.wants_logprobs() || common_.token_ids) &&
-                      choice.shown_tokens < choice.choice.tokens().size();
+  bool tells_tokens =
+      has_new_steps(choice) || ((choice.sampling.wants_logprobs() || common_.token_ids) &&
+                                choice.shown_tokens < choice.choice.tokens().size());
   const auto write = [&](Delta delta) {
     delta.with_tokens = std::exchange(tells_tokens, false);
     append_event(out, chunk(choice, delta));
@@ -170,7 +174,7 @@ HttpReply ChatFormat::whole(const std::vector<RunningChoice>& choices) {
     write_message(json, choice);
     json.key("logprobs");
     write_logprobs(json, choice, 0);
-    write_finish(json, choice, context_.config);
+    write_finish(json, choice, context_);
     write_prompt_ids(json, choice);
     write_token_ids(json, common_, choice, 0);
     write_meta_info(json, context_, common_, choice);

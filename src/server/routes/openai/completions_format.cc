@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "server/request/told_drafts.h"
 #include "text/utf8.h"
 
 namespace foretoken {
@@ -128,9 +129,10 @@ void CompletionFormat::write_choice(JsonWriter& json, const RunningChoice& choic
   json.key("logprobs");
   write_logprobs(json, choice);
   if (with_finish)
-    write_finish(json, choice, context_.config);
+    write_finish(json, choice, context_, choice.shown_steps);
   else
     json.field_null("finish_reason").field_null("matched_stop");
+  if (!with_finish) write_new_steps(json, choice, context_);
   if (!choice.opened) write_prompt_ids(json, choice);
   write_token_ids(json, common_, choice, choice.shown_tokens);
   write_meta_info(json, context_, common_, choice);
@@ -143,8 +145,9 @@ void CompletionFormat::write_event(const RunningChoice& choice, std::string& out
   const bool failed = finished && choice.choice.end()->kind == ChoiceEnd::Kind::kAbort &&
                       choice.choice.end()->status != 0;
   const bool fresh_text = choice.shown_text < choice.choice.text().size() || !choice.opened;
-  const bool fresh_tokens = (choice.sampling.wants_logprobs() || common_.token_ids) &&
-                            choice.shown_tokens < choice.choice.tokens().size();
+  const bool fresh_tokens =
+      has_new_steps(choice) || ((choice.sampling.wants_logprobs() || common_.token_ids) &&
+                                choice.shown_tokens < choice.choice.tokens().size());
   if (fresh_text || fresh_tokens || (finished && !failed)) {
     JsonWriter json;
     json.begin_object();

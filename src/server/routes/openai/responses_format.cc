@@ -180,7 +180,7 @@ void ResponsesFormat::write_response(JsonWriter& json, const RunningChoice& choi
     write_usage(json, choice);
   else
     json.null();
-  write_drafts(json, choice, context_.config);
+  write_drafts(json, choice, context_);
   json.raw(echo_).end_object();
 }
 

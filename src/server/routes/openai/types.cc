@@ -10,6 +10,7 @@
 #include "server/request/priority.h"
 #include "server/request/sampling_request.h"
 #include "server/request/session_params.h"
+#include "server/request/told_drafts.h"
 #include "text/utf8.h"
 
 namespace foretoken {
@@ -132,7 +133,8 @@ void write_chunk_usage(JsonWriter& json, const OpenAiCommon& common, const Runni
   write_usage(json, usage, config);
 }
 
-void write_finish(JsonWriter& json, const RunningChoice& choice, const ServerConfig& config) {
+void write_finish(JsonWriter& json, const RunningChoice& choice, const ServerContext& context,
+                  std::size_t first_step) {
   const auto& end = choice.choice.end();
   if (!end) {
     json.field_null("finish_reason").field_null("matched_stop");
@@ -155,13 +157,14 @@ void write_finish(JsonWriter& json, const RunningChoice& choice, const ServerCon
     json.field("matched_stop", *end->matched_token);
   else
     json.field_null("matched_stop");
-  write_drafts(json, choice, config);
+  write_drafts(json, choice, context, first_step);
 }
 
-void write_drafts(JsonWriter& json, const RunningChoice& choice, const ServerConfig& config) {
+void write_drafts(JsonWriter& json, const RunningChoice& choice, const ServerContext& context,
+                  std::size_t from) {
   if (!choice.reports_drafts || !choice.choice.is_finished()) return;
   json.key("speculative");
-  write_draft_report(json, choice.choice.counters(), config);
+  write_draft_report(json, choice, from, context);
 }
 
 void write_opening(JsonWriter& json, const OpenAiCommon& common, std::string_view object) {

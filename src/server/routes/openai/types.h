@@ -57,11 +57,14 @@ void write_usage(JsonWriter& json, const Usage& usage, const ServerConfig& confi
 void write_chunk_usage(JsonWriter& json, const OpenAiCommon& common, const RunningChoice& choice,
                        const ServerConfig& config);
 
-// "speculative": what became of drafts, where the choice is complete and its request asked.
-void write_drafts(JsonWriter& json, const RunningChoice& choice, const ServerConfig& config);
+// "speculative": what became of drafts, where the choice is complete and its request asked; and its
+// steps from `from` on, where they are told.
+void write_drafts(JsonWriter& json, const RunningChoice& choice, const ServerContext& context,
+                  std::size_t from = 0);
 
 // "finish_reason": ..., "matched_stop": ...; both null while it runs. At its end, its drafts.
-void write_finish(JsonWriter& json, const RunningChoice& choice, const ServerConfig& config);
+void write_finish(JsonWriter& json, const RunningChoice& choice, const ServerContext& context,
+                  std::size_t first_step = 0);
 
 // id, object, created, model: the opening of answers and chunks.
 void write_opening(JsonWriter& json, const OpenAiCommon& common, std::string_view object);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <string>
@@ -43,13 +44,20 @@ void write_optional(JsonWriter& json, std::string_view name, const std::string& 
 }
 
 // How much was drafted, and why no more.
-void write_drafts(JsonWriter& json, const EngineStats& stats) {
+void write_drafts(JsonWriter& json, const ServerConfig& config, const EngineStats& stats) {
   const DraftReport& drafts = stats.drafts;
   json.key("drafts").begin_object();
   json.field("steps", drafts.steps).field("drafted_steps", drafts.drafted);
   json.field("rested_steps", drafts.rested).field("unwished_steps", drafts.unwished);
   json.field("proposed_tokens", stats.proposed_drafts);
   json.field("accepted_tokens", stats.accepted_drafts);
+  json.field("verify_steps", stats.verify_steps).key("drafters").begin_object();
+  for (std::size_t i = 0; i < std::min(config.drafters.size(), kMostDrafters); ++i) {
+    const DraftTally& tally = drafts.by_drafter[i];
+    json.key(config.drafters[i]).begin_object();
+    json.field("proposed", tally.proposed).field("accepted", tally.accepted).end_object();
+  }
+  json.end_object();
   json.key("reason");
   if (drafts.reason().empty())
     json.null();
@@ -74,7 +82,7 @@ void write_internal_state(JsonWriter& json, const ServerContext& context,
   json.field("effective_max_running_requests_per_dp", config.max_running_requests);
   const auto mean = context.acceptance.tokens_per_step({stats.accepted_drafts, stats.verify_steps});
   if (config.draft_nodes > 0 && mean) json.field("avg_spec_accept_length", *mean);
-  if (stats.drafts.steps > 0) write_drafts(json, stats);
+  if (stats.drafts.steps > 0) write_drafts(json, config, stats);
   json.end_object();
 }
 

@@ -8,6 +8,7 @@ mod continue_final;
 mod expressions;
 mod grammar;
 mod json;
+mod line_editor;
 mod memory;
 mod pieces;
 mod program;

@@ -13,21 +13,29 @@ namespace {
 
 constexpr int kUnitQuads = kBlockK / 4;
 
-// kListedCodes plus kListedZero, so that they are unsigned.
+// Codes of a list plus kListedZero, so that they are unsigned.
 constexpr int kListedZero = 128;
-constexpr std::uint8_t kListedBytes[16] = {1,   24,  45,  63,  79,  93,  106, 118,
-                                           129, 141, 153, 166, 181, 197, 217, 241};
-static_assert(kListedBytes[0] == kListedCodes[0] + kListedZero &&
-              kListedBytes[7] == kListedCodes[7] + kListedZero &&
-              kListedBytes[15] == kListedCodes[15] + kListedZero);
+template <CodeList List>
+constexpr auto unsigned_codes() {
+  struct Codes {
+    std::uint8_t code[16];
+  } codes = {};
+  for (int i = 0; i < 16; ++i)
+    codes.code[i] = static_cast<std::uint8_t>(kListedCodes<List>[i] + kListedZero);
+  return codes;
+}
+template <CodeList List>
+constexpr auto kListedBytes = unsigned_codes<List>();
 
 // Codes of Bits, of a list or not. `half`: of a unit.
-template <int Bits, bool Listed>
+template <int Bits, CodeList List>
 struct BlockCodes {
-  static constexpr int kZero = Listed ? kListedZero : 1 << (Bits - 1);  // where there are no minima
-  static constexpr int kLow = Bits >= 4 ? 4 : 2;                        // bits of the low plane
-  static constexpr int kLowLines = kLow;     // 32 k * kLow bits of 16 outputs
-  static constexpr int kHigh = Bits - kLow;  // bits of the high plane: 0, 1 or 2
+  static constexpr bool kIsListed = List != CodeList::kNone;
+  static constexpr int kZero =
+      kIsListed ? kListedZero : 1 << (Bits - 1);  // where there are no minima
+  static constexpr int kLow = Bits >= 4 ? 4 : 2;  // bits of the low plane
+  static constexpr int kLowLines = kLow;          // 32 k * kLow bits of 16 outputs
+  static constexpr int kHigh = Bits - kLow;       // bits of the high plane: 0, 1 or 2
 
   // The bytes of quad Q: four k of 16 outputs.
   template <int Q>
@@ -35,7 +43,7 @@ struct BlockCodes {
     constexpr int kPerLine = 8 / kLow;
     const I16 low =
         field<Q % kPerLine * kLow, (1 << kLow) - 1, 0>(int_load(half + Q / kPerLine * 64));
-    if constexpr (Listed) return listed(low, kListedBytes);
+    if constexpr (kIsListed) return listed(low, kListedBytes<List>.code);
     if constexpr (kHigh == 0) return low;
     if constexpr (kHigh == 1)
       return either(low, field<Q, 1, kLow>(int_load(half + kLowLines * 64)));
@@ -95,9 +103,9 @@ FT_INLINE void widen_block_quad(const char* half, V16 zero_code, V16 scale, V16 
   widen_block_pair<Codes, Q, 2>(quad, zero_code, scale, minimum, out);
 }
 
-template <int Bits, bool Listed>
+template <int Bits, CodeList List = CodeList::kNone>
 void widen_block(const char* block, const CodeLayout& codes, char* out) {
-  using Codes = BlockCodes<Bits, Listed>;
+  using Codes = BlockCodes<Bits, List>;
   constexpr int kTileBytes = 1024;
   const BlockLayout& b = codes.blocks;
   const V16 zero_code = set1(b.has_minima ? 0.0F : static_cast<float>(Codes::kZero));
@@ -126,18 +134,20 @@ inline void widen_blocked(const WidenCall& call) {
   for (int i = 0; i < call.blocks; ++i) {
     const char* block = static_cast<const char*>(call.weights) + i * call.block_bytes;
     char* out = static_cast<char*>(call.out) + i * call.out_block_bytes;
-    if (call.codes.blocks.is_listed)
-      widen_block<4, true>(block, call.codes, out);
+    if (call.codes.blocks.list == CodeList::kIq4Nl)
+      widen_block<4, CodeList::kIq4Nl>(block, call.codes, out);
+    else if (call.codes.blocks.list == CodeList::kE2M1)
+      widen_block<4, CodeList::kE2M1>(block, call.codes, out);
     else if (call.codes.bits == 2)
-      widen_block<2, false>(block, call.codes, out);
+      widen_block<2>(block, call.codes, out);
     else if (call.codes.bits == 3)
-      widen_block<3, false>(block, call.codes, out);
+      widen_block<3>(block, call.codes, out);
     else if (call.codes.bits == 4)
-      widen_block<4, false>(block, call.codes, out);
+      widen_block<4>(block, call.codes, out);
     else if (call.codes.bits == 5)
-      widen_block<5, false>(block, call.codes, out);
+      widen_block<5>(block, call.codes, out);
     else
-      widen_block<6, false>(block, call.codes, out);
+      widen_block<6>(block, call.codes, out);
   }
 }
 

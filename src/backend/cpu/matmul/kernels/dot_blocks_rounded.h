@@ -6,6 +6,7 @@
 // For translation units of kernels only (v16.h).
 
 #include "backend/cpu/matmul/kernels/block_weights.h"
+#include "backend/cpu/matmul/kernels/dot_blocks_wide.h"
 #include "backend/cpu/matmul/kernels/gemm_loops.h"
 #include "backend/cpu/simd/int_vectors.h"
 #include "backend/cpu/table/kernels.h"
@@ -36,7 +37,7 @@ FT_INLINE int block_lanes(const BlockPanel& p, int v) {
   return left >= 16 ? 16 : left < 0 ? 0 : left;
 }
 
-template <class Codes, bool Listed, int Q, int R, int V>
+template <class Codes, int Q, int R, int V>
 FT_INLINE void add_quad(const char* unit, const BlockPanel& p, const char* x, I16 (&sum)[R][V]) {
   I16 bytes[V];
   FT_UNROLL
@@ -48,7 +49,7 @@ FT_INLINE void add_quad(const char* unit, const BlockPanel& p, const char* x, I1
     __builtin_memcpy(&four, x + r * p.x_row_bytes + Q * 4, 4);
     FT_UNROLL
     for (int v = 0; v < V; ++v) {
-      if constexpr (Listed)
+      if constexpr (Codes::kIsListed)
         sum[r][v] = dot(sum[r][v], as_codes8(bytes[v]), input8(four));
       else
         sum[r][v] = dot(sum[r][v], as_codes4(bytes[v]), input4(four));
@@ -57,10 +58,10 @@ FT_INLINE void add_quad(const char* unit, const BlockPanel& p, const char* x, I1
 }
 
 // One group: kQuads quads from First on.
-template <int Bits, bool Listed, int First, int Quads, int R, int V>
+template <int Bits, CodeList List, int First, int Quads, int R, int V>
 FT_INLINE void add_block_group(const char* unit, const BlockPanel& p, const char* x, int group,
                                const V16 (&d)[V], const V16 (&m)[V], V16 (&acc)[R][V]) {
-  using Codes = BlockCodes<Bits, Listed>;
+  using Codes = BlockCodes<Bits, List>;
   const BlockLayout& b = p.codes.blocks;
   const std::int64_t row_step = p.x_row_bytes / 4;
   I16 sum[R][V];
@@ -71,15 +72,15 @@ FT_INLINE void add_block_group(const char* unit, const BlockPanel& p, const char
     FT_UNROLL
     for (int v = 0; v < V; ++v) sum[r][v] = int_set1(start);
   }
-  add_quad<Codes, Listed, First>(unit, p, x, sum);
-  add_quad<Codes, Listed, First + 1>(unit, p, x, sum);
-  add_quad<Codes, Listed, First + 2>(unit, p, x, sum);
-  add_quad<Codes, Listed, First + 3>(unit, p, x, sum);
+  add_quad<Codes, First>(unit, p, x, sum);
+  add_quad<Codes, First + 1>(unit, p, x, sum);
+  add_quad<Codes, First + 2>(unit, p, x, sum);
+  add_quad<Codes, First + 3>(unit, p, x, sum);
   if constexpr (Quads == 8) {
-    add_quad<Codes, Listed, 4>(unit, p, x, sum);
-    add_quad<Codes, Listed, 5>(unit, p, x, sum);
-    add_quad<Codes, Listed, 6>(unit, p, x, sum);
-    add_quad<Codes, Listed, 7>(unit, p, x, sum);
+    add_quad<Codes, 4>(unit, p, x, sum);
+    add_quad<Codes, 5>(unit, p, x, sum);
+    add_quad<Codes, 6>(unit, p, x, sum);
+    add_quad<Codes, 7>(unit, p, x, sum);
   }
   constexpr int kGroup = First / Quads;
   V16 scale[V], less[V];
@@ -101,7 +102,7 @@ FT_INLINE void add_block_group(const char* unit, const BlockPanel& p, const char
   }
 }
 
-template <int Bits, bool Listed, int Quads, int R, int V>
+template <int Bits, CodeList List, int Quads, int R, int V>
 __attribute__((noinline)) void run_block_rows(const BlockPanel& p) {
   const BlockLayout& b = p.codes.blocks;
   V16 acc[R][V];
@@ -129,10 +130,10 @@ __attribute__((noinline)) void run_block_rows(const BlockPanel& p) {
       for (int ahead = 0; ahead < b.unit_bytes; ahead += 64)
         prefetch_l1(unit + p.prefetch_bytes + ahead);
       if constexpr (Quads == 8) {
-        add_block_group<Bits, Listed, 0, 8>(unit, p, x, u, d, m, acc);
+        add_block_group<Bits, List, 0, 8>(unit, p, x, u, d, m, acc);
       } else {
-        add_block_group<Bits, Listed, 0, 4>(unit, p, x, 2 * u, d, m, acc);
-        add_block_group<Bits, Listed, 4, 4>(unit, p, x, 2 * u + 1, d, m, acc);
+        add_block_group<Bits, List, 0, 4>(unit, p, x, 2 * u, d, m, acc);
+        add_block_group<Bits, List, 4, 4>(unit, p, x, 2 * u + 1, d, m, acc);
       }
     }
   }
@@ -150,10 +151,10 @@ __attribute__((noinline)) void run_block_rows(const BlockPanel& p) {
   }
 }
 
-template <int Bits, bool Listed, int Quads, int R, int V>
+template <int Bits, CodeList List, int Quads, int R, int V>
 void run_block_upto(int rows, const BlockPanel& p) {
-  if (rows == R) return run_block_rows<Bits, Listed, Quads, R, V>(p);
-  if constexpr (R > 1) run_block_upto<Bits, Listed, Quads, R - 1, V>(rows, p);
+  if (rows == R) return run_block_rows<Bits, List, Quads, R, V>(p);
+  if constexpr (R > 1) run_block_upto<Bits, List, Quads, R - 1, V>(rows, p);
 }
 
 constexpr int kBlockRows = kRegisters == 32 ? 4 : kRegisters == 8 ? 2 : 1;
@@ -161,7 +162,7 @@ constexpr int kBlockVecs = 2;
 constexpr int kBlocksK = 1024;  // between two spills, a multiple of every piece
 
 // All rows of one block, R at a time, over some units.
-template <int Bits, bool Listed, int Quads>
+template <int Bits, CodeList List, int Quads>
 void run_block(const GemmCall& call, BlockPanel p) {
   constexpr int kVecs = kRegisters == 32 ? 2 : 1;
   for (int row = 0; row < call.rows; row += kBlockRows) {
@@ -173,9 +174,9 @@ void run_block(const GemmCall& call, BlockPanel p) {
       if (part.bias != nullptr) part.bias += half * 16;
       part.cols -= half * 16;
       if (rows == 1)
-        run_block_rows<Bits, Listed, Quads, 1, 2>(part);
+        run_block_rows<Bits, List, Quads, 1, 2>(part);
       else
-        run_block_upto<Bits, Listed, Quads, kBlockRows, kVecs>(rows, part);
+        run_block_upto<Bits, List, Quads, kBlockRows, kVecs>(rows, part);
     }
     p.x += rows * p.x_row_bytes;
     p.scales += rows * p.x_row_bytes / 4;
@@ -184,7 +185,7 @@ void run_block(const GemmCall& call, BlockPanel p) {
   }
 }
 
-template <int Bits, bool Listed, int Quads>
+template <int Bits, CodeList List, int Quads>
 void run_block_gemm(const GemmCall& call) {
   const CodeLayout& codes = call.codes;
   const auto* x = static_cast<const char*>(call.x);
@@ -196,7 +197,7 @@ void run_block_gemm(const GemmCall& call) {
     for (int col = 0; col < call.cols; col += kBlockCols) {
       const char* block =
           static_cast<const char*>(call.weights) + col / kBlockCols * call.block_bytes;
-      run_block<Bits, Listed, Quads>(
+      run_block<Bits, List, Quads>(
           call, {.block = block + std::int64_t{k / kBlockK / codes.blocks.piece_units} *
                                       codes.blocks.piece_bytes,
                  .half = 0,
@@ -216,20 +217,27 @@ void run_block_gemm(const GemmCall& call) {
   }
 }
 
+template <int Bits, CodeList List, int Quads>
+void run_block_rows_of(const GemmCall& call) {
+  if (call.rows < kLeastOpenedRows) return run_block_gemm<Bits, List, Quads>(call);
+  run_wide_blocks<Bits, List, Quads>(call);
+}
+
 inline void run_blocks(const GemmCall& call) {
   const CodeLayout& codes = call.codes;
-  if (codes.blocks.is_listed) return run_block_gemm<4, true, 8>(call);
+  if (codes.blocks.list == CodeList::kIq4Nl) return run_block_rows_of<4, CodeList::kIq4Nl, 8>(call);
+  if (codes.blocks.list == CodeList::kE2M1) return run_block_rows_of<4, CodeList::kE2M1, 8>(call);
   switch (codes.bits) {
     case 2:
-      return run_block_gemm<2, false, 4>(call);
+      return run_block_rows_of<2, CodeList::kNone, 4>(call);
     case 3:
-      return run_block_gemm<3, false, 4>(call);
+      return run_block_rows_of<3, CodeList::kNone, 4>(call);
     case 4:
-      return run_block_gemm<4, false, 8>(call);
+      return run_block_rows_of<4, CodeList::kNone, 8>(call);
     case 5:
-      return run_block_gemm<5, false, 8>(call);
+      return run_block_rows_of<5, CodeList::kNone, 8>(call);
     default:
-      return run_block_gemm<6, false, 4>(call);
+      return run_block_rows_of<6, CodeList::kNone, 4>(call);
   }
 }
 

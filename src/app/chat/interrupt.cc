@@ -1,0 +1,25 @@
+#include "app/chat/interrupt.h"
+
+namespace foretoken {
+namespace {
+
+std::atomic<bool> is_wished{false};
+static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler sets it
+
+void wish(int) { is_wished = true; }
+
+}  // namespace
+
+InterruptGuard::InterruptGuard() {
+  is_wished = false;
+  struct sigaction action{};
+  action.sa_handler = wish;
+  action.sa_flags = SA_RESTART;  // what is written meanwhile is written
+  sigaction(SIGINT, &action, &before_);
+}
+
+InterruptGuard::~InterruptGuard() { sigaction(SIGINT, &before_, nullptr); }
+
+const std::atomic<bool>& InterruptGuard::flag() const { return is_wished; }
+
+}  // namespace foretoken

@@ -1,0 +1,192 @@
+#pragma once
+// The product of dot_blocks_rounded.h for several rows: the codes of a panel, kWideK k of 32 outputs,
+// are taken out of their planes once, into bytes in L1, with the scales and minima of their groups
+// as floats; all rows meet them there. The same operations on the same numbers in the same order, so
+// the same bits.
+// For translation units of kernels only (v16.h).
+
+#include "backend/cpu/matmul/kernels/block_weights.h"
+#include "backend/cpu/matmul/kernels/gemm_loops.h"
+#include "backend/cpu/simd/int_vectors.h"
+#include "backend/cpu/table/kernels.h"
+#include "base/index.h"
+
+namespace foretoken {
+namespace {
+
+constexpr int kWideK = 512;  // a multiple of every piece; what is opened of it fits into L1
+constexpr int kLeastGroup = 16;
+constexpr int kOpeningAhead = 4096;  // bytes that are asked for before they are opened
+
+// A panel of weights, opened. Of each half: quads in order, 64 bytes each; scales and minima of
+// groups in order, 16 floats each, the minima negated, as sums take them.
+struct alignas(64) OpenedBlocks {
+  char quads[2][kWideK / 4][64];
+  float scale[2][kWideK / kLeastGroup][16];
+  float less[2][kWideK / kLeastGroup][16];
+};
+
+template <class Codes, int Quads>
+FT_INLINE void open_group(const char* half, char (*to)[64]) {
+  const auto open = [&]<int Q>() { int_store(to[Q], Codes::template quad<Q>(half)); };
+  const auto open_four = [&]<int Q>() {
+    open.template operator()<Q>();
+    open.template operator()<Q + 1>();
+    open.template operator()<Q + 2>();
+    open.template operator()<Q + 3>();
+  };
+  open_four.template operator()<0>();
+  open_four.template operator()<4>();
+}
+
+// `piece`: the first of the panel.
+template <int Bits, CodeList List, int Quads>
+void open_blocks(const char* piece, int units, const BlockLayout& b, OpenedBlocks& out) {
+  using Codes = BlockCodes<Bits, List>;
+  constexpr int kGroups = kUnitQuads / Quads;  // of a unit
+  const int header = b.piece_bytes - b.piece_units * b.unit_bytes;
+  for (int u = 0; u < units; piece += b.piece_bytes) {
+    const char* unit = piece + header;
+    for (int i = 0; i < b.piece_units; ++i, ++u, unit += b.unit_bytes) {
+      for (int ahead = 0; ahead < b.unit_bytes; ahead += 64)
+        prefetch_l1(unit + kOpeningAhead + ahead);
+      for (int half = 0; half < 2; ++half) {
+        open_group<Codes, Quads>(unit + half * b.half_bytes, &out.quads[half][u * kUnitQuads]);
+        const V16 d = piece_scale(piece, half);
+        const V16 m = b.has_minima ? piece_minimum(piece, half) : zero();
+        for (int g = 0; g < kGroups; ++g) {
+          store(out.scale[half][u * kGroups + g], group_scale(d, unit, b, g, half));
+          if (b.has_minima)
+            store(out.less[half][u * kGroups + g], sub(zero(), group_minimum(m, unit, b, g, half)));
+        }
+      }
+    }
+  }
+}
+
+// Rows that meet one half of an opened panel.
+struct OpenedPanel {
+  const OpenedBlocks* weights;
+  int half, groups;
+  const char* x;  // codes of the first row and group
+  std::int64_t x_row_bytes;
+  const float* scales;         // of x, of the first row and group
+  const std::int32_t* starts;  // beside them
+  float* y;
+  std::int64_t y_stride;
+  const float* bias;  // added at the end
+  int cols;
+  bool resume;
+  const char* following;  // weights that are asked for meanwhile; null: none
+  int following_bytes;    // for each group
+};
+
+template <int Bits, CodeList List, int Quads, bool Minima, int R>
+__attribute__((noinline)) void run_opened_rows(const OpenedPanel& p) {
+  const std::int64_t row_step = p.x_row_bytes / 4;
+  const int lanes = p.cols >= 16 ? 16 : p.cols;
+  V16 acc[R];
+  FT_UNROLL
+  for (int r = 0; r < R; ++r) {
+    const float* y = p.y + r * p.y_stride;
+    acc[r] = !p.resume ? zero() : lanes == 16 ? load(y) : load_n(y, lanes);
+  }
+  const char* quads = p.weights->quads[p.half][0];
+  const char* x = p.x;
+  for (int g = 0; g < p.groups; ++g, quads += Quads * 64, x += Quads * 4) {
+    if (p.following != nullptr)
+      for (int ahead = 0; ahead < p.following_bytes; ahead += 64)
+        prefetch_l1(p.following + g * std::int64_t{p.following_bytes} + ahead);
+    I16 sum[R];
+    dot_quads<BlockCodes<Bits, List>::kIsListed ? 8 : Bits, Quads, R>(quads, x, p.x_row_bytes, sum);
+    const V16 scale = load(p.weights->scale[p.half][g]);
+    FT_UNROLL
+    for (int r = 0; r < R; ++r) {
+      const V16 x_scale = set1(p.scales[r * row_step + g]);
+      const std::int32_t start = p.starts[r * row_step + g];
+      if constexpr (Minima) {
+        acc[r] = fma(to_float(sum[r]), mul(x_scale, scale), acc[r]);
+        acc[r] = fma(set1(static_cast<float>(start)),
+                     mul(x_scale, load(p.weights->less[p.half][g])), acc[r]);
+      } else {
+        acc[r] = fma(to_float(int_add(sum[r], int_set1(start))), mul(x_scale, scale), acc[r]);
+      }
+    }
+  }
+  FT_UNROLL
+  for (int r = 0; r < R; ++r) {
+    const V16 a = p.bias == nullptr ? acc[r] : add(acc[r], load(p.bias));
+    if (lanes == 16)
+      store(p.y + r * p.y_stride, a);
+    else
+      store_n(p.y + r * p.y_stride, a, lanes);
+  }
+}
+
+constexpr int kLeastOpenedRows = 2;  // fewer read each weight once, where it lies
+constexpr int kOpenedRows = kRegisters == 32 ? 6 : 3;
+
+template <int Bits, CodeList List, int Quads, bool Minima, int R>
+void run_opened_upto(int rows, const OpenedPanel& p) {
+  if (rows == R) return run_opened_rows<Bits, List, Quads, Minima, R>(p);
+  if constexpr (R > 1) run_opened_upto<Bits, List, Quads, Minima, R - 1>(rows, p);
+}
+
+template <int Bits, CodeList List, int Quads>
+void run_wide_blocks(const GemmCall& call) {
+  OpenedBlocks opened;
+  const CodeLayout& codes = call.codes;
+  const BlockLayout& b = codes.blocks;
+  const auto* x = static_cast<const char*>(call.x);
+  constexpr int kGroups = kUnitQuads / Quads;
+  const auto piece_at = [&](int col, std::int64_t of_k) {
+    return static_cast<const char*>(call.weights) + col / kBlockCols * call.block_bytes +
+           of_k / kBlockK / b.piece_units * b.piece_bytes;
+  };
+  for (int k = 0; k < call.k; k += kWideK) {
+    const bool last = k + kWideK >= call.k;
+    const int units = (last ? static_cast<int>(call.k) - k : kWideK) / kBlockK;
+    const std::int64_t panel_bytes = std::int64_t{units / b.piece_units} * b.piece_bytes;
+    const auto* scales = reinterpret_cast<const float*>(x + call.k) + k / codes.group;
+    for (int col = 0; col < call.cols; col += kBlockCols) {
+      open_blocks<Bits, List, Quads>(piece_at(col, k), units, b, opened);
+      const int next_col = col + kBlockCols;
+      for (int half = 0; half < 2 && col + half * 16 < call.cols; ++half) {
+        const int first = col + half * 16;
+        OpenedPanel p = {.weights = &opened,
+                         .half = half,
+                         .groups = units * kGroups,
+                         .x = x + k,
+                         .x_row_bytes = call.x_stride,
+                         .scales = scales,
+                         .starts = reinterpret_cast<const std::int32_t*>(scales + codes.groups),
+                         .y = call.y + first,
+                         .y_stride = call.y_stride,
+                         .bias = last && call.bias != nullptr ? call.bias + first : nullptr,
+                         .cols = call.cols - first,
+                         .resume = k > 0,
+                         .following = half > 0               ? nullptr
+                                      : next_col < call.cols ? piece_at(next_col, k)
+                                                             : piece_at(0, k + kWideK),
+                         .following_bytes = static_cast<int>(panel_bytes / (units * kGroups))};
+        const int row_groups = ceil_div(call.rows, kOpenedRows);
+        const int tall = call.rows % row_groups;  // groups that have one row more
+        for (int i = 0; i < row_groups; ++i) {
+          const int rows = call.rows / row_groups + (i < tall ? 1 : 0);
+          if (b.has_minima)
+            run_opened_upto<Bits, List, Quads, true, kOpenedRows>(rows, p);
+          else
+            run_opened_upto<Bits, List, Quads, false, kOpenedRows>(rows, p);
+          p.following = nullptr;
+          p.x += rows * p.x_row_bytes;
+          p.scales += rows * p.x_row_bytes / 4;
+          p.starts += rows * p.x_row_bytes / 4;
+          p.y += rows * p.y_stride;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,14 @@
+#pragma once
+// What a router makes of its logits: the scores by which experts are chosen. Plain names.
+
+#include <cstdint>
+
+namespace foretoken {
+
+enum class RouterScore : std::uint8_t {
+  kSoftmax,  // over all experts
+  kSigmoid   // 1 / (1 + e^-x) of each
+};
+inline constexpr int kRouterScores = 2;
+
+}  // namespace foretoken

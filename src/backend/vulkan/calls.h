@@ -1,0 +1,60 @@
+#pragma once
+// The push constants of the shaders, as they declare them (shaders/*.comp). Plain data.
+
+#include <cstdint>
+
+#include "backend/vulkan/gpu.h"
+
+namespace foretoken {
+
+struct RoundCall {
+  Address x, to;
+  std::uint32_t width, pairs;
+};
+struct LinearCall {
+  Address w, x, bias, y;
+  std::uint32_t blocks, columns, rows, has_bias, first_group;
+};
+struct RowsCall {
+  Address table, tokens, out;
+  std::uint32_t width, stride;
+};
+struct NormCall {
+  Address x, delta, weight, to;
+  std::uint32_t width;
+  float eps;
+};
+struct ElementsCall {
+  Address x, b;
+  std::uint32_t count;
+  float factor, inverse;
+};
+struct GatedActCall {
+  Address gate_up, to;
+  std::uint32_t width;
+};
+struct RopeStoreCall {
+  Address qkv, cosines, sines, q_norm, k_norm, q, k, v, positions, slots;
+  std::uint32_t heads, kv_heads, dim, rotary;
+  float eps;
+  std::uint32_t has_norm;
+};
+struct AttentionCall {
+  Address q, k, v, to, rows, pages, sinks;
+  std::uint32_t heads, kv_heads, dim, window, has_sinks;
+  float scale, cap, inverse_cap;
+};
+struct MoveRowsCall {
+  Address x, to, from_rows, to_rows;
+  std::uint32_t count, width, to_stride, to_column;
+};
+struct AddAtCall {
+  Address x, places, values;
+  std::uint32_t count;
+};
+struct KvMoveCall {
+  Address k, v, moves;
+  std::uint32_t count, kv_heads, pairs;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,106 @@
+#include "backend/vulkan/shader_words.h"
+
+#include "base/error.h"
+
+namespace foretoken {
+namespace {
+
+constexpr std::uint32_t kAddAtWords[] = {
+#include "backend/vulkan/spirv/add_at.words"
+};
+constexpr std::uint32_t kAttentionWords[] = {
+#include "backend/vulkan/spirv/attention.words"
+};
+constexpr std::uint32_t kElementsWords[] = {
+#include "backend/vulkan/spirv/elements.words"
+};
+constexpr std::uint32_t kGatedActWords[] = {
+#include "backend/vulkan/spirv/gated_act.words"
+};
+constexpr std::uint32_t kKvMoveWords[] = {
+#include "backend/vulkan/spirv/kv_move.words"
+};
+constexpr std::uint32_t kLinearWords[] = {
+#include "backend/vulkan/spirv/linear.words"
+};
+constexpr std::uint32_t kMoveRowsWords[] = {
+#include "backend/vulkan/spirv/move_rows.words"
+};
+constexpr std::uint32_t kNormWords[] = {
+#include "backend/vulkan/spirv/norm.words"
+};
+constexpr std::uint32_t kProbeWords[] = {
+#include "backend/vulkan/spirv/probe.words"
+};
+constexpr std::uint32_t kRopeStoreWords[] = {
+#include "backend/vulkan/spirv/rope_store.words"
+};
+constexpr std::uint32_t kRoundInputWords[] = {
+#include "backend/vulkan/spirv/round_input.words"
+};
+constexpr std::uint32_t kRowsWords[] = {
+#include "backend/vulkan/spirv/rows.words"
+};
+constexpr std::uint32_t kAttentionDoublesWords[] = {
+#include "backend/vulkan/spirv/attention_doubles.words"
+};
+constexpr std::uint32_t kElementsDoublesWords[] = {
+#include "backend/vulkan/spirv/elements_doubles.words"
+};
+constexpr std::uint32_t kGatedActDoublesWords[] = {
+#include "backend/vulkan/spirv/gated_act_doubles.words"
+};
+constexpr std::uint32_t kNormDoublesWords[] = {
+#include "backend/vulkan/spirv/norm_doubles.words"
+};
+constexpr std::uint32_t kProbeDoublesWords[] = {
+#include "backend/vulkan/spirv/probe_doubles.words"
+};
+constexpr std::uint32_t kRopeStoreDoublesWords[] = {
+#include "backend/vulkan/spirv/rope_store_doubles.words"
+};
+
+// Of a shader: the words, and those of its form with doubles where it has one.
+struct Forms {
+  std::span<const std::uint32_t> plain, doubles = {};
+};
+
+Forms forms_of(Shader shader) {
+  switch (shader) {
+    case Shader::kAddAt:
+      return {kAddAtWords, {}};
+    case Shader::kAttention:
+      return {kAttentionWords, kAttentionDoublesWords};
+    case Shader::kElements:
+      return {kElementsWords, kElementsDoublesWords};
+    case Shader::kGatedAct:
+      return {kGatedActWords, kGatedActDoublesWords};
+    case Shader::kKvMove:
+      return {kKvMoveWords, {}};
+    case Shader::kLinear:
+      return {kLinearWords, {}};
+    case Shader::kMoveRows:
+      return {kMoveRowsWords, {}};
+    case Shader::kNorm:
+      return {kNormWords, kNormDoublesWords};
+    case Shader::kProbe:
+      return {kProbeWords, kProbeDoublesWords};
+    case Shader::kRopeStore:
+      return {kRopeStoreWords, kRopeStoreDoublesWords};
+    case Shader::kRoundInput:
+      return {kRoundInputWords, {}};
+    case Shader::kRows:
+      return {kRowsWords, {}};
+  }
+  CHECK(false) << "no such shader";
+  return {};
+}
+
+}  // namespace
+
+std::span<const std::uint32_t> spirv_of(Shader shader, bool doubles) {
+  const Forms forms = forms_of(shader);
+  return doubles && !forms.doubles.empty() ? forms.doubles : forms.plain;
+}
+
+}  // namespace foretoken

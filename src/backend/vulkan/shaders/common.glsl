@@ -1,0 +1,71 @@
+// What the shaders share: memory by address, bf16, arithmetic whose bits are those of the CPU.
+// Every sum and product stands in a function of its own with a precise result, so that no compiler
+// joins or reorders them. DOUBLES: fma of the device is not known to be fused.
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_control_flow_attributes : require
+
+layout(buffer_reference, std430, buffer_reference_align = 4) buffer Floats { float v[]; };
+layout(buffer_reference, std430, buffer_reference_align = 4) buffer Words { uint v[]; };
+layout(buffer_reference, std430, buffer_reference_align = 4) buffer Ints { int v[]; };
+layout(buffer_reference, std430, buffer_reference_align = 16) buffer Quads { uvec4 v[]; };
+
+float infinity() { return uintBitsToFloat(0x7f800000u); }
+
+float add(float a, float b) { precise float r = a + b; return r; }
+float sub(float a, float b) { precise float r = a - b; return r; }
+float mul(float a, float b) { precise float r = a * b; return r; }
+float div(float a, float b) { precise float r = a / b; return r; }
+float square_root(float a) { precise float r = sqrt(a); return r; }
+bool is_nan(float a) { return (floatBitsToUint(a) & 0x7fffffffu) > 0x7f800000u; }
+
+// Denormals become zeros, as on the CPU.
+float flushed(float a) {
+  const uint bits = floatBitsToUint(a);
+  return (bits & 0x7f800000u) == 0u ? uintBitsToFloat(bits & 0x80000000u) : a;
+}
+
+// a * b + c, of a product that float32 holds exactly (of two bf16): fused or not, the same bits.
+float fma_exact(float a, float b, float c) { precise float r = fma(a, b, c); return r; }
+
+// a * b + c rounded once.
+#ifdef DOUBLES
+// The product is exact in a double; the sum is rounded to odd, so that rounding it once more, to
+// float32, is as rounding once.
+float fma_once(float a, float b, float c) {
+  precise double p = double(a) * double(b), x = double(c);
+  precise double s = p + x;
+  precise double from_x = s - p;
+  precise double from_p = s - from_x;
+  precise double lost_x = x - from_x;
+  precise double lost_p = p - from_p;
+  precise double lost = lost_x + lost_p;
+  uvec2 bits = unpackDouble2x32(s);
+  const bool is_finite = (bits.y & 0x7ff00000u) != 0x7ff00000u;
+  if (is_finite && lost != 0.0lf && (bits.x & 1u) == 0u) {
+    // The neighbour of s on the side of what was lost: away from zero where signs agree.
+    if ((lost > 0.0lf) == (s > 0.0lf)) {
+      bits.x += 1u;  // even, so nothing is carried
+    } else {
+      bits.y -= bits.x == 0u ? 1u : 0u;
+      bits.x -= 1u;
+    }
+    s = packDouble2x32(bits);
+  }
+  return flushed(float(s));
+}
+#else
+float fma_once(float a, float b, float c) { precise float r = fma(a, b, c); return flushed(r); }
+#endif
+
+float low_half(uint pair) { return uintBitsToFloat(pair << 16); }
+float high_half(uint pair) { return uintBitsToFloat(pair & 0xffff0000u); }
+
+// To bf16, to nearest even; NaN stays, denormals become zeros.
+uint bf16_bits(float a) {
+  const uint bits = floatBitsToUint(a), magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return (bits >> 16) | 0x40u;
+  if (magnitude < 0x00800000u) return (bits >> 16) & 0x8000u;
+  return (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+}
+float round_bf16(float a) { return uintBitsToFloat(bf16_bits(a) << 16); }
+uint bf16_pair(float low, float high) { return bf16_bits(low) | (bf16_bits(high) << 16); }

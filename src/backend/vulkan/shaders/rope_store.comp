@@ -1,0 +1,93 @@
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+// One head of one row of q | k | v: its norm and rotation; queries to `q`, keys and values to their
+// places in the cache.
+//
+//   k  [pages][kv_heads][head_dim / 2][16 slots]   pairs of bf16: of two dimensions
+//   v  [pages][kv_heads][16 slots][head_dim / 2]   the same
+layout(local_size_x = 64) in;
+const uint kMostDims = 256, kPageTokens = 16;
+layout(push_constant) uniform Call {
+  Floats qkv;
+  Floats cosines;  // [positions][rotary / 2]
+  Floats sines;
+  Floats q_norm;
+  Floats k_norm;
+  Floats q;
+  Words k;
+  Words v;
+  Ints positions;
+  Ints slots;  // -1: not stored
+  uint heads, kv_heads, dim, rotary;
+  float eps;
+  uint has_norm;
+} call;
+
+shared float head[kMostDims];
+shared float chains[16];
+shared float turned[kMostDims];
+
+void normalise(uint t, bool is_query) {
+  if (t < 16u) {
+    float squares = 0.0;
+    for (uint i = t; i < call.dim; i += 16u) squares = fma_once(head[i], head[i], squares);
+    chains[t] = squares;
+  }
+  barrier();
+  float sum[16];
+  for (uint i = 0; i < 16u; ++i) sum[i] = chains[i];
+  for (uint half_ = 8u; half_ > 0u; half_ /= 2u)
+    for (uint i = 0; i < half_; ++i) sum[i] = add(sum[i], sum[i + half_]);
+  const float mean = flushed(div(sum[0], float(call.dim)));
+  const float scale = div(1.0, square_root(add(mean, call.eps)));
+  for (uint i = t; i < call.dim; i += 64u) {
+    const float weight = is_query ? call.q_norm.v[i] : call.k_norm.v[i];
+    head[i] = flushed(mul(flushed(mul(head[i], scale)), flushed(weight)));
+  }
+  barrier();
+}
+
+void rotate(uint t, uint row) {
+  const uint half_ = call.rotary / 2u, at = uint(call.positions.v[row]) * half_;
+  for (uint i = t; i < half_; i += 64u) {
+    const float c = call.cosines.v[at + i], s = call.sines.v[at + i];
+    const float a = head[i], b = head[half_ + i];
+    turned[i] = flushed(sub(flushed(mul(a, c)), flushed(mul(b, s))));
+    turned[half_ + i] = flushed(add(flushed(mul(b, c)), flushed(mul(a, s))));
+  }
+  for (uint i = call.rotary + t; i < call.dim; i += 64u) turned[i] = head[i];
+}
+
+void main() {
+  const uint t = gl_LocalInvocationID.x, row = gl_WorkGroupID.y, h = gl_WorkGroupID.x;
+  const uint width = (call.heads + 2u * call.kv_heads) * call.dim;
+  const bool is_query = h < call.heads, is_value = h >= call.heads + call.kv_heads;
+  for (uint i = t; i < call.dim; i += 64u)
+    head[i] = flushed(call.qkv.v[row * width + h * call.dim + i]);
+  barrier();
+  if (is_value) {
+    for (uint i = t; i < call.dim; i += 64u) turned[i] = head[i];
+  } else {
+    if (call.has_norm != 0u) normalise(t, is_query);
+    rotate(t, row);
+  }
+  barrier();
+  if (is_query) {
+    for (uint i = t; i < call.dim; i += 64u)
+      call.q.v[(row * call.heads + h) * call.dim + i] = turned[i];
+    return;
+  }
+  const int slot = call.slots.v[row];
+  if (slot < 0) return;
+  const uint page = uint(slot) / kPageTokens, place = uint(slot) % kPageTokens;
+  const uint kv_head = (h - call.heads) % call.kv_heads, pairs = call.dim / 2u;
+  const uint first = (page * call.kv_heads + kv_head) * pairs * kPageTokens;
+  for (uint i = t; i < pairs; i += 64u) {
+    const uint pair = bf16_pair(turned[2u * i], turned[2u * i + 1u]);
+    if (is_value)
+      call.v.v[first + place * pairs + i] = pair;
+    else
+      call.k.v[first + i * kPageTokens + place] = pair;
+  }
+}

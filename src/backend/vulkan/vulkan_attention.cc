@@ -1,0 +1,141 @@
+#include "backend/vulkan/vulkan_attention.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "backend/host/host_step.h"
+#include "backend/vulkan/calls.h"
+#include "base/index.h"
+
+namespace foretoken {
+namespace {
+
+constexpr float kLog2E = 1.44269504F;
+
+// What attention.comp reads of a row.
+struct RowWords {
+  std::uint32_t position, first, tree_start, first_page, nodes_low, nodes_high;
+};
+
+struct VulkanPlan final : AttentionPlan {
+  Address rows = 0, pages = 0;
+  std::int64_t count = 0;  // of rows
+};
+
+std::vector<RowWords> list_rows(const Batch& batch) {
+  std::vector<RowWords> rows(at(batch.rows));
+  for (const BatchSeq& seq : batch.seqs)
+    for (int i = 0; i < seq.rows; ++i) {
+      const std::size_t row = at(seq.first_row + i);
+      const std::uint64_t nodes = seq.is_chain ? 0 : batch.mask[row];
+      const std::int32_t position =
+          nodes == 0 ? seq.base + i : seq.base + seq.chain + std::popcount(nodes) - 1;
+      rows[row] = {static_cast<std::uint32_t>(position),
+                   static_cast<std::uint32_t>(std::min(seq.first_slot, position)),
+                   static_cast<std::uint32_t>(seq.base + seq.chain),
+                   static_cast<std::uint32_t>(seq.first_page),
+                   static_cast<std::uint32_t>(nodes),
+                   static_cast<std::uint32_t>(nodes >> 32U)};
+    }
+  return rows;
+}
+
+Address address_or_none(const Tensor& tensor) { return tensor.empty() ? 0 : address_of(tensor); }
+
+}  // namespace
+
+void VulkanAttention::forget() {
+  places_.clear();
+  plans_.clear();
+}
+
+const VulkanAttention::Places& VulkanAttention::places_of(const Batch& batch) {
+  for (const Places& known : places_)
+    if (known.position == batch.position && known.slot == batch.kv_slot) return known;
+  Places& made = places_.emplace_back();
+  made.position = batch.position;
+  made.slot = batch.kv_slot;
+  made.positions = context_.recorder.send(std::span(made.position));
+  made.slots = context_.recorder.send(std::span(made.slot));
+  return made;
+}
+
+void VulkanAttention::store(Tensor qkv, const RopeTable& rope, const QkNorm& norm,
+                            const AttentionShape& shape, const Batch& batch, const KvLayer& kv,
+                            Tensor q) {
+  if (batch.rows == 0) return;
+  const Places& places = places_of(batch);
+  CHECK(norm.q_weight.empty() == norm.k_weight.empty());
+  const RopeStoreCall call{.qkv = address_of(qkv),
+                           .cosines = address_or_none(rope.cos),
+                           .sines = address_or_none(rope.sin),
+                           .q_norm = address_or_none(norm.q_weight),
+                           .k_norm = address_or_none(norm.k_weight),
+                           .q = address_of(q),
+                           .k = address_of(kv.k),
+                           .v = address_of(kv.v),
+                           .positions = places.positions,
+                           .slots = places.slots,
+                           .heads = static_cast<std::uint32_t>(shape.heads),
+                           .kv_heads = static_cast<std::uint32_t>(shape.kv_heads),
+                           .dim = static_cast<std::uint32_t>(shape.head_dim),
+                           .rotary = static_cast<std::uint32_t>(rope.rotary_dim),
+                           .eps = norm.eps,
+                           .has_norm = norm.q_weight.empty() ? 0U : 1U};
+  context_.recorder.dispatch(context_.pipelines.of(Shader::kRopeStore), call,
+                             {shape.heads + 2 * shape.kv_heads, batch.rows});
+}
+
+const AttentionPlan& VulkanAttention::plan(const AttentionShape& shape, const Batch& batch) {
+  auto made = std::make_unique<VulkanPlan>();
+  made->shape = shape;
+  made->batch = &batch;
+  made->count = batch.rows;
+  const std::vector<RowWords> rows = list_rows(batch);
+  made->rows = context_.recorder.send(std::span(rows));
+  made->pages = context_.recorder.send(std::span(batch.pages));
+  plans_.push_back(std::move(made));
+  return *plans_.back();
+}
+
+void VulkanAttention::run(Tensor q, const KvLayer& kv, const AttentionPlan& any, Tensor out) {
+  const auto& plan = static_cast<const VulkanPlan&>(any);
+  const AttentionShape& shape = plan.shape;
+  const float cap = shape.score_cap * kLog2E;
+  const AttentionCall call{.q = address_of(q),
+                           .k = address_of(kv.k),
+                           .v = address_of(kv.v),
+                           .to = address_of(out),
+                           .rows = plan.rows,
+                           .pages = plan.pages,
+                           .sinks = address_or_none(kv.sinks),
+                           .heads = static_cast<std::uint32_t>(shape.heads),
+                           .kv_heads = static_cast<std::uint32_t>(shape.kv_heads),
+                           .dim = static_cast<std::uint32_t>(shape.head_dim),
+                           .window = static_cast<std::uint32_t>(shape.window),
+                           .has_sinks = kv.sinks.empty() ? 0U : 1U,
+                           .scale = shape.scale * kLog2E,
+                           .cap = cap,
+                           .inverse_cap = cap > 0 ? 1.0F / cap : 0.0F};
+  context_.recorder.dispatch(context_.pipelines.of(Shader::kAttention), call,
+                             {shape.heads, plan.count});
+}
+
+void VulkanAttention::move(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) {
+  const std::vector<KvMove> moves = kv_moves(walk, batch);
+  if (moves.empty()) return;
+  const Address sent = context_.recorder.send(std::span(moves));
+  for (const KvLayer& layer : layers) {
+    const std::int64_t pairs = layer.k.dim(2) / 2;
+    const KvMoveCall call{.k = address_of(layer.k),
+                          .v = address_of(layer.v),
+                          .moves = sent,
+                          .count = static_cast<std::uint32_t>(moves.size()),
+                          .kv_heads = static_cast<std::uint32_t>(layer.k.dim(1)),
+                          .pairs = static_cast<std::uint32_t>(pairs)};
+    context_.recorder.dispatch(context_.pipelines.of(Shader::kKvMove), call,
+                               {ceil_div(pairs, std::int64_t{64}), layer.k.dim(1)});
+  }
+}
+
+}  // namespace foretoken

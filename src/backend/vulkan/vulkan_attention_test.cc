@@ -1,0 +1,195 @@
+// Rotation, KV store, attention and the moves of accepted KV on a software device of Vulkan against
+// the CPU's tile order, byte for byte. Needs llvmpipe (tools/vulkan_run.sh); skipped by name where
+// there is none.
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backend/testing/gpu_test_kit.h"
+#include "backend/testing/ops_test_kit.h"
+#include "tensor/buffer.h"
+
+namespace foretoken {
+namespace {
+
+struct Layer {
+  AttentionShape shape;
+  int rotary_dim = 0;
+  bool has_norm = false, has_sinks = false;
+};
+
+Layer layer(int heads, int kv_heads, int dim, int window = 0, float cap = 0) {
+  return {.shape = {.heads = heads,
+                    .kv_heads = kv_heads,
+                    .head_dim = dim,
+                    .scale = 1.0F / std::sqrt(static_cast<float>(dim)),
+                    .window = window,
+                    .score_cap = cap},
+          .rotary_dim = dim / 4 * 4};
+}
+
+// One slot's part of a step: a chain, then a tree by parents (may be empty).
+struct Part {
+  SeqSlot slot = 0;
+  int chain = 0;
+  std::vector<std::int32_t> parents = {};
+};
+
+// One layer's cache of two sequences on one backend; unwritten keys and values are NaN.
+class Cache {
+ public:
+  static constexpr int kSlots = 2, kSlotPages = 80, kPositions = 1300;
+
+  Cache(Ops& ops, const Layer& layer)
+      : ops_(ops), layer_(layer), trees_(kSlots, 64), table_(kSlots) {
+    const AttentionShape& s = layer.shape;
+    kv_ = ops.alloc_kv({.layers = 1, .kv_heads = s.kv_heads, .head_dim = s.head_dim},
+                       kSlots * kSlotPages)[0];
+    for (const Tensor& part : {kv_.k, kv_.v}) {
+      const Buffer nan(part.bytes());
+      std::memset(nan.data(), 0xff, part.bytes());
+      ops.upload(nan.view(DType::kBF16, part.shape()), part);
+    }
+    if (layer.rotary_dim > 0) {
+      const std::int64_t half = layer.rotary_dim / 2;
+      rope_ = {kept({kPositions, half}, 1), kept({kPositions, half}, 2), layer.rotary_dim};
+    }
+    if (layer.has_norm) norm_ = {kept({s.head_dim}, 3), kept({s.head_dim}, 4), 0.01F};
+    if (layer.has_sinks) kv_.sinks = kept({s.heads}, 5);
+    PageId next = kSlots * kSlotPages - 1;
+    for (int i = 0; i < kSlotPages; ++i)
+      for (auto& pages : table_.pages) pages.push_back(next--);
+  }
+
+  Rows step(const std::vector<Part>& parts, std::int32_t first_slot = 0) {
+    StepPlan plan;
+    std::vector<std::vector<Token>> chains;
+    for (const Part& part : parts) chains.emplace_back(at(part.chain), 5);
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      const Part& part = parts[p];
+      StepEntry entry{.slot = part.slot, .chain = chains[p], .has_tree = !part.parents.empty()};
+      if (entry.has_tree) {
+        trees_.plant(part.slot, 7);
+        for (std::size_t n = 1; n < part.parents.size(); ++n)
+          trees_.grow(part.slot, part.parents[n], static_cast<Token>(n));
+      }
+      plan.entries.push_back(entry);
+    }
+    ops_.layout(plan, trees_, table_, batch_);
+    for (BatchSeq& seq : batch_.seqs) seq.first_slot = first_slot;
+    const AttentionShape& s = layer_.shape;
+    const std::int64_t width = (s.heads + 2 * s.kv_heads) * s.head_dim;
+    const Tensor qkv = temp({batch_.rows, width}, 100 + steps_++);
+    const Tensor q = ops_.temp(DType::kF32, {batch_.rows, s.heads * s.head_dim});
+    const Tensor out = ops_.temp(DType::kF32, q.shape());
+    ops_.rope_store_kv(qkv, rope_, norm_, s, batch_, kv_, q);
+    ops_.attention(q, kv_, ops_.plan_attention(s, batch_), out);
+    return read(out);
+  }
+  void commit(SeqSlot slot, int tokens) { table_.length[at(slot)] += tokens; }
+  void keep(const std::vector<std::int32_t>& path) {
+    Walk walk;
+    walk.seqs.push_back({.slot = 0, .path = path, .emitted = {}, .foreseen = {}, .scored = {}});
+    ops_.kv_keep(walk, batch_, std::span(&kv_, 1));
+  }
+
+ private:
+  Tensor filled(const Tensor& to, int kind) {
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < to.elements(); ++i) values.push_back(value_of(kind, 9, i));
+    ops_.upload(Tensor(values.data(), DType::kF32, to.shape()), to);
+    return to;
+  }
+  Tensor kept(Shape shape, int kind) { return filled(ops_.alloc(DType::kF32, shape), kind); }
+  Tensor temp(Shape shape, int kind) { return filled(ops_.temp(DType::kF32, shape), kind); }
+  Rows read(const Tensor& x) {
+    std::vector<std::int32_t> rows;
+    for (std::int64_t r = 0; r < x.dim(0); ++r) rows.push_back(static_cast<std::int32_t>(r));
+    std::vector<float> all;
+    ops_.read_rows(x, rows, all);
+    ops_.read_back();
+    Rows out;
+    for (std::int64_t r = 0; r < x.dim(0); ++r)
+      out.emplace_back(all.begin() + r * x.dim(1), all.begin() + (r + 1) * x.dim(1));
+    return out;
+  }
+
+  Ops& ops_;
+  Layer layer_;
+  DraftTrees trees_;
+  SeqTable table_;
+  KvLayer kv_;
+  RopeTable rope_;
+  QkNorm norm_;
+  Batch batch_;
+  int steps_ = 0;
+};
+
+class VulkanAttentionTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string why_not = why_no_software_device();
+    if (!why_not.empty()) GTEST_SKIP() << why_not;
+    cpu_ = make_backend({.device = "cpu", .gemm_order = "tile"}, pool_);
+    gpu_ = make_backend({.device = kSoftwareDevice, .gemm_order = "tile"}, pool_);
+  }
+  ThreadPool pool_{2, false};
+  std::unique_ptr<Ops> cpu_, gpu_;
+};
+
+const std::vector<std::int32_t> kTree{-1, 0, 0, 1, 1, 2, 4, 6, 2, 7};
+
+TEST_F(VulkanAttentionTest, chains_trees_and_batches_have_the_bits_of_the_cpu) {
+  Layer normed = layer(4, 2, 64), sinking = layer(6, 2, 32), capped = layer(4, 1, 64, 0, 1.5F);
+  normed.has_norm = true;
+  sinking.has_sinks = true;
+  Layer unrotated = layer(2, 1, 16);
+  unrotated.rotary_dim = 0;
+  for (const Layer& of :
+       {layer(4, 1, 64), layer(2, 2, 16, 20), layer(7, 1, 96, 150), layer(4, 2, 80),
+        layer(2, 1, 256), layer(2, 1, 6), normed, sinking, capped, unrotated}) {
+    const std::string what = std::to_string(of.shape.heads) + " heads of " +
+                             std::to_string(of.shape.head_dim) + ", step ";
+    Cache cpu(*cpu_, of), gpu(*gpu_, of);
+    int number = 0;
+    const auto step = [&](const std::vector<Part>& parts, std::int32_t first_slot = 0) {
+      const Rows expected = cpu.step(parts, first_slot);
+      expect_same_bytes(gpu.step(parts, first_slot), expected, what + std::to_string(number++));
+    };
+    const auto commit = [&](SeqSlot slot, int tokens) {
+      cpu.commit(slot, tokens);
+      gpu.commit(slot, tokens);
+    };
+    step({{.slot = 0, .chain = 90}, {.slot = 1, .chain = 13}});
+    commit(0, 90), commit(1, 13);
+    step({{.slot = 0, .chain = 41, .parents = kTree}, {.slot = 1, .parents = {-1}}});
+    const std::vector<std::int32_t> path{0, 2, 5};
+    cpu.keep(path), gpu.keep(path);
+    commit(0, 44), commit(1, 1);
+    step({{.slot = 0, .parents = {-1}}, {.slot = 1, .chain = 1, .parents = kTree}}, 1);
+    commit(0, 1);
+    step({{.slot = 0, .chain = 3}});
+  }
+}
+
+TEST_F(VulkanAttentionTest, long_texts_over_blocks_and_spans) {
+  for (const Layer& of : {layer(2, 1, 64), layer(2, 1, 64, 600)}) {
+    Cache cpu(*cpu_, of), gpu(*gpu_, of);
+    for (const int chunk : {511, 1, 2, 380, 250}) {
+      const std::vector<Part> parts{{.slot = 0, .chain = chunk}};
+      const Rows expected = cpu.step(parts);
+      expect_same_bytes(gpu.step(parts), expected, "chunk of " + std::to_string(chunk));
+      cpu.commit(0, chunk), gpu.commit(0, chunk);
+    }
+    const std::vector<Part> tree{{.slot = 0, .parents = kTree}};
+    const Rows expected = cpu.step(tree);
+    expect_same_bytes(gpu.step(tree), expected, "tree behind 1144 positions");
+  }
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,39 @@
+#pragma once
+// Weights of a linear layer on a device: rows of pairs of bf16, in whole fours, each with zeros
+// behind its last element up to a multiple of 32; and the bias in float32. Denormals become zeros.
+// Immutable once packed.
+
+#include <memory>
+
+#include "backend/vulkan/context.h"
+#include "backend/weights.h"
+#include "base/threads.h"
+
+namespace foretoken {
+
+class VulkanLinear final : public PackedLinear {
+ public:
+  static constexpr std::int64_t kBlock = 32, kColumns = 4;
+
+  // The matrices are the host's. Throws Error: their format is not held, or there is no memory.
+  VulkanLinear(std::shared_ptr<VulkanContext> context, const LinearParts& parts, ThreadPool& pool);
+  ~VulkanLinear() override;
+
+  std::int64_t in_width() const override { return in_; }
+  std::int64_t out_width() const override { return out_; }
+  std::size_t bytes() const override { return weights_->bytes() + (bias_ ? bias_->bytes() : 0); }
+
+  std::int64_t padded_width() const { return padded_; }
+  Address weights() const { return weights_->address(); }
+  Address bias() const { return bias_ ? bias_->address() : 0; }  // 0: none
+
+ private:
+  void load_weights(const LinearParts& parts, ThreadPool& pool);
+  void load_bias(const LinearParts& parts);
+
+  std::shared_ptr<VulkanContext> context_;
+  std::int64_t in_ = 0, out_ = 0, padded_ = 0;
+  std::unique_ptr<GpuBlock> weights_, bias_;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,451 @@
+#include "backend/vulkan/vulkan_ops.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "backend/float_view.h"
+#include "backend/host/host_states.h"
+#include "backend/host/host_step.h"
+#include "backend/vulkan/arithmetic.h"
+#include "backend/vulkan/calls.h"
+#include "backend/vulkan/context.h"
+#include "backend/vulkan/vulkan_attention.h"
+#include "backend/vulkan/vulkan_linear.h"
+#include "base/index.h"
+#include "tensor/buffer.h"
+
+namespace foretoken {
+namespace {
+
+constexpr std::int64_t kLanes = 64;  // of a workgroup
+
+const VulkanLinear& packed(const PackedLinear& w) { return static_cast<const VulkanLinear&>(w); }
+std::uint32_t u32(std::int64_t number) { return static_cast<std::uint32_t>(number); }
+
+template <typename T>
+std::vector<std::remove_const_t<T>> copy_of(std::span<T> values) {
+  return {values.begin(), values.end()};
+}
+
+[[noreturn]] void refuse(std::string what, std::string found) {
+  throw Error({.what = std::move(what),
+               .where = "--device",
+               .expected = "a model that this backend serves (see docs/use/gpu.md)",
+               .found = std::move(found)});
+}
+
+class VulkanOps final : public Ops {
+ public:
+  VulkanOps(std::shared_ptr<VulkanContext> context, bool has_bits_of_cpu, std::unique_ptr<Ops> host,
+            ThreadPool& pool)
+      : context_(std::move(context)),
+        has_bits_of_cpu_(has_bits_of_cpu),
+        pool_(pool),
+        store_(*context_),
+        scratch_(*context_),
+        attention_(*context_),
+        host_(std::move(host)) {}
+
+  std::string description() const override {
+    return "vulkan " + context_->gpu.facts().name + ", tile order, bits " +
+           (has_bits_of_cpu_ ? "of the CPU's" : "of its own") +
+           "; sampling on the host: " + host_->description();
+  }
+
+  MemoryRoom memory_room() const override {
+    const DeviceFacts facts = context_->gpu.facts_now();
+    return {.total_bytes = facts.memory_bytes, .available_bytes = facts.available_bytes};
+  }
+
+  // ---- load time
+
+  std::unique_ptr<PackedLinear> pack(const LinearParts& parts) override {
+    std::vector<Tensor> weights(parts.weights.begin(), parts.weights.end());
+    std::vector<std::vector<std::byte>> fetched;  // what keep_rows gave
+    for (Tensor& weight : weights) {
+      if (!context_->gpu.owns(weight)) continue;
+      fetched.push_back(context_->fetch(address_of(weight), weight.bytes()));
+      weight = Tensor(fetched.back().data(), weight.dtype(), weight.shape());
+    }
+    LinearParts near = parts;
+    near.weights = weights;
+    return std::make_unique<VulkanLinear>(context_, near, pool_);
+  }
+
+  std::unique_ptr<PackedLinear> pack_rows(const PackedLinear& w, std::span<const Token> rows,
+                                          DType dtype, const WeightFormat& format) override {
+    const auto count = static_cast<std::int64_t>(rows.size());
+    const GpuBlock block(context_->gpu, at(count * w.in_width()) * sizeof(float),
+                         MemoryUse::kDevice);
+    const Tensor matrix = tensor_at(block.address(), DType::kF32, {count, w.in_width()});
+    embed(w, rows, matrix);
+    return pack({.weights = {&matrix, 1}, .biases = {}, .dtype = dtype, .format = format});
+  }
+
+  Tensor alloc(DType dtype, Shape shape) override { return store_.alloc(dtype, shape); }
+
+  std::vector<KvLayer> alloc_kv(const KvShape& shape, int num_pages) override {
+    if (shape.dtype != DType::kBF16)
+      refuse("the Vulkan backend keeps keys and values in bfloat16",
+             std::string(dtype_name(shape.dtype)));
+    if (!shape.has_values)
+      refuse("the Vulkan backend does not compute latent attention yet",
+             "values that are parts of keys");
+    if (!shape.keeps_state.empty())
+      refuse("the Vulkan backend does not compute layers that keep a state yet",
+             "layers without keys and values");
+    if (shape.head_dim % 2 != 0 || shape.head_dim > VulkanAttention::kMostDims)
+      refuse("the Vulkan backend computes attention of even heads of up to 256",
+             "heads of " + std::to_string(shape.head_dim));
+    return alloc_host_kv([this](DType dtype, Shape of) { return store_.alloc(dtype, of); }, shape,
+                         num_pages);
+  }
+  std::size_t kv_page_bytes(const KvShape& shape) const override {
+    return host_kv_page_bytes(shape);
+  }
+  std::size_t state_bytes(const KvShape& shape) const override { return host_state_bytes(shape); }
+
+  void upload(Tensor host, Tensor to) override {
+    CHECK(host.dtype() == to.dtype() && host.shape() == to.shape())
+        << host.shape().str() << " to " << to.shape().str();
+    const auto* from = static_cast<const std::byte*>(host.data());
+    context_->load(address_of(to), host.bytes(),
+                   [&](std::size_t offset, std::span<std::byte> piece) {
+                     std::memcpy(piece.data(), from + offset, piece.size());
+                   });
+  }
+
+  Tensor keep_rows(Tensor matrix, DType dtype) override {
+    expect(matrix, {-1, -1}, matrix.dtype());
+    if (dtype != DType::kBF16 && dtype != DType::kF32)
+      refuse("the Vulkan backend keeps tables in bfloat16 or float32",
+             std::string(dtype_name(dtype)));
+    const Buffer memory(at(matrix.elements()) * dtype_bytes(dtype));
+    const Tensor near = memory.view(dtype, matrix.shape());
+    pool_.parallel_for(static_cast<int>(near.dim(0)), [&](int r, int) {
+      for (std::int64_t i = r * near.dim(1); i < (r + 1) * near.dim(1); ++i)
+        store_float(near.data(), dtype, i, load_float(matrix.data(), matrix.dtype(), i));
+    });
+    const Tensor rows = store_.alloc(dtype, matrix.shape());
+    upload(near, rows);
+    return rows;
+  }
+
+  // ---- one step
+
+  Tensor temp(DType dtype, Shape shape) override { return scratch_.alloc(dtype, shape); }
+  Arena::Mark mark() const override { return scratch_.mark(); }
+  void release(const Arena::Mark& mark) override { scratch_.release(mark); }
+
+  // Rounded inputs; what lies between the parts of joined operations; logits on the host.
+  std::size_t workspace_bytes(const ForwardSize& size) const override {
+    const AttentionShape& a = size.attention;
+    const std::int64_t qkv = (a.heads + 2 * a.kv_heads) * a.head_dim;
+    const std::int64_t between = std::max(qkv, 3 * size.intermediate);
+    const std::int64_t rounded =
+        round_up(std::max({size.widest_input, size.intermediate, size.hidden}), 32);
+    return at(size.rows) * (at(between) * sizeof(float) + at(rounded) * 2) +
+           at(pool_.size() * size.vocab) * sizeof(float) + kSlack;
+  }
+  std::size_t most_step_bytes() const override { return scratch_.most_bytes() + kSlack; }
+
+  void layout(const StepPlan& plan, const DraftTrees& trees, const SeqTable& table,
+              Batch& batch) override {
+    wanted_.clear();
+    attention_.forget();
+    scratch_.reset();
+    context_->recorder.begin_frame();
+    layout_rows(plan, trees, table, batch);
+  }
+
+  void embed(const PackedLinear& table, std::span<const Token> tokens, Tensor out) override {
+    const VulkanLinear& w = packed(table);
+    expect(out, {static_cast<std::int64_t>(tokens.size()), w.in_width()}, DType::kF32);
+    read_table({w.weights(), 0, 0, u32(w.in_width()), u32(w.padded_width())}, false, tokens, out);
+  }
+
+  void look_up(Tensor table, std::span<const Token> tokens, Tensor out) override {
+    const std::int64_t width = table.dim(1);
+    expect(out, {static_cast<std::int64_t>(tokens.size()), width}, DType::kF32);
+    read_table({address_of(table), 0, 0, u32(width), u32(width)}, table.dtype() == DType::kF32,
+               tokens, out);
+  }
+
+  void norm(Tensor x, Tensor weight, float eps, Tensor out) override {
+    expect(x, {-1, weight.dim(0)}, DType::kF32);
+    expect(out, {x.dim(0), x.dim(1)}, DType::kF32);
+    dispatch(Shader::kNorm, 0,
+             NormCall{address_of(x), 0, address_of(weight), address_of(out), u32(x.dim(1)), eps},
+             {x.dim(0), 1});
+  }
+
+  void add_norm(Tensor residual, Tensor delta, Tensor weight, float eps, Tensor out) override {
+    expect(residual, {-1, weight.dim(0)}, DType::kF32);
+    expect(delta, {residual.dim(0), residual.dim(1)}, DType::kF32);
+    expect(out, {residual.dim(0), residual.dim(1)}, DType::kF32);
+    dispatch(Shader::kNorm, 1,
+             NormCall{address_of(residual), address_of(delta), address_of(weight), address_of(out),
+                      u32(residual.dim(1)), eps},
+             {residual.dim(0), 1});
+  }
+
+  void add(Tensor residual, Tensor delta) override {
+    expect(residual, {-1, -1}, DType::kF32);
+    expect(delta, {residual.dim(0), residual.dim(1)}, DType::kF32);
+    each_element(0, residual, {address_of(residual), address_of(delta), 0, 0, 0});
+  }
+  void scale(Tensor x, float factor) override {
+    expect(x, {-1, -1}, DType::kF32);
+    each_element(1, x, {address_of(x), 0, 0, factor, 0});
+  }
+  void soft_cap(Tensor x, float cap) override {
+    expect(x, {-1, -1}, DType::kF32);
+    each_element(2, x, {address_of(x), 0, 0, cap, 1.0F / cap});
+  }
+
+  void linear(const PackedLinear& weights, Tensor x, Tensor y) override {
+    const VulkanLinear& w = packed(weights);
+    const std::int64_t rows = x.dim(0), pairs = w.padded_width() / 2;
+    expect(x, {-1, w.in_width()}, DType::kF32);
+    expect(y, {rows, w.out_width()}, DType::kF32);
+    if (rows == 0) return;
+    const ScratchScope rounded_only(*this);
+    const Tensor rounded = temp(DType::kI32, {rows, pairs});
+    dispatch(Shader::kRoundInput, 0,
+             RoundCall{address_of(x), address_of(rounded), u32(w.in_width()), u32(pairs)},
+             {ceil_div(pairs, kLanes), rows});
+    // Of a few rows; none of the numbers depends on how many.
+    const std::int64_t tile = rows > 8 ? 16 : rows > 4 ? 8 : rows > 2 ? 4 : rows;
+    const std::int64_t groups = ceil_div(w.out_width(), VulkanLinear::kColumns);
+    for (std::int64_t first = 0; first < groups; first += kMostGroups)
+      dispatch(Shader::kLinear, u32(tile),
+               LinearCall{w.weights(), address_of(rounded), w.bias(), address_of(y),
+                          u32(w.padded_width() / VulkanLinear::kBlock), u32(w.out_width()),
+                          u32(rows), w.bias() == 0 ? 0U : 1U, u32(first)},
+               {std::min(groups - first, kMostGroups), ceil_div(rows, tile)});
+  }
+
+  void rope_store_kv(Tensor qkv, const RopeTable& rope, const QkNorm& qk_norm,
+                     const AttentionShape& shape, const Batch& batch, const KvLayer& kv,
+                     Tensor q) override {
+    const std::int64_t dim = shape.head_dim;
+    expect(qkv, {batch.rows, (shape.heads + 2 * shape.kv_heads) * dim}, DType::kF32);
+    expect(q, {batch.rows, shape.heads * dim}, DType::kF32);
+    expect(kv.k, {-1, shape.kv_heads, dim, kPageTokens}, DType::kBF16);
+    attention_.store(qkv, rope, qk_norm, shape, batch, kv, q);
+  }
+
+  void project_qkv(const PackedLinear& w, Tensor x, const RopeTable& rope, const QkNorm& qk_norm,
+                   const AttentionShape& shape, const Batch& batch, const KvLayer& kv,
+                   Tensor q) override {
+    const ScratchScope between_only(*this);
+    StepOps::project_qkv(w, x, rope, qk_norm, shape, batch, kv, q);
+  }
+
+  const AttentionPlan& plan_attention(const AttentionShape& shape, const Batch& batch) override {
+    return attention_.plan(shape, batch);
+  }
+  void attention(Tensor q, const KvLayer& kv, const AttentionPlan& plan, Tensor out) override {
+    const AttentionShape& shape = plan.shape;
+    expect(q, {plan.batch->rows, shape.heads * shape.head_dim}, DType::kF32);
+    expect(out, {plan.batch->rows, shape.heads * shape.out_dim()}, DType::kF32);
+    attention_.run(q, kv, plan, out);
+  }
+  void attend(Tensor q, const KvLayer& kv, const AttentionPlan& plan, const PackedLinear& o,
+              Tensor out) override {
+    const ScratchScope between_only(*this);
+    StepOps::attend(q, kv, plan, o, out);
+  }
+
+  void gated_act(Tensor gate_up, Activation act, Tensor out) override {
+    const std::int64_t width = out.dim(1);
+    expect(gate_up, {out.dim(0), 2 * width}, DType::kF32);
+    dispatch(Shader::kGatedAct, static_cast<std::uint32_t>(act),
+             GatedActCall{address_of(gate_up), address_of(out), u32(width)},
+             {ceil_div(width, kLanes), out.dim(0)});
+  }
+  void gated_mlp(const PackedLinear& gate_up, const PackedLinear& down, Activation act, Tensor x,
+                 Tensor out) override {
+    const ScratchScope between_only(*this);
+    StepOps::gated_mlp(gate_up, down, act, x, out);
+  }
+
+  // Models that need these are refused while loading: their caches, or their routers of float32.
+  void linear_heads(HeadLinears, Tensor, Tensor) override { never("linear_heads"); }
+  void store_latent(const LatentRows&, const RopeTable&, const AttentionShape&, const Batch&,
+                    const KvLayer&, Tensor) override {
+    never("store_latent");
+  }
+  void route(Tensor, const Routing&, Tensor, Tensor, Tensor) override { never("route"); }
+  void mix_experts(std::span<const ExpertLinears>, Activation, Tensor, Tensor, Tensor,
+                   Tensor) override {
+    never("mix_experts");
+  }
+  void gate_rows(Tensor, Tensor) override { never("gate_rows"); }
+  void gate(Tensor, Tensor, GateCurve) override { never("gate"); }
+  void recur(const RecurrentRows&, const RecurrentWeights&, const Batch&, const KvLayer&,
+             Tensor) override {
+    never("recur");
+  }
+
+  void gather_columns(Tensor x, std::span<const std::int32_t> rows, Tensor out,
+                      std::int64_t column) override {
+    expect(x, {-1, -1}, DType::kF32);
+    expect(out, {static_cast<std::int64_t>(rows.size()), -1}, DType::kF32);
+    CHECK(column >= 0 && column + x.dim(1) <= out.dim(1));
+    dispatch(Shader::kMoveRows, 0,
+             MoveRowsCall{address_of(x), address_of(out), context_->recorder.send(rows), 0,
+                          u32(out.dim(0)), u32(x.dim(1)), u32(out.dim(1)), u32(column)},
+             {ceil_div(x.dim(1), kLanes), out.dim(0)});
+  }
+  void copy_rows(Tensor x, std::span<const std::int32_t> from, Tensor out,
+                 std::span<const std::int32_t> to) override {
+    expect(x, {-1, out.dim(1)}, DType::kF32);
+    CHECK(from.size() == to.size());
+    if (from.empty()) return;
+    dispatch(Shader::kMoveRows, 1,
+             MoveRowsCall{address_of(x), address_of(out), context_->recorder.send(from),
+                          context_->recorder.send(to), u32(static_cast<std::int64_t>(from.size())),
+                          u32(x.dim(1)), u32(x.dim(1)), 0},
+             {ceil_div(x.dim(1), kLanes), 1});
+  }
+  void join_columns(Tensor a, Tensor b, Tensor out) override {
+    expect(a, {out.dim(0), out.dim(1) - b.dim(1)}, DType::kF32);
+    std::vector<std::int32_t> all(at(out.dim(0)));
+    std::iota(all.begin(), all.end(), 0);
+    gather_columns(a, all, out, 0);
+    gather_columns(b, all, out, a.dim(1));
+  }
+
+  void add_elements(Tensor x, std::span<const Addend> addends) override {
+    std::vector<std::uint32_t> places;
+    std::vector<float> values;
+    for (const Addend& addend : addends) {
+      places.push_back(u32(addend.row * x.dim(1) + addend.column));
+      values.push_back(addend.value);
+    }
+    if (places.empty()) return;
+    dispatch(Shader::kAddAt, 0,
+             AddAtCall{address_of(x), context_->recorder.send(std::span(places)),
+                       context_->recorder.send(std::span(values)),
+                       u32(static_cast<std::int64_t>(places.size()))},
+             {1, 1});
+  }
+
+  void kv_keep(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) override {
+    attention_.move(walk, batch, layers);
+  }
+
+  // ---- what the host reads
+
+  void read_back() override {
+    context_->recorder.wait();
+    for (const auto& deliver : std::exchange(wanted_, {})) deliver();
+  }
+
+  void read_rows(Tensor x, std::span<const std::int32_t> rows, std::vector<float>& out) override {
+    const std::int64_t count = static_cast<std::int64_t>(rows.size()), width = x.dim(1);
+    const ScratchScope rows_only(*this);
+    const Tensor gathered = temp(DType::kF32, {count, width});
+    gather_columns(x, rows, gathered, 0);
+    wanted_.emplace_back([near = received(gathered), &out] {
+      out.assign(near.f32(), near.f32() + near.elements());
+    });
+  }
+  void top_tokens(Tensor logits, int k, TopTokens& out) override {
+    wanted_.emplace_back(
+        [this, near = received(logits), k, &out] { host_->top_tokens(near, k, out); });
+  }
+  void draw_tokens(Tensor logits, std::span<const Token> ids, std::int64_t vocab,
+                   std::span<const DrawRow> rows, int k, DrawnTokens& out) override {
+    std::vector<std::vector<Token>> ancestors;
+    for (const DrawRow& row : rows) ancestors.push_back(copy_of(row.context.ancestors));
+    wanted_.emplace_back([this, near = received(logits), ids = copy_of(ids), vocab,
+                          rows = copy_of(rows), ancestors = std::move(ancestors), k,
+                          &out]() mutable {
+      for (std::size_t i = 0; i < rows.size(); ++i) rows[i].context.ancestors = ancestors[i];
+      host_->draw_tokens(near, ids, vocab, rows, k, out);
+    });
+  }
+  void verify(const StepPlan& plan, const DraftTrees& trees, const Batch& batch, Tensor logits,
+              Walk& walk) override {
+    wanted_.emplace_back([this, near = received(logits), &plan, &trees, &batch, &walk] {
+      host_->verify(plan, trees, batch, near, walk);
+    });
+  }
+
+ private:
+  static constexpr std::size_t kSlack = std::size_t{4} << 20;  // of sent and received bytes
+
+  template <typename Call>
+  void dispatch(Shader shader, std::uint32_t variant, const Call& call, Recorder::Groups groups) {
+    context_->recorder.dispatch(context_->pipelines.of(shader, variant), call, groups);
+  }
+
+  void read_table(RowsCall call, bool is_float, std::span<const Token> tokens, Tensor out) {
+    call.tokens = context_->recorder.send(tokens);
+    call.out = address_of(out);
+    dispatch(Shader::kRows, is_float ? 1 : 0, call, {ceil_div(out.dim(1), kLanes), out.dim(0)});
+  }
+
+  void each_element(std::uint32_t kind, const Tensor& x, ElementsCall call) {
+    const std::int64_t groups = ceil_div(x.elements(), kLanes);
+    if (groups == 0) return;
+    const std::int64_t across = std::min(groups, kMostGroups);
+    call.count = u32(x.elements());
+    dispatch(Shader::kElements, kind, call, {across, ceil_div(groups, across)});
+  }
+
+  // The host's copy of a tensor, there after read_back().
+  Tensor received(const Tensor& x) {
+    return {context_->recorder.receive(address_of(x), x.bytes()), x.dtype(), x.shape()};
+  }
+
+  [[noreturn]] static void never(const char* name) {
+    throw Error({.what = "the Vulkan backend does not compute this",
+                 .where = name,
+                 .expected = {},
+                 .found = {}});
+  }
+
+  const std::shared_ptr<VulkanContext> context_;
+  const bool has_bits_of_cpu_;
+  ThreadPool& pool_;
+  GpuStore store_;
+  GpuArena scratch_;
+  VulkanAttention attention_;
+  const std::unique_ptr<Ops> host_;  // for what the host computes
+  std::vector<std::function<void()>> wanted_;
+};
+
+}  // namespace
+
+std::unique_ptr<Ops> make_vulkan_backend(const std::string& device, const std::string& order,
+                                         std::unique_ptr<Ops> host, ThreadPool& pool) {
+  if (order != "auto" && order != "tile")
+    throw Error({.what = "the Vulkan backend adds in tile order",
+                 .where = "--gemm-order",
+                 .expected = "auto or tile",
+                 .found = order});
+  auto context = std::make_shared<VulkanContext>(device);
+  const Arithmetic arithmetic = probe_arithmetic(*context);
+  if (!arithmetic.is_usable())
+    throw Error({.what = "the device's arithmetic gives no reproducible order",
+                 .where = context->gpu.facts().name,
+                 .expected = "sums and products of float32 rounded to nearest, and fused "
+                             "multiply-adds or float64",
+                 .found = arithmetic.rounds_sums ? "neither of the last two" : "other sums"});
+  if (order == "tile" && !arithmetic.has_bits_of_cpu())
+    throw Error({.what = "the device rounds quotients or roots otherwise than the CPU",
+                 .where = "--gemm-order tile",
+                 .expected = "a device with the bits of the CPU (--gemm-order auto takes any)",
+                 .found = context->gpu.facts().name});
+  return std::make_unique<VulkanOps>(std::move(context), arithmetic.has_bits_of_cpu(),
+                                     std::move(host), pool);
+}
+
+}  // namespace foretoken

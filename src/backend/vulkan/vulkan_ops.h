@@ -1,0 +1,21 @@
+#pragma once
+// The Vulkan backend: Ops on one device, in the CPU's tile order. What the device computes are the
+// forwards of plain models in bf16; sampling, the walk and the choice of drafts are done by the
+// host on logits that were read back. What it does not hold is refused while loading, by name.
+// Calls are queued; read_back() waits. Same threads and lifetimes as Ops.
+
+#include <memory>
+#include <string>
+
+#include "backend/ops.h"
+#include "base/threads.h"
+
+namespace foretoken {
+
+// device: a value of --device that means Vulkan; order: of --gemm-order; host: computes on
+// the host what the device does not. Throws Error: there is no
+// such device, or its arithmetic cannot give the order.
+std::unique_ptr<Ops> make_vulkan_backend(const std::string& device, const std::string& order,
+                                         std::unique_ptr<Ops> host, ThreadPool& pool);
+
+}  // namespace foretoken

@@ -1,0 +1,350 @@
+// The Vulkan backend on a software device against the CPU's tile order, byte for byte. Needs
+// llvmpipe (tools/vulkan_run.sh); skipped by name where there is none.
+
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backend/testing/gpu_test_kit.h"
+#include "backend/testing/ops_test_kit.h"
+#include "backend/vulkan/arithmetic.h"
+#include "base/error.h"
+#include "tensor/float16.h"
+
+namespace foretoken {
+namespace {
+
+// Both backends; tests are skipped where there is no device. One device for all of them, because
+// it compiles its shaders.
+class VulkanOpsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    pool_ = new ThreadPool(2, false);
+    cpu_ = make_backend({.device = "cpu", .gemm_order = "tile"}, *pool_).release();
+    why_not_ = why_no_software_device();
+    if (why_not_.empty())
+      gpu_ = make_backend({.device = kSoftwareDevice, .gemm_order = "tile"}, *pool_).release();
+  }
+  static void TearDownTestSuite() {
+    delete gpu_;
+    delete cpu_;
+    delete pool_;
+    gpu_ = cpu_ = nullptr;
+  }
+  void SetUp() override {
+    if (!why_not_.empty()) GTEST_SKIP() << why_not_;
+    ASSERT_NE(gpu_, nullptr);
+  }
+
+  // What `body` makes of both.
+  void expect_same(const std::function<Rows(Ops&)>& body, const std::string& what) {
+    const Rows expected = body(*cpu_);
+    expect_same_bytes(body(*gpu_), expected, what);
+  }
+
+  inline static ThreadPool* pool_ = nullptr;
+  inline static Ops* cpu_ = nullptr;
+  inline static Ops* gpu_ = nullptr;
+  inline static std::string why_not_;
+};
+
+void begin(Ops& ops) {
+  Batch batch;
+  ops.layout({}, DraftTrees(1, 1), SeqTable(1), batch);
+}
+
+Tensor put(Ops& ops, const std::vector<float>& values, const Shape& shape) {
+  const Tensor to = ops.temp(DType::kF32, shape);
+  std::vector<float> host = values;
+  ops.upload(Tensor(host.data(), DType::kF32, shape), to);
+  return to;
+}
+
+std::vector<float> some(std::int64_t kind, std::int64_t count, float factor = 1) {
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < count; ++i) values.push_back(factor * value_of(kind, 5, i));
+  return values;
+}
+
+Tensor put_some(Ops& ops, std::int64_t kind, std::int64_t rows, std::int64_t width,
+                float factor = 1) {
+  return put(ops, some(kind, rows * width, factor), {rows, width});
+}
+
+Rows got(Ops& ops, const Tensor& x) {
+  std::vector<std::int32_t> rows;
+  for (std::int64_t r = 0; r < x.dim(0); ++r) rows.push_back(static_cast<std::int32_t>(r));
+  std::vector<float> all;
+  ops.read_rows(x, rows, all);
+  ops.read_back();
+  Rows out;
+  const std::int64_t width = x.dim(1);
+  for (std::int64_t r = 0; r < x.dim(0); ++r)
+    out.emplace_back(all.begin() + r * width, all.begin() + (r + 1) * width);
+  return out;
+}
+
+// An operation on a [rows, width], b [rows, 2 * width], w [width]; what it returns is compared.
+using RowOp = std::function<Tensor(Ops&, Tensor a, Tensor b, Tensor w)>;
+
+class VulkanRows : public VulkanOpsTest {
+ protected:
+  void check(const RowOp& op, float factor = 5) {
+    for (const std::int64_t rows : {1, 3, 70})
+      for (const std::int64_t width : {1, 15, 16, 17, 129, 1000})
+        expect_same(
+            [&](Ops& ops) {
+              begin(ops);
+              const Tensor a = put_some(ops, 1, rows, width, factor);
+              const Tensor b = put_some(ops, 2, rows, 2 * width, factor);
+              const Tensor w = put(ops, some(3, width), {width});
+              Rows all = got(ops, op(ops, a, b, w));
+              for (auto& row : got(ops, a)) all.push_back(std::move(row));
+              return all;
+            },
+            std::to_string(rows) + " x " + std::to_string(width));
+  }
+};
+
+TEST_F(VulkanRows, norm) {
+  check([](Ops& ops, Tensor a, Tensor, Tensor w) {
+    const Tensor out = ops.temp(DType::kF32, a.shape());
+    ops.norm(a, w, 1e-5F, out);
+    return out;
+  });
+  check([](Ops& ops, Tensor a, Tensor, Tensor w) {
+    ops.norm(a, w, 0.5F, a);  // in place
+    return a;
+  });
+}
+
+TEST_F(VulkanRows, add_norm) {
+  check([](Ops& ops, Tensor a, Tensor b, Tensor w) {
+    const Tensor out = ops.temp(DType::kF32, a.shape());
+    ops.add_norm(a, Tensor(b.data(), DType::kF32, a.shape()), w, 1e-5F, out);
+    return out;
+  });
+}
+
+TEST_F(VulkanRows, add_scale_and_cap) {
+  check([](Ops& ops, Tensor a, Tensor b, Tensor) {
+    ops.add(a, Tensor(b.data(), DType::kF32, a.shape()));
+    return a;
+  });
+  check([](Ops& ops, Tensor a, Tensor, Tensor) {
+    ops.scale(a, 0.22F);
+    return a;
+  });
+  for (const float factor : {0.01F, 5.0F, 400.0F})
+    check(
+        [](Ops& ops, Tensor a, Tensor, Tensor) {
+          ops.soft_cap(a, 30.0F);
+          return a;
+        },
+        factor);
+}
+
+TEST_F(VulkanRows, gated_act) {
+  for (const Activation act :
+       {Activation::kSilu, Activation::kGeluTanh, Activation::kGelu, Activation::kClampedSwiglu})
+    for (const float factor : {0.01F, 5.0F, 60.0F})
+      check(
+          [act](Ops& ops, Tensor a, Tensor b, Tensor) {
+            const Tensor out = ops.temp(DType::kF32, a.shape());
+            ops.gated_act(b, act, out);
+            return out;
+          },
+          factor);
+}
+
+TEST_F(VulkanRows, rows_that_are_moved) {
+  check([](Ops& ops, Tensor a, Tensor b, Tensor) {
+    const Tensor both = ops.temp(DType::kF32, {a.dim(0), 3 * a.dim(1)});
+    ops.join_columns(a, b, both);
+    return both;
+  });
+  check([](Ops& ops, Tensor a, Tensor b, Tensor) {
+    const std::vector<std::int32_t> last(3, static_cast<std::int32_t>(a.dim(0) - 1));
+    const Tensor out = put_some(ops, 4, 3, a.dim(1) + b.dim(1) + 2);
+    ops.gather_columns(a, last, out, 1);
+    ops.gather_columns(b, last, out, a.dim(1) + 2);
+    return out;
+  });
+  check([](Ops& ops, Tensor a, Tensor, Tensor) {
+    const auto last = static_cast<std::int32_t>(a.dim(0) - 1);
+    ops.copy_rows(a, std::vector{last, 0, last}, a, std::vector{0, last, 0});  // in order
+    return a;
+  });
+  check([](Ops& ops, Tensor a, Tensor, Tensor) {
+    const auto row = static_cast<std::int32_t>(a.dim(0) - 1);
+    const auto column = static_cast<std::int32_t>(a.dim(1) - 1);
+    ops.add_elements(a, std::vector<Addend>{{0, 0, 1.1F}, {row, column, 0.3F}, {0, 0, 1e8F}});
+    return a;
+  });
+}
+
+std::vector<std::uint16_t> some_bf16(std::int64_t kind, std::int64_t count) {
+  std::vector<std::uint16_t> values;
+  for (const float value : some(kind, count, 0.3F)) values.push_back(f32_to_bf16(value));
+  return values;
+}
+
+struct Matrices {
+  std::vector<std::uint16_t> first, second;
+  std::vector<float> bias;
+  std::vector<Tensor> weights, biases;
+};
+Matrices matrices(std::int64_t n, std::int64_t k, bool has_bias) {
+  Matrices m{some_bf16(1, n * k), some_bf16(2, n * k), some(3, n), {}, {}};
+  m.weights = {Tensor(m.first.data(), DType::kBF16, {n, k}),
+               Tensor(m.second.data(), DType::kBF16, {n, k})};
+  if (has_bias) m.biases = {Tensor(), Tensor(m.bias.data(), DType::kF32, {n})};
+  return m;
+}
+
+TEST_F(VulkanOpsTest, products_have_the_bits_of_the_cpu) {
+  for (const std::int64_t k : {1, 33, 96, 1100, 2080})
+    for (const std::int64_t n : {1, 5, 64})
+      for (const std::int64_t rows : {1, 2, 3, 7, 9, 40}) {
+        Matrices m = matrices(n, k, n != 5);
+        expect_same(
+            [&](Ops& ops) {
+              const auto w = ops.pack({.weights = m.weights, .biases = m.biases});
+              EXPECT_EQ(w->out_width(), 2 * n);
+              begin(ops);
+              const Tensor y = ops.temp(DType::kF32, {rows, 2 * n});
+              ops.linear(*w, put_some(ops, 4, rows, k), y);
+              return got(ops, y);
+            },
+            std::to_string(rows) + " x " + std::to_string(k) + " x " + std::to_string(2 * n));
+      }
+}
+
+TEST_F(VulkanOpsTest, a_row_has_the_same_bits_beside_any_others) {
+  const std::int64_t n = 96, k = 416, rows = 37;
+  Matrices m = matrices(n, k, true);
+  const auto w = gpu_->pack({.weights = m.weights, .biases = m.biases});
+  begin(*gpu_);
+  const Tensor x = put_some(*gpu_, 4, rows, k), y = gpu_->temp(DType::kF32, {rows, 2 * n});
+  gpu_->linear(*w, x, y);
+  const Rows all = got(*gpu_, y);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const Tensor one = gpu_->temp(DType::kF32, {1, 2 * n});
+    gpu_->linear(*w, x.rows(r, 1), one);
+    expect_same_bytes(got(*gpu_, one), {all[at(r)]}, "row " + std::to_string(r));
+  }
+}
+
+TEST_F(VulkanOpsTest, rows_of_tables_and_of_packed_matrices) {
+  const std::vector<Token> tokens{6, 0, 3, 3};
+  for (const std::int64_t k : {1, 33, 64}) {
+    Matrices m = matrices(7, k, false);
+    expect_same(
+        [&](Ops& ops) {
+          const auto w = ops.pack({.weights = {m.weights.data(), 1}, .biases = {}});
+          const auto some_rows =
+              ops.pack_rows(*w, std::vector<Token>{5, 1, 6, 0}, DType::kBF16, {});
+          const Tensor wide = ops.keep_rows(m.weights[1], DType::kF32);
+          const Tensor narrow = ops.keep_rows(m.weights[1], DType::kBF16);
+          const auto again = ops.pack({.weights = {&narrow, 1}, .biases = {}});
+          begin(ops);
+          const Tensor out = ops.temp(DType::kF32, {20, k});
+          ops.embed(*w, tokens, out.rows(0, 4));
+          ops.embed(*some_rows, std::vector<Token>{0, 1, 2, 3}, out.rows(4, 4));
+          ops.look_up(wide, tokens, out.rows(8, 4));
+          ops.look_up(narrow, tokens, out.rows(12, 4));
+          ops.embed(*again, tokens, out.rows(16, 4));
+          return got(ops, out);
+        },
+        std::to_string(k));
+  }
+}
+
+TEST_F(VulkanOpsTest, extreme_numbers_go_the_same_way) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const std::vector<float> values{0.0F, -0.0F, 1e-40F, -1e-40F, 1e-38F, 3e38F,  -3e38F,
+                                  kInf, -kInf, 88.8F,  -87.4F,  -88.0F, 1e-20F, 200.0F};
+  const auto n = static_cast<std::int64_t>(values.size());
+  for (const Activation act : {Activation::kSilu, Activation::kGeluTanh, Activation::kGelu})
+    expect_same(
+        [&](Ops& ops) {
+          begin(ops);
+          std::vector<float> both = values;
+          both.insert(both.end(), static_cast<std::size_t>(n), 0.5F);
+          const Tensor x = put(ops, both, {1, 2 * n}), out = ops.temp(DType::kF32, {1, n});
+          ops.gated_act(x, act, out);
+          Rows rows = got(ops, out);
+          for (float& value : rows[0])
+            if (std::isnan(value)) value = std::numeric_limits<float>::quiet_NaN();
+          return rows;
+        },
+        "activation " + std::to_string(static_cast<int>(act)));
+}
+
+TEST_F(VulkanOpsTest, the_host_finds_what_it_reads_back) {
+  const auto found = [](Ops& ops) {
+    begin(ops);
+    const Tensor logits = put_some(ops, 9, 5, 333, 4);
+    TopTokens top;
+    ops.top_tokens(logits, 7, top);
+    ops.scale(logits, 0.0F);  // what was asked for is of before
+    ops.read_back();
+    return top;
+  };
+  const TopTokens expected = found(*cpu_), top = found(*gpu_);
+  EXPECT_EQ(top.token, expected.token);
+  EXPECT_EQ(top.probability, expected.probability);
+}
+
+std::string refusal(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_F(VulkanOpsTest, what_it_does_not_hold_is_refused_by_name) {
+  Matrices m = matrices(4, 32, false);
+  const auto pack = [&](DType dtype, WeightFormat format) {
+    return refusal([&] {
+      gpu_->pack({.weights = m.weights, .biases = {}, .dtype = dtype, .format = format});
+    });
+  };
+  EXPECT_EQ(pack(DType::kBF16, {}), "");
+  EXPECT_NE(pack(DType::kF16, {}).find("found float16"), std::string::npos);
+  EXPECT_NE(pack(DType::kF32, {}).find("found float32"), std::string::npos);
+  EXPECT_NE(pack(DType::kBF16, {.bits = 8}).find("codes of 8 bits"), std::string::npos);
+  const auto kv = [&](KvShape shape) { return refusal([&] { gpu_->alloc_kv(shape, 2); }); };
+  const KvShape plain{.layers = 1, .kv_heads = 1, .head_dim = 64};
+  KvShape other = plain;
+  EXPECT_EQ(kv(plain), "");
+  other.dtype = DType::kI8;
+  EXPECT_NE(kv(other).find("found int8"), std::string::npos) << kv(other);
+  other = plain, other.has_values = false;
+  EXPECT_NE(kv(other).find("latent attention"), std::string::npos);
+  other = plain, other.head_dim = 258;
+  EXPECT_NE(kv(other).find("heads of 258"), std::string::npos);
+  EXPECT_NE(refusal([&] {
+              make_backend({.device = kSoftwareDevice, .gemm_order = "pair"}, *pool_);
+            }).find("tile order"),
+            std::string::npos);
+  EXPECT_NE(refusal([&] { make_backend({.device = "vulkan:no such"}, *pool_); }).find("'no such'"),
+            std::string::npos);
+}
+
+TEST_F(VulkanOpsTest, its_arithmetic_is_that_of_the_cpu) {
+  VulkanContext context(kSoftwareDevice);
+  const Arithmetic found = probe_arithmetic(context);
+  EXPECT_TRUE(found.is_usable());
+  EXPECT_TRUE(found.has_bits_of_cpu());
+}
+
+}  // namespace
+}  // namespace foretoken

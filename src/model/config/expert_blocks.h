@@ -1,0 +1,42 @@
+#pragma once
+// ExpertBlocks: the mixture of experts that stands for the MLP in some or all layers of a model, as
+// plain values. Families fill them in; ExpertMlp computes with them. Plain data.
+
+#include <string_view>
+#include <vector>
+
+#include "backend/experts.h"
+
+namespace foretoken {
+
+// What tensors are called in the checkpoint, behind the layer's prefix:
+//   <block><router>.weight   <block><experts><number>.<gate|up|down>.weight
+//   <block><shared>gate_proj.weight, ..   <block><shared_gate>.weight
+struct ExpertNames {
+  std::string_view block = "mlp.";
+  std::string_view router = "gate";
+  std::string_view experts = "experts.";
+  std::string_view gate = "gate_proj", up = "up_proj", down = "down_proj";
+  std::string_view shared = "shared_experts.";
+  std::string_view shared_gate = "shared_expert_gate";
+  std::string_view score_bias = "gate.e_score_correction_bias";
+};
+
+struct ExpertBlocks {
+  Routing routing = {};          // no experts: all layers have one MLP
+  int intermediate = 0;          // of an expert
+  int shared_intermediate = 0;   // of the expert that every row uses; 0: there is none
+  bool is_shared_gated = false;  // it is weighed by a logistic router of its own
+  bool has_score_bias = false;   // that chooses experts and does not weigh them
+  bool has_router_bias = false;  // of the logits
+  bool has_bias = false;         // of the products of experts
+  bool are_stacked = false;      // the checkpoint holds those of a layer in one tensor
+  ExpertNames names = {};
+  std::vector<bool> layers = {};  // which have experts; empty: all
+
+  bool are_in(int layer) const {
+    return routing.experts > 0 && (layers.empty() || layers.at(static_cast<std::size_t>(layer)));
+  }
+};
+
+}  // namespace foretoken

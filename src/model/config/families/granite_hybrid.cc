@@ -1,0 +1,103 @@
+#include <cmath>
+
+#include "base/index.h"
+#include "model/config/family_fields.h"
+#include "model/config/family_table.h"
+#include "model/config/state_fields.h"
+
+namespace foretoken::family {
+namespace {
+
+constexpr std::string_view kFeatures[] = {"embedding_multiplier", "residual_multiplier",
+                                          "attention_multiplier", "logits_scaling",
+                                          "num_experts_per_tok"};  // of no experts
+
+constexpr Rename kRenames[] = {{"shared_mlp.input_linear", "mlp.gate_up_proj"},
+                               {"shared_mlp.output_linear", "mlp.down_proj"}};
+
+void resize(const FileFields& fields, ModelConfig& sizes) {
+  sizes.intermediate = size_field(fields, "shared_intermediate_size", 1024);
+}
+
+// transformers writes infinity as {"__float__": "Infinity"}: no bound.
+bool is_unbounded(const boost::json::value& limits) {
+  return limits.is_array() && limits.get_array().size() == 2 && limits.get_array()[1].is_object();
+}
+
+// Bounds of dt.
+void read_limits(const FileFields& fields, RecurrentShape& shape) {
+  const boost::json::value* const stored = fields.find("time_step_limit");
+  if (stored == nullptr || is_unbounded(*stored)) return;
+  const auto limits = fields.numbers("time_step_limit");
+  if (!limits) return;
+  if (limits->size() != 2 || !(limits->front() >= 0.0 && limits->back() > limits->front()))
+    fields.refuse("time_step_limit", "two rising numbers");
+  shape.least_dt = static_cast<float>(limits->front());
+  shape.most_dt = static_cast<float>(limits->back());
+}
+
+// Mamba-2: in_proj is gate | x | B | C | dt.
+RecurrentBlocks mamba(const FileFields& fields, const ModelConfig& sizes) {
+  const int heads = size_field(fields, "mamba_n_heads", 128);
+  const int width = size_field(fields, "mamba_expand", 2) * sizes.hidden;
+  const int states = size_field(fields, "mamba_d_state", 256);
+  if (size_field(fields, "mamba_n_groups", 1) != 1) fields.refuse("mamba_n_groups", "1");
+  if (width % heads != 0) fields.refuse("mamba_n_heads", "a divisor of mamba_expand * hidden_size");
+  const boost::json::value* const size = fields.find("mamba_d_head");
+  const bool is_named = size != nullptr && !size->is_string();  // else "auto"
+  if (is_named && size_field(fields, "mamba_d_head", 0) != width / heads)
+    fields.refuse("mamba_d_head", std::to_string(width / heads));
+  RecurrentShape shape{.channels = width + 2 * states,
+                       .taps = taps_field(fields, "mamba_d_conv", 4),
+                       .key_heads = 1,
+                       .value_heads = heads,
+                       .key_dim = states,
+                       .value_dim = width / heads,
+                       .first = {.query = width + states, .key = width, .value = 0}};
+  read_limits(fields, shape);
+  const int stored = width + shape.channels + heads;
+  const auto listed = listed_states(fields, sizes.layers, {"linear_attention", "mamba"},
+                                    {"full_attention", "attention"});
+  return {.layers = listed ? *listed : std::vector<bool>(at(sizes.layers), true),
+          .shape = shape,
+          .names = {.block = "mamba."},
+          .inputs = {rows_of("in_proj", width, shape.channels, stored)},
+          .gate = {rows_of("in_proj", 0, width, stored)},
+          .dt = rows_of("in_proj", width + shape.channels, heads, stored),
+          .has_silu = true,
+          .has_taps_bias = fields.boolean("mamba_conv_bias").value_or(true),
+          .has_bias = is_on(fields, "mamba_proj_bias"),
+          .has_skip = true,
+          .gate_curve = GateCurve::kSilu,
+          .norms_all = true};
+}
+
+Blocks read(const FileFields& fields, const ModelConfig& sizes) {
+  // Absent, it stands for 8; others than 0 have been refused.
+  if (!fields.has("num_local_experts")) fields.refuse_missing("num_local_experts");
+  const bool bias = is_on(fields, "attention_bias");
+  const bool rotates = fields.string("position_embedding_type").value_or("nope") == "rope";
+  return {.renames = kRenames,
+          .recurrent = mamba(fields, sizes),
+          .qkv_bias = bias,
+          .o_bias = bias,
+          .score_scale = factor(fields, "attention_multiplier", 1.0),
+          .layer_rope = rotates ? std::vector<LayerRope>()
+                                : std::vector<LayerRope>(at(sizes.layers), LayerRope::kNone),
+          .is_gate_up_fused = true,
+          .embedding_scale = factor(fields, "embedding_multiplier", 1.0),
+          .residual_scale = static_cast<float>(factor(fields, "residual_multiplier", 1.0)),
+          .logit_scale = static_cast<float>(1.0 / factor(fields, "logits_scaling", 1.0))};
+}
+
+}  // namespace
+
+extern const Family granite_hybrid{.architecture = "GraniteMoeHybridForCausalLM",
+                                   .model_type = "granitemoehybrid",
+                                   .absent = {.max_position = 2048},
+                                   .features = kFeatures,
+                                   .read = read,
+                                   .has_states = true,
+                                   .resize = resize};
+
+}  // namespace foretoken::family

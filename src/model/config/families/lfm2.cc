@@ -1,0 +1,73 @@
+#include "base/index.h"
+#include "model/config/family_fields.h"
+#include "model/config/family_table.h"
+#include "model/config/state_fields.h"
+
+namespace foretoken::family {
+namespace {
+
+constexpr Rename kRenames[] = {{"operator_norm", "input_layernorm"},
+                               {"ffn_norm", "post_attention_layernorm"},
+                               {"self_attn.out_proj", "self_attn.o_proj"},
+                               {"q_layernorm", "q_norm"},
+                               {"k_layernorm", "k_norm"},
+                               {"feed_forward.w1", "mlp.gate_proj"},
+                               {"feed_forward.w3", "mlp.up_proj"},
+                               {"feed_forward.w2", "mlp.down_proj"},
+                               {"model.embedding_norm", "model.norm"}};
+
+// The layers that "full_attn_idxs" does not name.
+std::vector<bool> states_by_index(const FileFields& fields, int layers) {
+  std::vector<bool> keeps(at(layers), fields.has("full_attn_idxs"));
+  for (const std::int64_t layer : fields.integers("full_attn_idxs", {0, layers - 1}))
+    keeps[at(layer)] = false;
+  return keeps;
+}
+
+void resize(const FileFields& fields, ModelConfig& sizes) {
+  sizes.rms_eps = static_cast<float>(above_zero(fields, "norm_eps", 1e-5));
+  int width = size_field(fields, "block_ff_dim", sizes.intermediate);
+  if (fields.boolean("block_auto_adjust_ff_dim").value_or(true)) {
+    const int multiple = size_field(fields, "block_multiple_of", 256);
+    const double share = above_zero(fields, "block_ffn_dim_multiplier", 1.0);
+    width = static_cast<int>(2 * std::int64_t{width} / 3);
+    if (!fields.has_null("block_ffn_dim_multiplier"))
+      width = ceil_div(static_cast<int>(share * width), multiple) * multiple;
+  }
+  sizes.intermediate = width;
+}
+
+Blocks read(const FileFields& fields, const ModelConfig& sizes) {
+  const int width = sizes.hidden;
+  const bool bias = is_on(fields, "conv_bias");
+  const auto listed = listed_states(fields, sizes.layers, {"conv"}, {"full_attention"});
+  const auto third = [&](int number) {
+    return rows_of("in_proj", number * width, width, 3 * width);
+  };
+  return {.renames = kRenames,
+          .recurrent = {.layers = listed ? *listed : states_by_index(fields, sizes.layers),
+                        .shape = {.channels = width, .taps = taps_field(fields, "conv_L_cache", 3)},
+                        .names = {.block = "conv.", .taps = "conv"},
+                        .inputs = {third(2)},
+                        .input_gate = third(0),
+                        .gate = {third(1)},
+                        .has_taps_bias = bias,
+                        .has_bias = bias},
+          .qk_norm = true};
+}
+
+}  // namespace
+
+extern const Family lfm2{.architecture = "Lfm2ForCausalLM",
+                         .model_type = "lfm2",
+                         .absent = {.heads = 32,
+                                    .intermediate = 12288,
+                                    .kv_heads = 8,
+                                    .max_position = 128000,
+                                    .rope_theta = 1e6,
+                                    .tied_embeddings = true},
+                         .read = read,
+                         .has_states = true,
+                         .resize = resize};
+
+}  // namespace foretoken::family

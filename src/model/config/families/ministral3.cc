@@ -1,0 +1,34 @@
+#include "model/config/family_fields.h"
+#include "model/config/family_table.h"
+
+namespace foretoken::family {
+namespace {
+
+// A Mistral whose scores grow with the position, as its rotary settings say.
+Blocks read(const FileFields& fields, const ModelConfig& sizes) {
+  const char* const key = fields.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
+  const auto* const settings = fields.object(key);
+  if (settings == nullptr) fields.refuse_missing("rope_parameters");
+  const FileFields rope(*settings, fields.where() + ", " + key);
+  Blocks blocks;
+  blocks.score_growth = rope.number("llama_4_scaling_beta").value_or(0.0);
+  if (blocks.score_growth < 0.0) rope.refuse("llama_4_scaling_beta", "a number of at least 0");
+  if (blocks.score_growth > 0.0)
+    blocks.score_growth_length = rope.required_integer("original_max_position_embeddings", {1});
+  if (fields.has("sliding_window"))
+    blocks.layer_window = sliding_windows(fields, sizes.layers, [](int) { return true; });
+  return blocks;
+}
+
+}  // namespace
+
+extern const Family ministral3{.architecture = "Ministral3ForCausalLM",
+                               .model_type = "ministral3",
+                               .absent = {.kv_heads = 8,
+                                          .head_dim = 128,
+                                          .max_position = 262144,
+                                          .rope_theta = 1000000.0,
+                                          .rms_eps = 1e-5},
+                               .read = read};
+
+}  // namespace foretoken::family

@@ -1,0 +1,29 @@
+#include "model/config/family_fields.h"
+#include "model/config/family_table.h"
+
+namespace foretoken::family {
+namespace {
+
+constexpr double kTheta = 500000.0;
+
+// An OLMo 2 of which three of four layers slide. Positions are scaled in the others only.
+Blocks read(const FileFields& fields, const ModelConfig& sizes) {
+  const auto slides = [](int layer) { return (layer + 1) % 4 != 0; };
+  const bool bias = is_on(fields, "attention_bias");
+  return {.qkv_bias = bias,
+          .o_bias = bias,
+          .whole_qk_norm = true,
+          .local_rope_theta = above_zero(fields, "rope_theta", kTheta),
+          .layer_window = sliding_windows(fields, sizes.layers, slides),
+          .layer_rope = local_ropes(fields, sizes.layers, slides),
+          .norms = norms_behind()};
+}
+
+}  // namespace
+
+extern const Family olmo3{.architecture = "Olmo3ForCausalLM",
+                          .model_type = "olmo3",
+                          .absent = {.max_position = 2048, .rope_theta = kTheta, .rms_eps = 1e-5},
+                          .read = read};
+
+}  // namespace foretoken::family

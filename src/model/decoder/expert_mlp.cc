@@ -1,0 +1,74 @@
+#include "model/decoder/expert_mlp.h"
+
+#include "model/decoder/forward_memory.h"
+
+namespace foretoken {
+
+ExpertMlp::ExpertMlp(WeightReader& read, const ModelConfig& config, const std::string& prefix)
+    : routing_(config.experts.routing), act_(config.activation) {
+  const ExpertBlocks& blocks = config.experts;
+  const ExpertNames& names = blocks.names;
+  const auto named = [&](std::string_view name) {
+    return prefix + std::string(names.block) + std::string(name);
+  };
+  const std::int64_t hidden = config.hidden, width = blocks.intermediate;
+  router_ = read.linear({{named(names.router), routing_.experts}}, hidden,
+                        bias_if(blocks.has_router_bias), MatrixRole::kRouter);
+  if (blocks.has_score_bias) score_bias_ = read.exact(named(names.score_bias), routing_.experts);
+  for (int e = 0; e < routing_.experts; ++e) {
+    const std::string name = named(names.experts) + std::to_string(e) + ".";
+    const auto part = [&](std::string_view matrix, std::int64_t rows) {
+      return MatrixPart{.name = name + std::string(matrix), .rows = rows};
+    };
+    const Bias bias = bias_if(blocks.has_bias);
+    weights_.push_back(read.linear({part(names.gate, width), part(names.up, width)}, hidden, bias));
+    weights_.push_back(read.linear({part(names.down, hidden)}, width, bias));
+    experts_.push_back({weights_.end()[-2].get(), weights_.back().get()});
+  }
+  if (blocks.shared_intermediate == 0) return;
+  shared_.emplace(
+      read, config,
+      GatedMlp::Place{.prefix = named(names.shared), .width = blocks.shared_intermediate});
+  if (blocks.is_shared_gated)
+    shared_gate_ =
+        read.linear({{named(names.shared_gate), 1}}, hidden, Bias::kNone, MatrixRole::kRouter);
+}
+
+void ExpertMlp::forward(StepOps& ops, Tensor in, Tensor out) const {
+  const ScratchScope inside(ops);
+  const std::int64_t rows = in.dim(0);
+  const Tensor logits = ops.temp(DType::kF32, {rows, routing_.experts});
+  const Tensor chosen = ops.temp(DType::kI32, {rows, routing_.chosen});
+  const Tensor weights = ops.temp(DType::kF32, {rows, routing_.chosen});
+  ops.linear(*router_, in, logits);
+  ops.route(logits, routing_, score_bias_, chosen, weights);
+  ops.mix_experts(experts_, act_, in, chosen, weights, out);
+  if (shared_) add_shared(ops, in, out);
+}
+
+void ExpertMlp::add_shared(StepOps& ops, Tensor in, Tensor out) const {
+  const Tensor shared = ops.temp(DType::kF32, in.shape());
+  shared_->forward(ops, in, shared);
+  if (shared_gate_) {
+    const Tensor gate = ops.temp(DType::kF32, {in.dim(0), 1});
+    ops.linear(*shared_gate_, in, gate);
+    ops.gate_rows(shared, gate);
+  }
+  ops.add(out, shared);
+}
+
+std::size_t ExpertMlp::expert_bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& matrix : weights_) bytes += matrix->bytes();
+  return bytes;
+}
+
+// Logits twice, because the scores that they become are scratch, too.
+std::size_t ExpertMlp::temp_bytes(const ModelConfig& config, std::int64_t rows) {
+  const ExpertBlocks& experts = config.experts;
+  if (experts.routing.experts == 0) return 0;
+  const std::int64_t shared = experts.shared_intermediate > 0 ? config.hidden + 1 : 0;
+  return rows_bytes(rows, 2 * experts.routing.experts + 2 * experts.routing.chosen + shared, 6);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,24 @@
+#pragma once
+// stacked_experts: a checkpoint that keeps the matrices of all experts of a layer in one tensor, as
+// one that keeps each under a name of its own. What is made of a tensor lives until its name is
+// released. Loading threads only.
+//
+//   experts.gate_up_proj         [experts, in, 2 * width]      floats: columns in turns of gate and up
+//   experts.gate_up_proj_blocks  [experts, 2 * width, in / 32, 16]   MXFP4: rows in turns
+//   experts.gate_up_proj_scales  [experts, 2 * width, in / 32]
+//   experts.gate_up_proj_bias    [experts, 2 * width]
+//
+//   and down_proj with [experts, width, out], [experts, out, ..]
+//
+// become experts.<number>.gate_proj.weight [width, in], .bias [width], and so on: floats, or the
+// blocks of MXFP4 as GGUF files have them.
+
+#include <memory>
+
+#include "checkpoint/checkpoint.h"
+
+namespace foretoken {
+
+std::unique_ptr<WeightSource> stacked_experts(std::unique_ptr<WeightSource> source);
+
+}  // namespace foretoken

@@ -1,0 +1,47 @@
+#include "server/http/origins.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/letters.h"
+
+namespace foretoken {
+namespace {
+
+// "host:port" of "scheme://host:port".
+std::string_view host_of(std::string_view origin) {
+  const auto scheme = origin.find("://");
+  return scheme == std::string_view::npos ? std::string_view() : origin.substr(scheme + 3);
+}
+
+}  // namespace
+
+// Browsers write schemes and hosts in lower case.
+bool Origins::allow(std::string_view origin) const {
+  return !origin.empty() && std::ranges::any_of(allowed_, [&](const std::string& allowed) {
+    return allowed == "*" || allowed == origin;
+  });
+}
+
+std::string Origins::headers(const HttpRequest& head) const {
+  if (allowed_.empty()) return {};
+  // What is answered depends on it, whether it is allowed or not.
+  std::string lines = "vary: Origin\r\n";
+  const auto origin = head.header("origin");
+  if (allow(origin)) lines += fmt::format("access-control-allow-origin: {}\r\n", origin);
+  return lines;
+}
+
+// Browsers that say themselves whose page it is are believed: pages cannot write this header. Others
+// name the origin alone.
+bool Origins::are_foreign_to(const HttpRequest& head) const {
+  const auto origin = head.header("origin");
+  if (allow(origin)) return false;
+  if (const auto site = head.header("sec-fetch-site"); !site.empty())
+    return site != "same-origin" && site != "none";
+  if (origin.empty()) return false;
+  return lower_case(std::string(host_of(origin))) != lower_case(std::string(head.header("host")));
+}
+
+}  // namespace foretoken

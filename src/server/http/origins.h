@@ -1,0 +1,29 @@
+#pragma once
+// Origins: pages of which other origins may call this server out of a browser, and what an answer
+// says of that. Nobody may unless the operator has named them. Not a list of clients: what is no
+// browser names no origin and is not concerned. Read-only, so safe from any thread.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/http/message.h"
+
+namespace foretoken {
+
+class Origins {
+ public:
+  // Like "https://chat.example:8443" or "null"; "*": all.
+  explicit Origins(std::vector<std::string> allowed = {}) : allowed_(std::move(allowed)) {}
+
+  bool allow(std::string_view origin) const;
+  // Header lines of every answer to this head, each with CR LF; empty where nobody is allowed.
+  std::string headers(const HttpRequest& head) const;
+  // Whether a browser sends it for a page of another origin that is not allowed.
+  bool are_foreign_to(const HttpRequest& head) const;
+
+ private:
+  std::vector<std::string> allowed_;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Serves the demo model on a software device of Vulkan and on the CPU in tile order: the same answers to the byte.
+
+Usage: vulkan_test.py PATH_OF_PROGRAM FOLDER_OF_SOURCES. The device is what tools/vulkan_run.sh unpacks; without one the
+test is skipped, with the reason.
+"""
+import concurrent.futures
+import contextlib
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+SOURCES = pathlib.Path(sys.argv.pop(2))
+PROGRAM = sys.argv.pop(1)
+RUN = str(SOURCES / "tools" / "vulkan_run.sh")
+MODELS = SOURCES / "models"
+IS_LONG = os.environ.get("FORETOKEN_LONG_TESTS") == "1"
+DEVICE = "vulkan:llvmpipe"
+os.environ["HF_HUB_OFFLINE"] = "1"  # no test asks a hub outside
+
+
+def run(*args, **variables):
+    return subprocess.run([RUN, PROGRAM, *args], capture_output=True, text=True, timeout=300,
+                          env={**os.environ, **variables})
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextlib.contextmanager
+def server(*flags):
+    """The address of a running server of the demo model."""
+    port = free_port()
+    with tempfile.TemporaryFile("w+") as log:
+        process = subprocess.Popen([RUN, PROGRAM, "serve", "--model", str(MODELS / "demo"), "--port", str(port),
+                                    "--threads", "2", "--max-total-tokens", "8192", "--max-running-requests", "8",
+                                    *flags], stdout=log, stderr=log, text=True)
+        try:
+            for _ in range(1200):
+                if process.poll() is not None:
+                    raise AssertionError("the server ended: " + (log.seek(0), log.read())[1])
+                with contextlib.suppress(urllib.error.URLError, ConnectionError):
+                    if urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=60).status == 200:
+                        break
+                time.sleep(0.1)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.kill()
+            process.wait()
+
+
+def post(url, path, body):
+    request = urllib.request.Request(url + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    return json.load(urllib.request.urlopen(request, timeout=300))
+
+
+QUESTIONS = ["List 3 countries and their capitals.", "What is the capital of France?"]
+LONG = "The cat sat on the mat. The dog lay by the door. " * 11  # more than a block of attention, repeated for drafts
+
+
+def requests():
+    """(path, body) of what is asked: greedy and sampled, with log probabilities, short and long, in JSON."""
+    asked = []
+    for number, question in enumerate(QUESTIONS):
+        message = {"model": "demo", "max_tokens": 16, "messages": [{"role": "user", "content": question}]}
+        asked.append(("/v1/chat/completions", {**message, "temperature": 0, "logprobs": True, "top_logprobs": 3}))
+        asked.append(("/v1/chat/completions", {**message, "temperature": 0.9, "seed": number, "top_p": 0.95}))
+    asked.append(("/generate", {"text": LONG, "return_logprob": True, "logprob_start_len": 120,
+                                "sampling_params": {"max_new_tokens": 16, "temperature": 0, "ignore_eos": True}}))
+    asked.append(("/v1/chat/completions", {
+        "model": "demo", "max_tokens": 24, "temperature": 0, "messages": [{"role": "user", "content": QUESTIONS[0]}],
+        "response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {
+            "type": "object", "properties": {"city": {"type": "string", "maxLength": 12}, "size": {"type": "integer"}},
+            "required": ["city", "size"], "additionalProperties": False}}}}))
+    return asked
+
+
+def essence(answer):
+    """What of an answer is a function of the request."""
+    if "choices" in answer:
+        return answer["choices"]
+    meta = answer["meta_info"]
+    return [answer["text"], answer.get("output_ids"), meta["finish_reason"],
+            meta.get("input_token_logprobs"), meta.get("output_token_logprobs")]
+
+
+def answers(*flags):
+    """All answers: to each request alone, and to all at a time."""
+    with server(*flags) as url:
+        alone = [essence(post(url, path, body)) for path, body in requests()[-2:]]
+        with concurrent.futures.ThreadPoolExecutor(8) as several:
+            together = list(several.map(lambda r: essence(post(url, *r)), requests()))
+        info = json.load(urllib.request.urlopen(url + "/server_info", timeout=60))
+    return alone + together, info
+
+
+class Vulkan(unittest.TestCase):
+    maxDiff = 2000
+
+    @classmethod
+    def setUpClass(cls):
+        result = run("devices", "--json")
+        cls.devices = json.loads(result.stdout)["devices"] if result.returncode == 0 else []
+        if not any("llvmpipe" in device["name"] for device in cls.devices):
+            raise unittest.SkipTest("no software device of Vulkan: " + (result.stdout + result.stderr).strip())
+
+    def test_devices_are_listed_with_what_they_are_good_for(self):
+        device = next(device for device in self.devices if "llvmpipe" in device["name"])
+        self.assertEqual(device["kind"], "software")
+        self.assertEqual(device["lacks"], [])
+        self.assertIn("for tests", device["use"])
+        self.assertGreater(device["memory_bytes"], 0)
+        text = run("devices").stdout
+        self.assertIn(device["name"], text)
+        self.assertIn(device["use"], text)
+
+    def test_software_is_taken_only_by_name(self):
+        result = run("serve", "--model", str(MODELS / "demo"), "--device", "vulkan")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("software devices are taken only by name", result.stderr)
+        self.assertIn("llvmpipe", result.stderr)
+
+    def test_what_the_device_does_not_hold_is_refused_at_start(self):
+        for flags, words in [(["--quantization", "w8a8_int8"], "codes of 8 bits"), (["--dtype", "float16"], "float16"),
+                             (["--kv-cache-dtype", "fp8_e4m3"], "keys and values in bfloat16"),
+                             (["--gemm-order", "pair"], "tile order")]:
+            result = run("serve", "--model", str(MODELS / "demo"), "--device", DEVICE, *flags)
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertIn(words, result.stderr)
+
+    def compare(self, *flags):
+        expected, _ = answers("--device", "cpu", "--gemm-order", "tile", *flags)
+        found, info = answers("--device", DEVICE, "--gemm-order", "tile", *flags)
+        self.assertEqual(len(found), len(expected))
+        for one, other in zip(found, expected):
+            self.assertEqual(one, other)
+        return info
+
+    def test_plain_answers(self):
+        self.compare("--speculative-algorithm", "none")
+
+    def test_answers_with_drafts_from_the_text(self):
+        self.compare("--speculative-algorithm", "NGRAM")
+
+    @unittest.skipUnless(IS_LONG, "a minute each: FORETOKEN_LONG_TESTS=1 runs them")
+    def test_answers_with_drafts_of_a_model(self):
+        self.compare("--speculative-algorithm", "STANDALONE", "--speculative-draft-model-path", str(MODELS / "demo-draft"))
+
+    @unittest.skipUnless(IS_LONG, "a minute each: FORETOKEN_LONG_TESTS=1 runs them")
+    def test_answers_with_drafts_of_a_head(self):
+        self.compare("--speculative-algorithm", "EAGLE3", "--speculative-draft-model-path", str(MODELS / "demo-eagle3"))
+
+
+if __name__ == "__main__":
+    unittest.main()

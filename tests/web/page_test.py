@@ -1,0 +1,455 @@
+"""The page in a headless Chromium: what a user does, against a server whose model says what it is told, and
+against the demo model with drafts. Skipped (77), with the reason, where there is no Chromium.
+
+    page_test.py PROGRAM SCRIPTED_SERVER MODELS [--screenshots FOLDER] [unittest's words]
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import unittest
+import urllib.request
+
+import browser as web
+
+PARSER = argparse.ArgumentParser()
+PARSER.add_argument("program")
+PARSER.add_argument("scripted")
+PARSER.add_argument("models", type=pathlib.Path)
+PARSER.add_argument("--screenshots", type=pathlib.Path)
+OPTIONS, REST = PARSER.parse_known_args()
+
+LAST = "#messages article:last-of-type"
+ANSWER = f"{LAST} .body"
+SPEED = f"{LAST} .speed"
+CALL = ('<tool_call>\n{"name": "weather", "arguments": {"city": "Oslo"}}\n</tool_call>')
+TOOLS = json.dumps([{"type": "function", "function": {
+    "name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}}])
+
+
+def say(text):
+    return f"<say>{text}</say>"
+
+
+class Served:
+    """A server of its own, until it is left."""
+
+    def __init__(self, *command):
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        for line in self.process.stderr:
+            if found := re.search(r"http://127\.0\.0\.1:(\d+)", line):
+                self.port = int(found[1])
+                break
+        else:
+            raise RuntimeError(f"{command[0]} did not start")
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.reader = threading.Thread(target=self.process.stderr.read)  # or a full pipe would stop it
+        self.reader.start()
+
+    def end(self, how=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        self.process.wait()
+        self.reader.join()
+        self.process.stderr.close()
+
+
+class PageCase(unittest.TestCase):
+    """One browser for all cases; each has a server and a page of its own, which keep nothing of another."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = web.Browser()
+        cls.addClassCleanup(cls.browser.close)
+
+    def setUp(self):
+        self.browser.size(1200, 850)
+        self.excused = []  # sources of faults that a case brings about
+
+    def tearDown(self):
+        faults = [one for one in self.browser.console() if one[0] == "SEVERE" and one[1] not in self.excused]
+        self.assertEqual(faults, [])
+        self.browser.open("about:blank")
+
+    def serve(self, *command):
+        served = Served(*command)
+        self.addCleanup(served.end)
+        return served
+
+    def scripted(self, *words):
+        return self.serve(OPTIONS.scripted, *words)
+
+    def open(self, served):
+        self.browser.open(served.url + "/")
+        self.browser.until(lambda: self.browser.js("return document.documentElement.dataset.ready"), "the page")
+
+    def chat(self, text):
+        self.paste(text)
+        self.browser.click("#prompt")
+        self.browser.press("Enter")
+        self.done()
+
+    def paste(self, text):
+        self.browser.js("document.getElementById('prompt').value = arguments[0]", text)
+
+    def done(self):
+        self.browser.until(lambda: self.browser.is_shown("#send"), "the end of the answer")
+
+    def look(self, name):
+        if OPTIONS.screenshots:
+            OPTIONS.screenshots.mkdir(parents=True, exist_ok=True)
+            self.browser.screenshot(OPTIONS.screenshots / f"{name}.png")
+
+
+class Chat(PageCase):
+    def test_a_chat_keeps_what_was_said(self):
+        self.open(self.scripted())
+        self.browser.until_text("#model", "scripted")
+        self.chat(say("Hello there."))
+        self.assertEqual(self.browser.text(ANSWER).strip(), "Hello there.")
+        self.chat(say("And again."))
+        self.assertEqual(self.browser.count("#messages article"), 4)
+        self.assertRegex(self.browser.text(SPEED), r"\d+ tokens")
+        self.look("chat")
+        self.browser.ask("POST", "/refresh")
+        self.browser.until_text("#messages", "And again.")
+        self.assertEqual(self.browser.count("#messages article"), 4)
+
+    def test_markdown_becomes_elements_and_html_stays_text(self):
+        self.open(self.scripted())
+        text = ("# Title\n\nSome *soft* and **loud** `code` and <b>tags</b><img src=x onerror=alert(1)>.\n\n"
+                "- one\n- two\n  - inner\n\n3. three\n\n```python\nprint(1 < 2)\n```\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n"
+                "[link](https://example.org/x) [evil](javascript:alert(1)) https://example.com/y.\n\n> quoted\n")
+        self.paste(say(text))
+        self.browser.click("#send")
+        self.done()
+        for selector, expected in {"h3": "Title", "em": "soft", "strong": "loud", "p code": "code", "li li": "inner",
+                                   "ol li": "three", "pre code": "print(1 < 2)", "td.right": "2",
+                                   "blockquote": "quoted", "figcaption span": "python"}.items():
+            self.assertEqual(self.browser.text(f"{ANSWER} {selector}").strip(), expected, selector)
+        self.assertEqual(self.browser.count(f"{ANSWER} b, {ANSWER} img, {ANSWER} script"), 0)
+        self.assertIn("<b>tags</b><img src=x", self.browser.text(ANSWER))
+        links = self.browser.js("return [...document.querySelectorAll(arguments[0])].map(a => a.href)", f"{ANSWER} a")
+        self.assertEqual(links, ["https://example.org/x", "https://example.com/y"])
+        self.look("markdown")
+
+    def test_stop_ends_the_answer_in_the_middle(self):
+        served = self.scripted()
+        self.open(served)
+        self.browser.type("#prompt", "<endless>")
+        self.browser.press("Enter")
+        self.browser.until_text(ANSWER, "on and on")
+        self.browser.click("#stop")
+        self.done()
+        self.assertIn("stopped", self.browser.text(SPEED))
+        length = len(self.browser.text(ANSWER))
+        self.browser.until(lambda: self.load(served)["num_running_reqs"] == 0, "the end in the server")
+        self.assertEqual(len(self.browser.text(ANSWER)), length)
+        self.chat(say("Still here."))
+        self.assertIn("Still here.", self.browser.text(ANSWER))
+
+    @staticmethod
+    def load(served):
+        with urllib.request.urlopen(served.url + "/v1/loads") as reply:
+            return json.load(reply)["loads"][0]
+
+    def test_what_was_said_can_be_edited_and_asked_again(self):
+        self.open(self.scripted())
+        self.chat(say("first"))
+        self.chat(say("second"))
+        self.browser.click("#messages article:nth-of-type(1) .actions button:nth-of-type(2)")
+        self.browser.js("document.querySelector('#messages textarea').value = arguments[0]", say("changed"))
+        self.browser.click("#messages .actions button:nth-of-type(1)")
+        self.browser.until_text(ANSWER, "changed")
+        self.done()
+        self.assertEqual(self.browser.count("#messages article"), 2)
+        self.browser.click(f"{LAST} .actions button:nth-of-type(2)")
+        self.browser.until(lambda: self.browser.is_shown("#send"), "the end")
+        self.browser.until_text(ANSWER, "changed")
+        self.assertEqual(self.browser.count("#messages article"), 2)
+
+    def test_reasoning_is_folded_and_calls_are_shown(self):
+        self.open(self.scripted())
+        self.chat(say("<think>Let me see.</think>It is so."))
+        self.assertEqual(self.browser.text(ANSWER).strip(), "It is so.")
+        self.assertFalse(self.browser.js("return document.querySelector(arguments[0]).open", f"{LAST} details"))
+        self.browser.click(f"{LAST} summary")
+        self.assertIn("Let me see.", self.browser.text(f"{LAST} details"))
+        self.browser.click("#open-settings")
+        self.browser.type("#tools", TOOLS)
+        self.chat(say(CALL))
+        self.assertIn("Call of weather", self.browser.text(f"{LAST} .call"))
+        self.assertIn('"city": "Oslo"', self.browser.text(f"{LAST} .call pre"))
+        self.look("call")
+        self.browser.type(f"{LAST} textarea", say("It rains."))
+        self.browser.click(f"{LAST} textarea + button")
+        self.browser.until_text(ANSWER, "It rains.")
+        self.done()
+        self.browser.js("document.getElementById('tools').value = '{'")
+        self.browser.type("#prompt", "x")
+        self.browser.press("Enter")
+        self.browser.until_text("#tools-note", "no JSON list")
+
+    def test_four_languages_and_emoji_arrive_as_they_were(self):
+        self.open(self.scripted())
+        text = "Grüße, 你好世界, Привет мир, مرحبا بالعالم 👩‍👩‍👧‍👦🏳️‍🌈🇳🇴 é"
+        self.browser.click("#colours")
+        self.paste(say(text))
+        self.browser.click("#send")
+        self.done()
+        self.assertEqual(self.browser.text(f"{LAST} .tokens").strip(), text)
+        self.browser.click("#colours")
+        self.assertEqual(self.browser.text(ANSWER).strip(), text)
+        self.look("languages")
+
+    def test_a_message_of_200_kilobytes(self):
+        self.open(self.scripted())
+        self.paste("word " * 40_000 + say("Long, that was."))
+        self.browser.click("#send")
+        self.browser.until_text(ANSWER, "Long, that was.")
+        self.done()
+        self.browser.ask("POST", "/refresh")
+        self.browser.until_text("#messages", "Long, that was.")
+
+    def test_a_long_answer_of_hard_markdown(self):
+        self.open(self.scripted())
+        self.paste(say("*a " * 1600 + "\n\n" + "[" * 2000 + "\n\n" + "> " * 500 + "deep\n\n" + "`" * 999))
+        self.browser.click("#send")
+        self.done()
+        self.assertIn("deep", self.browser.text(ANSWER))
+
+    def test_conversations_are_several_and_can_be_exported_and_imported(self):
+        self.open(self.scripted())
+        self.chat(say("of the first"))
+        self.browser.click("#new")
+        self.chat(say("of the second"))
+        self.assertNotIn("of the first", self.browser.text("#messages"))
+        self.browser.click("#conversations li:nth-of-type(2) .open")
+        self.browser.until_text("#messages", "of the first")
+        exported = self.browser.js("""
+            const kept = URL.createObjectURL, blobs = [];
+            URL.createObjectURL = (blob) => { blobs.push(blob); return kept(blob); };
+            document.getElementById('export').click();
+            URL.createObjectURL = kept;
+            return blobs[0].text();""")
+        self.assertEqual(len(json.loads(exported)["conversations"]), 2)
+        for _ in range(2):  # all of them
+            self.browser.click("#conversations li:nth-of-type(1) button:nth-of-type(2)")
+            self.browser.click("#conversations li:nth-of-type(1) button:nth-of-type(2)")
+        self.assertEqual(self.browser.count("#messages article"), 0)
+        self.give(exported)
+        self.browser.until_text("#import-note", "2 conversations were added.")
+        self.assertIn("of the", self.browser.text("#messages"))
+        for damaged in ("{", '{"conversations": 1}', '{"conversations": [{"messages": [{"role": "x"}]}]}'):
+            self.give(damaged)
+            self.browser.until_text("#import-note", "cannot be read")
+            self.browser.js("document.getElementById('import-note').textContent = ''")
+
+    def give(self, text):
+        self.browser.js("""
+            const files = new DataTransfer(), input = document.getElementById('import-file');
+            files.items.add(new File([arguments[0]], 'x.json'));
+            input.files = files.files;
+            input.dispatchEvent(new Event('change'));""", text)
+
+    def test_the_keyboard_is_enough(self):
+        self.open(self.scripted())
+        self.browser.press("Tab")
+        self.assertEqual(self.focus(), "A")
+        self.browser.press("Enter")
+        self.browser.until(lambda: self.browser.js("return location.hash") == "#prompt", "the jump")
+        self.browser.press("Tab")
+        self.browser.press("Shift+Tab")
+        self.reach("prompt", "Tab")
+        self.browser.press(*say("by hand"), "Shift+Enter", "x", "Enter")
+        self.browser.until_text(ANSWER, "by hand")
+        self.done()
+        self.assertEqual(self.focus(), "prompt")
+        self.assertIn("\n", self.browser.text("#messages article .body"), "Shift+Enter is a new line")
+        self.browser.press(*"<endless>", "Enter")
+        self.browser.until_text(ANSWER, "on and on")
+        self.browser.press("Escape")
+        self.done()
+        self.reach("open-settings", "Shift+Tab")
+        self.browser.press("Enter")
+        self.assertTrue(self.browser.is_shown("#settings"))
+        self.browser.press("Escape")
+        self.assertFalse(self.browser.is_shown("#settings"))
+        self.assertEqual(self.focus(), "open-settings")
+
+    def focus(self):
+        return self.browser.js("const e = document.activeElement; return e.id || e.tagName")
+
+    def reach(self, name, key):
+        for _ in range(60):
+            if self.focus() == name:
+                return
+            self.browser.press(key)
+        self.fail(f"{key} never reaches {name}")
+
+    def test_a_narrow_screen_shows_all_without_scrolling_sideways(self):
+        self.browser.size(360, 640)
+        self.open(self.scripted())
+        self.browser.click("#colours")
+        self.chat(say("A table:\n\n|a|b|c|d|e|f|g|h|\n|-|-|-|-|-|-|-|-|\n" + "|some long cell" * 8 + "|\n"))
+        self.look("narrow_tree")
+        self.browser.click("#colours")
+        wide = "return document.documentElement.scrollWidth"
+        self.assertLessEqual(self.browser.js(wide), 360)
+        self.assertTrue(self.browser.is_shown("#prompt"))
+        self.look("narrow")
+        self.browser.click("#menu")
+        self.assertTrue(self.browser.is_shown("#conversations"))
+        self.browser.click("#new")
+        self.assertFalse(self.browser.is_shown("#sidebar"))
+        self.browser.click("#open-settings")
+        self.assertLessEqual(self.browser.js(wide), 360)
+        self.look("narrow_settings")
+        self.browser.click("#close-settings")
+        self.browser.click("#show-server")
+        self.browser.until_text("#gauges", "in the queue")
+        self.assertLessEqual(self.browser.js(wide), 360)
+
+
+class Faults(PageCase):
+    def test_a_key_is_asked_for_and_kept_for_the_session_only(self):
+        self.excused = ["network"]  # the answers 401
+        self.open(self.scripted("--api-key", "secret"))
+        self.browser.until(lambda: self.browser.is_shown("#key-dialog"), "the question")
+        self.browser.type("#key", "wrong")
+        self.browser.press("Enter")
+        self.browser.until_text("#key-note", "does not take this key")
+        self.look("key")
+        self.browser.type("#key", "secret")
+        self.browser.press("Enter")
+        self.browser.until_text("#model", "scripted")
+        self.chat(say("With a key."))
+        self.assertIn("With a key.", self.browser.text(ANSWER))
+        kept = self.browser.js("return JSON.stringify(localStorage) + document.cookie")
+        self.assertNotIn("secret", kept)
+        self.assertIn("secret", self.browser.js("return JSON.stringify(sessionStorage)"))
+        self.browser.ask("POST", "/refresh")
+        self.browser.until_text("#model", "scripted")
+
+    def test_who_gives_no_key_is_told(self):
+        self.excused = ["network"]
+        self.open(self.scripted("--api-key", "secret"))
+        self.browser.until(lambda: self.browser.is_shown("#key-dialog"), "the question")
+        self.browser.click("#key-cancel")
+        self.browser.until_text("#model", "wants a key")
+
+    def test_a_lost_server_is_told_and_the_page_goes_on_with_the_next(self):
+        self.excused = ["network"]
+        served = self.scripted()
+        self.open(served)
+        self.browser.type("#prompt", "<endless>")
+        self.browser.press("Enter")
+        self.browser.until_text(ANSWER, "on and on")
+        served.end(signal.SIGKILL)
+        self.browser.until_text(f"{LAST} .fault", "connection")
+        self.done()
+        self.browser.type("#prompt", say("again"))
+        self.browser.press("Enter")
+        self.browser.until_text(f"{LAST} .fault", "connection")
+        self.look("lost")
+        self.scripted("--port", str(served.port))
+        self.browser.click(f"{LAST} .actions button:nth-of-type(2)")
+        self.browser.until_text(ANSWER, "again")
+        self.done()
+
+    def test_a_refusal_is_told_in_the_servers_words(self):
+        self.excused = ["network"]
+        self.open(self.scripted())
+        self.browser.click("#open-settings")
+        self.browser.type("[data-field=temperature]", "-3")
+        self.browser.click("#close-settings")
+        self.chat("x")
+        self.assertIn("temperature", self.browser.text(f"{LAST} .fault"))
+
+
+class Drafts(PageCase):
+    def test_a_tree_is_seen_with_who_drafted_what(self):
+        self.open(self.scripted())
+        self.browser.click("#colours")
+        self.chat(say("Hello, world!"))
+        self.assertEqual(self.browser.text(f"{LAST} .tokens").strip(), "Hello, world!")
+        self.assertGreater(self.browser.count(f"{LAST} .tokens .d0"), 3)
+        self.assertGreater(self.browser.count("#tree rect"), 2)
+        self.browser.click(f"{LAST} .tokens span")
+        self.assertIn("step 1 of", self.browser.text("#step-name"))
+        self.assertIn("3 proposed, 2 accepted", self.browser.text("#step-name"))
+        titles = self.browser.js("return [...document.querySelectorAll('#tree title')].map(t => t.textContent)")
+        self.assertIn('"z": EAGLE3, SUFFIX, chance 0.25, not accepted', titles)
+        self.assertIn('"H": EAGLE3, chance 0.50, accepted', titles)
+        self.browser.click("#step-on")
+        self.assertIn("step 2 of", self.browser.text("#step-name"))
+        self.assertIn("EAGLE3", self.browser.text("#legend"))
+        self.look("tree_scripted")
+
+    def test_the_text_is_the_same_without_drafts(self):
+        self.excused = ["network"]  # 503, where the page comes before the model
+        self.open(self.serve(
+            OPTIONS.program, "serve", "--model", str(OPTIONS.models / "demo"), "--port", "0",
+            "--speculative-algorithm", "EAGLE3+SUFFIX", "--speculative-draft-model-path",
+            str(OPTIONS.models / "demo-eagle3")))
+        self.browser.until_text("#model", "demo")
+        self.browser.js("document.querySelector('[data-field=temperature]').value = '0'")  # the same answer each time
+        self.browser.click("#colours")
+        self.chat("List 3 countries and their capitals.")
+        self.browser.until_text(SPEED, "accept length")
+        self.assertTrue(self.browser.is_shown("#tree svg"))
+        drafted = self.browser.text(f"{LAST} .tokens")
+        self.look("tree_demo")
+        self.browser.click(f"{LAST} .actions button:nth-of-type(3)")
+        self.browser.until_text(f"{LAST} .actions", "the same text")
+        self.look("compared")
+        self.browser.click("#drafts")
+        self.browser.click("#colours")
+        self.chat("And one more?")
+        self.assertIn("drafts off", self.browser.text(SPEED))
+        self.browser.click("#show-server")
+        self.browser.until_text("#drafters", "EAGLE3")
+        self.browser.until_text("#flags", "speculative_algorithm")
+        self.assertIn("accept length", self.browser.text("#gauges"))
+        self.browser.type("#flag-filter", "chunked_prefill_size")
+        self.assertEqual(self.browser.count("#flags tbody tr"), 1)
+        self.look("server")
+        self.assertTrue(drafted.strip())
+
+    def test_dark_is_as_readable_as_light(self):
+        self.open(self.scripted())
+        self.browser.click("#colours")
+        self.chat(say("Some text.\n\n```\ncode\n```"))
+        back = "return getComputedStyle(document.body).backgroundColor"
+        light = self.browser.js(back)
+        self.browser.click("#theme")
+        self.assertNotEqual(self.browser.js(back), light)
+        self.look("dark_tree")
+        self.browser.ask("POST", "/refresh")
+        self.browser.until_text(ANSWER, "Some text.")
+        self.assertNotEqual(self.browser.js(back), light, "it is remembered")
+        self.look("dark")
+
+
+def reason_to_skip():
+    """Why no browser can be had here; None: one can."""
+    if lacking := web.missing():
+        return f"there is no {' and no '.join(lacking)} (apt-get install chromium chromium-driver)"
+    try:
+        web.Browser().close()
+    except (OSError, RuntimeError) as fault:
+        return f"Chromium does not start here: {fault}"
+    return None
+
+
+if __name__ == "__main__":
+    if reason := reason_to_skip():
+        print(f"page_test: skipped, because {reason}")
+        sys.exit(77)
+    unittest.main(argv=[sys.argv[0], *REST])

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Makes a Python wheel of the built program: `pip install` puts `foretoken` on the path.
+
+Usage: make_wheel.py BUILD_FOLDER OUT_FOLDER [--repair]
+
+Build the target package_files first. The wheel holds what `cmake --install` does but for completions and the service, and
+needs the libraries that the program is linked with. With --repair auditwheel (and patchelf) put those into the wheel and name
+the glibc that is still needed in its tag. The same build makes the same wheel.
+"""
+import argparse
+import base64
+import hashlib
+import pathlib
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+LEFT_OUT = ("share/bash-completion", "share/zsh", "share/fish", "lib/")
+TIME = (1980, 1, 1, 0, 0, 0)  # of all files: the same build is the same wheel
+
+
+def version():
+    return re.search(r"^project\(foretoken VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE).group(1)
+
+
+def installed(build, folder):
+    """(path below the prefix, file) of what is installed."""
+    subprocess.run(["cmake", "--install", str(build), "--prefix", str(folder), "--strip"], check=True, stdout=subprocess.DEVNULL)
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    named = [(path.relative_to(folder).as_posix(), path) for path in files]
+    return [(name, path) for name, path in named if not name.startswith(LEFT_OUT)]
+
+
+def place_of(name, folder):
+    kind, rest = ("scripts", name.removeprefix("bin/")) if name.startswith("bin/") else ("data", name)
+    return f"{folder}.data/{kind}/{rest}"
+
+
+class Wheel:
+    def __init__(self, path):
+        self.archive = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED)
+        self.records = []
+
+    def add(self, name, data, mode=0o644):
+        entry = zipfile.ZipInfo(name, TIME)
+        entry.external_attr = (0o100000 | mode) << 16
+        entry.compress_type = zipfile.ZIP_DEFLATED
+        self.archive.writestr(entry, data)
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        self.records.append(f"{name},sha256={digest},{len(data)}")
+
+    def close(self, folder):
+        record = f"{folder}.dist-info/RECORD"
+        self.add(record, ("\n".join([*self.records, f"{record},,"]) + "\n").encode())
+        self.archive.close()
+
+
+def make(build, out):
+    folder, tag = f"foretoken-{version()}", f"py3-none-linux_{platform.machine()}"
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / f"{folder}-{tag}.whl"
+    wheel = Wheel(path)
+    with tempfile.TemporaryDirectory() as prefix:
+        for name, file in installed(build, pathlib.Path(prefix)):
+            wheel.add(place_of(name, folder), file.read_bytes(), 0o755 if name.startswith("bin/") else 0o644)
+    info = f"{folder}.dist-info"
+    wheel.add(f"{info}/METADATA", (
+        f"Metadata-Version: 2.1\nName: foretoken\nVersion: {version()}\n"
+        "Summary: A server for large language models that drafts without changing a text\n"
+        "License: Apache-2.0\nRequires-Python: >=3.8\n").encode())
+    wheel.add(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: make_wheel\nRoot-Is-Purelib: false\nTag: {tag}\n".encode())
+    wheel.close(folder)
+    return path
+
+
+def repair(path, out):
+    """The wheel with the libraries in it, in the place of the other."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, "-m", "auditwheel", "repair", str(path), "-w", folder], check=True)
+        repaired, = pathlib.Path(folder).glob("*.whl")
+        target = out / repaired.name
+        target.write_bytes(repaired.read_bytes())
+    path.unlink()
+    return target
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--repair", action="store_true")
+    asked = parser.parse_args()
+    if not (asked.build / "package/foretoken.1").exists():
+        raise SystemExit(f"make_wheel: build the target package_files in {asked.build} first")
+    path = make(asked.build, asked.out)
+    print(repair(path, asked.out) if asked.repair else path)
+
+
+if __name__ == "__main__":
+    main()
