@@ -85,6 +85,9 @@ FlagTable step_flags() {
                 .default_value = "auto",
                 .choices = kv_dtype_names()},
                threads_flag(),
+               {.names = {"--device"},
+                .text = "cpu, reference, vulkan, vulkan:N or vulkan:NAME, as the program takes it",
+                .default_value = "cpu"},
                {.names = {"--cpu-isa"},
                 .text = "instruction set of the kernels",
                 .default_value = "auto"},
@@ -192,6 +195,7 @@ StepOptions read_step_options(std::span<const std::string> args) {
       with_head(quantization_named(values.text("--quantization"), false, "--quantization"),
                 values.text("--quantization-head"), false, "--quantization-head");
   options.kv_dtype = kv_dtype_named(values.text("--kv-cache-dtype"), "--kv-cache-dtype");
+  options.backend.device = values.text("--device");
   options.backend.cpu_isa = values.text("--cpu-isa");
   options.backend.gemm_order = values.text("--gemm-order");
   options.threads = at_least(0, values, "--threads");

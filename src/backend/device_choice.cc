@@ -69,7 +69,7 @@ std::string_view device_kind_name(DeviceKind kind) {
 }
 
 std::vector<std::string> lacking(const DeviceFacts& device) {
-  constexpr std::uint32_t kSharedBytes = 16384, kGroupSize = 64;
+  constexpr std::uint32_t kSharedBytes = 16384, kGroupSize = 128;
   std::vector<std::string> lacks;
   const auto need = [&](bool has, const char* what) {
     if (!has) lacks.emplace_back(what);
@@ -79,7 +79,7 @@ std::vector<std::string> lacking(const DeviceFacts& device) {
   need(device.has_addresses, "buffer addresses");
   need(device.has_timeline, "timeline semaphores");
   need(device.shared_bytes >= kSharedBytes, "16 KB of shared memory");
-  need(device.group_size >= kGroupSize, "workgroups of 64");
+  need(device.group_size >= kGroupSize, "workgroups of 128");
   return lacks;
 }
 

@@ -107,7 +107,7 @@ TEST(DeviceChoice, each_need_is_told_by_its_name) {
   EXPECT_EQ(without([](DeviceFacts& d) { d.has_addresses = false; }), "buffer addresses");
   EXPECT_EQ(without([](DeviceFacts& d) { d.has_timeline = false; }), "timeline semaphores");
   EXPECT_EQ(without([](DeviceFacts& d) { d.shared_bytes = 8192; }), "16 KB of shared memory");
-  EXPECT_EQ(without([](DeviceFacts& d) { d.group_size = 32; }), "workgroups of 64");
+  EXPECT_EQ(without([](DeviceFacts& d) { d.group_size = 32; }), "workgroups of 128");
 }
 
 }  // namespace

@@ -95,6 +95,7 @@ class Scripted(http.server.BaseHTTPRequestHandler):
     """A server whose answers are what the last message says."""
     protocol_version = "HTTP/1.1"
     bodies = []
+    go_on = threading.Event()  # what a slow answer waits for
 
     def log_message(self, *_):
         pass
@@ -122,6 +123,8 @@ class Scripted(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(event(delta={"content": "It begins"}))
         self.wfile.flush()
+        if wish == "slow":
+            self.go_on.wait(SECONDS)
         if wish == "break":
             self.close_connection = True
             return
@@ -278,6 +281,21 @@ class ChatWithAServer(ChatTest):
             self.assertEqual(self.piped("--url", url, stdin='one\\\ntwo\n"""\na\n\nb\n"""\n').returncode, 0)
         said = [body["messages"][-1]["content"] for body in Scripted.bodies]
         self.assertEqual(said, ["first\nsecond\nthird", "/help\nin it\\", "pasted\ntwo", "one\ntwo", "a\n\nb"])
+
+    def test_what_is_typed_during_an_answer_is_the_next_line(self):
+        Scripted.go_on.clear()
+        with scripted_server() as url:
+            chat = self.terminal("--url", url)
+            chat.until("> ")
+            chat.type("slow\r")
+            chat.until("It begins")
+            chat.type("/set temp\t 0.25\rnext\r" + CTRL_D)
+            Scripted.go_on.set()
+            chat.until("it ends")
+            chat.until("it ends")
+            self.assertEqual(chat.end(), 0)
+        self.assertEqual([body["messages"][-1]["content"] for body in Scripted.bodies], ["slow", "next"])
+        self.assertEqual(Scripted.bodies[1]["temperature"], 0.25)
 
     def test_history_outlives_the_chat_and_is_nobody_elses(self):
         with scripted_server() as url:

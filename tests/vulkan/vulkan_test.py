@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Serves the demo model on a software device of Vulkan and on the CPU in tile order: the same answers to the byte.
+"""Serves the demo model on a device of Vulkan and on the CPU in tile order: the same answers to the byte.
 
-Usage: vulkan_test.py PATH_OF_PROGRAM FOLDER_OF_SOURCES. The device is what tools/vulkan_run.sh unpacks; without one the
-test is skipped, with the reason.
+Usage: vulkan_test.py PATH_OF_PROGRAM FOLDER_OF_SOURCES. The device is what tools/vulkan_run.sh unpacks, or the one that
+FORETOKEN_TEST_DEVICE names as --device takes it; without one the test is skipped, with the reason.
 """
 import concurrent.futures
 import contextlib
@@ -23,7 +23,9 @@ PROGRAM = sys.argv.pop(1)
 RUN = str(SOURCES / "tools" / "vulkan_run.sh")
 MODELS = SOURCES / "models"
 IS_LONG = os.environ.get("FORETOKEN_LONG_TESTS") == "1"
-DEVICE = "vulkan:llvmpipe"
+SOFTWARE = "vulkan:llvmpipe"
+DEVICE = os.environ.get("FORETOKEN_TEST_DEVICE") or SOFTWARE
+of_software = unittest.skipUnless(DEVICE == SOFTWARE, f"about software devices; this is {DEVICE}")
 os.environ["HF_HUB_OFFLINE"] = "1"  # no test asks a hub outside
 
 
@@ -112,9 +114,10 @@ class Vulkan(unittest.TestCase):
     def setUpClass(cls):
         result = run("devices", "--json")
         cls.devices = json.loads(result.stdout)["devices"] if result.returncode == 0 else []
-        if not any("llvmpipe" in device["name"] for device in cls.devices):
+        if DEVICE == SOFTWARE and not any("llvmpipe" in device["name"] for device in cls.devices):
             raise unittest.SkipTest("no software device of Vulkan: " + (result.stdout + result.stderr).strip())
 
+    @of_software
     def test_devices_are_listed_with_what_they_are_good_for(self):
         device = next(device for device in self.devices if "llvmpipe" in device["name"])
         self.assertEqual(device["kind"], "software")
@@ -125,6 +128,7 @@ class Vulkan(unittest.TestCase):
         self.assertIn(device["name"], text)
         self.assertIn(device["use"], text)
 
+    @of_software
     def test_software_is_taken_only_by_name(self):
         result = run("serve", "--model", str(MODELS / "demo"), "--device", "vulkan")
         self.assertEqual(result.returncode, 1, result.stderr)

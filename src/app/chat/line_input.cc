@@ -1,6 +1,8 @@
 #include "app/chat/line_input.h"
 
 #include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <system_error>
@@ -25,6 +27,31 @@ void make_folder_of(const std::string& file) {
   std::filesystem::create_directories(folder.parent_path(), fault);
   ::mkdir(folder.c_str(), S_IRWXU);
 }
+
+// While no line is edited, what is typed waits unseen for the next one, as it was typed: a terminal
+// that makes lines itself would keep Return and Ctrl-D for itself. Ctrl-C stays a signal.
+class TypeAhead {
+ public:
+  TypeAhead() {
+    is_terminal_ = ::tcgetattr(STDIN_FILENO, &before_) == 0;
+    if (!is_terminal_) return;
+    termios kept = before_;
+    kept.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+    kept.c_iflag &= ~static_cast<tcflag_t>(ICRNL);
+    kept.c_cc[VMIN] = 1;
+    kept.c_cc[VTIME] = 0;
+    ::tcsetattr(STDIN_FILENO, TCSADRAIN, &kept);
+  }
+  ~TypeAhead() {
+    if (is_terminal_) ::tcsetattr(STDIN_FILENO, TCSADRAIN, &before_);
+  }
+  TypeAhead(const TypeAhead&) = delete;
+  TypeAhead& operator=(const TypeAhead&) = delete;
+
+ private:
+  termios before_{};
+  bool is_terminal_ = false;
+};
 
 class EditedInput final : public LineInput {
  public:
@@ -54,6 +81,7 @@ class EditedInput final : public LineInput {
   }
 
  private:
+  const TypeAhead type_ahead_;  // the editor's own mode lasts while a line is edited
   FtLineEditor* editor_ = nullptr;
 };
 

@@ -13,7 +13,7 @@ struct RoundCall {
 };
 struct LinearCall {
   Address w, x, bias, y;
-  std::uint32_t blocks, columns, rows, has_bias, first_group;
+  std::uint32_t blocks, columns, rows, has_bias, first;
 };
 struct RowsCall {
   Address table, tokens, out;
@@ -40,9 +40,10 @@ struct RopeStoreCall {
   std::uint32_t has_norm;
 };
 struct AttentionCall {
-  Address q, k, v, to, rows, pages, sinks;
+  Address q, k, v, to, rows, pages, sinks, parts;
   std::uint32_t heads, kv_heads, dim, window, has_sinks;
   float scale, cap, inverse_cap;
+  std::uint32_t most_parts;
 };
 struct MoveRowsCall {
   Address x, to, from_rows, to_rows;
@@ -51,6 +52,10 @@ struct MoveRowsCall {
 struct AddAtCall {
   Address x, places, values;
   std::uint32_t count;
+};
+struct ReadCall {
+  Address from, to;
+  std::uint32_t first;
 };
 struct KvMoveCall {
   Address k, v, moves;

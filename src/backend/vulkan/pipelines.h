@@ -23,6 +23,7 @@ struct Pipeline {
 enum class Shader : std::uint8_t {
   kAddAt,
   kAttention,
+  kAttentionJoin,
   kElements,
   kGatedAct,
   kKvMove,
@@ -30,6 +31,7 @@ enum class Shader : std::uint8_t {
   kMoveRows,
   kNorm,
   kProbe,
+  kRead,
   kRopeStore,
   kRoundInput,
   kRows

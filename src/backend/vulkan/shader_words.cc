@@ -11,6 +11,9 @@ constexpr std::uint32_t kAddAtWords[] = {
 constexpr std::uint32_t kAttentionWords[] = {
 #include "backend/vulkan/spirv/attention.words"
 };
+constexpr std::uint32_t kAttentionJoinWords[] = {
+#include "backend/vulkan/spirv/attention_join.words"
+};
 constexpr std::uint32_t kElementsWords[] = {
 #include "backend/vulkan/spirv/elements.words"
 };
@@ -32,6 +35,9 @@ constexpr std::uint32_t kNormWords[] = {
 constexpr std::uint32_t kProbeWords[] = {
 #include "backend/vulkan/spirv/probe.words"
 };
+constexpr std::uint32_t kReadWords[] = {
+#include "backend/vulkan/spirv/read.words"
+};
 constexpr std::uint32_t kRopeStoreWords[] = {
 #include "backend/vulkan/spirv/rope_store.words"
 };
@@ -43,6 +49,9 @@ constexpr std::uint32_t kRowsWords[] = {
 };
 constexpr std::uint32_t kAttentionDoublesWords[] = {
 #include "backend/vulkan/spirv/attention_doubles.words"
+};
+constexpr std::uint32_t kAttentionJoinDoublesWords[] = {
+#include "backend/vulkan/spirv/attention_join_doubles.words"
 };
 constexpr std::uint32_t kElementsDoublesWords[] = {
 #include "backend/vulkan/spirv/elements_doubles.words"
@@ -71,6 +80,8 @@ Forms forms_of(Shader shader) {
       return {kAddAtWords, {}};
     case Shader::kAttention:
       return {kAttentionWords, kAttentionDoublesWords};
+    case Shader::kAttentionJoin:
+      return {kAttentionJoinWords, kAttentionJoinDoublesWords};
     case Shader::kElements:
       return {kElementsWords, kElementsDoublesWords};
     case Shader::kGatedAct:
@@ -85,6 +96,8 @@ Forms forms_of(Shader shader) {
       return {kNormWords, kNormDoublesWords};
     case Shader::kProbe:
       return {kProbeWords, kProbeDoublesWords};
+    case Shader::kRead:
+      return {kReadWords, {}};
     case Shader::kRopeStore:
       return {kRopeStoreWords, kRopeStoreDoublesWords};
     case Shader::kRoundInput:

@@ -17,9 +17,16 @@ struct RowWords {
   std::uint32_t position, first, tree_start, first_page, nodes_low, nodes_high;
 };
 
+// How a row is cut into parts that workgroups look at side by side.
+struct Parts {
+  std::int64_t positions = 0;  // of a part; 0: there is one, of all
+  std::int64_t most = 1;       // of a row
+};
+
 struct VulkanPlan final : AttentionPlan {
   Address rows = 0, pages = 0;
   std::int64_t count = 0;  // of rows
+  Parts parts;
 };
 
 std::vector<RowWords> list_rows(const Batch& batch) {
@@ -38,6 +45,26 @@ std::vector<RowWords> list_rows(const Batch& batch) {
                    static_cast<std::uint32_t>(nodes >> 32U)};
     }
   return rows;
+}
+
+// The smallest ones, blocks before spans, of which there are not too many: their states are kept.
+// Where rows and heads alone keep the device busy, none are made.
+Parts parts_of(std::span<const RowWords> rows, const AttentionShape& shape) {
+  constexpr std::int64_t kBusy = 1024;
+  const std::int64_t whole = static_cast<std::int64_t>(rows.size()) * shape.heads;
+  if (whole >= kBusy) return {};
+  for (const std::int64_t positions : {128, 512}) {
+    std::int64_t most = 1;
+    for (const RowWords& row : rows) {
+      const std::int64_t window = shape.window, last = row.position;
+      const std::int64_t low = std::max(window > 0 ? last - window + 1 : 0,
+                                        static_cast<std::int64_t>(row.first));
+      most = std::max(most, last / positions - low / positions + 1);
+    }
+    if (most == 1) return {};
+    if (whole * most <= VulkanAttention::kMostParts) return {positions, most};
+  }
+  return {};
 }
 
 Address address_or_none(const Tensor& tensor) { return tensor.empty() ? 0 : address_of(tensor); }
@@ -94,13 +121,22 @@ const AttentionPlan& VulkanAttention::plan(const AttentionShape& shape, const Ba
   const std::vector<RowWords> rows = list_rows(batch);
   made->rows = context_.recorder.send(std::span(rows));
   made->pages = context_.recorder.send(std::span(batch.pages));
+  made->parts = parts_of(rows, shape);
   plans_.push_back(std::move(made));
   return *plans_.back();
 }
 
-void VulkanAttention::run(Tensor q, const KvLayer& kv, const AttentionPlan& any, Tensor out) {
+void VulkanAttention::run(Tensor q, const KvLayer& kv, const AttentionPlan& any, Tensor out,
+                          GpuArena& scratch) {
   const auto& plan = static_cast<const VulkanPlan&>(any);
   const AttentionShape& shape = plan.shape;
+  const Parts& parts = plan.parts;
+  const Arena::Mark before = scratch.mark();
+  const bool is_cut = parts.positions > 0;
+  const Address states =
+      is_cut ? address_of(scratch.alloc(
+                   DType::kF32, {plan.count * shape.heads * parts.most, shape.head_dim + 2}))
+             : 0;
   const float cap = shape.score_cap * kLog2E;
   const AttentionCall call{.q = address_of(q),
                            .k = address_of(kv.k),
@@ -109,6 +145,7 @@ void VulkanAttention::run(Tensor q, const KvLayer& kv, const AttentionPlan& any,
                            .rows = plan.rows,
                            .pages = plan.pages,
                            .sinks = address_or_none(kv.sinks),
+                           .parts = states,
                            .heads = static_cast<std::uint32_t>(shape.heads),
                            .kv_heads = static_cast<std::uint32_t>(shape.kv_heads),
                            .dim = static_cast<std::uint32_t>(shape.head_dim),
@@ -116,9 +153,15 @@ void VulkanAttention::run(Tensor q, const KvLayer& kv, const AttentionPlan& any,
                            .has_sinks = kv.sinks.empty() ? 0U : 1U,
                            .scale = shape.scale * kLog2E,
                            .cap = cap,
-                           .inverse_cap = cap > 0 ? 1.0F / cap : 0.0F};
-  context_.recorder.dispatch(context_.pipelines.of(Shader::kAttention), call,
-                             {shape.heads, plan.count});
+                           .inverse_cap = cap > 0 ? 1.0F / cap : 0.0F,
+                           .most_parts = static_cast<std::uint32_t>(parts.most)};
+  const auto variant = static_cast<std::uint32_t>(parts.positions);
+  context_.recorder.dispatch(context_.pipelines.of(Shader::kAttention, variant), call,
+                             {shape.heads, plan.count * parts.most});
+  if (is_cut)
+    context_.recorder.dispatch(context_.pipelines.of(Shader::kAttentionJoin, variant), call,
+                               {shape.heads, plan.count});
+  scratch.release(before);
 }
 
 void VulkanAttention::move(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) {

@@ -17,6 +17,8 @@ namespace foretoken {
 class VulkanAttention {
  public:
   static constexpr int kMostDims = 256;  // of a head
+  // Of all rows and heads of a call: what their states take is bounded.
+  static constexpr std::int64_t kMostParts = 16384;
 
   explicit VulkanAttention(VulkanContext& context) : context_(context) {}
 
@@ -26,7 +28,7 @@ class VulkanAttention {
   void store(Tensor qkv, const RopeTable& rope, const QkNorm& norm, const AttentionShape& shape,
              const Batch& batch, const KvLayer& kv, Tensor q);
   const AttentionPlan& plan(const AttentionShape& shape, const Batch& batch);
-  void run(Tensor q, const KvLayer& kv, const AttentionPlan& plan, Tensor out);
+  void run(Tensor q, const KvLayer& kv, const AttentionPlan& plan, Tensor out, GpuArena& scratch);
   void move(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers);
 
  private:

@@ -1,6 +1,6 @@
-// Rotation, KV store, attention and the moves of accepted KV on a software device of Vulkan against
-// the CPU's tile order, byte for byte. Needs llvmpipe (tools/vulkan_run.sh); skipped by name where
-// there is none.
+// Rotation, KV store, attention and the moves of accepted KV on a device of Vulkan against the CPU's
+// tile order, byte for byte. The device is llvmpipe (tools/vulkan_run.sh) or FORETOKEN_TEST_DEVICE;
+// skipped by name where there is none.
 
 #include <cmath>
 #include <limits>
@@ -42,7 +42,7 @@ struct Part {
 // One layer's cache of two sequences on one backend; unwritten keys and values are NaN.
 class Cache {
  public:
-  static constexpr int kSlots = 2, kSlotPages = 80, kPositions = 1300;
+  static constexpr int kSlots = 2, kSlotPages = 150, kPositions = 2400;
 
   Cache(Ops& ops, const Layer& layer)
       : ops_(ops), layer_(layer), trees_(kSlots, 64), table_(kSlots) {
@@ -132,10 +132,10 @@ class Cache {
 class VulkanAttentionTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const std::string why_not = why_no_software_device();
+    const std::string why_not = why_no_test_device();
     if (!why_not.empty()) GTEST_SKIP() << why_not;
     cpu_ = make_backend({.device = "cpu", .gemm_order = "tile"}, pool_);
-    gpu_ = make_backend({.device = kSoftwareDevice, .gemm_order = "tile"}, pool_);
+    gpu_ = make_backend({.device = test_device(), .gemm_order = "tile"}, pool_);
   }
   ThreadPool pool_{2, false};
   std::unique_ptr<Ops> cpu_, gpu_;
@@ -188,6 +188,19 @@ TEST_F(VulkanAttentionTest, long_texts_over_blocks_and_spans) {
     const std::vector<Part> tree{{.slot = 0, .parents = kTree}};
     const Rows expected = cpu.step(tree);
     expect_same_bytes(gpu.step(tree), expected, "tree behind 1144 positions");
+  }
+}
+
+// Few rows are cut into blocks, more of them into spans, many not at all.
+TEST_F(VulkanAttentionTest, however_the_positions_are_cut_the_bits_are_the_same) {
+  Layer of = layer(16, 1, 16, 1900);
+  of.has_sinks = true;
+  Cache cpu(*cpu_, of), gpu(*gpu_, of);
+  for (const int chunk : {2200, 60, 1}) {
+    const std::vector<Part> parts{{.slot = 0, .chain = chunk}};
+    const Rows expected = cpu.step(parts);
+    expect_same_bytes(gpu.step(parts), expected, "chunk of " + std::to_string(chunk));
+    cpu.commit(0, chunk), gpu.commit(0, chunk);
   }
 }
 

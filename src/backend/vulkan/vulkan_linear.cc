@@ -21,17 +21,43 @@ void refuse_format(const LinearParts& parts) {
                             : std::string(dtype_name(parts.dtype))});
 }
 
-// A row of pairs: `width` elements of a matrix, then zeros.
-void put_row(const Tensor& part, std::int64_t row, std::uint16_t* to, std::int64_t padded) {
+// The first `width` of a row's elements, which go on for whole blocks.
+void read_row(const Tensor& part, std::int64_t row, std::vector<std::uint16_t>& to) {
   const std::int64_t width = part.dim(1), first = row * width;
   if (part.dtype() == DType::kBF16)
-    std::copy_n(part.bits16() + first, width, to);
+    std::copy_n(part.bits16() + first, width, to.begin());
   else
     for (std::int64_t k = 0; k < width; ++k)
-      to[k] = f32_to_bf16(load_float(part.data(), part.dtype(), first + k));
+      to[at(k)] = f32_to_bf16(load_float(part.data(), part.dtype(), first + k));
   for (std::int64_t k = 0; k < width; ++k)
-    if ((to[k] & 0x7f80U) == 0) to[k] &= 0x8000U;
-  std::fill(to + width, to + padded, std::uint16_t{0});
+    if ((to[at(k)] & 0x7f80U) == 0) to[at(k)] &= 0x8000U;
+}
+
+// Into its place among the rows of its group, by quads of 8 elements.
+void put_row(std::span<const std::uint16_t> row, std::int64_t column, std::int64_t columns,
+             std::uint16_t* group) {
+  constexpr std::int64_t kQuad = 8, kQuads = VulkanLinear::kBlock / kQuad, kLanes = 32;
+  const std::int64_t blocks = static_cast<std::int64_t>(row.size()) / VulkanLinear::kBlock;
+  for (std::int64_t start = 0; start < blocks; start += kLanes) {
+    const std::int64_t many = std::min(kLanes, blocks - start);
+    for (std::int64_t b = 0; b < many; ++b)
+      for (std::int64_t i = 0; i < kQuads; ++i)
+        std::copy_n(row.data() + ((start + b) * kQuads + i) * kQuad, kQuad,
+                    group + ((start * kQuads + i * many) * columns + column * many + b) * kQuad);
+  }
+}
+
+// Row `row` of matrices that lie one below the other.
+struct Place {
+  const Tensor* part;
+  std::int64_t row;
+};
+Place place_of(std::span<const Tensor> parts, std::int64_t row) {
+  for (const Tensor& part : parts) {
+    if (row < part.dim(0)) return {&part, row};
+    row -= part.dim(0);
+  }
+  return {nullptr, 0};
 }
 
 }  // namespace
@@ -56,28 +82,29 @@ VulkanLinear::~VulkanLinear() {
 }
 
 void VulkanLinear::load_weights(const LinearParts& parts, ThreadPool& pool) {
-  const std::size_t row_bytes = at(padded_) * sizeof(std::uint16_t);
-  const std::size_t bytes = at(round_up(out_, kColumns)) * row_bytes;
-  weights_ = std::make_unique<GpuBlock>(context_->gpu, bytes, MemoryUse::kDevice);
-  context_->recorder.fill_zero(*weights_);
-  std::size_t offset = 0;
-  for (const Tensor& part : parts.weights) {
-    // A few rows at a time, whole ones.
-    const std::int64_t step =
-        std::max(std::int64_t{1}, static_cast<std::int64_t>((std::size_t{8} << 20) / row_bytes));
-    for (std::int64_t first = 0; first < part.dim(0); first += step) {
-      const std::int64_t rows = std::min(step, part.dim(0) - first);
-      std::vector<std::uint16_t> made(at(rows * padded_));
-      pool.parallel_for(static_cast<int>(rows), [&](int r, int) {
-        put_row(part, first + r, made.data() + r * padded_, padded_);
-      });
-      const auto* from = reinterpret_cast<const std::byte*>(made.data());
-      context_->load(weights() + offset, at(rows) * row_bytes,
-                     [&](std::size_t at_byte, std::span<std::byte> piece) {
-                       std::memcpy(piece.data(), from + at_byte, piece.size());
-                     });
-      offset += at(rows) * row_bytes;
-    }
+  const std::int64_t groups = ceil_div(out_, kGroup), elements = kGroup * padded_;
+  const std::size_t group_bytes = at(elements) * sizeof(std::uint16_t);
+  weights_ = std::make_unique<GpuBlock>(context_->gpu, at(groups) * group_bytes, MemoryUse::kDevice);
+  // A few groups at a time.
+  const std::int64_t step =
+      std::max(std::int64_t{1}, static_cast<std::int64_t>((std::size_t{8} << 20) / group_bytes));
+  for (std::int64_t first = 0; first < groups; first += step) {
+    const std::int64_t many = std::min(step, groups - first);
+    std::vector<std::uint16_t> made(at(many * elements));
+    pool.parallel_for(static_cast<int>(many), [&](int g, int) {
+      std::vector<std::uint16_t> row(at(padded_));
+      for (std::int64_t c = 0; c < kGroup; ++c) {
+        const Place place = place_of(parts.weights, (first + g) * kGroup + c);
+        if (place.part == nullptr) continue;
+        read_row(*place.part, place.row, row);
+        put_row(row, c, kGroup, made.data() + g * elements);
+      }
+    });
+    const auto* from = reinterpret_cast<const std::byte*>(made.data());
+    context_->load(weights() + at(first) * group_bytes, at(many) * group_bytes,
+                   [&](std::size_t at_byte, std::span<std::byte> piece) {
+                     std::memcpy(piece.data(), from + at_byte, piece.size());
+                   });
   }
 }
 

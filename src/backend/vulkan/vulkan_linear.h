@@ -1,7 +1,7 @@
 #pragma once
-// Weights of a linear layer on a device: rows of pairs of bf16, in whole fours, each with zeros
-// behind its last element up to a multiple of 32; and the bias in float32. Denormals become zeros.
-// Immutable once packed.
+// Weights of a linear layer on a device: rows of blocks of 32 bf16, in groups of four rows, as
+// shaders/common.glsl lays them out; and the bias in float32. Behind a row's last element and
+// behind the last row are zeros. Denormals become zeros. Immutable once packed.
 
 #include <memory>
 
@@ -13,7 +13,8 @@ namespace foretoken {
 
 class VulkanLinear final : public PackedLinear {
  public:
-  static constexpr std::int64_t kBlock = 32, kColumns = 4;
+  static constexpr std::int64_t kBlock = 32;
+  static constexpr std::int64_t kColumns = 8;  // of a workgroup of shaders/linear.comp
 
   // The matrices are the host's. Throws Error: their format is not held, or there is no memory.
   VulkanLinear(std::shared_ptr<VulkanContext> context, const LinearParts& parts, ThreadPool& pool);
@@ -28,6 +29,8 @@ class VulkanLinear final : public PackedLinear {
   Address bias() const { return bias_ ? bias_->address() : 0; }  // 0: none
 
  private:
+  static constexpr std::int64_t kGroup = 4;  // rows that lie together
+
   void load_weights(const LinearParts& parts, ThreadPool& pool);
   void load_bias(const LinearParts& parts);
 

@@ -13,6 +13,7 @@
 #include "backend/vulkan/arithmetic.h"
 #include "backend/vulkan/calls.h"
 #include "backend/vulkan/context.h"
+#include "backend/vulkan/read_speed.h"
 #include "backend/vulkan/vulkan_attention.h"
 #include "backend/vulkan/vulkan_linear.h"
 #include "base/index.h"
@@ -60,6 +61,8 @@ class VulkanOps final : public Ops {
     const DeviceFacts facts = context_->gpu.facts_now();
     return {.total_bytes = facts.memory_bytes, .available_bytes = facts.available_bytes};
   }
+
+  Roof measure_roof(const Tensor&) override { return {.read_bytes_per_s = read_speed(*context_)}; }
 
   // ---- load time
 
@@ -146,10 +149,12 @@ class VulkanOps final : public Ops {
     const AttentionShape& a = size.attention;
     const std::int64_t qkv = (a.heads + 2 * a.kv_heads) * a.head_dim;
     const std::int64_t between = std::max(qkv, 3 * size.intermediate);
+    const std::size_t states =
+        at(VulkanAttention::kMostParts * (a.head_dim + 2)) * sizeof(float);
     const std::int64_t rounded =
         round_up(std::max({size.widest_input, size.intermediate, size.hidden}), 32);
     return at(size.rows) * (at(between) * sizeof(float) + at(rounded) * 2) +
-           at(pool_.size() * size.vocab) * sizeof(float) + kSlack;
+           at(pool_.size() * size.vocab) * sizeof(float) + states + kSlack;
   }
   std::size_t most_step_bytes() const override { return scratch_.most_bytes() + kSlack; }
 
@@ -165,14 +170,15 @@ class VulkanOps final : public Ops {
   void embed(const PackedLinear& table, std::span<const Token> tokens, Tensor out) override {
     const VulkanLinear& w = packed(table);
     expect(out, {static_cast<std::int64_t>(tokens.size()), w.in_width()}, DType::kF32);
-    read_table({w.weights(), 0, 0, u32(w.in_width()), u32(w.padded_width())}, false, tokens, out);
+    read_table({w.weights(), 0, 0, u32(w.in_width()), u32(w.padded_width())}, Table::kWeights,
+               tokens, out);
   }
 
   void look_up(Tensor table, std::span<const Token> tokens, Tensor out) override {
     const std::int64_t width = table.dim(1);
     expect(out, {static_cast<std::int64_t>(tokens.size()), width}, DType::kF32);
-    read_table({address_of(table), 0, 0, u32(width), u32(width)}, table.dtype() == DType::kF32,
-               tokens, out);
+    read_table({address_of(table), 0, 0, u32(width), u32(width)},
+               table.dtype() == DType::kF32 ? Table::kFloats : Table::kHalves, tokens, out);
   }
 
   void norm(Tensor x, Tensor weight, float eps, Tensor out) override {
@@ -226,7 +232,7 @@ class VulkanOps final : public Ops {
                LinearCall{w.weights(), address_of(rounded), w.bias(), address_of(y),
                           u32(w.padded_width() / VulkanLinear::kBlock), u32(w.out_width()),
                           u32(rows), w.bias() == 0 ? 0U : 1U, u32(first)},
-               {std::min(groups - first, kMostGroups), ceil_div(rows, tile)});
+               {ceil_div(rows, tile), std::min(groups - first, kMostGroups)});
   }
 
   void rope_store_kv(Tensor qkv, const RopeTable& rope, const QkNorm& qk_norm,
@@ -253,7 +259,7 @@ class VulkanOps final : public Ops {
     const AttentionShape& shape = plan.shape;
     expect(q, {plan.batch->rows, shape.heads * shape.head_dim}, DType::kF32);
     expect(out, {plan.batch->rows, shape.heads * shape.out_dim()}, DType::kF32);
-    attention_.run(q, kv, plan, out);
+    attention_.run(q, kv, plan, out, scratch_);
   }
   void attend(Tensor q, const KvLayer& kv, const AttentionPlan& plan, const PackedLinear& o,
               Tensor out) override {
@@ -381,15 +387,18 @@ class VulkanOps final : public Ops {
  private:
   static constexpr std::size_t kSlack = std::size_t{4} << 20;  // of sent and received bytes
 
+  enum class Table : std::uint8_t { kHalves, kFloats, kWeights };  // what shaders/rows.comp reads
+
   template <typename Call>
   void dispatch(Shader shader, std::uint32_t variant, const Call& call, Recorder::Groups groups) {
     context_->recorder.dispatch(context_->pipelines.of(shader, variant), call, groups);
   }
 
-  void read_table(RowsCall call, bool is_float, std::span<const Token> tokens, Tensor out) {
+  void read_table(RowsCall call, Table kind, std::span<const Token> tokens, Tensor out) {
     call.tokens = context_->recorder.send(tokens);
     call.out = address_of(out);
-    dispatch(Shader::kRows, is_float ? 1 : 0, call, {ceil_div(out.dim(1), kLanes), out.dim(0)});
+    dispatch(Shader::kRows, static_cast<std::uint32_t>(kind), call,
+             {ceil_div(out.dim(1), kLanes), out.dim(0)});
   }
 
   void each_element(std::uint32_t kind, const Tensor& x, ElementsCall call) {

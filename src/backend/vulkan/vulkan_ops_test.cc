@@ -1,5 +1,5 @@
-// The Vulkan backend on a software device against the CPU's tile order, byte for byte. Needs
-// llvmpipe (tools/vulkan_run.sh); skipped by name where there is none.
+// The Vulkan backend on a device against the CPU's tile order, byte for byte. The device is llvmpipe
+// (tools/vulkan_run.sh) or FORETOKEN_TEST_DEVICE; skipped by name where there is none.
 
 #include <bit>
 #include <cmath>
@@ -26,9 +26,9 @@ class VulkanOpsTest : public ::testing::Test {
   static void SetUpTestSuite() {
     pool_ = new ThreadPool(2, false);
     cpu_ = make_backend({.device = "cpu", .gemm_order = "tile"}, *pool_).release();
-    why_not_ = why_no_software_device();
+    why_not_ = why_no_test_device();
     if (why_not_.empty())
-      gpu_ = make_backend({.device = kSoftwareDevice, .gemm_order = "tile"}, *pool_).release();
+      gpu_ = make_backend({.device = test_device(), .gemm_order = "tile"}, *pool_).release();
   }
   static void TearDownTestSuite() {
     delete gpu_;
@@ -332,7 +332,7 @@ TEST_F(VulkanOpsTest, what_it_does_not_hold_is_refused_by_name) {
   other = plain, other.head_dim = 258;
   EXPECT_NE(kv(other).find("heads of 258"), std::string::npos);
   EXPECT_NE(refusal([&] {
-              make_backend({.device = kSoftwareDevice, .gemm_order = "pair"}, *pool_);
+              make_backend({.device = test_device(), .gemm_order = "pair"}, *pool_);
             }).find("tile order"),
             std::string::npos);
   EXPECT_NE(refusal([&] { make_backend({.device = "vulkan:no such"}, *pool_); }).find("'no such'"),
@@ -340,7 +340,7 @@ TEST_F(VulkanOpsTest, what_it_does_not_hold_is_refused_by_name) {
 }
 
 TEST_F(VulkanOpsTest, its_arithmetic_is_that_of_the_cpu) {
-  VulkanContext context(kSoftwareDevice);
+  VulkanContext context(test_device());
   const Arithmetic found = probe_arithmetic(context);
   EXPECT_TRUE(found.is_usable());
   EXPECT_TRUE(found.has_bits_of_cpu());

@@ -5,53 +5,19 @@
 // One query head of one row against the keys and values that its row sees, in the order of their
 // logical positions (numerics.md): blocks of 128 positions, which join a span of 512, which join
 // the result. Lanes take positions for scores and pairs of dimensions for values.
+//
+// One workgroup does all of it, or OF_PART positions: a block or a span, whose state
+// attention_join.comp joins with the others.
 layout(local_size_x = 64) in;
-const uint kMostDims = 256, kPageTokens = 16, kBlock = 128, kSpan = 512, kPairs = 2;
-const uint kRowWords = 6;
-layout(push_constant) uniform Call {
-  Floats q;
-  Words k;  // as rope_store.comp lays them out
-  Words v;
-  Floats to;
-  Words rows;  // of each: position, first seen, where the tree starts, first page, its nodes
-  Ints pages;
-  Floats sinks;  // [heads]
-  uint heads, kv_heads, dim, window, has_sinks;
-  float scale, cap, inverse_cap;
-} call;
+layout(constant_id = 0) const uint OF_PART = 0;
+#include "attention_state.glsl"
+const uint kPageTokens = 16;
 
 shared float query[kMostDims];
 shared uint path[64];  // nodes that the row sees, by depth
 shared float scores[kBlock];
 shared uint slot_of[kBlock];
 shared float folded[64];
-
-// A softmax state: of the lane's dimensions o, of the query m and l.
-struct State {
-  float m, l;
-  float o[2 * kPairs];
-};
-
-State nothing_seen() {
-  State state;
-  state.m = -infinity();
-  state.l = 0.0;
-  for (uint i = 0; i < 2u * kPairs; ++i) state.o[i] = 0.0;
-  return state;
-}
-
-// `more`, of later positions, joins `to`.
-void join(inout State to, State more) {
-  if (more.l <= 0.0) return;
-  const bool grows = to.m < more.m;
-  const float top = grows ? more.m : to.m, least = grows ? to.m : more.m;
-  const float other = exp2_fine(sub(least, top));
-  const float before = grows ? other : 1.0, after = grows ? 1.0 : other;
-  to.l = fma_once(to.l, before, flushed(mul(more.l, after)));
-  for (uint i = 0; i < 2u * kPairs; ++i)
-    to.o[i] = fma_once(to.o[i], before, flushed(mul(add(more.o[i], 0.0), after)));
-  to.m = top;
-}
 
 uint kv_head() { return gl_WorkGroupID.x / (call.heads / call.kv_heads); }
 
@@ -130,9 +96,17 @@ void add_values(uint t, uint begin, uint end, inout State block) {
 }
 
 void main() {
-  const uint t = gl_LocalInvocationID.x, h = gl_WorkGroupID.x, row = gl_WorkGroupID.y;
+  const uint t = gl_LocalInvocationID.x, h = gl_WorkGroupID.x;
+  const uint row = gl_WorkGroupID.y / call.most_parts, part = gl_WorkGroupID.y % call.most_parts;
   const uint info = row * kRowWords;
-  const uint position = call.rows.v[info], first_seen = call.rows.v[info + 1u];
+  const uint position = position_of(row), low = low_of(row);
+  uint first = low / kBlock * kBlock, last = position;  // what this workgroup looks at
+  if (OF_PART != 0u) {
+    const uint start = (low / OF_PART + part) * OF_PART;
+    if (start > position) return;
+    first = max(first, start);
+    last = min(last, start + OF_PART - 1u);
+  }
   const uint tree = call.rows.v[info + 2u], first_page = call.rows.v[info + 3u];
   const uint nodes_low = call.rows.v[info + 4u], nodes_high = call.rows.v[info + 5u];
   const bool has_nodes = (nodes_low | nodes_high) != 0u;
@@ -142,10 +116,8 @@ void main() {
   for (uint i = t; i < call.dim; i += 64u)
     query[i] = round_bf16(call.q.v[(row * call.heads + h) * call.dim + i]);
   barrier();
-  const uint windowed = call.window > 0u && position >= call.window ? position - call.window + 1u : 0u;
-  const uint low = max(windowed, first_seen);
   State total = nothing_seen(), span = nothing_seen();
-  for (uint start = low / kBlock * kBlock; start <= position; start += kBlock) {
+  for (uint start = first; start <= last; start += kBlock) {
     const uint begin = max(low, start) - start, end = min(position + 1u, start + kBlock) - start;
     float most = -infinity();
     for (uint j = t; j < kBlock; j += 64u) {
@@ -176,23 +148,18 @@ void main() {
     }
     join(span, block);
   }
-  join(total, span);
-  if (call.has_sinks != 0u) {
-    State sink = nothing_seen();
-    sink.m = flushed(mul(call.sinks.v[h], 1.44269504));
-    sink.l = 1.0;
-    const bool grows = total.m < sink.m;
-    const float top = grows ? sink.m : total.m;
-    const float other = exp2_fine(sub(grows ? total.m : sink.m, top));
-    const float before = grows ? other : 1.0, after = grows ? 1.0 : other;
-    total.l = fma_once(total.l, before, flushed(mul(sink.l, after)));
-    for (uint i = 0; i < 2u * kPairs; ++i) total.o[i] = flushed(mul(total.o[i], before));
+  if (OF_PART == 0u) {
+    join(total, span);
+    finish(t, row, h, total);
+    return;
   }
-  for (uint p = 0; p < kPairs; ++p) {
-    const uint d = 2u * (t + 64u * p);
-    if (d >= call.dim) continue;
-    const uint at = (row * call.heads + h) * call.dim + d;
-    call.to.v[at] = flushed(div(total.o[2u * p], total.l));
-    call.to.v[at + 1u] = flushed(div(total.o[2u * p + 1u], total.l));
+  const uint to = part_at(row, h, part);
+  if (t == 0u) {
+    call.parts.v[to] = span.m;
+    call.parts.v[to + 1u] = span.l;
+  }
+  for (uint p = 0; p < 2u * kPairs; ++p) {
+    const uint d = 2u * (t + 64u * (p / 2u)) + p % 2u;
+    if (d < call.dim) call.parts.v[to + 2u + d] = span.o[p];
   }
 }

@@ -57,6 +57,15 @@ float fma_once(float a, float b, float c) {
 float fma_once(float a, float b, float c) { precise float r = fma(a, b, c); return flushed(r); }
 #endif
 
+// Blocks of 32 bf16 of `columns` columns lie so that 32 lanes, of a block each, read memory that
+// is in one piece: of 32 blocks (fewer at the end) [quad of 8 elements][column][block].
+// Where element k of a column lies, in words.
+uint word_of(uint k, uint column, uint columns, uint blocks) {
+  const uint block = k / 32u, start = block / 32u * 32u, many = min(32u, blocks - start);
+  const uint quad = k % 32u / 8u;
+  return ((start * 4u + quad * many) * columns + column * many + block - start) * 4u + k % 8u / 2u;
+}
+
 float low_half(uint pair) { return uintBitsToFloat(pair << 16); }
 float high_half(uint pair) { return uintBitsToFloat(pair & 0xffff0000u); }
 

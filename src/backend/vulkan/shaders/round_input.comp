@@ -1,7 +1,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
-// Rows of float32 -> rows of pairs of bf16, with zeros behind the last up to a multiple of 32.
+// Rows of float32 -> rows of blocks of bf16, with zeros behind the last up to a multiple of 32.
 layout(local_size_x = 64) in;
 layout(push_constant) uniform Call {
   Floats x;
@@ -15,5 +15,5 @@ void main() {
   const uint first = 2u * pair, from = row * call.width + first;
   const float low = first < call.width ? call.x.v[from] : 0.0;
   const float high = first + 1u < call.width ? call.x.v[from + 1u] : 0.0;
-  call.to.v[row * call.pairs + pair] = bf16_pair(low, high);
+  call.to.v[row * call.pairs + word_of(first, 0u, 1u, call.pairs / 16u)] = bf16_pair(low, high);
 }
