@@ -2,12 +2,12 @@
 # Checks and measures the Vulkan backend on this machine's GPU in a few minutes:
 #   tools/gpu_check.sh [--quick] [--device vulkan[:N|:NAME]] [--shape NAME] [--programs FOLDER]
 #
-# It needs the built programs, a driver of Vulkan and its loader, nothing else. It prints
+# It needs the built programs, a driver of Vulkan with its loader, and python3. It prints
 #   features    what the driver says of the devices
 #   operations  every operation on random and poisoned inputs, byte for byte against the CPU
-#   answers     whole answers of the demo model, plain and with drafts, byte for byte (needs python3)
 #   steps       bandwidth by rows 1 to 64, prompts, on made-up weights of the shape
 #   drafts      tokens per second of the shape, plain and drafted at a simulated accept length
+#   answers     whole answers of the demo model, plain and with drafts, byte for byte
 # and ends with "gpu_check: passed" or says what failed. --quick: small shapes, few rounds, so that
 # a software device does.
 set -uo pipefail
@@ -25,10 +25,10 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-steps=(--rounds 5 --nodes 1 --nodes 2 --nodes 4 --nodes 8 --nodes 16 --nodes 32 --nodes 64 --prefill 512 --context 1024)
+steps=(--rounds 5 --nodes 1 2 4 8 16 32 64 --prefill 512 --context 1024)
 if [ -n "$quick" ]; then
   shape=tiny
-  steps=(--rounds 1 --nodes 1 --nodes 4 --prefill 64 --context 64)
+  steps=(--rounds 1 --nodes 1 4 --prefill 64 --context 64)
 fi
 
 export FORETOKEN_TEST_DEVICE=$device FORETOKEN_VULKAN_ROOT=${FORETOKEN_VULKAN_ROOT-}
@@ -73,7 +73,7 @@ drafts() {
   [ -z "$quick" ] || tokens=12
   folder=$(mktemp -d) && make_folders "$folder" || return 1
   run "$programs/foretoken-bench" accept --model "$folder/target" --limit 1 --repeats 1 --draft-budget full \
-    --max-new-tokens "$tokens" --ignore-eos --flags "--load-format dummy --device $device --max-total-tokens 8192" \
+    --max-new-tokens "$tokens" --ignore-eos --flags "--load-format dummy --random-seed 1 --device $device --max-total-tokens 8192" \
     --method "eagle3=--speculative-algorithm EAGLE3 --speculative-draft-model-path $folder/eagle3
       --speculative-num-steps 5 --speculative-eagle-topk 8 --speculative-num-draft-tokens 32 --simulate-acc-len 4.68"
   code=$?
@@ -83,9 +83,9 @@ drafts() {
 
 part features features
 part operations operations
-[ -n "$quick" ] || part answers answers
 part steps measure
 part drafts drafts
+[ -n "$quick" ] || part answers answers
 
 if [ ${#failed[@]} -gt 0 ]; then
   echo "gpu_check: failed: ${failed[*]}"

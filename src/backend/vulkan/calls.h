@@ -50,7 +50,7 @@ struct MoveRowsCall {
   std::uint32_t count, width, to_stride, to_column;
 };
 struct AddAtCall {
-  Address x, places, values;
+  Address x, places, starts, values;
   std::uint32_t count;
 };
 struct ReadCall {

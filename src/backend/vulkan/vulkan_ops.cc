@@ -328,18 +328,28 @@ class VulkanOps final : public Ops {
   }
 
   void add_elements(Tensor x, std::span<const Addend> addends) override {
-    std::vector<std::uint32_t> places;
+    // By place, of each in the order given.
+    std::vector<Addend> sorted = copy_of(addends);
+    const auto place_of = [&](const Addend& a) { return u32(a.row * x.dim(1) + a.column); };
+    std::ranges::stable_sort(sorted, {}, place_of);
+    std::vector<std::uint32_t> places, starts;
     std::vector<float> values;
-    for (const Addend& addend : addends) {
-      places.push_back(u32(addend.row * x.dim(1) + addend.column));
+    for (const Addend& addend : sorted) {
+      if (places.empty() || places.back() != place_of(addend)) {
+        places.push_back(place_of(addend));
+        starts.push_back(u32(static_cast<std::int64_t>(values.size())));
+      }
       values.push_back(addend.value);
     }
     if (places.empty()) return;
+    const auto count = static_cast<std::int64_t>(places.size());
+    starts.push_back(u32(static_cast<std::int64_t>(values.size())));
+    Recorder& recorder = context_->recorder;
     dispatch(Shader::kAddAt, 0,
-             AddAtCall{address_of(x), context_->recorder.send(std::span(places)),
-                       context_->recorder.send(std::span(values)),
-                       u32(static_cast<std::int64_t>(places.size()))},
-             {1, 1});
+             AddAtCall{address_of(x), recorder.send(std::span(places)),
+                       recorder.send(std::span(starts)), recorder.send(std::span(values)),
+                       u32(count)},
+             {ceil_div(count, kLanes), 1});
   }
 
   void kv_keep(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) override {

@@ -286,6 +286,17 @@ TEST_F(VulkanOpsTest, extreme_numbers_go_the_same_way) {
         "activation " + std::to_string(static_cast<int>(act)));
 }
 
+TEST_F(VulkanOpsTest, addends_far_apart) {
+  expect_same(
+      [&](Ops& ops) {
+        begin(ops);
+        const Tensor x = put_some(ops, 9, 32, 8192, 4);
+        ops.add_elements(x, std::vector<Addend>{{3, 592, 1e5F}, {0, 592, 1e5F}, {3, 592, -1e5F}});
+        return got(ops, x);
+      },
+      "three addends");
+}
+
 TEST_F(VulkanOpsTest, the_host_finds_what_it_reads_back) {
   const auto found = [](Ops& ops) {
     begin(ops);

@@ -1,18 +1,22 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
-// x[places[i]] += values[i], in order.
-layout(local_size_x = 1) in;
+// Adds values to elements of x: to places[i] those of [starts[i], starts[i + 1]), in order. No two
+// places are the same.
+layout(local_size_x = 64) in;
 layout(push_constant) uniform Call {
   Floats x;
   Words places;
+  Words starts;
   Floats values;
-  uint count;
+  uint count;  // of places
 } call;
 
 void main() {
-  for (uint i = 0; i < call.count; ++i) {
-    const uint at = call.places.v[i];
-    call.x.v[at] = flushed(add(flushed(call.x.v[at]), flushed(call.values.v[i])));
-  }
+  const uint i = gl_GlobalInvocationID.x;
+  if (i >= call.count) return;
+  const uint at = call.places.v[i], end = call.starts.v[i + 1u];
+  float sum = flushed(call.x.v[at]);
+  for (uint j = call.starts.v[i]; j < end; ++j) sum = flushed(add(sum, flushed(call.values.v[j])));
+  call.x.v[at] = sum;
 }
