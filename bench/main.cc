@@ -21,6 +21,7 @@
 #include "bench/grammar_check_command.h"
 #include "bench/grammar_command.h"
 #include "bench/ngram_command.h"
+#include "bench/ops_command.h"
 #include "bench/quality_command.h"
 #include "bench/queue_command.h"
 #include "bench/report.h"
@@ -168,6 +169,10 @@ std::string help_of(const std::string& subcommand) {
     return "foretoken-bench accept [flags]\n"
            "Accept lengths and speeds of drafting methods.\n" +
            help_text(accept_flags());
+  if (subcommand == "ops")
+    return "foretoken-bench ops [flags]\n"
+           "What each operation of a layer takes alone, by rows.\n" +
+           help_text(step_flags());
   if (subcommand == "quality")
     return "foretoken-bench quality --text FILE [flags]\n"
            "What weights of fewer bits cost: perplexity, divergence, memory.\n" +
@@ -179,7 +184,7 @@ std::string help_of(const std::string& subcommand) {
   return "foretoken-bench [flags]\n"
          "Times steps of a model, made up or read, against the machine's roofs; see also\n"
          "`foretoken-bench accept --help` and `foretoken-bench queue --help`. `foretoken-bench "
-         "ngram`\nand `foretoken-bench suffix` time what NGRAM and SUFFIX cost the host, "
+         "ops`\ntimes operations alone, `foretoken-bench ngram`\nand `foretoken-bench suffix` time what NGRAM and SUFFIX cost the host, "
          "`foretoken-bench sample`\nwhat a row of logits takes to be sampled, "
          "`foretoken-bench "
          "grammar FOLDER`\nwhat grammars cost over the vocabulary of a tokenizer; `foretoken-bench "
@@ -193,6 +198,7 @@ int run_command(std::span<const std::string> args) {
     fmt::print("{}", help_of(subcommand));
     return 0;
   }
+  if (subcommand == "ops") return ops_command(read_step_options(args.subspan(1)));
   if (subcommand == "ngram") return ngram_command();
   if (subcommand == "suffix") return suffix_command();
   if (subcommand == "sample") return sample_command();

@@ -14,8 +14,7 @@ float infinity() { return uintBitsToFloat(0x7f800000u); }
 float add(float a, float b) { precise float r = a + b; return r; }
 float sub(float a, float b) { precise float r = a - b; return r; }
 float mul(float a, float b) { precise float r = a * b; return r; }
-float div(float a, float b) { precise float r = a / b; return r; }
-float square_root(float a) { precise float r = sqrt(a); return r; }
+float absolute(float a) { return uintBitsToFloat(floatBitsToUint(a) & 0x7fffffffu); }
 bool is_nan(float a) { return (floatBitsToUint(a) & 0x7fffffffu) > 0x7f800000u; }
 
 // Denormals become zeros, as on the CPU.
@@ -56,6 +55,56 @@ float fma_once(float a, float b, float c) {
 #else
 float fma_once(float a, float b, float c) { precise float r = fma(a, b, c); return flushed(r); }
 #endif
+
+// A device's quotients and roots may be some units off (Vulkan allows 2.5): they are the guess from
+// which the float nearest to the right number is found. Arguments and results are never denormal.
+bool is_ordinary(float a) {
+  const uint exponent = floatBitsToUint(a) & 0x7f800000u;
+  return exponent != 0u && exponent != 0x7f800000u;
+}
+float next_up(float a) { return uintBitsToFloat(floatBitsToUint(a) + 1u); }    // of a number above 0
+float next_down(float a) { return uintBitsToFloat(floatBitsToUint(a) - 1u); }  // the same
+
+float div(float a, float b) {
+  a = flushed(a);
+  b = flushed(b);
+  precise float special = a / b;
+  if (!is_ordinary(a) || !is_ordinary(b)) return special;
+  // Of m and n in [1, 2) the quotient q has a rest m - q * n that a float holds.
+  const uint x = floatBitsToUint(a), y = floatBitsToUint(b);
+  const float m = uintBitsToFloat((x & 0x7fffffu) | 0x3f800000u);
+  const float n = uintBitsToFloat((y & 0x7fffffu) | 0x3f800000u);
+  precise float guess = m / n, inverse = 1.0 / n;
+  const float q = fma_once(fma_once(-n, guess, m), inverse, guess);
+  const float rest = fma_once(-n, q, m);
+  const float other = rest > 0.0 ? next_up(q) : next_down(q);
+  const float nearest = absolute(fma_once(-n, other, m)) < absolute(rest) ? other : q;
+  const int exponent =
+      int(floatBitsToUint(nearest) >> 23) + int((x >> 23) & 0xffu) - int((y >> 23) & 0xffu);
+  const uint sign = (x ^ y) & 0x80000000u;
+  if (exponent >= 255) return uintBitsToFloat(sign | 0x7f800000u);
+  if (exponent <= 0) return uintBitsToFloat(sign);
+  return uintBitsToFloat(sign | (uint(exponent) << 23) | (floatBitsToUint(nearest) & 0x7fffffu));
+}
+
+// Of a number that is not below 0.
+float square_root(float a) {
+  a = flushed(a);
+  precise float special = sqrt(a);
+  if (!is_ordinary(a) || a < 0.0) return special;
+  // Of m in [1, 4): the largest s with s * s <= m, then the nearer one of s and its neighbour.
+  const uint x = floatBitsToUint(a), odd = ((x >> 23) + 1u) & 1u;
+  const float m = uintBitsToFloat((x & 0x7fffffu) | ((127u + odd) << 23));
+  precise float guess = sqrt(m);
+  float s = uintBitsToFloat(floatBitsToUint(guess) - 4u);
+  for (uint i = 0; i < 8u; ++i) {
+    const float next = next_up(s);
+    if (fma_once(-next, next, m) >= 0.0) s = next;
+  }
+  if (fma_once(-s, s, m) > mul(s, 1.1920928955078125e-7)) s = next_up(s);
+  const int half_ = (int(x >> 23) - 127 - int(odd)) / 2;
+  return uintBitsToFloat(uint(int(floatBitsToUint(s)) + half_ * 8388608));
+}
 
 // Blocks of 32 bf16 of `columns` columns lie so that 32 lanes, of a block each, read memory that
 // is in one piece: of 32 blocks (fewer at the end) [quad of 8 elements][column][block].
