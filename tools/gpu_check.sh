@@ -5,7 +5,7 @@
 # It needs the built programs, a driver of Vulkan with its loader, and python3. It prints
 #   features    what the driver says of the devices
 #   operations  every operation on random and poisoned inputs, byte for byte against the CPU
-#   steps       bandwidth by rows 1 to 64, prompts, on made-up weights of the shape
+#   steps       operations alone and whole steps by rows 1 to 64, prompts, on made-up weights of the shape
 #   drafts      tokens per second of the shape, plain and drafted at a simulated accept length
 #   answers     whole answers of the demo model, plain and with drafts, byte for byte
 # and ends with "gpu_check: passed" or says what failed. --quick: small shapes, few rounds, so that
@@ -25,9 +25,11 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
+ops=(--nodes 1 2 4 8 16 64 --context 1024)
 steps=(--rounds 5 --nodes 1 2 4 8 16 32 64 --prefill 512 --context 1024)
 if [ -n "$quick" ]; then
   shape=tiny
+  ops=(--nodes 1 4 --context 64)
   steps=(--rounds 1 --nodes 1 4 --prefill 64 --context 64)
 fi
 
@@ -43,9 +45,19 @@ part() {  # name, command
 }
 
 features() { run "$programs/foretoken" devices; }
-operations() { run "$programs/src/backend/vulkan_tests" --gtest_brief=1; }
+operations() {
+  local log
+  log=$(run "$programs/src/backend/vulkan_tests" --gtest_brief=1 2>&1)
+  local code=$?
+  echo "$log"
+  case $log in *SKIPPED*) return 1 ;; esac
+  return $code
+}
 answers() { python3 tests/vulkan/vulkan_test.py "$PWD/$programs/foretoken" "$PWD"; }
-measure() { run "$programs/foretoken-bench" --device "$device" --gemm-order auto --shape "$shape" "${steps[@]}"; }
+measure() {
+  run "$programs/foretoken-bench" ops --device "$device" --shape "$shape" "${ops[@]}" &&
+    run "$programs/foretoken-bench" --device "$device" --shape "$shape" "${steps[@]}"
+}
 # Folders of a model and of a head of this shape without weights: --load-format dummy makes them up.
 make_folders() {
   python3 - "$1" "$quick" <<'PYTHON'
@@ -72,10 +84,11 @@ drafts() {
   local folder tokens=128 code
   [ -z "$quick" ] || tokens=12
   folder=$(mktemp -d) && make_folders "$folder" || return 1
+  local eagle="--speculative-algorithm EAGLE3 --speculative-draft-model-path $folder/eagle3 --simulate-acc-len 4.68"
   run "$programs/foretoken-bench" accept --model "$folder/target" --limit 1 --repeats 1 --draft-budget full \
     --max-new-tokens "$tokens" --ignore-eos --flags "--load-format dummy --random-seed 1 --device $device --max-total-tokens 8192" \
-    --method "eagle3=--speculative-algorithm EAGLE3 --speculative-draft-model-path $folder/eagle3
-      --speculative-num-steps 5 --speculative-eagle-topk 8 --speculative-num-draft-tokens 32 --simulate-acc-len 4.68"
+    --method "tree=$eagle --speculative-num-steps 5 --speculative-eagle-topk 8 --speculative-num-draft-tokens 32" \
+    --method "chain=$eagle --speculative-num-steps 7 --speculative-eagle-topk 1 --speculative-num-draft-tokens 8"
   code=$?
   rm -rf "$folder"
   return $code

@@ -20,7 +20,7 @@ struct RowsCall {
   std::uint32_t width, stride;
 };
 struct NormCall {
-  Address x, delta, weight, to;
+  Address x, delta, weight, to, rounded;
   std::uint32_t width;
   float eps;
 };
@@ -30,8 +30,8 @@ struct ElementsCall {
   float factor, inverse;
 };
 struct GatedActCall {
-  Address gate_up, to;
-  std::uint32_t width;
+  Address gate_up, to, rounded;
+  std::uint32_t width, blocks;
 };
 struct RopeStoreCall {
   Address qkv, cosines, sines, q_norm, k_norm, q, k, v, positions, slots;
@@ -40,8 +40,8 @@ struct RopeStoreCall {
   std::uint32_t has_norm;
 };
 struct AttentionCall {
-  Address q, k, v, to, rows, pages, sinks, parts;
-  std::uint32_t heads, kv_heads, dim, window, has_sinks;
+  Address q, k, v, to, rows, pages, sinks, rounded, parts;
+  std::uint32_t heads, kv_heads, dim, window, has_sinks, has_rounded;
   float scale, cap, inverse_cap;
   std::uint32_t most_parts;
 };

@@ -127,7 +127,7 @@ const AttentionPlan& VulkanAttention::plan(const AttentionShape& shape, const Ba
 }
 
 void VulkanAttention::run(Tensor q, const KvLayer& kv, const AttentionPlan& any, Tensor out,
-                          GpuArena& scratch) {
+                          Address rounded, GpuArena& scratch) {
   const auto& plan = static_cast<const VulkanPlan&>(any);
   const AttentionShape& shape = plan.shape;
   const Parts& parts = plan.parts;
@@ -145,12 +145,14 @@ void VulkanAttention::run(Tensor q, const KvLayer& kv, const AttentionPlan& any,
                            .rows = plan.rows,
                            .pages = plan.pages,
                            .sinks = address_or_none(kv.sinks),
+                           .rounded = rounded,
                            .parts = states,
                            .heads = static_cast<std::uint32_t>(shape.heads),
                            .kv_heads = static_cast<std::uint32_t>(shape.kv_heads),
                            .dim = static_cast<std::uint32_t>(shape.head_dim),
                            .window = static_cast<std::uint32_t>(shape.window),
                            .has_sinks = kv.sinks.empty() ? 0U : 1U,
+                           .has_rounded = rounded == 0 ? 0U : 1U,
                            .scale = shape.scale * kLog2E,
                            .cap = cap,
                            .inverse_cap = cap > 0 ? 1.0F / cap : 0.0F,

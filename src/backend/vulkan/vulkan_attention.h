@@ -28,7 +28,9 @@ class VulkanAttention {
   void store(Tensor qkv, const RopeTable& rope, const QkNorm& norm, const AttentionShape& shape,
              const Batch& batch, const KvLayer& kv, Tensor q);
   const AttentionPlan& plan(const AttentionShape& shape, const Batch& batch);
-  void run(Tensor q, const KvLayer& kv, const AttentionPlan& plan, Tensor out, GpuArena& scratch);
+  // rounded: where the result is written as products take it, too; 0: nowhere.
+  void run(Tensor q, const KvLayer& kv, const AttentionPlan& plan, Tensor out, Address rounded,
+           GpuArena& scratch);
   void move(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers);
 
  private:

@@ -14,6 +14,7 @@
 #include "backend/vulkan/calls.h"
 #include "backend/vulkan/context.h"
 #include "backend/vulkan/read_speed.h"
+#include "backend/vulkan/rounded_twin.h"
 #include "backend/vulkan/vulkan_attention.h"
 #include "backend/vulkan/vulkan_linear.h"
 #include "base/index.h"
@@ -49,6 +50,7 @@ class VulkanOps final : public Ops {
         store_(*context_),
         scratch_(*context_),
         attention_(*context_),
+        twin_(*context_),
         host_(std::move(host)) {}
 
   std::string description() const override {
@@ -115,6 +117,7 @@ class VulkanOps final : public Ops {
   void upload(Tensor host, Tensor to) override {
     CHECK(host.dtype() == to.dtype() && host.shape() == to.shape())
         << host.shape().str() << " to " << to.shape().str();
+    twin_.forget();
     const auto* from = static_cast<const std::byte*>(host.data());
     context_->load(address_of(to), host.bytes(),
                    [&](std::size_t offset, std::span<std::byte> piece) {
@@ -144,7 +147,7 @@ class VulkanOps final : public Ops {
   Arena::Mark mark() const override { return scratch_.mark(); }
   void release(const Arena::Mark& mark) override { scratch_.release(mark); }
 
-  // Rounded inputs; what lies between the parts of joined operations; logits on the host.
+  // Rounded inputs and a twin of them; what lies between the parts of joined operations; logits on the host.
   std::size_t workspace_bytes(const ForwardSize& size) const override {
     const AttentionShape& a = size.attention;
     const std::int64_t qkv = (a.heads + 2 * a.kv_heads) * a.head_dim;
@@ -153,7 +156,7 @@ class VulkanOps final : public Ops {
         at(VulkanAttention::kMostParts * (a.head_dim + 2)) * sizeof(float);
     const std::int64_t rounded =
         round_up(std::max({size.widest_input, size.intermediate, size.hidden}), 32);
-    return at(size.rows) * (at(between) * sizeof(float) + at(rounded) * 2) +
+    return at(size.rows) * (at(between) * sizeof(float) + at(rounded) * 4) +
            at(pool_.size() * size.vocab) * sizeof(float) + states + kSlack;
   }
   std::size_t most_step_bytes() const override { return scratch_.most_bytes() + kSlack; }
@@ -161,6 +164,7 @@ class VulkanOps final : public Ops {
   void layout(const StepPlan& plan, const DraftTrees& trees, const SeqTable& table,
               Batch& batch) override {
     wanted_.clear();
+    twin_.forget();
     attention_.forget();
     scratch_.reset();
     context_->recorder.begin_frame();
@@ -184,19 +188,14 @@ class VulkanOps final : public Ops {
   void norm(Tensor x, Tensor weight, float eps, Tensor out) override {
     expect(x, {-1, weight.dim(0)}, DType::kF32);
     expect(out, {x.dim(0), x.dim(1)}, DType::kF32);
-    dispatch(Shader::kNorm, 0,
-             NormCall{address_of(x), 0, address_of(weight), address_of(out), u32(x.dim(1)), eps},
-             {x.dim(0), 1});
+    norm_rows(0, x, {}, weight, eps, out);
   }
 
   void add_norm(Tensor residual, Tensor delta, Tensor weight, float eps, Tensor out) override {
     expect(residual, {-1, weight.dim(0)}, DType::kF32);
     expect(delta, {residual.dim(0), residual.dim(1)}, DType::kF32);
     expect(out, {residual.dim(0), residual.dim(1)}, DType::kF32);
-    dispatch(Shader::kNorm, 1,
-             NormCall{address_of(residual), address_of(delta), address_of(weight), address_of(out),
-                      u32(residual.dim(1)), eps},
-             {residual.dim(0), 1});
+    norm_rows(1, residual, delta, weight, eps, out);
   }
 
   void add(Tensor residual, Tensor delta) override {
@@ -220,19 +219,25 @@ class VulkanOps final : public Ops {
     expect(y, {rows, w.out_width()}, DType::kF32);
     if (rows == 0) return;
     const ScratchScope rounded_only(*this);
-    const Tensor rounded = temp(DType::kI32, {rows, pairs});
-    dispatch(Shader::kRoundInput, 0,
-             RoundCall{address_of(x), address_of(rounded), u32(w.in_width()), u32(pairs)},
-             {ceil_div(pairs, kLanes), rows});
+    Address rounded = twin_.of(x);
+    if (rounded == 0) {
+      rounded = address_of(temp(DType::kI32, {rows, pairs}));
+      dispatch(Shader::kRoundInput, 0,
+               RoundCall{address_of(x), rounded, u32(w.in_width()), u32(pairs)},
+               {ceil_div(pairs, kLanes), rows});
+    }
+    twin_.written(y);
     // Of a few rows; none of the numbers depends on how many.
-    const std::int64_t tile = rows > 8 ? 16 : rows > 4 ? 8 : rows > 2 ? 4 : rows;
+    const std::int64_t tile = rows > 4 ? 8 : rows > 2 ? 4 : rows;
     const std::int64_t groups = ceil_div(w.out_width(), VulkanLinear::kColumns);
+    const Pipeline& pipeline = context_->pipelines.of(Shader::kLinear, u32(tile));
     for (std::int64_t first = 0; first < groups; first += kMostGroups)
-      dispatch(Shader::kLinear, u32(tile),
-               LinearCall{w.weights(), address_of(rounded), w.bias(), address_of(y),
-                          u32(w.padded_width() / VulkanLinear::kBlock), u32(w.out_width()),
-                          u32(rows), w.bias() == 0 ? 0U : 1U, u32(first)},
-               {ceil_div(rows, tile), std::min(groups - first, kMostGroups)});
+      context_->recorder.dispatch(
+          pipeline,
+          LinearCall{w.weights(), rounded, w.bias(), address_of(y),
+                     u32(w.padded_width() / VulkanLinear::kBlock), u32(w.out_width()), u32(rows),
+                     w.bias() == 0 ? 0U : 1U, u32(first)},
+          {ceil_div(rows, tile), std::min(groups - first, kMostGroups)});
   }
 
   void rope_store_kv(Tensor qkv, const RopeTable& rope, const QkNorm& qk_norm,
@@ -242,6 +247,7 @@ class VulkanOps final : public Ops {
     expect(qkv, {batch.rows, (shape.heads + 2 * shape.kv_heads) * dim}, DType::kF32);
     expect(q, {batch.rows, shape.heads * dim}, DType::kF32);
     expect(kv.k, {-1, shape.kv_heads, dim, kPageTokens}, DType::kBF16);
+    twin_.forget();
     attention_.store(qkv, rope, qk_norm, shape, batch, kv, q);
   }
 
@@ -259,7 +265,9 @@ class VulkanOps final : public Ops {
     const AttentionShape& shape = plan.shape;
     expect(q, {plan.batch->rows, shape.heads * shape.head_dim}, DType::kF32);
     expect(out, {plan.batch->rows, shape.heads * shape.out_dim()}, DType::kF32);
-    attention_.run(q, kv, plan, out, scratch_);
+    twin_.forget();
+    const bool has_twin = out.dim(1) % VulkanLinear::kBlock == 0;
+    attention_.run(q, kv, plan, out, has_twin ? twin_.make(out) : 0, scratch_);
   }
   void attend(Tensor q, const KvLayer& kv, const AttentionPlan& plan, const PackedLinear& o,
               Tensor out) override {
@@ -270,9 +278,12 @@ class VulkanOps final : public Ops {
   void gated_act(Tensor gate_up, Activation act, Tensor out) override {
     const std::int64_t width = out.dim(1);
     expect(gate_up, {out.dim(0), 2 * width}, DType::kF32);
-    dispatch(Shader::kGatedAct, static_cast<std::uint32_t>(act),
-             GatedActCall{address_of(gate_up), address_of(out), u32(width)},
-             {ceil_div(width, kLanes), out.dim(0)});
+    const std::int64_t blocks = ceil_div(width, VulkanLinear::kBlock);
+    const Address rounded = twin_.make(out);
+    context_->recorder.dispatch(
+        context_->pipelines.of(Shader::kGatedAct, static_cast<std::uint32_t>(act)),
+        GatedActCall{address_of(gate_up), address_of(out), rounded, u32(width), u32(blocks)},
+        {ceil_div(blocks * 16, kLanes), out.dim(0)});
   }
   void gated_mlp(const PackedLinear& gate_up, const PackedLinear& down, Activation act, Tensor x,
                  Tensor out) override {
@@ -399,8 +410,20 @@ class VulkanOps final : public Ops {
 
   enum class Table : std::uint8_t { kHalves, kFloats, kWeights };  // what shaders/rows.comp reads
 
+  void norm_rows(std::uint32_t adds, const Tensor& x, const Tensor& delta, const Tensor& weight,
+                 float eps, const Tensor& out) {
+    const Address rounded = twin_.make(out);
+    context_->recorder.dispatch(
+        context_->pipelines.of(Shader::kNorm, adds),
+        NormCall{address_of(x), delta.empty() ? 0 : address_of(delta), address_of(weight),
+                 address_of(out), rounded, u32(x.dim(1)), eps},
+        {x.dim(0), 1});
+  }
+
+  // Of what may write to an input of products.
   template <typename Call>
   void dispatch(Shader shader, std::uint32_t variant, const Call& call, Recorder::Groups groups) {
+    twin_.forget();
     context_->recorder.dispatch(context_->pipelines.of(shader, variant), call, groups);
   }
 
@@ -437,6 +460,7 @@ class VulkanOps final : public Ops {
   GpuStore store_;
   GpuArena scratch_;
   VulkanAttention attention_;
+  RoundedTwin twin_;
   const std::unique_ptr<Ops> host_;  // for what the host computes
   std::vector<std::function<void()>> wanted_;
 };

@@ -225,6 +225,43 @@ TEST_F(VulkanOpsTest, products_have_the_bits_of_the_cpu) {
       }
 }
 
+// Inputs that operations have already rounded, and those that were changed since.
+TEST_F(VulkanOpsTest, products_read_what_was_written_last) {
+  for (const std::int64_t k : {17, 64, 2100}) {
+    Matrices m = matrices(k, k, false);
+    expect_same(
+        [&](Ops& ops) {
+          const auto w = ops.pack({.weights = {m.weights.data(), 1}, .biases = {}});
+          begin(ops);
+          const std::int64_t rows = 5;
+          const Tensor x = put_some(ops, 1, rows, k), both = put_some(ops, 2, rows, 2 * k);
+          const Tensor weight = put(ops, some(3, k), {k}), y = ops.temp(DType::kF32, {rows, k});
+          Rows all;
+          const auto note = [&](const Tensor& input) {
+            const Tensor result = y.rows(0, input.dim(0));
+            ops.linear(*w, input, result);
+            for (auto& row : got(ops, result)) all.push_back(std::move(row));
+          };
+          ops.norm(x, weight, 1e-5F, x);
+          note(x);
+          note(x.rows(0, 2));
+          note(x.rows(1, 2));
+          ops.scale(x, 3.0F);
+          note(x);
+          ops.gated_act(both, Activation::kSilu, x);
+          note(x);
+          ops.norm(x, weight, 1e-5F, y);
+          note(x);
+          ops.norm(x, weight, 1e-5F, x);
+          const std::vector<float> others = some(4, rows * k);
+          ops.upload(Tensor(const_cast<float*>(others.data()), DType::kF32, {rows, k}), x);
+          note(x);
+          return all;
+        },
+        std::to_string(k));
+  }
+}
+
 TEST_F(VulkanOpsTest, a_row_has_the_same_bits_beside_any_others) {
   const std::int64_t n = 96, k = 416, rows = 37;
   Matrices m = matrices(n, k, true);

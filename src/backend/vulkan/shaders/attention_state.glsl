@@ -9,8 +9,9 @@ layout(push_constant) uniform Call {
   Words rows;  // of each: position, first seen, where the tree starts, first page, its nodes
   Ints pages;
   Floats sinks;  // [heads]
+  Words rounded;  // the result as the blocks of bf16 that products take, where has_rounded
   Floats parts;  // [rows][heads][most_parts]: m, l and the dimensions of a state
-  uint heads, kv_heads, dim, window, has_sinks;
+  uint heads, kv_heads, dim, window, has_sinks, has_rounded;
   float scale, cap, inverse_cap;
   uint most_parts;
 } call;
@@ -72,8 +73,12 @@ void finish(uint t, uint row, uint h, State total) {
   for (uint p = 0; p < kPairs; ++p) {
     const uint d = 2u * (t + 64u * p);
     if (d >= call.dim) continue;
-    const uint at = (row * call.heads + h) * call.dim + d;
-    call.to.v[at] = flushed(div(total.o[2u * p], total.l));
-    call.to.v[at + 1u] = flushed(div(total.o[2u * p + 1u], total.l));
+    const uint i = h * call.dim + d, width = call.heads * call.dim;
+    const float low = flushed(div(total.o[2u * p], total.l));
+    const float high = flushed(div(total.o[2u * p + 1u], total.l));
+    call.to.v[row * width + i] = low;
+    call.to.v[row * width + i + 1u] = high;
+    if (call.has_rounded != 0u)
+      call.rounded.v[row * width / 2u + word_of(i, 0u, 1u, width / 32u)] = bf16_pair(low, high);
   }
 }
