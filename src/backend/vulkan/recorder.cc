@@ -68,19 +68,20 @@ VkCommandBuffer Recorder::commands() {
   return frame.buffers[frame.used - 1];
 }
 
-// The next call sees what this one wrote, and writes after it has read.
-void Recorder::end_call() {
+// What comes behind it sees what was written before it, and writes after it was read.
+void Recorder::barrier(VkPipelineStageFlags then, VkAccessFlags access) {
   VkMemoryBarrier barrier{};
   barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
   barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-  barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
-                          VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT |
-                          VK_ACCESS_HOST_READ_BIT;
-  constexpr VkPipelineStageFlags kDone =
-      VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-  gpu_.api().vkCmdPipelineBarrier(commands(), kDone, kDone | VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
-                                  &barrier, 0, nullptr, 0, nullptr);
-  if (++calls_ == kCallsOfSubmit) submit();
+  barrier.dstAccessMask = access;
+  gpu_.api().vkCmdPipelineBarrier(commands(), kWork, then, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+}
+
+void Recorder::end_call() {
+  barrier(kWork, VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
+                     VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
+  const bool is_first = frames_[frame_].used == 1;
+  if (++calls_ == (is_first ? kCallsOfFirst : kCallsOfSubmit)) submit();
 }
 
 void Recorder::dispatch(const Pipeline& pipeline, const void* call, std::size_t bytes,
@@ -141,6 +142,7 @@ void Recorder::submit() {
   if (!is_recording_) return;
   Frame& frame = frames_[frame_];
   const VkCommandBuffer buffer = frame.buffers[frame.used - 1];
+  barrier(VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
   is_recording_ = false;
   check_vulkan(gpu_.api().vkEndCommandBuffer(buffer), "vkEndCommandBuffer");
   const std::uint64_t value = last_ + 1;

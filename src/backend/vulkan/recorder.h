@@ -66,6 +66,7 @@ class Recorder {
   void wait();
 
  private:
+  static constexpr int kCallsOfFirst = 8;    // of a frame: the device starts soon
   static constexpr int kCallsOfSubmit = 64;  // desktops reset devices that work for seconds
 
   // Memory given out piece by piece until it is reset.
@@ -84,6 +85,9 @@ class Recorder {
   };
 
   VkCommandBuffer commands();  // that are being recorded
+  static constexpr VkPipelineStageFlags kWork =
+      VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+  void barrier(VkPipelineStageFlags then, VkAccessFlags access);
   void end_call();
   void wait_for(std::uint64_t value);
 

@@ -27,15 +27,26 @@ uint page_at(uint slot) {
   return (page * call.kv_heads + kv_head()) * (call.dim / 2u) * kPageTokens;
 }
 
+// Whole pieces bring all that they read before they use it.
 float score_of(uint slot) {
   const uint first = page_at(slot) + slot % kPageTokens;
   float total = 0.0;
   for (uint d = 0; d < call.dim; d += 32u) {
     float even = 0.0, odd = 0.0;
-    for (uint i = d; i < min(d + 32u, call.dim); i += 2u) {
-      const uint pair = call.k.v[first + i / 2u * kPageTokens];
-      even = fma_exact(query[i], low_half(pair), even);
-      odd = fma_exact(query[i + 1u], high_half(pair), odd);
+    if (d + 32u <= call.dim) {
+      uint pairs[16];
+      [[unroll]] for (uint i = 0; i < 16u; ++i)
+        pairs[i] = call.k.v[first + (d / 2u + i) * kPageTokens];
+      [[unroll]] for (uint i = 0; i < 16u; ++i) {
+        even = fma_exact(query[d + 2u * i], low_half(pairs[i]), even);
+        odd = fma_exact(query[d + 2u * i + 1u], high_half(pairs[i]), odd);
+      }
+    } else {
+      for (uint i = d; i < call.dim; i += 2u) {
+        const uint pair = call.k.v[first + i / 2u * kPageTokens];
+        even = fma_exact(query[i], low_half(pair), even);
+        odd = fma_exact(query[i + 1u], high_half(pair), odd);
+      }
     }
     total = add(total, add(even, odd));
   }
@@ -65,10 +76,14 @@ float sum_of_weights(uint t) {
   }
   barrier();
   float sum[16];
-  for (uint i = 0; i < 16u; ++i) sum[i] = folded[i];
-  for (uint half_ = 8u; half_ > 0u; half_ /= 2u)
-    for (uint i = 0; i < half_; ++i) sum[i] = add(sum[i], sum[i + half_]);
+  [[unroll]] for (uint i = 0; i < 16u; ++i) sum[i] = folded[i];
+  [[unroll]] for (uint half_ = 8u; half_ > 0u; half_ /= 2u)
+    [[unroll]] for (uint i = 0; i < half_; ++i) sum[i] = add(sum[i], sum[i + half_]);
   return sum[0];
+}
+
+uint value_at(uint slot, uint pair) {
+  return call.v.v[page_at(slot) + slot % kPageTokens * (call.dim / 2u) + pair];
 }
 
 // Values of the block's positions [begin, end), weighted by their scores.
@@ -80,12 +95,19 @@ void add_values(uint t, uint begin, uint end, inout State block) {
     float low = 0.0, high = 0.0;
     for (uint start = begin / 32u * 32u; start < end; start += 32u) {
       float low_sums[2] = {0.0, 0.0}, high_sums[2] = {0.0, 0.0};
-      for (uint j = max(start, begin); j < min(start + 32u, end); ++j) {
-        const uint slot = slot_of[j];
-        const uint value = call.v.v[page_at(slot) + slot % kPageTokens * pairs + pair];
-        const uint parity = j & 1u;
-        low_sums[parity] = fma_exact(scores[j], low_half(value), low_sums[parity]);
-        high_sums[parity] = fma_exact(scores[j], high_half(value), high_sums[parity]);
+      if (begin <= start && start + 32u <= end) {
+        uint values[32];
+        [[unroll]] for (uint j = 0; j < 32u; ++j) values[j] = value_at(slot_of[start + j], pair);
+        [[unroll]] for (uint j = 0; j < 32u; ++j) {
+          low_sums[j & 1u] = fma_exact(scores[start + j], low_half(values[j]), low_sums[j & 1u]);
+          high_sums[j & 1u] = fma_exact(scores[start + j], high_half(values[j]), high_sums[j & 1u]);
+        }
+      } else {
+        for (uint j = max(start, begin); j < min(start + 32u, end); ++j) {
+          const uint value = value_at(slot_of[j], pair), parity = j & 1u;
+          low_sums[parity] = fma_exact(scores[j], low_half(value), low_sums[parity]);
+          high_sums[parity] = fma_exact(scores[j], high_half(value), high_sums[parity]);
+        }
       }
       low = add(low, add(low_sums[0], low_sums[1]));
       high = add(high, add(high_sums[0], high_sums[1]));

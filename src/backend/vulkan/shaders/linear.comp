@@ -9,12 +9,13 @@
 //   registers   the weights of kCols columns of a block, the chains of ROWS rows
 //   shared      the sums of kLanes blocks; then each (row, column) has one lane that adds them up
 //
-// Of few rows, the weights of the next blocks are on their way while the sums of these are added.
+// Weights of the next blocks are on their way while the sums of these are added: all of them, or of
+// many rows the first quad, and then each while the one before it is used.
 // The order depends on nothing else, so a row has the same bits beside any others.
 layout(local_size_x = 64) in;
 layout(constant_id = 0) const uint ROWS = 1;
 const uint kCols = 4, kGroups = 2, kLanes = 32, kMostRows = 8, kQuads = 4;
-const bool LOADS_AHEAD = ROWS <= 4u;
+const uint kAhead = ROWS <= 4u ? kQuads : 1u;  // quads that are loaded before the sums are added
 const uint kColumns = kGroups * kCols, kSums = kColumns * ROWS;
 layout(push_constant) uniform Call {
   Quads w;  // as common.glsl lays out blocks, [groups][blocks] of kCols columns
@@ -45,8 +46,8 @@ void main() {
   const uint group = first_group + my_group;
   // Blocks that the lane has to do with: none behind the last group.
   const uint blocks = group * kCols < call.columns ? call.blocks : 0u;
-  if (LOADS_AHEAD && lane < blocks)
-    [[unroll]] for (uint i = 0; i < kQuads; ++i) load_quad(group, 0u, min(kLanes, blocks), lane, i);
+  if (lane < blocks)
+    [[unroll]] for (uint i = 0; i < kAhead; ++i) load_quad(group, 0u, min(kLanes, blocks), lane, i);
   float total = 0.0;
   for (uint start = 0; start < call.blocks; start += kLanes) {
     const uint many = min(kLanes, call.blocks - start);
@@ -56,7 +57,7 @@ void main() {
         [[unroll]] for (uint c = 0; c < kCols; ++c) even[r][c] = odd[r][c] = 0.0;
       [[unroll]] for (uint i = 0; i < kQuads; ++i) {
         uvec4 x[kMostRows];
-        if (!LOADS_AHEAD) load_quad(group, start, many, lane, i);
+        if (i + 1u >= kAhead && i + 1u < kQuads) load_quad(group, start, many, lane, i + 1u);
         [[unroll]] for (uint r = 0; r < ROWS; ++r) {
           const uint row = min(first_row + r, call.rows - 1u);
           x[r] = call.x.v[(row * call.blocks + start) * kQuads + i * many + lane];
@@ -81,8 +82,8 @@ void main() {
           sums[place_of(lane, r * kColumns + my_group * kCols + c)] = add(even[r][c], odd[r][c]);
     }
     const uint next = start + kLanes;
-    if (LOADS_AHEAD && next + lane < blocks)
-      [[unroll]] for (uint i = 0; i < kQuads; ++i)
+    if (next + lane < blocks)
+      [[unroll]] for (uint i = 0; i < kAhead; ++i)
         load_quad(group, next, min(kLanes, blocks - next), lane, i);
     barrier();
     if (t < kSums) {

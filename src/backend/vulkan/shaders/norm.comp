@@ -57,9 +57,9 @@ void main() {
   if (t < kChains) chains[t] = squares;
   barrier();
   float sum[kChains];
-  for (uint i = 0; i < kChains; ++i) sum[i] = chains[i];
-  for (uint half_ = kChains / 2u; half_ > 0u; half_ /= 2u)
-    for (uint i = 0; i < half_; ++i) sum[i] = add(sum[i], sum[i + half_]);
+  [[unroll]] for (uint i = 0; i < kChains; ++i) sum[i] = chains[i];
+  [[unroll]] for (uint half_ = kChains / 2u; half_ > 0u; half_ /= 2u)
+    [[unroll]] for (uint i = 0; i < half_; ++i) sum[i] = add(sum[i], sum[i + half_]);
   const float mean = flushed(div(sum[0], float(call.width)));
   const float scale = div(1.0, square_root(add(mean, call.eps)));
   const uint blocks = (call.width + 31u) / 32u;
