@@ -13,7 +13,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-device=vulkan shape=llama-3.1-8b programs=build/release quick=
+device=vulkan shape=llama-3.1-8b programs=build/release quick= filter='*'
 while [ $# -gt 0 ]; do
   case $1 in
     --quick) quick=1 ;;
@@ -25,11 +25,11 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-ops=(--nodes 1 2 4 8 16 64 --context 1024)
+ops=(--rounds 5 --nodes 1 2 4 8 16 64 --context 1024)
 steps=(--rounds 5 --nodes 1 2 4 8 16 32 64 --prefill 512 --context 1024)
 if [ -n "$quick" ]; then
-  shape=tiny
-  ops=(--nodes 1 4 --context 64)
+  shape=tiny filter='*norm*'
+  ops=(--rounds 1 --nodes 1 4 --context 64)
   steps=(--rounds 1 --nodes 1 4 --prefill 64 --context 64)
 fi
 
@@ -47,13 +47,13 @@ part() {  # name, command
 features() { run "$programs/foretoken" devices; }
 operations() {
   local log
-  log=$(run "$programs/src/backend/vulkan_tests" --gtest_brief=1 2>&1)
+  log=$(run "$programs/src/backend/vulkan_tests" --gtest_brief=1 --gtest_filter="$filter" 2>&1)
   local code=$?
   echo "$log"
   case $log in *SKIPPED*) return 1 ;; esac
   return $code
 }
-answers() { python3 tests/vulkan/vulkan_test.py "$PWD/$programs/foretoken" "$PWD"; }
+answers() { python3 tests/vulkan/vulkan_test.py "$(realpath "$programs/foretoken")" "$PWD"; }
 measure() {
   run "$programs/foretoken-bench" ops --device "$device" --shape "$shape" "${ops[@]}" &&
     run "$programs/foretoken-bench" --device "$device" --shape "$shape" "${steps[@]}"

@@ -143,6 +143,21 @@ class Vulkan(unittest.TestCase):
             self.assertEqual(result.returncode, 1, result.stderr)
             self.assertIn(words, result.stderr)
 
+    @of_software
+    def test_a_gpu_is_checked_by_one_command(self):
+        script, programs = str(SOURCES / "tools" / "gpu_check.sh"), str(pathlib.Path(PROGRAM).parent)
+        root = os.environ.get("FORETOKEN_VULKAN_ROOT", str(SOURCES / "build" / "vulkan"))
+        result = subprocess.run([script, "--quick", "--device", DEVICE, "--programs", programs], text=True, timeout=300,
+                                capture_output=True, env={**os.environ, "FORETOKEN_VULKAN_ROOT": root})
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertTrue(result.stdout.endswith("gpu_check: passed\n"), result.stdout)
+        self.assertRegex(result.stdout, r"attention +4 +\d")
+        self.assertRegex(result.stdout, r"chain, full +\d")
+        result = subprocess.run([script, "--quick", "--device", "vulkan:no such", "--programs", programs], text=True,
+                                timeout=300, capture_output=True, env={**os.environ, "FORETOKEN_VULKAN_ROOT": root})
+        self.assertEqual(result.returncode, 1, result.stdout)
+        self.assertIn("gpu_check: failed: operations steps drafts", result.stdout)
+
     def compare(self, *flags):
         expected, _ = answers("--device", "cpu", "--gemm-order", "tile", *flags)
         found, info = answers("--device", DEVICE, "--gemm-order", "tile", *flags)

@@ -12,7 +12,7 @@ HEADER = (
     "commit,date,machine,isa,threads,engine,model,quantization,drafter,workload,size,command,"
     "metric,value,unit"
 ).split(",")
-ISAS = {"", "amx", "avx512_bf16", "avx512", "avx2", "baseline"}
+ISAS = {"", "amx", "avx512_bf16", "avx512", "avx2", "baseline", "vulkan"}
 ENGINES = {"foretoken", "llama.cpp", "openvino"}
 SHAPE = "llama-3.2-1b shape"
 

@@ -57,8 +57,8 @@ Parts parts_of(std::span<const RowWords> rows, const AttentionShape& shape) {
     std::int64_t most = 1;
     for (const RowWords& row : rows) {
       const std::int64_t window = shape.window, last = row.position;
-      const std::int64_t low = std::max(window > 0 ? last - window + 1 : 0,
-                                        static_cast<std::int64_t>(row.first));
+      const std::int64_t low =
+          std::max(window > 0 ? last - window + 1 : 0, static_cast<std::int64_t>(row.first));
       most = std::max(most, last / positions - low / positions + 1);
     }
     if (most == 1) return {};

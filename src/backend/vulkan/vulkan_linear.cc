@@ -84,7 +84,8 @@ VulkanLinear::~VulkanLinear() {
 void VulkanLinear::load_weights(const LinearParts& parts, ThreadPool& pool) {
   const std::int64_t groups = ceil_div(out_, kGroup), elements = kGroup * padded_;
   const std::size_t group_bytes = at(elements) * sizeof(std::uint16_t);
-  weights_ = std::make_unique<GpuBlock>(context_->gpu, at(groups) * group_bytes, MemoryUse::kDevice);
+  weights_ =
+      std::make_unique<GpuBlock>(context_->gpu, at(groups) * group_bytes, MemoryUse::kDevice);
   // A few groups at a time.
   const std::int64_t step =
       std::max(std::int64_t{1}, static_cast<std::int64_t>((std::size_t{8} << 20) / group_bytes));

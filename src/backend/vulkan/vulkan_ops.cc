@@ -152,8 +152,7 @@ class VulkanOps final : public Ops {
     const AttentionShape& a = size.attention;
     const std::int64_t qkv = (a.heads + 2 * a.kv_heads) * a.head_dim;
     const std::int64_t between = std::max(qkv, 3 * size.intermediate);
-    const std::size_t states =
-        at(VulkanAttention::kMostParts * (a.head_dim + 2)) * sizeof(float);
+    const std::size_t states = at(VulkanAttention::kMostParts * (a.head_dim + 2)) * sizeof(float);
     const std::int64_t rounded =
         round_up(std::max({size.widest_input, size.intermediate, size.hidden}), 32);
     return at(size.rows) * (at(between) * sizeof(float) + at(rounded) * 4) +
@@ -356,11 +355,11 @@ class VulkanOps final : public Ops {
     const auto count = static_cast<std::int64_t>(places.size());
     starts.push_back(u32(static_cast<std::int64_t>(values.size())));
     Recorder& recorder = context_->recorder;
-    dispatch(Shader::kAddAt, 0,
-             AddAtCall{address_of(x), recorder.send(std::span(places)),
-                       recorder.send(std::span(starts)), recorder.send(std::span(values)),
-                       u32(count)},
-             {ceil_div(count, kLanes), 1});
+    dispatch(
+        Shader::kAddAt, 0,
+        AddAtCall{address_of(x), recorder.send(std::span(places)), recorder.send(std::span(starts)),
+                  recorder.send(std::span(values)), u32(count)},
+        {ceil_div(count, kLanes), 1});
   }
 
   void kv_keep(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) override {
