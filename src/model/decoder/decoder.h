@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "backend/ops/load_ops.h"
@@ -33,6 +34,7 @@ struct Features {
   std::vector<std::int32_t> last_rows = {};
 };
 
+class DecoderLayer;
 struct LayerScratch;
 
 class Decoder {
@@ -47,6 +49,8 @@ class Decoder {
   Tensor logits(StepOps& ops, Tensor hidden) const;  // hidden [n, hidden] -> [n, vocab]
 
   const Embedding& embedding() const;  // [vocab, hidden]
+  // What enters the first layer: rows of it, scaled as the model has it.
+  void embed(StepOps& ops, std::span<const Token> tokens, Tensor out) const;
   const PackedLinear& head() const;    // [vocab, hidden]; the embedding where they are tied
 
   const ModelConfig& config() const { return config_; }
@@ -59,8 +63,11 @@ class Decoder {
  private:
   struct Layer;
   struct Weights;
+  const DecoderLayer& layer(int i) const;
+  void embed(std::span<const Token> tokens, LayerScratch& s) const;
   Tensor enter(int layer, LayerScratch& s) const;
-  void end_with_tail(Tensor in, const KvStore& kv, LayerScratch& s, Features& features) const;
+  void end_with_tail(int first, Tensor in, const KvStore& kv, LayerScratch& s,
+                     Features& features) const;
 
   ModelConfig config_;
   DType dtype_;

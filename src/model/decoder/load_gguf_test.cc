@@ -97,7 +97,7 @@ class Converter {
       : family_(family),
         folder_(std::string(FORETOKEN_SOURCE_DIR "/tests/golden/checkpoints/") + family.folder),
         config_(read_json_file(folder_ + "/config.json").value()),
-        source_(stacked_experts(open_checkpoint(folder_, "auto", false))) {}
+        source_(stacked_experts(open_checkpoint(folder_, "auto", false), ExpertStacks::kTurned)) {}
 
   const std::string& folder() const { return folder_; }
 

@@ -56,7 +56,8 @@ std::optional<Place> place_of(std::string_view name) {
 
 class StackedExperts final : public WeightSource {
  public:
-  explicit StackedExperts(std::unique_ptr<WeightSource> source) : source_(std::move(source)) {
+  StackedExperts(std::unique_ptr<WeightSource> source, ExpertStacks stacks)
+      : source_(std::move(source)), stacks_(stacks) {
     for (const std::string& name : source_->names()) list(name);
   }
 
@@ -64,6 +65,7 @@ class StackedExperts final : public WeightSource {
     const auto place = place_of(name);
     if (!place) return source_->find(name, expected);
     if (place->is_bias) return bias(name, *place);
+    if (stacks_ == ExpertStacks::kRows) return part_of_rows(name, *place);
     if (const auto blocks = rows(name)) return floats_of(name, *blocks);
     return matrix(name, *place);
   }
@@ -71,7 +73,8 @@ class StackedExperts final : public WeightSource {
   std::optional<GgufRows> rows(const std::string& name) const override {
     const auto place = place_of(name);
     if (!place) return source_->rows(name);
-    if (place->is_bias || source_->rows(name)) return source_->rows(name);
+    if (place->is_bias || stacks_ == ExpertStacks::kRows || source_->rows(name))
+      return source_->rows(name);
     const auto blocks = source_->find(place->stack + "_blocks", {});
     if (!blocks) return std::nullopt;
     return GgufRows(blocks_of(name, *place, *blocks));
@@ -149,6 +152,20 @@ class StackedExperts final : public WeightSource {
     return made;
   }
 
+  // Rows of the file as they are. place.step: how many matrices the rows of an expert are.
+  std::optional<Tensor> part_of_rows(const std::string& name, const Place& place) const {
+    const auto stack = source_->find(place.stack, {});
+    if (!stack) return source_->find(name, {});
+    if (stack->shape().rank() != 3 || place.expert >= stack->dim(0) ||
+        stack->dim(1) % place.step != 0 || !dtype_is_float(stack->dtype()))
+      refuse(place.stack, *stack, "floats of three dimensions");
+    const std::int64_t in = stack->dim(2), rows = stack->dim(1), count = rows / place.step;
+    auto* const data = static_cast<std::byte*>(stack->data());
+    const std::size_t row = at(in) * dtype_bytes(stack->dtype());
+    return Tensor(data + at(place.expert * rows + place.first * count) * row, stack->dtype(),
+                  {count, in});
+  }
+
   // The rows of a matrix are columns in the file.
   std::optional<Tensor> matrix(const std::string& name, const Place& place) const {
     const auto stack = source_->find(place.stack, {});
@@ -210,6 +227,7 @@ class StackedExperts final : public WeightSource {
   }
 
   std::unique_ptr<WeightSource> source_;
+  ExpertStacks stacks_;
   std::vector<std::string> names_;
   mutable std::map<std::string, std::set<std::string>> parts_;  // of stacks, not yet released
   mutable std::map<std::string, Buffer> made_;
@@ -218,9 +236,11 @@ class StackedExperts final : public WeightSource {
 
 }  // namespace
 
-std::unique_ptr<WeightSource> stacked_experts(std::unique_ptr<WeightSource> source) {
-  if (source->names().empty()) return source;  // made-up weights have any name
-  return std::make_unique<StackedExperts>(std::move(source));
+std::unique_ptr<WeightSource> stacked_experts(std::unique_ptr<WeightSource> source,
+                                              ExpertStacks stacks) {
+  // Made-up weights have any name.
+  if (stacks == ExpertStacks::kNone || source->names().empty()) return source;
+  return std::make_unique<StackedExperts>(std::move(source), stacks);
 }
 
 }  // namespace foretoken

@@ -52,7 +52,7 @@ TEST(StackedExperts, columns_become_rows_of_one_expert) {
   const Tensor bias = memory->add("gate_up_proj_bias", DType::kF32, {2, 4});
   for (int i = 0; i < 8; ++i) bias.f32()[i] = static_cast<float>(100 + i);
   const Memory& stored = *memory;
-  const auto source = stacked_experts(std::move(memory));
+  const auto source = stacked_experts(std::move(memory), ExpertStacks::kTurned);
   EXPECT_THAT(source->names(),
               UnorderedElementsAre(kPrefix + "0.gate_proj.weight", kPrefix + "0.up_proj.weight",
                                    kPrefix + "1.gate_proj.weight", kPrefix + "1.up_proj.weight",
@@ -77,7 +77,7 @@ TEST(StackedExperts, what_has_another_shape_is_refused) {
   const auto fault = [](auto add, const std::string& name) {
     auto memory = std::make_unique<Memory>();
     add(*memory);
-    const auto source = stacked_experts(std::move(memory));
+    const auto source = stacked_experts(std::move(memory), ExpertStacks::kTurned);
     return error_of([&] {
       source->rows(kPrefix + name);
       source->find(kPrefix + name, {});
