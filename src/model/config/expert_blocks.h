@@ -43,13 +43,13 @@ struct BesideNorms {
 };
 
 struct ExpertBlocks {
-  Routing routing = {};          // no experts: all layers have one MLP
-  int intermediate = 0;          // of an expert
-  int shared_intermediate = 0;   // of the expert that every row uses; 0: there is none
-  bool is_shared_gated = false;  // it is weighed by a logistic router of its own
-  bool has_score_bias = false;   // that chooses experts and does not weigh them
-  bool has_router_bias = false;  // of the logits
-  bool has_bias = false;         // of the products of experts
+  Routing routing = {};            // no experts: all layers have one MLP
+  int intermediate = 0;            // of an expert
+  int shared_intermediate = 0;     // of the expert that every row uses; 0: there is none
+  bool is_shared_gated = false;    // it is weighed by a logistic router of its own
+  bool has_score_bias = false;     // that chooses experts and does not weigh them
+  bool has_router_bias = false;    // of the logits
+  bool has_bias = false;           // of the products of experts
   bool has_expert_scales = false;  // of the weights of each
   ExpertStacks stacks = ExpertStacks::kNone;
   BesideNorms beside = {};

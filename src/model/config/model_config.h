@@ -72,9 +72,9 @@ struct ModelConfig : Blocks {
     return layer_intermediate.empty() ? intermediate
                                       : layer_intermediate[static_cast<std::size_t>(layer)];
   }
-  int kv_layers() const;          // those with keys and values of their own, or states
-  int widest_head() const;        // of all layers
-  int widest_mlp() const;         // the same, without experts
+  int kv_layers() const;    // those with keys and values of their own, or states
+  int widest_head() const;  // of all layers
+  int widest_mlp() const;   // the same, without experts
 
   // Parses the text of config.json; `where` names it in errors. `overrides`: JSON object merged
   // over it (--json-model-override-args), may be empty. context_length is the default one.

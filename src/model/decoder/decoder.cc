@@ -124,6 +124,7 @@ Features Decoder::forward(StepOps& ops, const Batch& batch, const KvStore& kv,
                           const FeatureTaps& taps) const {
   LayerScratch s(ops, config_, batch);
   Features features;
+  features.kv = &kv;
   auto tap = taps.layer_inputs.begin();
   auto tap_residual = [&](int layer) {
     for (; tap != taps.layer_inputs.end() && *tap == layer; ++tap)

@@ -32,6 +32,7 @@ struct Features {
   // Rows of the batch that last_hidden has, ascending; empty: all. Where nobody asked for all,
   // those before the first logit row of a sequence may be missing.
   std::vector<std::int32_t> last_rows = {};
+  const KvStore* kv = nullptr;  // the model's keys and values; null: who made this has none
 };
 
 class DecoderLayer;
@@ -51,7 +52,7 @@ class Decoder {
   const Embedding& embedding() const;  // [vocab, hidden]
   // What enters the first layer: rows of it, scaled as the model has it.
   void embed(StepOps& ops, std::span<const Token> tokens, Tensor out) const;
-  const PackedLinear& head() const;    // [vocab, hidden]; the embedding where they are tied
+  const PackedLinear& head() const;  // [vocab, hidden]; the embedding where they are tied
 
   const ModelConfig& config() const { return config_; }
   DType dtype() const { return dtype_; }  // of weights that are floats

@@ -16,16 +16,15 @@ ExpertMlp::ExpertMlp(WeightReader& read, const ModelConfig& config, const std::s
   const std::int64_t hidden = config.hidden, width = blocks.intermediate;
   router_ = read.linear({{named(names.router), routing_.experts}}, hidden,
                         bias_if(blocks.has_router_bias), MatrixRole::kRouter);
-  if (blocks.has_score_bias)
-    vectors_.bias = read.exact(named(names.score_bias), routing_.experts);
+  if (blocks.has_score_bias) vectors_.bias = read.exact(named(names.score_bias), routing_.experts);
   if (blocks.has_expert_scales)
     vectors_.scale = read.vector(named(names.expert_scale), routing_.experts);
   if (blocks.beside.is_on()) {
     const float share = 1.0F / std::sqrt(static_cast<float>(hidden));
-    router_norm_ = read.changed(named(names.router_norm), {hidden}, {hidden},
-                                [&](std::vector<float>& values) {
-                                  for (float& value : values) value *= share;
-                                });
+    router_norm_ =
+        read.changed(named(names.router_norm), {hidden}, {hidden}, [&](std::vector<float>& values) {
+          for (float& value : values) value *= share;
+        });
   }
   for (int e = 0; e < routing_.experts; ++e) {
     const std::string name = named(names.experts) + std::to_string(e) + ".";
@@ -88,8 +87,8 @@ std::size_t ExpertMlp::temp_bytes(const ModelConfig& config, std::int64_t rows) 
   if (experts.routing.experts == 0) return 0;
   const std::int64_t shared = experts.shared_intermediate > 0 ? config.hidden + 1 : 0;
   const std::int64_t beside = experts.beside.is_on() ? 3 * config.hidden : 0;
-  return rows_bytes(
-      rows, 2 * experts.routing.experts + 2 * experts.routing.chosen + shared + beside, 9);
+  return rows_bytes(rows,
+                    2 * experts.routing.experts + 2 * experts.routing.chosen + shared + beside, 9);
 }
 
 }  // namespace foretoken

@@ -45,9 +45,8 @@ std::vector<KvHeads> listed_heads(const FileFields& fields, const boost::json::o
         own.refuse(name, "head_dim and num_key_value_heads alone");
     const IntRange size{1, 1 << 14};
     const auto count = own.integer("num_key_value_heads", size);
-    heads[at(layer)] = {
-        static_cast<int>(count.value_or(sizes.kv_heads)),
-        static_cast<int>(own.integer("head_dim", size).value_or(sizes.head_dim))};
+    heads[at(layer)] = {static_cast<int>(count.value_or(sizes.kv_heads)),
+                        static_cast<int>(own.integer("head_dim", size).value_or(sizes.head_dim))};
   }
   return heads;
 }
@@ -147,10 +146,10 @@ Blocks read_blocks(const FileFields& fields, const ModelConfig& sizes, const Mak
                 .norms = {.after_attention = "post_attention_layernorm",
                           .before_mlp = "pre_feedforward_layernorm",
                           .after_mlp = "post_feedforward_layernorm"},
-                .has_layer_scale = true,
                 .embedding_scale = std::sqrt(static_cast<double>(sizes.hidden)),
                 .rounds_embedding_scale = true,
                 .logit_cap = static_cast<float>(cap(fields, "final_logit_softcapping", 0.0))};
+  blocks.has_layer_scale = true;
   check_heads(fields, sizes, blocks.layer_heads, slides);
   const IntRange width{0, 1 << 16};
   blocks.inputs.width = static_cast<int>(
