@@ -102,7 +102,7 @@ class CountingPace final : public StepPace {
 };
 
 // Draft models of which some are often right: the target's own first layer.
-enum class Draft { kFirstLayer, kItself, kEagle, kFrSpec, kEagle3, kMimos, kNextns };
+enum class Draft { kFirstLayer, kItself, kEagle, kFrSpec, kEagle3, kMimos, kNextns, kQueries };
 
 class ReplayTest : public testing::TestWithParam<Draft> {
  protected:
@@ -147,6 +147,7 @@ class ReplayTest : public testing::TestWithParam<Draft> {
                               : kind == Draft::kFrSpec ? RandomHead::kFrSpec
                               : kind == Draft::kEagle3 ? RandomHead::kEagle3
                               : kind == Draft::kMimos  ? RandomHead::kMimos
+                              : kind == Draft::kQueries ? RandomHead::kQueries
                                                        : RandomHead::kNextns;
       model = random_head(*ops_, *target_, head);
     }
@@ -278,7 +279,7 @@ TEST_P(ReplayTest, trees_that_are_cut_replay_as_they_run) {
 INSTANTIATE_TEST_SUITE_P(Drafts, ReplayTest,
                          testing::Values(Draft::kFirstLayer, Draft::kItself, Draft::kEagle,
                                          Draft::kFrSpec, Draft::kEagle3, Draft::kMimos,
-                                         Draft::kNextns));
+                                         Draft::kNextns, Draft::kQueries));
 
 TEST_F(ReplayTest, texts_alone_replay_as_they_run) {
   const Record recorded = record(Draft::kFirstLayer);

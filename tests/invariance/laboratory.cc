@@ -147,6 +147,8 @@ RandomHead head_of(Proposer proposer) {
       return RandomHead::kMimos;
     case Proposer::kNextns:
       return RandomHead::kNextns;
+    case Proposer::kQueries:
+      return RandomHead::kQueries;
     default:
       return RandomHead::kNextn;
   }

@@ -371,6 +371,7 @@ CASES = [
     ("granite_hybrid_bias_default", "granite_hybrid_bias", {}, 70, {}),
     ("gemma4_unified_default", "gemma4_unified", {}, 60, {}),
     ("gemma4_default", "gemma4", {}, 60, {}),
+    ("gemma4_unified_global", "gemma4_unified", {}, 40, dict(style="global")),
     ("gemma4_experts_default", "gemma4_experts", {}, 60, {}),
 ]
 
@@ -457,6 +458,12 @@ def case_config(checkpoint, changes):
 def restyle(written, style):
     """Rewrites the rotary settings as older versions of transformers did."""
     if style == "new":
+        return
+    if style == "global":  # as on the hub: what is wider is said once
+        text = written["text_config"]
+        wide = next(iter(text.pop("per_layer_config").values()))
+        text["global_head_dim"] = wide["head_dim"]
+        text["num_global_key_value_heads"] = wide["num_key_value_heads"]
         return
     rope = {k: v for k, v in written.pop("rope_parameters").items() if v is not None}
     if "sliding_attention" in rope:

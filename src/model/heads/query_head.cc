@@ -115,9 +115,8 @@ void QueryHead::look_back(const Batch& batch, const DraftInput& input) {
 }
 
 // What enters the first layer, [rows, hidden].
-Tensor QueryHead::join(const DraftInput& input) {
+void QueryHead::join(const DraftInput& input, Tensor out) {
   const std::int64_t rows = looks_.rows, wide = config_.target_hidden;
-  const Tensor out = ops_.temp(DType::kF32, {rows, std::int64_t{config_.layer.hidden}});
   const ScratchScope between(ops_);
   const Tensor embedded = ops_.temp(DType::kF32, {rows, wide});
   const Tensor feature = ops_.temp(DType::kF32, {rows, wide});
@@ -126,7 +125,6 @@ Tensor QueryHead::join(const DraftInput& input) {
   ops_.gather_rows(input.features, rows_, feature);
   ops_.join_columns(embedded, feature, both);
   ops_.linear(*weights_->before, both, out);
-  return out;
 }
 
 DraftRows QueryHead::forward(Batch& batch, const DraftInput& input) {
@@ -136,7 +134,7 @@ DraftRows QueryHead::forward(Batch& batch, const DraftInput& input) {
       ops_.temp(DType::kF32, {looks_.rows, std::int64_t{config_.target_hidden}});
   if (looks_.rows > 0) {
     CHECK(kv_ != nullptr) << "no forward of the target";
-    s.residual = join(input);
+    join(input, s.residual);
     run_layers(s);
     ops_.linear(*weights_->after, s.normed, feature);
   }

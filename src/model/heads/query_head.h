@@ -60,7 +60,7 @@ class QueryHead final : public DraftModel {
  private:
   struct Weights;
   void look_back(const Batch& batch, const DraftInput& input);
-  Tensor join(const DraftInput& input);
+  void join(const DraftInput& input, Tensor out);
   void run_layers(LayerScratch& scratch);
 
   Ops& ops_;
