@@ -397,6 +397,9 @@ def make_checkpoint(folder, kind, settings, dtype, shard_size, seed):
                     and not name.endswith("linear_attn.norm.weight"))
                 offset = 0.0 if adds_1 else 1.0
                 parameter.copy_(offset + 0.2 * torch.randn_like(parameter))
+                # Scores that nothing else scales: as small as in trained models.
+                if config.model_type.startswith("gemma4") and name.endswith("q_norm.weight"):
+                    parameter.mul_(0.4)
             elif name.endswith(("bias", "sinks", "mamba.D")):
                 parameter.copy_(0.2 * torch.randn_like(parameter))
         for name, buffer in model.named_buffers():

@@ -91,6 +91,9 @@ QueryHeadConfig read_query_head(const std::string& folder, const ModelConfig& ta
                    .found = target.architecture});
     head.layer.layer_kv.push_back(head.layer.layers + source);
   }
+  // A window reaches as far back as it is wide, and the row itself does not count.
+  for (int& window : head.layer.layer_window)
+    if (window > 0) ++window;
   check_fit(fields, head, target);
   return head;
 }
