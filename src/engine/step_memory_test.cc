@@ -52,7 +52,18 @@ std::vector<Request> requests() {
   return made;
 }
 
-enum class Kind { kNone, kStandalone, kEagle, kFrSpec, kEagle3, kMimo, kNextn, kMimos, kNextns, kQueries };
+enum class Kind {
+  kNone,
+  kStandalone,
+  kEagle,
+  kFrSpec,
+  kEagle3,
+  kMimo,
+  kNextn,
+  kMimos,
+  kNextns,
+  kQueries
+};
 void PrintTo(Kind kind, std::ostream* out) { *out << static_cast<int>(kind); }
 
 // A model of its own with its own memory, and what it answered.

@@ -143,12 +143,12 @@ class ReplayTest : public testing::TestWithParam<Draft> {
       model = std::make_unique<Runner>(
           *ops_, std::make_unique<Decoder>(*ops_, config, *dummy_weights(1), DType::kBF16), 300);
     } else {
-      const RandomHead head = kind == Draft::kEagle    ? RandomHead::kEagle
-                              : kind == Draft::kFrSpec ? RandomHead::kFrSpec
-                              : kind == Draft::kEagle3 ? RandomHead::kEagle3
-                              : kind == Draft::kMimos  ? RandomHead::kMimos
+      const RandomHead head = kind == Draft::kEagle     ? RandomHead::kEagle
+                              : kind == Draft::kFrSpec  ? RandomHead::kFrSpec
+                              : kind == Draft::kEagle3  ? RandomHead::kEagle3
+                              : kind == Draft::kMimos   ? RandomHead::kMimos
                               : kind == Draft::kQueries ? RandomHead::kQueries
-                                                       : RandomHead::kNextns;
+                                                        : RandomHead::kNextns;
       model = random_head(*ops_, *target_, head);
     }
     return model;

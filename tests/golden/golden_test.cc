@@ -324,8 +324,7 @@ constexpr Change kChanges[] = {
     {"logit cap", "gemma4_unified_default", [](ModelConfig& c) { c.logit_cap = 0; }},
     {"theta of the layers that slide", "gemma4_default",
      [](ModelConfig& c) { c.local_rope_theta = c.rope_theta; }},
-    {"pattern of windows", "gemma4_default",
-     [](ModelConfig& c) { c.layer_window.assign(6, 8); }},
+    {"pattern of windows", "gemma4_default", [](ModelConfig& c) { c.layer_window.assign(6, 8); }},
     {"inputs by layer", "gemma4_default", [](ModelConfig& c) { c.inputs = {}; }},
     {"scales of experts", "gemma4_experts_default",
      [](ModelConfig& c) { c.experts.has_expert_scales = false; }},
@@ -333,8 +332,7 @@ constexpr Change kChanges[] = {
      [](ModelConfig& c) { c.experts.routing.chosen = 1; }},
     {"the other norm of experts", "gemma4_experts_default",
      [](ModelConfig& c) { c.experts.beside.before = "pre_feedforward_layernorm"; }},
-    {"the MLP beside experts", "gemma4_experts_default",
-     [](ModelConfig& c) { c.experts = {}; }},
+    {"the MLP beside experts", "gemma4_experts_default", [](ModelConfig& c) { c.experts = {}; }},
 };
 
 TEST(GoldenBlocks, each_value_shows_in_the_logits) {

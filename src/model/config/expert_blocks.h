@@ -18,6 +18,7 @@ struct ExpertNames {
   std::string_view router = "gate";
   std::string_view experts = "experts.";
   std::string_view gate = "gate_proj", up = "up_proj", down = "down_proj";
+  std::string_view gate_up = "gate_up_proj";  // in place of gate and up, where there is one
   std::string_view shared = "shared_experts.";
   std::string_view shared_gate = "shared_expert_gate";
   std::string_view score_bias = "gate.e_score_correction_bias";

@@ -32,7 +32,10 @@ ExpertMlp::ExpertMlp(WeightReader& read, const ModelConfig& config, const std::s
       return MatrixPart{.name = name + std::string(matrix), .rows = rows};
     };
     const Bias bias = bias_if(blocks.has_bias);
-    weights_.push_back(read.linear({part(names.gate, width), part(names.up, width)}, hidden, bias));
+    std::vector<MatrixPart> gate_up{part(names.gate, width), part(names.up, width)};
+    const std::string both = name + std::string(names.gate_up);
+    if (read.has_matrix(both)) gate_up = parts_of_fused(both, {width, width});
+    weights_.push_back(read.linear(gate_up, hidden, bias));
     weights_.push_back(read.linear({part(names.down, hidden)}, width, bias));
     experts_.push_back({weights_.end()[-2].get(), weights_.back().get()});
   }

@@ -39,7 +39,9 @@ std::optional<Place> place_of(std::string_view name) {
   const std::string_view rest = name.substr(static_cast<std::size_t>(end - name.data()));
   place.is_bias = rest.ends_with(".bias");
   const std::string prefix(name.substr(0, number));
-  if (rest.starts_with(".gate_proj.")) {
+  if (rest.starts_with(".gate_up_proj.")) {
+    place.stack = prefix + "gate_up_proj";
+  } else if (rest.starts_with(".gate_proj.")) {
     place.stack = prefix + "gate_up_proj";
     place.step = 2;
   } else if (rest.starts_with(".up_proj.")) {
@@ -65,7 +67,7 @@ class StackedExperts final : public WeightSource {
     const auto place = place_of(name);
     if (!place) return source_->find(name, expected);
     if (place->is_bias) return bias(name, *place);
-    if (stacks_ == ExpertStacks::kRows) return part_of_rows(name, *place);
+    if (stacks_ == ExpertStacks::kRows) return whole_rows(name, *place);
     if (const auto blocks = rows(name)) return floats_of(name, *blocks);
     return matrix(name, *place);
   }
@@ -124,8 +126,11 @@ class StackedExperts final : public WeightSource {
     const std::string prefix = stored.substr(0, experts + kExperts.size());
     const std::string stack = prefix + (is_pair ? "gate_up_proj" : "down_proj");
     for (std::int64_t e = 0; e < tensor->dim(0); ++e)
-      for (const char* matrix : {"gate_proj", "up_proj", "down_proj"}) {
-        if ((std::string_view(matrix) == "down_proj") != is_down) continue;
+      for (const char* matrix : {"gate_up_proj", "gate_proj", "up_proj", "down_proj"}) {
+        const std::string_view kind_of = matrix;
+        const bool is_whole = kind_of == "gate_up_proj";
+        if ((kind_of == "down_proj") != is_down) continue;
+        if (!is_down && is_whole != (stacks_ == ExpertStacks::kRows)) continue;
         names_.push_back(prefix + std::to_string(e) + "." + matrix +
                          (is_bias ? ".bias" : ".weight"));
         parts_[stack].insert(names_.back());
@@ -152,18 +157,17 @@ class StackedExperts final : public WeightSource {
     return made;
   }
 
-  // Rows of the file as they are. place.step: how many matrices the rows of an expert are.
-  std::optional<Tensor> part_of_rows(const std::string& name, const Place& place) const {
+  // Rows of the file as they are.
+  std::optional<Tensor> whole_rows(const std::string& name, const Place& place) const {
     const auto stack = source_->find(place.stack, {});
     if (!stack) return source_->find(name, {});
     if (stack->shape().rank() != 3 || place.expert >= stack->dim(0) ||
-        stack->dim(1) % place.step != 0 || !dtype_is_float(stack->dtype()))
+        !dtype_is_float(stack->dtype()))
       refuse(place.stack, *stack, "floats of three dimensions");
-    const std::int64_t in = stack->dim(2), rows = stack->dim(1), count = rows / place.step;
+    const Shape shape{stack->dim(1), stack->dim(2)};
     auto* const data = static_cast<std::byte*>(stack->data());
-    const std::size_t row = at(in) * dtype_bytes(stack->dtype());
-    return Tensor(data + at(place.expert * rows + place.first * count) * row, stack->dtype(),
-                  {count, in});
+    return Tensor(data + at(place.expert * shape.elements()) * dtype_bytes(stack->dtype()),
+                  stack->dtype(), shape);
   }
 
   // The rows of a matrix are columns in the file.

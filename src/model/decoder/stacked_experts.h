@@ -16,7 +16,7 @@
 //   experts.down_proj            [experts, out, width]
 //
 // become experts.<number>.gate_proj.weight [width, in], .bias [width], and so on: floats, or the
-// blocks of MXFP4 as GGUF files have them.
+// blocks of MXFP4 as GGUF files have them. Of kRows gate and up stay one matrix, gate_up_proj.
 
 #include <memory>
 

@@ -130,8 +130,7 @@ void QueryHead::join(const DraftInput& input, Tensor out) {
 DraftRows QueryHead::forward(Batch& batch, const DraftInput& input) {
   look_back(batch, input);
   LayerScratch s(ops_, config_.layer, looks_);
-  const Tensor feature =
-      ops_.temp(DType::kF32, {looks_.rows, std::int64_t{config_.target_hidden}});
+  const Tensor feature = ops_.temp(DType::kF32, {looks_.rows, std::int64_t{config_.target_hidden}});
   if (looks_.rows > 0) {
     CHECK(kv_ != nullptr) << "no forward of the target";
     join(input, s.residual);
