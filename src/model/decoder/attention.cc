@@ -92,10 +92,10 @@ Attention::Attention(WeightReader& read, const ModelConfig& config, const std::s
   const auto head_norm = [&](const char* norm) {
     return read.vector(name + norm, shape_.head_dim, config.norm_offset);
   };
-  if (config.qk_norm)
-    qk_norm_ = {.q_weight = head_norm("q_norm.weight"),
-                .k_weight = is_own ? head_norm("k_norm.weight") : Tensor{},
-                .eps = config.rms_eps};
+  if (config.qk_norm) {
+    qk_norm_ = {.q_weight = head_norm("q_norm.weight"), .k_weight = {}, .eps = config.rms_eps};
+    qk_norm_.k_weight = is_own ? head_norm("k_norm.weight") : qk_norm_.q_weight;  // both or none
+  }
   o_ = read.linear({{name + "o_proj", config.hidden}}, q, bias_if(config.o_bias));
   if (config.has_sinks) sinks_ = read.vector(name + "sinks", config.heads);
   if (config.score_growth == 0) return;

@@ -145,9 +145,8 @@ class LoadMixedGguf : public testing::TestWithParam<const char*> {
     const std::vector<Token> tokens{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7};
     trees.plant(0, tokens.back());
     StepPlan plan;
-    plan.entries.push_back({.slot = 0,
-                            .chain = std::span(tokens).first(tokens.size() - 1),
-                            .has_tree = true});
+    plan.entries.push_back(
+        {.slot = 0, .chain = std::span(tokens).first(tokens.size() - 1), .has_tree = true});
     Batch batch;
     ops_->layout(plan, trees, table, batch);
     const Tensor logits = runner.logits(runner.forward(batch, FeatureTaps{}), batch);
