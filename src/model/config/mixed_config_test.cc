@@ -80,7 +80,8 @@ TEST(MixedConfig, the_last_layers_read_what_the_last_of_their_kind_keeps) {
   EXPECT_THAT(config.layer_intermediate, ElementsAre(96, 96, 96, 192, 192, 192));
   EXPECT_EQ(config.widest_mlp(), 192);
   EXPECT_EQ(config.inputs.width, 8);
-  EXPECT_EQ(parse().inputs.width, 256) << "where the config does not say";
+  EXPECT_EQ(parse(R"("vocab_size_per_layer_input":512)").inputs.width, 256)
+      << "where the config does not say";
 }
 
 TEST(MixedConfig, experts_lie_beside_the_mlp) {
