@@ -61,9 +61,9 @@ TEST_F(GgufTokenizer, byte_level_tokens_are_the_files) {
 
 // Pieces with a letter for spaces, put together by merges; what has no piece is bytes.
 GgufBytes merged_pieces() {
-  const std::vector<std::string> tokens{"<pad>", "<eos>",  "<bos>",  "<unk>", "<turn|>", "<tool>",
-                                        "<0xC3>", "<0xA9>", "\u2581", "h",     "i",       "\n",
-                                        "hi",     "\u2581hi", "\n\n"};
+  const std::vector<std::string> tokens{"<pad>",  "<eos>",  "<bos>",  "<unk>",    "<turn|>",
+                                        "<tool>", "<0xC3>", "<0xA9>", "\u2581",   "h",
+                                        "i",      "\n",     "hi",     "\u2581hi", "\n\n"};
   GgufBytes file;
   file.text("tokenizer.ggml.model", "gemma4").texts("tokenizer.ggml.tokens", tokens);
   file.i32s("tokenizer.ggml.token_type", {3, 3, 3, 2, 3, 4, 6, 6, 1, 1, 1, 1, 1, 1, 1});

@@ -51,8 +51,7 @@ bool drafts_unasked(const std::string& target) {
 
 // Older heads are called as the model that they were made for.
 bool recognizes(const std::string& path) {
-  return is_query_head(path) ||
-         (is_head_called(path, "") && !is_head_called(path, "eagle3"));
+  return is_query_head(path) || (is_head_called(path, "") && !is_head_called(path, "eagle3"));
 }
 
 std::unique_ptr<DraftModel> load(Ops& ops, const Decoder& target, const DraftSetup& setup) {

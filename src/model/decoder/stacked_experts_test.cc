@@ -79,10 +79,10 @@ TEST(StackedExperts, rows_stay_where_they_are) {
   for (int i = 0; i < 24; ++i) both.f32()[i] = static_cast<float>(i);
   memory->add("down_proj", DType::kF32, {2, 3, 2});
   const auto source = stacked_experts(std::move(memory), ExpertStacks::kRows);
-  EXPECT_THAT(source->names(),
-              UnorderedElementsAre(kPrefix + "0.gate_up_proj.weight",
-                                   kPrefix + "1.gate_up_proj.weight",
-                                   kPrefix + "0.down_proj.weight", kPrefix + "1.down_proj.weight"));
+  EXPECT_THAT(
+      source->names(),
+      UnorderedElementsAre(kPrefix + "0.gate_up_proj.weight", kPrefix + "1.gate_up_proj.weight",
+                           kPrefix + "0.down_proj.weight", kPrefix + "1.down_proj.weight"));
   const Tensor rows = source->find(kPrefix + "1.gate_up_proj.weight", {}).value();
   ASSERT_EQ(rows.shape(), (Shape{4, 3}));
   EXPECT_EQ(rows.f32(), both.f32() + 12);

@@ -254,8 +254,7 @@ std::string gguf_tokenizer_json(const GgufMetadata& metadata) {
                      {"end_of_word_suffix", nullptr},
                      {"fuse_unk", has_pieces},
                      {"byte_fallback", has_pieces},
-                     {"ignore_merges",
-                      !has_pieces && pre_tokenizer_of(metadata).takes_whole_words},
+                     {"ignore_merges", !has_pieces && pre_tokenizer_of(metadata).takes_whole_words},
                      {"vocab", std::move(vocab)},
                      {"merges", merge_list(metadata)}};
   Surroundings around =
