@@ -53,6 +53,11 @@ std::vector<Model> models() {
   add(4, 2, 128, DType::kF32, 130, true);
   add(2, 1, 64, DType::kF16, 1, false);
   all.back().rotary_dim = 36;
+  add(4, 2, 128, DType::kBF16, 20, true);
+  all.back().pairs = 21;
+  add(2, 2, 96, DType::kF32, 0, false);
+  all.back().rotary_dim = 64;
+  all.back().pairs = 5;
   add(70, 1, 16, DType::kBF16, 0, false);
   add(6, 2, 64, DType::kI8, 0, false);
   add(4, 4, 80, DType::kF8E4M3, 0, false);

@@ -1,5 +1,6 @@
 // Routers and mixtures of experts: which experts a row gets, and that a row's result is that of the
 // row alone, on every instruction set, in both orders, for all kinds of weights.
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -134,6 +135,27 @@ class Mix {
   std::vector<std::unique_ptr<PackedLinear>> weights_;
   std::vector<ExpertLinears> experts_;
 };
+
+TEST(Router, weighs_each_expert_by_a_scale_of_its_own) {
+  for (const char* device : {"reference", "cpu"}) {
+    ThreadPool pool(1, false);
+    const auto ops = make_backend({.device = device}, pool);
+    const auto vector = [&](std::vector<float> values) {
+      const Tensor made = ops->alloc(DType::kF32, {1, std::ssize(values)});
+      std::ranges::copy(values, made.f32());
+      return made;
+    };
+    const Tensor logits = vector({0, 3, 1, 3}), scales = vector({9, 0.5F, 9, -2});
+    const Tensor chosen = ops->alloc(DType::kI32, {1, 2}), weights = vector({0, 0});
+    const Routing routing{.experts = 4, .chosen = 2, .normalises = true};
+    ops->route(logits, routing, {.bias = {}, .scale = {scales.data(), DType::kF32, {4}}}, chosen,
+               weights);
+    EXPECT_EQ(chosen_expert(chosen, 0, 0), 1);
+    EXPECT_EQ(chosen_expert(chosen, 0, 1), 3);
+    EXPECT_FLOAT_EQ(weights.f32()[0], 0.25F);
+    EXPECT_FLOAT_EQ(weights.f32()[1], -1.0F);
+  }
+}
 
 struct Kind {
   DType dtype;

@@ -12,18 +12,30 @@
 
 namespace foretoken {
 
+// The heads of keys and values in a layer.
+struct KvHeads {
+  int count = 0, dim = 0;
+
+  bool operator==(const KvHeads&) const = default;
+};
+
 struct KvShape {
   int layers = 0;
   int kv_heads = 0;
   int head_dim = 0;
   DType dtype = DType::kBF16;  // or another float, or codes of 8 bits
   bool has_values = true;      // false: they are parts of keys (AttentionShape::value_dim)
+  std::vector<KvHeads> layer_heads = {};  // by layer; empty: kv_heads of head_dim in all of them
   // Layers that keep a state instead, by layer; empty: there are none.
   std::vector<bool> keeps_state = {};
   RecurrentShape recurrent = {};
   int slots = 1;                   // sequences whose states are kept at a time
   int tree_nodes = kMaxTreeNodes;  // of one of them
 
+  KvHeads heads_of(int layer) const {
+    return layer_heads.empty() ? KvHeads{kv_heads, head_dim}
+                               : layer_heads[static_cast<std::size_t>(layer)];
+  }
   bool keeps_state_of(int layer) const {
     return !keeps_state.empty() && keeps_state[static_cast<std::size_t>(layer)];
   }

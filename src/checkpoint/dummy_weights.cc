@@ -38,7 +38,8 @@ class DummySource final : public WeightSource {
   explicit DummySource(std::uint64_t seed) : seed_(seed) {}
 
   // bf16. Matrices [out, in] have variance 1 / in, so that activations keep their size through any
-  // number of layers; norm weights are 1, biases small. A tensor that is held is given again.
+  // number of layers; weights of norms and other
+  // scales are 1, biases small. A tensor that is held is given again.
   std::optional<Tensor> find(const std::string& name, const Shape& expected) const override {
     const auto held = made_.find(name);
     if (held != made_.end() && held->second.shape == expected)
@@ -48,7 +49,7 @@ class DummySource final : public WeightSource {
     made = {.memory = take_memory(static_cast<std::size_t>(count) * sizeof(std::uint16_t)),
             .shape = expected};
     const Tensor tensor = made.memory.view(DType::kBF16, expected);
-    if (name.ends_with("norm.weight")) {
+    if (name.ends_with("norm.weight") || name.ends_with("scale") || name.ends_with("scalar")) {
       std::fill_n(tensor.bits16(), count, f32_to_bf16(1.0F));
     } else {
       const float deviation =

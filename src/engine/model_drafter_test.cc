@@ -283,7 +283,8 @@ TEST_P(HeadDrafterTest, rests_are_invisible) {
 INSTANTIATE_TEST_SUITE_P(Heads, HeadDrafterTest,
                          testing::Values(RandomHead::kEagle, RandomHead::kFrSpec,
                                          RandomHead::kEagle3, RandomHead::kMimo, RandomHead::kNextn,
-                                         RandomHead::kMimos, RandomHead::kNextns));
+                                         RandomHead::kMimos, RandomHead::kNextns,
+                                         RandomHead::kQueries));
 
 TEST_F(ModelDrafterTest, refuses_impossible_shapes) {
   const auto make = [&](TreeShape shape) {

@@ -52,7 +52,18 @@ std::vector<Request> requests() {
   return made;
 }
 
-enum class Kind { kNone, kStandalone, kEagle, kFrSpec, kEagle3, kMimo, kNextn, kMimos, kNextns };
+enum class Kind {
+  kNone,
+  kStandalone,
+  kEagle,
+  kFrSpec,
+  kEagle3,
+  kMimo,
+  kNextn,
+  kMimos,
+  kNextns,
+  kQueries
+};
 void PrintTo(Kind kind, std::ostream* out) { *out << static_cast<int>(kind); }
 
 // A model of its own with its own memory, and what it answered.
@@ -135,7 +146,7 @@ TEST_P(StepMemory, logits_in_slices_are_the_same_and_take_less) {
 INSTANTIATE_TEST_SUITE_P(Drafters, StepMemory,
                          testing::Values(Kind::kNone, Kind::kStandalone, Kind::kEagle,
                                          Kind::kFrSpec, Kind::kEagle3, Kind::kMimo, Kind::kNextn,
-                                         Kind::kMimos, Kind::kNextns),
+                                         Kind::kMimos, Kind::kNextns, Kind::kQueries),
                          testing::PrintToStringParamName());
 
 TEST(StepMemoryBound, holds_for_the_reference_backend) {

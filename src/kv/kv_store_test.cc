@@ -28,6 +28,26 @@ TEST(KvStore, has_one_key_and_one_value_tensor_per_layer_in_the_layout_of_the_ke
   EXPECT_NE(store.layer(0).k.data(), store.layer(1).k.data());
 }
 
+TEST(KvStore, layers_may_have_heads_of_several_sizes) {
+  ThreadPool pool(1, false);
+  const auto ops = make_backend({.device = "cpu"}, pool);
+  for (const DType dtype : {DType::kBF16, DType::kI8}) {
+    const KvShape shape{.layers = 2,
+                        .kv_heads = 9,
+                        .head_dim = 9,
+                        .dtype = dtype,
+                        .layer_heads = {{2, 8}, {1, 24}}};
+    const KvStore store(*ops, shape, 5);
+    EXPECT_EQ(store.layer(0).k.shape(), (Shape{5, 2, 8, kPageTokens}));
+    EXPECT_EQ(store.layer(1).v.shape(), (Shape{5, 1, kPageTokens, 24}));
+    std::size_t bytes = 0;
+    for (const KvLayer& layer : store.layers())
+      for (const Tensor* part : {&layer.k, &layer.v, &layer.k_scale, &layer.v_scale})
+        if (!part->empty()) bytes += part->bytes();
+    EXPECT_EQ(bytes, 5 * ops->kv_page_bytes(shape));
+  }
+}
+
 TEST(KvStore, released_pages_lose_what_they_hold_and_others_keep_it) {
   ThreadPool pool(1, false);
   for (const DType dtype : {DType::kBF16, DType::kI8}) {

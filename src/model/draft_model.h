@@ -51,6 +51,10 @@ class DraftModel {
     return 0;
   }  // 0: text is read with the target's features only
 
+  // It has no keys and values of its own, and reads those of the target: that text went by unread
+  // makes no difference to it.
+  virtual bool reads_target_kv() const { return false; }
+
   // The features of some rows of the target, [rows.size(), feature_width].
   virtual Tensor features(const Features& target, std::span<const std::int32_t> rows) {
     (void)target;

@@ -102,7 +102,7 @@ class CountingPace final : public StepPace {
 };
 
 // Draft models of which some are often right: the target's own first layer.
-enum class Draft { kFirstLayer, kItself, kEagle, kFrSpec, kEagle3, kMimos, kNextns };
+enum class Draft { kFirstLayer, kItself, kEagle, kFrSpec, kEagle3, kMimos, kNextns, kQueries };
 
 class ReplayTest : public testing::TestWithParam<Draft> {
  protected:
@@ -143,11 +143,12 @@ class ReplayTest : public testing::TestWithParam<Draft> {
       model = std::make_unique<Runner>(
           *ops_, std::make_unique<Decoder>(*ops_, config, *dummy_weights(1), DType::kBF16), 300);
     } else {
-      const RandomHead head = kind == Draft::kEagle    ? RandomHead::kEagle
-                              : kind == Draft::kFrSpec ? RandomHead::kFrSpec
-                              : kind == Draft::kEagle3 ? RandomHead::kEagle3
-                              : kind == Draft::kMimos  ? RandomHead::kMimos
-                                                       : RandomHead::kNextns;
+      const RandomHead head = kind == Draft::kEagle     ? RandomHead::kEagle
+                              : kind == Draft::kFrSpec  ? RandomHead::kFrSpec
+                              : kind == Draft::kEagle3  ? RandomHead::kEagle3
+                              : kind == Draft::kMimos   ? RandomHead::kMimos
+                              : kind == Draft::kQueries ? RandomHead::kQueries
+                                                        : RandomHead::kNextns;
       model = random_head(*ops_, *target_, head);
     }
     return model;
@@ -278,7 +279,7 @@ TEST_P(ReplayTest, trees_that_are_cut_replay_as_they_run) {
 INSTANTIATE_TEST_SUITE_P(Drafts, ReplayTest,
                          testing::Values(Draft::kFirstLayer, Draft::kItself, Draft::kEagle,
                                          Draft::kFrSpec, Draft::kEagle3, Draft::kMimos,
-                                         Draft::kNextns));
+                                         Draft::kNextns, Draft::kQueries));
 
 TEST_F(ReplayTest, texts_alone_replay_as_they_run) {
   const Record recorded = record(Draft::kFirstLayer);

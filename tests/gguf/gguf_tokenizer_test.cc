@@ -59,6 +59,31 @@ TEST_F(GgufTokenizer, byte_level_tokens_are_the_files) {
   EXPECT_THAT(encode(tokenizer_of(byte_level("gpt-2")), "e\u0301"), ElementsAre('e', 0xCC, 0x81));
 }
 
+// Pieces with a letter for spaces, put together by merges; what has no piece is bytes.
+GgufBytes merged_pieces() {
+  const std::vector<std::string> tokens{"<pad>",  "<eos>",  "<bos>",  "<unk>",    "<turn|>",
+                                        "<tool>", "<0xC3>", "<0xA9>", "\u2581",   "h",
+                                        "i",      "\n",     "hi",     "\u2581hi", "\n\n"};
+  GgufBytes file;
+  file.text("tokenizer.ggml.model", "gemma4").texts("tokenizer.ggml.tokens", tokens);
+  file.i32s("tokenizer.ggml.token_type", {3, 3, 3, 2, 3, 4, 6, 6, 1, 1, 1, 1, 1, 1, 1});
+  file.texts("tokenizer.ggml.merges", {"h i", "\u2581 hi", "\n \n"});
+  file.u32("tokenizer.ggml.eos_token_id", 1).u32("tokenizer.ggml.bos_token_id", 2);
+  file.u32("tokenizer.ggml.unknown_token_id", 3).boolean("tokenizer.ggml.add_bos_token", true);
+  return file;
+}
+
+TEST_F(GgufTokenizer, pieces_are_merged_and_bytes_stand_in) {
+  const Tokenizer tokenizer = tokenizer_of(merged_pieces());
+  EXPECT_THAT(encode(tokenizer, "hi hi\n\n<tool>\u00E9<turn|>"),
+              ElementsAre(12, 13, 14, 5, 6, 7, 4));
+  EXPECT_THAT(encode(tokenizer, "h", AddSpecial::kYes), ElementsAre(2, 9));
+  EXPECT_EQ(tokenizer.decode(std::vector<Token>{12, 13, 6, 7, 14}, SpecialText::kKeep),
+            "hi hi\u00E9\n\n");
+  EXPECT_EQ(tokenizer.eos(), 1);
+  EXPECT_TRUE(tokenizer.is_special(4));
+}
+
 TEST_F(GgufTokenizer, every_rule_for_words_is_a_tokenizer) {
   const std::string names = gguf_pre_tokenizer_names();
   const std::string text =

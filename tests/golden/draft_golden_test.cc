@@ -37,6 +37,7 @@ class Recorded final : public DraftModel {
   std::int64_t tap_width() const override { return model_->tap_width(); }
   int feature_width() const override { return model_->feature_width(); }
   int carried_width() const override { return model_->carried_width(); }
+  bool reads_target_kv() const override { return model_->reads_target_kv(); }
   Tensor features(const Features& target, std::span<const std::int32_t> rows) override {
     return model_->features(target, rows);
   }

@@ -44,6 +44,7 @@ class Borrowed final : public DraftModel {
   std::int64_t tap_width() const override { return model_.tap_width(); }
   int feature_width() const override { return model_.feature_width(); }
   int carried_width() const override { return model_.carried_width(); }
+  bool reads_target_kv() const override { return model_.reads_target_kv(); }
   Tensor features(const Features& target, std::span<const std::int32_t> rows) override {
     return model_.features(target, rows);
   }
@@ -146,6 +147,8 @@ RandomHead head_of(Proposer proposer) {
       return RandomHead::kMimos;
     case Proposer::kNextns:
       return RandomHead::kNextns;
+    case Proposer::kQueries:
+      return RandomHead::kQueries;
     default:
       return RandomHead::kNextn;
   }

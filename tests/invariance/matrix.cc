@@ -46,6 +46,7 @@ constexpr std::array kModels{
     Model{Proposer::kNextn, "EAGLE", "a NextN head"},
     Model{Proposer::kMimos, "EAGLE", "a chain of heads like MiMo's"},
     Model{Proposer::kNextns, "EAGLE", "a chain of NextN heads"},
+    Model{Proposer::kQueries, "EAGLE", "a head that reads the target's keys"},
 };
 struct Shape {
   int steps, topk, nodes;

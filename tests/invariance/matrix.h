@@ -26,6 +26,7 @@ enum class Proposer {
   kNextn,
   kMimos,
   kNextns,
+  kQueries,
   kAlgorithm,
   kUnion,
   kWishes

@@ -21,6 +21,7 @@ class TinySource final : public WeightSource {
   std::optional<Tensor> find(const std::string& name, const Shape& expected) const override {
     const Tensor made = *random_->find(name, expected);
     if (name.ends_with("A_log")) slow_down(made);
+    if (name.ends_with("layer_scalar")) made.bits16()[0] = f32_to_bf16(0.8F);
     if (expected.rank() < 2) return made;
     std::uint16_t* bits = made.bits16();
     for (std::int64_t i = 0; i < made.elements(); ++i)
@@ -110,6 +111,48 @@ std::vector<TinyModel> tiny_models() {
 }
 
 namespace {
+
+// Layers with a window and without, which have heads of two sizes and rotate by tables of their own:
+// of the wider ones a few pairs. The tensors of values are those of keys in some of them.
+ModelConfig mixed_config() {
+  ModelConfig config = base_config();
+  config.layers = 4;
+  static_cast<Blocks&>(config) = {
+      .qk_norm = true,
+      .v_norm = true,
+      .score_scale = 1,
+      .local_rope_theta = 500,
+      .layer_window = {40, 0, 40, 0},
+      .layer_rope = {LayerRope::kLocal, LayerRope::kMain, LayerRope::kLocal, LayerRope::kMain},
+      .layer_heads = {{2, 16}, {1, 48}, {2, 16}, {1, 48}},
+      .values_are_keys = {false, true, false, true},
+      .norms = {.after_attention = "after_attention",
+                .before_mlp = "before_mlp",
+                .after_mlp = "after_mlp"}};
+  config.has_layer_scale = true;
+  config.rope.kind = RopeScaling::Kind::kProportional;
+  config.rope.factor = 1.0;
+  config.rope.share = 0.3;
+  return config;
+}
+
+std::vector<TinyModel> mixed_models() {
+  // The last layers make queries only, and all read of the token itself.
+  ModelConfig shared = mixed_config();
+  shared.layer_kv = {0, 1, 0, 1};
+  shared.layer_intermediate = {160, 160, 224, 224};
+  shared.inputs.width = 24;
+  ModelConfig beside = mixed_config();
+  beside.experts = {.routing = {.experts = 6, .chosen = 2, .normalises = true},
+                    .intermediate = 48,
+                    .has_expert_scales = true,
+                    .beside = {.mlp = "after_dense_norm",
+                               .before = "before_experts_norm",
+                               .after = "after_experts_norm"}};
+  return {{.name = "heads_of_two_sizes", .config = mixed_config(), .near_ties = true},
+          {.name = "shared_kv_and_inputs", .config = shared, .near_ties = true},
+          {.name = "experts_beside", .config = beside, .near_ties = true}};
+}
 
 ModelConfig latent_config(const LatentBlocks& latent) {
   ModelConfig config = base_config();
@@ -313,6 +356,7 @@ std::vector<TinyModel> block_models() {
                      .has_score_bias = true,
                      .layers = {false, true, true}};
   models.push_back({.name = "experts_in_groups_and_shared", .config = grouped, .near_ties = true});
+  for (TinyModel& model : mixed_models()) models.push_back(std::move(model));
   for (TinyModel& model : latent_models()) models.push_back(std::move(model));
   for (TinyModel& model : state_models()) models.push_back(std::move(model));
   return models;

@@ -1,7 +1,8 @@
 """Writes tests/golden: tiny random checkpoints and the logits Hugging Face transformers gives.
 
     pip install torch transformers safetensors
-    python tools/golden/make_golden.py [folder]
+    python tools/golden/make_golden.py [folder [prefix]]   prefix: checkpoints called so alone; the
+                                                           others stay as they are
 
 A checkpoint folder is what `save_pretrained` writes, with config.json. Cases vary the config over
 one checkpoint (rotary scaling and sliding windows have no weights). cases.json lists them:
@@ -39,6 +40,12 @@ DELTA = dict(linear_key_head_dim=16, linear_value_head_dim=24, linear_num_key_he
              linear_num_value_heads=4)
 MAMBA = dict(mamba_n_heads=8, mamba_d_state=24, shared_intermediate_size=72, num_local_experts=0,
              num_experts_per_tok=0, pad_token_id=0, time_step_limit=[0.0, 1e9])
+GEMMA4 = dict(head_dim=16, global_head_dim=32, sliding_window=8, pad_token_id=0,
+              layer_types=["sliding_attention", "full_attention"] * 3,
+              rope_parameters=dict(
+                  sliding_attention=dict(rope_type="default", rope_theta=100.0),
+                  full_attention=dict(rope_type="proportional", partial_rotary_factor=0.3,
+                                      rope_theta=1000.0)))
 SECTIONS = dict(rope_type="default", rope_theta=1e4, partial_rotary_factor=0.5,
                 mrope_interleaved=True, mrope_section=[4, 2, 2])
 TRAINED = 32  # original length of the scaled variants: 96 tokens go well beyond it
@@ -174,6 +181,30 @@ CHECKPOINTS = {
                                  position_embedding_type="rope", time_step_limit=[0.4, 0.9],
                                  layer_types=["linear_attention", "full_attention"]),
                             torch.float32, "1GB"),
+    # Two sizes of heads, values that are keys, and what enters by towers or without them.
+    "gemma4_unified": ("Gemma4UnifiedConfig",
+                       dict(text_config={**SIZES, **GEMMA4, **dict(
+                                num_hidden_layers=4, layer_types=GEMMA4["layer_types"][:4],
+                                attention_k_eq_v=True,
+                                num_global_key_value_heads=1, final_logit_softcapping=3.0)},
+                            vision_config=dict(patch_size=2, pooling_kernel_size=2, mm_embed_dim=16,
+                                               mm_posemb_size=4),
+                            audio_config=None), torch.bfloat16, "1GB"),
+    # Inputs by layer; the last layers read keys and values of others and are wider.
+    "gemma4": ("Gemma4Config",
+               dict(text_config={**SIZES, **GEMMA4, **dict(
+                        num_hidden_layers=6, num_key_value_heads=1, num_kv_shared_layers=3,
+                        use_double_wide_mlp=True, hidden_size_per_layer_input=24,
+                        vocab_size_per_layer_input=VOCAB)},
+                    vision_config=dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1,
+                                       num_attention_heads=2, num_key_value_heads=2, head_dim=8,
+                                       patch_size=2, position_embedding_size=4),
+                    audio_config=None), torch.bfloat16, "1GB"),
+    "gemma4_experts": ("Gemma4TextConfig",
+                       dict(GEMMA4, hidden_size_per_layer_input=0, num_hidden_layers=3,
+                            layer_types=["sliding_attention", "full_attention", "full_attention"],
+                            enable_moe_block=True, num_experts=6, top_k_experts=2,
+                            moe_intermediate_size=24, attention_bias=True), torch.float32, "1GB"),
 }
 # Experts of these are floats of 4 bits; the same weights as blocks are a checkpoint of their own.
 BLOCKS = {"gpt_oss": "gpt_oss_mxfp4"}
@@ -338,6 +369,10 @@ CASES = [
     ("lfm2_bias_default", "lfm2_bias", {}, 40, {}),
     ("granite_hybrid_default", "granite_hybrid", {}, 96, {}),
     ("granite_hybrid_bias_default", "granite_hybrid_bias", {}, 70, {}),
+    ("gemma4_unified_default", "gemma4_unified", {}, 60, {}),
+    ("gemma4_default", "gemma4", {}, 60, {}),
+    ("gemma4_unified_global", "gemma4_unified", {}, 40, dict(style="global")),
+    ("gemma4_experts_default", "gemma4_experts", {}, 60, {}),
 ]
 
 
@@ -354,18 +389,24 @@ def make_checkpoint(folder, kind, settings, dtype, shard_size, seed):
     model = auto_model(config).from_config(config, dtype=torch.float32)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            if name.endswith("norm.weight"):
+            if name.endswith(("norm.weight", "norm_1.weight", "norm_2.weight", "router.scale",
+                              "per_expert_scale")):
                 # The model itself does.
-                adds_1 = config.model_type.startswith("gemma") or (
+                adds_1 = config.model_type.startswith(("gemma2", "gemma3")) or (
                     config.model_type.startswith(("qwen3_next", "qwen3_5"))
                     and not name.endswith("linear_attn.norm.weight"))
                 offset = 0.0 if adds_1 else 1.0
                 parameter.copy_(offset + 0.2 * torch.randn_like(parameter))
+                # Scores that nothing else scales: as small as in trained models.
+                if config.model_type.startswith("gemma4") and name.endswith("q_norm.weight"):
+                    parameter.mul_(0.4)
             elif name.endswith(("bias", "sinks", "mamba.D")):
                 parameter.copy_(0.2 * torch.randn_like(parameter))
         for name, buffer in model.named_buffers():
             if name.endswith("e_score_correction_bias"):
                 buffer.copy_(0.2 * torch.randn_like(buffer))
+            elif name.endswith("layer_scalar"):
+                buffer.copy_(0.6 + 0.3 * torch.rand_like(buffer))
     model.to(dtype).save_pretrained(folder, max_shard_size=shard_size)
     (folder / "generation_config.json").unlink(missing_ok=True)
 
@@ -421,6 +462,12 @@ def restyle(written, style):
     """Rewrites the rotary settings as older versions of transformers did."""
     if style == "new":
         return
+    if style == "global":  # as on the hub: what is wider is said once
+        text = written["text_config"]
+        wide = next(iter(text.pop("per_layer_config").values()))
+        text["global_head_dim"] = wide["head_dim"]
+        text["num_global_key_value_heads"] = wide["num_key_value_heads"]
+        return
     rope = {k: v for k, v in written.pop("rope_parameters").items() if v is not None}
     if "sliding_attention" in rope:
         written["rope_local_base_freq"] = rope["sliding_attention"]["rope_theta"]
@@ -437,16 +484,26 @@ def restyle(written, style):
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "tests/golden")
+    prefix = sys.argv[2] if len(sys.argv) > 2 else ""
+    kept = []
+    if prefix:
+        kept = [case for case in json.loads((root / "cases.json").read_text())
+                if not case["checkpoint"].startswith(prefix)]
     for old in ("checkpoints", "logits"):
-        shutil.rmtree(root / old, ignore_errors=True)
-    (root / "logits").mkdir(parents=True)
+        for path in (root / old).glob(prefix + "*"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    (root / "logits").mkdir(parents=True, exist_ok=True)
     for seed, (name, settings) in enumerate(CHECKPOINTS.items()):
+        if not name.startswith(prefix):
+            continue
         make_checkpoint(root / "checkpoints" / name, *settings, seed=seed)
         if name in BLOCKS:
             make_block_checkpoint(root / "checkpoints" / name, root / "checkpoints" / BLOCKS[name])
 
-    listed = []
+    listed = kept
     for seed, (name, checkpoint, changes, length, options) in enumerate(CASES):
+        if not checkpoint.startswith(prefix):
+            continue
         folder = root / "checkpoints" / checkpoint
         config, written = case_config(folder, changes)
         model = auto_model(config).from_pretrained(

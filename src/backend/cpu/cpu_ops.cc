@@ -249,8 +249,10 @@ class CpuOps final : public Ops {
     const std::int64_t width = (shape.heads + 2 * shape.kv_heads) * dim;
     expect(qkv, {batch.rows, width}, DType::kF32);
     expect(q, {batch.rows, shape.heads * dim}, DType::kF32);
-    expect(kv.k, {-1, shape.kv_heads, dim, kPageTokens}, kv.k.dtype());
-    expect(kv.v, {-1, shape.kv_heads, kPageTokens, dim}, kv.k.dtype());
+    if (shape.kv_heads > 0) {
+      expect(kv.k, {-1, shape.kv_heads, dim, kPageTokens}, kv.k.dtype());
+      expect(kv.v, {-1, shape.kv_heads, kPageTokens, dim}, kv.k.dtype());
+    }
     CHECK(kv.k_scale.empty() != is_kv_code(kv.k.dtype())) << "scales of codes, of nothing else";
     const RopeCall call = rope_call(rope, qk_norm, shape, batch, kv, q);
     each_row(batch.rows, 4 * width,
@@ -337,7 +339,7 @@ class CpuOps final : public Ops {
     linear(down, gated, out);
   }
 
-  void route(Tensor logits, const Routing& routing, Tensor bias, Tensor chosen,
+  void route(Tensor logits, const Routing& routing, const RouterVectors& vectors, Tensor chosen,
              Tensor weights) override {
     expect(logits, {-1, routing.experts}, DType::kF32);
     expect(chosen, {logits.dim(0), routing.chosen}, DType::kI32);
@@ -347,7 +349,7 @@ class CpuOps final : public Ops {
     const Tensor scores = temp(DType::kF32, logits.shape());
     each_row(logits.dim(0), 32 * logits.dim(1), [&](int r, int) {
       score(logits.row_f32(r), logits.dim(1), scores.row_f32(r));
-      choose_row(routing, scores, bias, r, chosen, weights);
+      choose_row(routing, scores, vectors, r, chosen, weights);
     });
   }
 

@@ -69,13 +69,17 @@ void choose_experts(const Routing& routing, std::span<const float> scores,
   }
 }
 
-void choose_row(const Routing& routing, const Tensor& scores, const Tensor& bias, std::int64_t row,
-                const Tensor& chosen, const Tensor& weights) {
+void choose_row(const Routing& routing, const Tensor& scores, const RouterVectors& vectors,
+                std::int64_t row, const Tensor& chosen, const Tensor& weights) {
   const auto experts = at(routing.experts);
+  const Tensor& bias = vectors.bias;
   choose_experts(routing, {scores.row_f32(row), experts},
                  bias.empty() ? std::span<const float>() : std::span(bias.f32(), experts),
                  static_cast<std::int32_t*>(chosen.data()) + row * routing.chosen,
                  weights.row_f32(row));
+  if (vectors.scale.empty()) return;
+  for (std::int64_t j = 0; j < routing.chosen; ++j)
+    weights.row_f32(row)[j] *= vectors.scale.f32()[chosen_expert(chosen, row, j)];
 }
 
 void expect_mix(std::span<const ExpertLinears> experts, const Tensor& x, const Tensor& chosen,

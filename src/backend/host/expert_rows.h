@@ -15,9 +15,10 @@ namespace foretoken {
 void choose_experts(const Routing& routing, std::span<const float> scores,
                     std::span<const float> bias, std::int32_t* chosen, float* weights);
 
-// The same of row `row` of scores [rows, experts], into that row of chosen and weights.
-void choose_row(const Routing& routing, const Tensor& scores, const Tensor& bias, std::int64_t row,
-                const Tensor& chosen, const Tensor& weights);
+// The same of row `row` of scores [rows, experts], into that row of chosen and weights, each weight
+// times its expert's scale.
+void choose_row(const Routing& routing, const Tensor& scores, const RouterVectors& vectors,
+                std::int64_t row, const Tensor& chosen, const Tensor& weights);
 
 // The j-th expert of a row.
 inline std::int32_t chosen_expert(const Tensor& chosen, std::int64_t row, std::int64_t j) {

@@ -75,8 +75,6 @@ std::int64_t host_value_at(const KvLayer& kv, std::int32_t slot, std::int64_t he
 }
 
 std::vector<KvLayer> alloc_host_kv(const AllocZeros& alloc, const KvShape& shape, int num_pages) {
-  CHECK(shape.dtype != DType::kBF16 || shape.head_dim % 2 == 0)
-      << "bf16 KV of heads of " << shape.head_dim;
   std::vector<KvLayer> layers;
   for (int i = 0; i < shape.layers; ++i) {
     KvLayer& layer = layers.emplace_back();
@@ -84,11 +82,13 @@ std::vector<KvLayer> alloc_host_kv(const AllocZeros& alloc, const KvShape& shape
       layer.states = alloc_states(alloc, shape);
       continue;
     }
-    const Shape scales{num_pages, shape.kv_heads, kPageTokens};
-    layer.k = alloc(shape.dtype, {num_pages, shape.kv_heads, shape.head_dim, kPageTokens});
+    const auto [heads, dim] = shape.heads_of(i);
+    CHECK(shape.dtype != DType::kBF16 || dim % 2 == 0) << "bf16 KV of heads of " << dim;
+    const Shape scales{num_pages, heads, kPageTokens};
+    layer.k = alloc(shape.dtype, {num_pages, heads, dim, kPageTokens});
     if (is_kv_code(shape.dtype)) layer.k_scale = alloc(DType::kF32, scales);
     if (!shape.has_values) continue;
-    layer.v = alloc(shape.dtype, {num_pages, shape.kv_heads, kPageTokens, shape.head_dim});
+    layer.v = alloc(shape.dtype, {num_pages, heads, kPageTokens, dim});
     if (is_kv_code(shape.dtype)) layer.v_scale = alloc(DType::kF32, scales);
   }
   return layers;
@@ -116,11 +116,14 @@ void release_host_kv(std::span<const KvLayer> layers, std::span<const PageId> pa
 }
 
 std::size_t host_kv_page_bytes(const KvShape& shape) {
-  const auto layers = shape.layers - std::ranges::count(shape.keeps_state, true);
-  const std::size_t of_token = at(layers) * at(shape.kv_heads) * (shape.has_values ? 2 : 1);
-  const std::size_t rows = of_token * kPageTokens;
   const std::size_t scale = is_kv_code(shape.dtype) ? sizeof(float) : 0;
-  return rows * (at(shape.head_dim) * dtype_bytes(shape.dtype) + scale);
+  std::size_t of_token = 0;
+  for (int layer = 0; layer < shape.layers; ++layer) {
+    if (shape.keeps_state_of(layer)) continue;
+    const auto [heads, dim] = shape.heads_of(layer);
+    of_token += at(heads) * (at(dim) * dtype_bytes(shape.dtype) + scale);
+  }
+  return of_token * (shape.has_values ? 2 : 1) * kPageTokens;
 }
 
 void keep_kv(ThreadPool& pool, const Walk& walk, const Batch& batch,

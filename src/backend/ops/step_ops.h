@@ -108,7 +108,8 @@ class StepOps {
                             Tensor q) = 0;
 
   // qkv [rows, (heads + 2 * kv_heads) * head_dim]: normalises (optional) and rotates q and k,
-  // writes q to `q` [rows, heads * head_dim] and stores k, v at batch.kv_slot.
+  // writes q to `q` [rows, heads * head_dim] and stores k, v at batch.kv_slot. Of no KV heads there
+  // is nothing to store: the layer reads keys and values of another one.
   virtual void rope_store_kv(Tensor qkv, const RopeTable& rope, const QkNorm& qk_norm,
                              const AttentionShape& shape, const Batch& batch, const KvLayer& kv,
                              Tensor q) = 0;
@@ -143,9 +144,9 @@ class StepOps {
                          Tensor x, Tensor out);
 
   // Which experts each row uses, and by which weights: chosen [rows, routing.chosen] int32, by
-  // rising number, weights the same f32. logits [rows, experts] f32, bias [experts] f32 or empty.
-  virtual void route(Tensor logits, const Routing& routing, Tensor bias, Tensor chosen,
-                     Tensor weights) = 0;
+  // rising number, weights the same f32. logits [rows, experts] f32.
+  virtual void route(Tensor logits, const Routing& routing, const RouterVectors& vectors,
+                     Tensor chosen, Tensor weights) = 0;
 
   // out [rows, width] = the sum over j, in order, of weights[j] * the gated MLP of expert chosen[j].
   // A row's result is that of gated_mlp for it alone, whichever rows share its experts.

@@ -29,11 +29,11 @@ void norm_row(const float* x, const float* weight, std::int64_t width, float eps
 
 // Pairs element i with element i + rotary_dim / 2.
 void rotate(float* head, const RopeTable& rope, std::int32_t position) {
-  if (rope.rotary_dim == 0) return;
+  if (rope.pairs() == 0) return;
   const int half = rope.rotary_dim / 2;
   const float* cos = rope.cos.row_f32(position);
   const float* sin = rope.sin.row_f32(position);
-  for (int i = 0; i < half; ++i) {
+  for (int i = 0; i < rope.pairs(); ++i) {
     const float a = head[i], b = head[i + half];
     head[i] = a * cos[i] - b * sin[i];
     head[i + half] = b * cos[i] + a * sin[i];
@@ -297,13 +297,13 @@ class ReferenceOps final : public Ops {
     });
   }
 
-  void route(Tensor logits, const Routing& routing, Tensor bias, Tensor chosen,
+  void route(Tensor logits, const Routing& routing, const RouterVectors& vectors, Tensor chosen,
              Tensor weights) override {
     expect(logits, {-1, routing.experts}, DType::kF32);
     const Tensor scores = temp(DType::kF32, logits.shape());
     each_row(logits, [&](std::int64_t r) {
       router_scores(routing.score, logits.row_f32(r), logits.dim(1), scores.row_f32(r));
-      choose_row(routing, scores, bias, r, chosen, weights);
+      choose_row(routing, scores, vectors, r, chosen, weights);
     });
   }
 

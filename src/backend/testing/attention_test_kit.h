@@ -20,6 +20,7 @@ struct Model {
   DType kv = DType::kBF16;
   bool qk_norm = false;
   int rotary_dim = 64;  // 0: nothing is rotated
+  int pairs = 0;        // of these elements, that are rotated; 0: all
   bool has_sinks = false;
 };
 
@@ -52,7 +53,7 @@ class World {
       kv_.sinks = ops.alloc(DType::kF32, {s.heads});
       for (int h = 0; h < s.heads; ++h) kv_.sinks.f32()[h] = 2.0F * value_of(7, 7, h);
     }
-    if (model.rotary_dim > 0) make_rope(model.rotary_dim);
+    if (model.rotary_dim > 0) make_rope(model.rotary_dim, model.pairs);
     if (model.qk_norm) {
       norm_ = {ops.alloc(DType::kF32, {s.head_dim}), ops.alloc(DType::kF32, {s.head_dim}), 0.5F};
       for (int d = 0; d < s.head_dim; ++d) {
@@ -106,8 +107,8 @@ class World {
   static constexpr float kGuard = 1234.5F;
   static constexpr std::int64_t kGuardRows = 2;
 
-  void make_rope(int rotary_dim) {
-    const std::int64_t half = rotary_dim / 2;
+  void make_rope(int rotary_dim, int pairs) {
+    const std::int64_t half = pairs > 0 ? pairs : rotary_dim / 2;
     rope_ = {ops_.alloc(DType::kF32, {kPositions, half}),
              ops_.alloc(DType::kF32, {kPositions, half}), rotary_dim};
     for (std::int64_t p = 0; p < kPositions; ++p)

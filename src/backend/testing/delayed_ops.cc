@@ -225,11 +225,12 @@ class DelayedOps final : public Ops {
       inner_->gated_mlp(gate_up, down, act, far_.real(x), far_.real(out));
     });
   }
-  void route(Tensor logits, const Routing& routing, Tensor bias, Tensor chosen,
+  void route(Tensor logits, const Routing& routing, const RouterVectors& vectors, Tensor chosen,
              Tensor weights) override {
     enqueue([=, this] {
-      inner_->route(far_.real(logits), routing, far_.real(bias), far_.real(chosen),
-                    far_.real(weights));
+      inner_->route(far_.real(logits), routing,
+                    {.bias = far_.real(vectors.bias), .scale = far_.real(vectors.scale)},
+                    far_.real(chosen), far_.real(weights));
     });
   }
   void mix_experts(std::span<const ExpertLinears> experts, Activation act, Tensor x, Tensor chosen,

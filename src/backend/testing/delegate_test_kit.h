@@ -83,9 +83,9 @@ class Delegate : public Ops {
   void attention(Tensor q, const KvLayer& kv, const AttentionPlan& plan, Tensor out) override {
     inner_->attention(q, kv, plan, out);
   }
-  void route(Tensor logits, const Routing& routing, Tensor bias, Tensor chosen,
+  void route(Tensor logits, const Routing& routing, const RouterVectors& vectors, Tensor chosen,
              Tensor weights) override {
-    inner_->route(logits, routing, bias, chosen, weights);
+    inner_->route(logits, routing, vectors, chosen, weights);
   }
   void mix_experts(std::span<const ExpertLinears> experts, Activation act, Tensor x, Tensor chosen,
                    Tensor weights, Tensor out) override {

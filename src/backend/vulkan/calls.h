@@ -35,7 +35,7 @@ struct GatedActCall {
 };
 struct RopeStoreCall {
   Address qkv, cosines, sines, q_norm, k_norm, q, k, v, positions, slots;
-  std::uint32_t heads, kv_heads, dim, rotary;
+  std::uint32_t heads, kv_heads, dim, rotary, pairs;
   float eps;
   std::uint32_t has_norm;
 };

@@ -107,6 +107,7 @@ void VulkanAttention::store(Tensor qkv, const RopeTable& rope, const QkNorm& nor
                            .kv_heads = static_cast<std::uint32_t>(shape.kv_heads),
                            .dim = static_cast<std::uint32_t>(shape.head_dim),
                            .rotary = static_cast<std::uint32_t>(rope.rotary_dim),
+                           .pairs = static_cast<std::uint32_t>(rope.pairs()),
                            .eps = norm.eps,
                            .has_norm = norm.q_weight.empty() ? 0U : 1U};
   context_.recorder.dispatch(context_.pipelines.of(Shader::kRopeStore), call,

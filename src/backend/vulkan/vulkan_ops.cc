@@ -103,9 +103,11 @@ class VulkanOps final : public Ops {
     if (!shape.keeps_state.empty())
       refuse("the Vulkan backend does not compute layers that keep a state yet",
              "layers without keys and values");
-    if (shape.head_dim % 2 != 0 || shape.head_dim > VulkanAttention::kMostDims)
-      refuse("the Vulkan backend computes attention of even heads of up to 256",
-             "heads of " + std::to_string(shape.head_dim));
+    for (int layer = 0; layer < shape.layers; ++layer)
+      if (const int dim = shape.heads_of(layer).dim;
+          dim % 2 != 0 || dim > VulkanAttention::kMostDims)
+        refuse("the Vulkan backend computes attention of even heads of up to 256",
+               "heads of " + std::to_string(dim));
     return alloc_host_kv([this](DType dtype, Shape of) { return store_.alloc(dtype, of); }, shape,
                          num_pages);
   }
@@ -296,7 +298,9 @@ class VulkanOps final : public Ops {
                     const KvLayer&, Tensor) override {
     never("store_latent");
   }
-  void route(Tensor, const Routing&, Tensor, Tensor, Tensor) override { never("route"); }
+  void route(Tensor, const Routing&, const RouterVectors&, Tensor, Tensor) override {
+    never("route");
+  }
   void mix_experts(std::span<const ExpertLinears>, Activation, Tensor, Tensor, Tensor,
                    Tensor) override {
     never("mix_experts");

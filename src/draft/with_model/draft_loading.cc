@@ -18,6 +18,7 @@
 #include "model/heads/head_chain.h"
 #include "model/heads/head_draft.h"
 #include "model/heads/head_tensors.h"
+#include "model/heads/query_head.h"
 
 namespace foretoken {
 namespace {
@@ -97,6 +98,18 @@ std::unique_ptr<DraftModel> load_own_head(Ops& ops, const Decoder& target,
 
 void check_head(const DraftOptions& options, const ModelConfig& target, HeadFamily family) {
   read_head_config(options.folder, family, target);
+}
+
+std::unique_ptr<DraftModel> load_query_head(Ops& ops, const Decoder& target,
+                                            const DraftSetup& setup) {
+  const DraftOptions& options = setup.options;
+  const ModelOptions load = setup.load();
+  const QueryHeadConfig config = read_query_head(options.folder, target.config());
+  check_stored_method(config.layer, load, options.folder);
+  const auto weights = open_weights(options.folder, load);
+  auto head = std::make_unique<QueryHead>(ops, config, *weights, target, load.quantization);
+  finish_packed(*weights);
+  return head;
 }
 
 std::unique_ptr<DraftModel> load_head(Ops& ops, const Decoder& target, const DraftSetup& setup,

@@ -30,6 +30,10 @@ void check_head(const DraftOptions& options, const ModelConfig& target, HeadFami
 std::unique_ptr<DraftModel> load_head(Ops& ops, const Decoder& target, const DraftSetup& setup,
                                       HeadFamily family);
 
+// One that reads keys and values of the target (is_query_head).
+std::unique_ptr<DraftModel> load_query_head(Ops& ops, const Decoder& target,
+                                            const DraftSetup& setup);
+
 // The head that came with the target, or the heads: as many as trees have levels.
 std::unique_ptr<DraftModel> load_own_head(Ops& ops, const Decoder& target, const DraftSetup& setup);
 

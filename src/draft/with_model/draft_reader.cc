@@ -156,7 +156,8 @@ std::int32_t DraftReader::list_pages(std::span<const PageId> pages, std::int32_t
                                      std::int32_t end) {
   std::int32_t left_out = 0;
   for (std::int32_t page = 0; page < pages_for(end); ++page) {
-    if (page >= first / kPageTokens || is_read_[at(pages[at(page)])] != 0)
+    if (page >= first / kPageTokens || model_.reads_target_kv() ||
+        is_read_[at(pages[at(page)])] != 0)
       batch_.pages.push_back(pages[at(page)]);
     else
       left_out += kPageTokens;

@@ -13,6 +13,7 @@
 #include "draft/with_model/model_shape.h"
 #include "model/decoder/load.h"
 #include "model/heads/head_config.h"
+#include "model/heads/query_head.h"
 
 namespace foretoken {
 namespace {
@@ -28,7 +29,11 @@ bool is_own(const DraftOptions& options) {
 }
 
 void check(const DraftOptions& options, const ModelConfig& target) {
-  if (!is_own(options)) check_head(options, target, HeadFamily::kEagle);
+  if (is_own(options)) return;
+  if (is_query_head(options.folder))
+    read_query_head(options.folder, target);
+  else
+    check_head(options, target, HeadFamily::kEagle);
 }
 
 // A head of the target's own was trained with it.
@@ -46,7 +51,7 @@ bool drafts_unasked(const std::string& target) {
 
 // Older heads are called as the model that they were made for.
 bool recognizes(const std::string& path) {
-  return is_head_called(path, "") && !is_head_called(path, "eagle3");
+  return is_query_head(path) || (is_head_called(path, "") && !is_head_called(path, "eagle3"));
 }
 
 std::unique_ptr<DraftModel> load(Ops& ops, const Decoder& target, const DraftSetup& setup) {
@@ -54,6 +59,11 @@ std::unique_ptr<DraftModel> load(Ops& ops, const Decoder& target, const DraftSet
   warn_without_effect(options.window.has_value(), "--speculative-draft-window-size",
                       "only EAGLE-3 heads have a window");
   if (is_own(options)) return load_own_head(ops, target, setup);
+  if (is_query_head(options.folder)) {
+    warn_without_effect(!options.token_map.empty(), "--speculative-token-map",
+                        "a head that reads the target's keys and values drafts all tokens");
+    return load_query_head(ops, target, setup);
+  }
   return load_head(ops, target, setup, HeadFamily::kEagle);
 }
 

@@ -5,6 +5,7 @@
 #include "draft/with_model/draft_loading.h"
 #include "draft/with_model/model_shape.h"
 #include "model/decoder/load.h"
+#include "model/heads/query_head.h"
 #include "model/runner.h"
 
 namespace foretoken {
@@ -18,6 +19,9 @@ void check(const DraftOptions& options, const ModelConfig&) {
     throw Error({"this model cannot draft", options.folder,
                  "a model whose layers all keep keys and values", config.architecture});
 }
+
+// Assistants come with a tokenizer, too.
+bool recognizes(const std::string& path) { return is_language_model(path) && !is_query_head(path); }
 
 std::unique_ptr<DraftModel> load(Ops& ops, const Decoder& target, const DraftSetup& setup) {
   const DraftOptions& options = setup.options;
@@ -46,7 +50,7 @@ extern constinit const Algorithm kStandalone = {
     .name = "STANDALONE",
     .help = "a small model of the same vocabulary",
     .shape = language_model_shape,
-    .recognizes = is_language_model,
+    .recognizes = recognizes,
     .check = check,
     .load = load,
     .make = make_model_drafter,

@@ -1,8 +1,10 @@
 #include "engine/testing/random_heads.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "model/heads/head_chain.h"
+#include "model/heads/query_head.h"
 
 namespace foretoken {
 namespace {
@@ -12,6 +14,12 @@ HeadConfig eagle(const ModelConfig& target) {
   head.layer = target;
   head.layer.layers = 1;
   head.layer.layer_window.clear();
+  head.layer.layer_rope.clear();
+  head.layer.layer_heads.clear();
+  head.layer.layer_kv.clear();
+  head.layer.values_are_keys.clear();
+  head.layer.layer_intermediate.clear();
+  head.layer.inputs = {};
   head.layer.recurrent = {};
   head.layer.qk_norm = false;
   head.taps.last_hidden = true;
@@ -54,6 +62,7 @@ std::vector<HeadConfig> heads_of(RandomHead kind, const ModelConfig& target) {
   switch (kind) {
     case RandomHead::kEagle:
     case RandomHead::kFrSpec:
+    case RandomHead::kQueries:
       return {eagle(target)};
     case RandomHead::kEagle3:
       return {eagle3(target)};
@@ -76,11 +85,29 @@ std::vector<Token> every_third(std::int64_t vocab) {
   return tokens;
 }
 
+// A narrow layer for each of the target's last two that keep keys and values.
+QueryHeadConfig queries(const ModelConfig& target) {
+  QueryHeadConfig head{.layer = target, .target_hidden = target.hidden};
+  ModelConfig& layer = head.layer;
+  layer.hidden = 40;
+  layer.intermediate = 72;
+  layer.layers = std::min(2, target.kv_layers());
+  static_cast<Blocks&>(layer) = {.qk_norm = true, .local_rope_theta = target.local_rope_theta};
+  for (int i = 0; i < layer.layers; ++i) {
+    const int source = target.kv_layers() - layer.layers + i;
+    layer.layer_window.push_back(target.window(source));
+    layer.layer_rope.push_back(target.rope_of(source));
+    layer.layer_heads.push_back(target.heads_of(source));
+    layer.layer_kv.push_back(layer.layers + source);
+  }
+  return head;
+}
+
 }  // namespace
 
 void PrintTo(RandomHead head, std::ostream* out) {
   constexpr const char* kNames[] = {"eagle", "frspec", "eagle3", "mimo",
-                                    "nextn", "mimos",  "nextns"};
+                                    "nextn", "mimos",  "nextns", "queries"};
   *out << kNames[static_cast<int>(head)];
 }
 
@@ -89,6 +116,9 @@ std::unique_ptr<DraftModel> random_head(Ops& ops, const Decoder& target, RandomH
                                         std::optional<DType> kv_dtype) {
   ModelConfig config = target.config();
   config.kv_dtype = kv_dtype;
+  if (kind == RandomHead::kQueries && !config.latent.is_on() && config.recurrent.layers.empty())
+    return std::make_unique<QueryHead>(ops, queries(config), *dummy_weights(17), target,
+                                       quantization);
   return make_heads(ops, heads_of(kind, config), *dummy_weights(17), target,
                     kind == RandomHead::kFrSpec ? every_third(config.vocab) : std::vector<Token>{},
                     quantization);

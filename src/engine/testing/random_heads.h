@@ -11,8 +11,9 @@
 
 namespace foretoken {
 
-// kMimos, kNextns: a head for each of two and of three depths.
-enum class RandomHead { kEagle, kFrSpec, kEagle3, kMimo, kNextn, kMimos, kNextns };
+// kMimos, kNextns: a head for each of two and of three depths. kQueries: layers that read keys and
+// values of the target; where the target has none, kEagle.
+enum class RandomHead { kEagle, kFrSpec, kEagle3, kMimo, kNextn, kMimos, kNextns, kQueries };
 void PrintTo(RandomHead head, std::ostream* out);
 
 // The target outlives it. kv_dtype: of its keys and values; absent: that of the target's weights.

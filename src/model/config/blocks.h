@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/activation.h"
+#include "backend/kv_shape.h"
 #include "model/config/expert_blocks.h"
 #include "model/config/recurrent_blocks.h"
 
@@ -46,6 +47,17 @@ struct LatentBlocks {
   int query_dim() const { return key_dim + rope_dim; }
 };
 
+// What layers read of the token itself, beside the stream: of each layer `width` elements, of an
+// embedding of all of them and of the stream's own.
+//
+//   x = (embedding * sqrt(width) + norm(projection(stream / sqrt(hidden)))) / sqrt(2)
+//   stream --> + norm(up(act(gate(stream)) * x of the layer)) --> stream       behind the MLP
+struct InputBlocks {
+  int width = 0;  // 0: layers read the stream only
+
+  bool is_on() const { return width > 0; }
+};
+
 // A part of a tensor's name in the checkpoint, and what others call it.
 struct Rename {
   std::string_view stored, usual;
@@ -62,6 +74,7 @@ struct Blocks {
   bool qk_norm = false;        // an RMS norm of each head of q and k, before the rotation
   bool whole_qk_norm = false;  // one of all heads of q, and one of all of k, instead
   bool is_qkv_fused = false;   // the checkpoint holds q, k and v as one matrix, qkv_proj
+  bool v_norm = false;         // an RMS norm of each head of v, without weights
   bool has_sinks = false;      // a score of each head that no position has
   // Behind the rows of each head of q_proj come those of a gate: what the head makes is multiplied
   // by its sigmoid.
@@ -79,14 +92,24 @@ struct Blocks {
   std::int64_t score_growth_length = 0;
   std::vector<int> layer_window = {};  // sliding window per layer, 0: none; empty: no layer has one
   std::vector<LayerRope> layer_rope = {};  // empty: kMain everywhere
+  std::vector<KvHeads> layer_heads = {};   // empty: those of the model
+  // Layers whose values are their keys, as they are before norm and rotation: they have no v_proj.
+  std::vector<bool> values_are_keys = {};  // empty: none
+  // The layer whose keys and values a layer reads: of another one it makes queries only. Those that
+  // have their own come first. Empty: each has its own.
+  std::vector<int> layer_kv = {};
 
   // ---- MLP
   Activation activation = Activation::kSilu;
+  std::vector<int> layer_intermediate = {};  // width of the MLP; empty: that of the model
   bool mlp_bias = false;
   bool is_gate_up_fused = false;  // the checkpoint holds both as one matrix, gate_up_proj
   ExpertBlocks experts = {};      // that stand for the MLP in some layers or all
 
   // ---- the stream
+  InputBlocks inputs = {};
+  // The stream that leaves a layer is multiplied by a number of the checkpoint.
+  bool has_layer_scale = false;
   LayerNorms norms = {};
   float norm_offset = 0;  // of the weights of all RMS norms: 1 where the stored ones are 0 around
   bool is_parallel = false;  // the MLP reads what attention reads, and before_mlp is empty
@@ -101,6 +124,12 @@ struct Blocks {
   }
   LayerRope rope_of(int layer) const {
     return layer_rope.empty() ? LayerRope::kMain : layer_rope[static_cast<std::size_t>(layer)];
+  }
+  int kv_of(int layer) const {
+    return layer_kv.empty() ? layer : layer_kv[static_cast<std::size_t>(layer)];
+  }
+  bool has_values(int layer) const {
+    return values_are_keys.empty() || !values_are_keys[static_cast<std::size_t>(layer)];
   }
 };
 

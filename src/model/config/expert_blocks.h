@@ -2,6 +2,7 @@
 // ExpertBlocks: the mixture of experts that stands for the MLP in some or all layers of a model, as
 // plain values. Families fill them in; ExpertMlp computes with them. Plain data.
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -17,20 +18,42 @@ struct ExpertNames {
   std::string_view router = "gate";
   std::string_view experts = "experts.";
   std::string_view gate = "gate_proj", up = "up_proj", down = "down_proj";
+  std::string_view gate_up = "gate_up_proj";  // in place of gate and up, where there is one
   std::string_view shared = "shared_experts.";
   std::string_view shared_gate = "shared_expert_gate";
   std::string_view score_bias = "gate.e_score_correction_bias";
+  std::string_view router_norm = "router.scale", expert_scale = "router.per_expert_scale";
+};
+
+// How a checkpoint holds the experts of a layer.
+enum class ExpertStacks : std::uint8_t {
+  kNone,    // each has tensors of its own
+  kTurned,  // [experts, in, out]: gate and up by turns, as columns
+  kRows     // [experts, out, in]: gate, then up
+};
+
+// Experts beside the MLP of a layer, and not in its place. Norms by what they are called.
+//
+//   stream --> [before_mlp] --> MLP     --> [mlp] --------------------+--> [after_mlp] --> stream
+//   stream --> [before]     --> experts --> [after] ------------------+
+//   stream --> norm * router_norm / sqrt(hidden) --> router --> which experts
+struct BesideNorms {
+  std::string_view mlp = {}, before = {}, after = {};  // empty: experts stand for the MLP
+
+  bool is_on() const { return !before.empty(); }
 };
 
 struct ExpertBlocks {
-  Routing routing = {};          // no experts: all layers have one MLP
-  int intermediate = 0;          // of an expert
-  int shared_intermediate = 0;   // of the expert that every row uses; 0: there is none
-  bool is_shared_gated = false;  // it is weighed by a logistic router of its own
-  bool has_score_bias = false;   // that chooses experts and does not weigh them
-  bool has_router_bias = false;  // of the logits
-  bool has_bias = false;         // of the products of experts
-  bool are_stacked = false;      // the checkpoint holds those of a layer in one tensor
+  Routing routing = {};            // no experts: all layers have one MLP
+  int intermediate = 0;            // of an expert
+  int shared_intermediate = 0;     // of the expert that every row uses; 0: there is none
+  bool is_shared_gated = false;    // it is weighed by a logistic router of its own
+  bool has_score_bias = false;     // that chooses experts and does not weigh them
+  bool has_router_bias = false;    // of the logits
+  bool has_bias = false;           // of the products of experts
+  bool has_expert_scales = false;  // of the weights of each
+  ExpertStacks stacks = ExpertStacks::kNone;
+  BesideNorms beside = {};
   ExpertNames names = {};
   std::vector<bool> layers = {};  // which have experts; empty: all
 

@@ -35,10 +35,9 @@ ExpertBlocks read_experts(const FileFields& fields, const ExpertKeys& keys) {
   Routing& routing = experts.routing;
   routing.experts = expert_count(fields, keys.absent_count);
   if (routing.experts == 0) return experts;
-  routing.chosen = integer_or(fields, "num_experts_per_tok", {1, kCount.high}, keys.absent_chosen);
+  routing.chosen = integer_or(fields, keys.chosen, {1, kCount.high}, keys.absent_chosen);
   if (routing.chosen > routing.experts)
-    fields.refuse("num_experts_per_tok",
-                  "at most the " + std::to_string(routing.experts) + " experts");
+    fields.refuse(keys.chosen, "at most the " + std::to_string(routing.experts) + " experts");
   routing.normalises = fields.boolean("norm_topk_prob").value_or(keys.absent_normalises);
   experts.intermediate = integer_or(fields, keys.width, kWidth, keys.absent_width);
   return experts;

@@ -23,7 +23,7 @@ inline constexpr std::string_view kLatentExpertFeatures[] = {
 
 // What keys are called in a family, and what they mean where they are left out.
 struct ExpertKeys {
-  std::string_view width = "moe_intermediate_size";
+  std::string_view width = "moe_intermediate_size", chosen = "num_experts_per_tok";
   std::int64_t absent_count = 0, absent_chosen = 0, absent_width = 0;
   bool absent_normalises = false;
 };

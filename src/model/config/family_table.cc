@@ -18,6 +18,10 @@
   FAMILY(gemma2)                   \
   FAMILY(gemma3)                   \
   FAMILY(gemma3_towers)            \
+  FAMILY(gemma4)                   \
+  FAMILY(gemma4_towers)            \
+  FAMILY(gemma4_unified)           \
+  FAMILY(gemma4_unified_towers)    \
   FAMILY(phi3)                     \
   FAMILY(olmo2)                    \
   FAMILY(olmo3)                    \

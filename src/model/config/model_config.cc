@@ -143,7 +143,7 @@ std::optional<DType> parse_dtype(const FileFields& fields) {
 // Blocks that are read with the stacks that they lie in (decoder/stacked_experts.h).
 bool is_of_stacked_experts(const boost::json::object& stored, const ModelConfig& config) {
   const auto* const method = stored.if_contains("quant_method");
-  return config.experts.are_stacked && method != nullptr && *method == "mxfp4";
+  return config.experts.stacks == ExpertStacks::kTurned && method != nullptr && *method == "mxfp4";
 }
 
 // All but the names of the model.
@@ -215,6 +215,24 @@ ModelConfig parse_text(const FileFields& whole, const Family& family,
 }
 
 }  // namespace
+
+int ModelConfig::kv_layers() const {
+  int own = 0;
+  while (own < layers && kv_of(own) == own) ++own;
+  return own;
+}
+
+int ModelConfig::widest_head() const {
+  int widest = 0;
+  for (int layer = 0; layer < layers; ++layer) widest = std::max(widest, heads_of(layer).dim);
+  return widest;
+}
+
+int ModelConfig::widest_mlp() const {
+  int widest = 0;
+  for (int layer = 0; layer < layers; ++layer) widest = std::max(widest, intermediate_of(layer));
+  return widest;
+}
 
 ModelConfig ModelConfig::parse(const std::string& json, const std::string& where,
                                const std::string& overrides) {

@@ -16,7 +16,15 @@
 namespace foretoken {
 
 struct RopeScaling {
-  enum class Kind { kNone, kLinear, kDynamic, kYarn, kLongRope, kLlama3 } kind = Kind::kNone;
+  enum class Kind {
+    kNone,
+    kLinear,
+    kDynamic,
+    kYarn,
+    kLongRope,
+    kLlama3,
+    kProportional
+  } kind = Kind::kNone;
   std::optional<double> factor;                       // absent: max_position / original
   double low_freq_factor = 1.0;                       // llama3
   double high_freq_factor = 4.0;                      // llama3
@@ -27,6 +35,7 @@ struct RopeScaling {
   std::optional<double> mscale, mscale_all_dim;       // yarn, the latter of all scores of latents
   bool truncate = true;                               // yarn
   std::vector<double> short_factor, long_factor;      // longrope, [head_dim / 2]
+  double share = 1.0;  // proportional: of the pairs of a head, from the first on, that rotate
 };
 
 struct ModelConfig : Blocks {
@@ -54,6 +63,18 @@ struct ModelConfig : Blocks {
   std::optional<DType> kv_dtype;  // of keys and values; absent: that of the weights
 
   int rotated() const { return rotary_dim > 0 ? rotary_dim : head_dim; }  // elements of a head
+
+  KvHeads heads_of(int layer) const {
+    return layer_heads.empty() ? KvHeads{kv_heads, head_dim}
+                               : layer_heads[static_cast<std::size_t>(layer)];
+  }
+  int intermediate_of(int layer) const {
+    return layer_intermediate.empty() ? intermediate
+                                      : layer_intermediate[static_cast<std::size_t>(layer)];
+  }
+  int kv_layers() const;    // those with keys and values of their own, or states
+  int widest_head() const;  // of all layers
+  int widest_mlp() const;   // the same, without experts
 
   // Parses the text of config.json; `where` names it in errors. `overrides`: JSON object merged
   // over it (--json-model-override-args), may be empty. context_length is the default one.

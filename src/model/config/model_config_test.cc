@@ -126,6 +126,8 @@ TEST(ModelConfig, an_unknown_architecture_is_refused_with_the_supported_ones) {
                 "LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, "
                 "MiMoForCausalLM, SmolLM3ForCausalLM, GraniteForCausalLM, "
                 "Gemma2ForCausalLM, Gemma3ForCausalLM, Gemma3ForConditionalGeneration, "
+                "Gemma4ForCausalLM, Gemma4ForConditionalGeneration, "
+                "Gemma4UnifiedForCausalLM, Gemma4UnifiedForConditionalGeneration, "
                 "Phi3ForCausalLM, Olmo2ForCausalLM, Olmo3ForCausalLM, Glm4ForCausalLM, "
                 "Ministral3ForCausalLM, Mistral3ForConditionalGeneration, MixtralForCausalLM, "
                 "Qwen2MoeForCausalLM, Qwen3MoeForCausalLM, OlmoeForCausalLM, Glm4MoeForCausalLM, "

@@ -20,7 +20,8 @@ Kind parse_kind(const FileFields& rope) {
   if (type == "yarn") return Kind::kYarn;
   if (type == "longrope" || type == "su") return Kind::kLongRope;
   if (type == "llama3") return Kind::kLlama3;
-  rope.refuse(key, "default, linear, dynamic, llama3, yarn or longrope");
+  if (type == "proportional") return Kind::kProportional;
+  rope.refuse(key, "default, linear, dynamic, llama3, yarn, longrope or proportional");
 }
 
 double positive(const FileFields& rope, std::string_view key, double value) {
@@ -34,6 +35,14 @@ void parse_factor(const FileFields& rope, RopeScaling& scaling) {
   if (!scaling.factor && !is_derivable) rope.refuse_missing("factor");
   if (scaling.factor && !(*scaling.factor >= 1.0 && *scaling.factor <= 1e6))
     rope.refuse("factor", "a number from 1 to 1e6");
+}
+
+// Positions are not scaled where there is no factor.
+void parse_proportional(const FileFields& rope, ModelConfig& config) {
+  const double share = rope.number("partial_rotary_factor").value_or(1.0);
+  if (!(share > 0.0 && share <= 1.0)) rope.refuse("partial_rotary_factor", "a share of a head");
+  config.rope.share = share;
+  config.rope.factor = positive(rope, "factor", rope.number("factor").value_or(1.0));
 }
 
 void parse_llama3(const FileFields& rope, RopeScaling& scaling) {
@@ -101,7 +110,8 @@ void parse_rope(const FileFields& fields, ModelConfig& config) {
     rope.refuse("mrope_section", "no multimodal rotary sections");
   if (config.score_growth == 0 && rope.number("llama_4_scaling_beta").value_or(0.0) != 0.0)
     rope.refuse("llama_4_scaling_beta", "0 (scores do not grow with the position)");
-  if (config.rotary_dim == 0 && rope.number("partial_rotary_factor").value_or(1.0) != 1.0)
+  if (config.rotary_dim == 0 && parse_kind(rope) != Kind::kProportional &&
+      rope.number("partial_rotary_factor").value_or(1.0) != 1.0)
     rope.refuse("partial_rotary_factor", "1 (the whole head is rotated)");
 
   auto theta = rope.number("rope_theta");
@@ -112,6 +122,7 @@ void parse_rope(const FileFields& fields, ModelConfig& config) {
   RopeScaling& scaling = config.rope;
   scaling.kind = parse_kind(rope);
   if (scaling.kind == Kind::kNone) return;
+  if (scaling.kind == Kind::kProportional) return parse_proportional(rope, config);
   parse_factor(rope, scaling);
   // Some configs keep the original length beside the rotary settings; there it has priority.
   const IntRange positions{1};

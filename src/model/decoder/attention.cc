@@ -1,6 +1,8 @@
 #include "model/decoder/attention.h"
 
 #include <cmath>
+#include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "base/index.h"
@@ -10,9 +12,9 @@ namespace foretoken {
 
 namespace {
 
-float score_scale(const ModelConfig& config) {
+float score_scale(const ModelConfig& config, int layer) {
   if (config.score_scale != 0) return static_cast<float>(config.score_scale);
-  return static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim)));
+  return static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.heads_of(layer).dim)));
 }
 
 // a | b
@@ -28,47 +30,72 @@ std::vector<MatrixPart> every_second(const std::vector<MatrixPart>& parts, std::
   return taken;
 }
 
+// What is normed as a whole is a stack of its own, and what is normed as values.
+std::vector<std::vector<MatrixPart>> stacks_of(const WeightReader& read, const ModelConfig& config,
+                                               std::vector<MatrixPart> parts, bool ends_alone) {
+  if (config.whole_qk_norm) {
+    std::vector<std::vector<MatrixPart>> stacks;
+    for (const MatrixPart& part : parts) stacks.push_back({part});
+    return stacks;
+  }
+  if (!ends_alone) return read.alike(parts);
+  const MatrixPart last = parts.back();
+  parts.pop_back();
+  auto stacks = read.alike(parts);
+  stacks.push_back({last});
+  return stacks;
+}
+
 }  // namespace
 
 Attention::Attention(WeightReader& read, const ModelConfig& config, const std::string& prefix,
                      std::int64_t in_width, int layer)
     : shape_{.heads = config.heads,
-             .kv_heads = config.kv_heads,
-             .head_dim = config.head_dim,
-             .scale = score_scale(config),
+             .kv_heads = config.heads_of(layer).count,
+             .head_dim = config.heads_of(layer).dim,
+             .scale = score_scale(config, layer),
              .window = config.window(layer),
              .score_cap = static_cast<float>(config.score_cap)},
+      stored_(shape_),
+      has_values_(config.has_values(layer)),
       rope_(config.rope_of(layer)),
       eps_(config.rms_eps) {
-  const std::int64_t q = std::int64_t{config.heads} * config.head_dim;
-  const std::int64_t kv = std::int64_t{config.kv_heads} * config.head_dim;
+  const std::int64_t q = std::int64_t{config.heads} * shape_.head_dim;
+  const std::int64_t kv = std::int64_t{shape_.kv_heads} * shape_.head_dim;
   const std::string name = prefix + "self_attn.";
+  const bool is_own = config.kv_of(layer) == layer;
+  if (!is_own) stored_.kv_heads = 0;
   std::vector<MatrixPart> parts{{name + "q_proj", q}, {name + "k_proj", kv}, {name + "v_proj", kv}};
+  if (!has_values_) parts.pop_back();
+  if (!is_own) {
+    for (const char* part : {"k_proj", "v_proj", "k_norm"})
+      read.skip_under(name + part + ".");  // some writers keep them
+    parts.resize(1);
+  } else if (config.v_norm) {
+    v_norm_ = read.made(std::vector<float>(at(shape_.head_dim), 1.0F));
+  }
   if (config.is_qkv_fused) parts = parts_of_fused(name + "qkv_proj", {q, kv, kv});
   if (config.has_output_gate) {
-    const std::vector<std::int64_t> turns(2 * at(config.heads), config.head_dim);
+    const std::vector<std::int64_t> turns(2 * at(config.heads), shape_.head_dim);
     const auto both = parts_of_fused(name + "q_proj", turns);
     const auto queries = every_second(both, 0);
     parts.erase(parts.begin());
     parts.insert(parts.begin(), queries.begin(), queries.end());
     gate_ = read.linear(every_second(both, 1), in_width, bias_if(config.qkv_bias));
   }
-  // What is normed as a whole is a stack of its own.
-  const auto stacks = config.whole_qk_norm
-                          ? std::vector<std::vector<MatrixPart>>{{parts[0]}, {parts[1]}, {parts[2]}}
-                          : read.alike(parts);
-  for (const auto& stack : stacks)
+  const bool ends_alone = is_own && (config.v_norm || !has_values_);
+  for (const auto& stack : stacks_of(read, config, parts, ends_alone))
     qkv_.push_back(read.linear(stack, in_width, bias_if(config.qkv_bias)));
   if (config.whole_qk_norm)
     whole_norms_ = {read.vector(name + "q_norm.weight", q, config.norm_offset),
                     read.vector(name + "k_norm.weight", kv, config.norm_offset)};
   const auto head_norm = [&](const char* norm) {
-    return read.vector(name + norm, config.head_dim, config.norm_offset);
+    return read.vector(name + norm, shape_.head_dim, config.norm_offset);
   };
-  if (config.qk_norm)
-    qk_norm_ = {.q_weight = head_norm("q_norm.weight"),
-                .k_weight = head_norm("k_norm.weight"),
-                .eps = config.rms_eps};
+  if (config.qk_norm) {
+    qk_norm_ = {.q_weight = head_norm("q_norm.weight"), .k_weight = {}, .eps = config.rms_eps};
+    qk_norm_.k_weight = is_own ? head_norm("k_norm.weight") : qk_norm_.q_weight;  // both or none
+  }
   o_ = read.linear({{name + "o_proj", config.hidden}}, q, bias_if(config.o_bias));
   if (config.has_sinks) sinks_ = read.vector(name + "sinks", config.heads);
   if (config.score_growth == 0) return;
@@ -82,20 +109,41 @@ Attention::Attention(WeightReader& read, const ModelConfig& config, const std::s
 void Attention::project(Tensor in, const RopeTables& ropes, const KvLayer& kv,
                         LayerScratch& s) const {
   if (gate_) s.ops.linear(*gate_, in, s.gate);
-  if (qkv_.size() == 1) {
+  if (qkv_.size() == 1 && stored_.kv_heads > 0) {
     s.ops.project_qkv(*qkv_[0], in, ropes.of(rope_), qk_norm_, shape_, s.batch, kv, queries(s));
     return grow(s);
   }
   const ScratchScope between(s.ops);
+  s.ops.rope_store_kv(stacks(in, s), ropes.of(rope_), qk_norm_, stored_, s.batch, kv, queries(s));
+  grow(s);
+}
+
+// q | k | v, or q alone.
+Tensor Attention::stacks(Tensor in, LayerScratch& s) const {
   Tensor qkv;
   for (std::size_t i = 0; i < qkv_.size(); ++i) {
     const Tensor part = s.ops.temp(DType::kF32, {in.dim(0), qkv_[i]->out_width()});
     s.ops.linear(*qkv_[i], in, part);
     if (i < whole_norms_.size()) s.ops.norm(part, whole_norms_[i], eps_, part);
+    if (i + 1 == qkv_.size() && stored_.kv_heads > 0) return with_values(qkv, part, s);
     qkv = qkv.empty() ? part : joined(s.ops, qkv, part);
   }
-  s.ops.rope_store_kv(qkv, ropes.of(rope_), qk_norm_, shape_, s.batch, kv, queries(s));
-  grow(s);
+  return qkv;
+}
+
+// `last`: the values, or the keys that values are made of, too.
+Tensor Attention::with_values(Tensor before, Tensor last, LayerScratch& s) const {
+  const auto heads = [&](Tensor x) {
+    return Tensor(x.data(), DType::kF32,
+                  {x.dim(0) * shape_.kv_heads, std::int64_t{shape_.head_dim}});
+  };
+  Tensor values = last;
+  if (!has_values_) {
+    before = joined(s.ops, before, last);
+    if (!v_norm_.empty()) values = s.ops.temp(DType::kF32, last.shape());
+  }
+  if (!v_norm_.empty()) s.ops.norm(heads(last), v_norm_, eps_, heads(values));
+  return joined(s.ops, before, values);
 }
 
 // Of q, rows of one factor at a time.

@@ -25,10 +25,14 @@ class Attention final : public AttentionBlock {
   void attend(const KvLayer& kv, LayerScratch& scratch) const override;
 
  private:
-  std::vector<std::unique_ptr<PackedLinear>> qkv_;  // q | k | v, in one or in several stacks
+  // q | k | v, in one or in several stacks: without v where values are keys, q alone where both are
+  // another layer's.
+  std::vector<std::unique_ptr<PackedLinear>> qkv_;
   Tensor queries(const LayerScratch& scratch) const { return scratch.queries(query_width()); }
   // Scores grow with the query's position (blocks.h).
   void grow(LayerScratch& scratch) const;
+  Tensor stacks(Tensor in, LayerScratch& scratch) const;
+  Tensor with_values(Tensor before, Tensor values, LayerScratch& scratch) const;
 
   QkNorm qk_norm_;
   std::vector<Tensor> whole_norms_;     // of all of q and all of k; empty: there are none
@@ -36,7 +40,9 @@ class Attention final : public AttentionBlock {
   std::int64_t growth_length_ = 0;      // 0: scores do not grow
   std::unique_ptr<PackedLinear> gate_;  // null: there is none
   std::unique_ptr<PackedLinear> o_;
-  AttentionShape shape_;
+  AttentionShape shape_, stored_;  // stored_: of what project() stores
+  Tensor v_norm_;                  // [head_dim] of ones; empty: there is none
+  bool has_values_;
   Tensor sinks_;  // empty: there are none
   LayerRope rope_;
   float eps_;

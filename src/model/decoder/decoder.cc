@@ -14,6 +14,7 @@
 #include "batch/batch_tail.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/forward_memory.h"
+#include "model/decoder/layer_inputs.h"
 #include "model/decoder/logits.h"
 #include "model/decoder/rope.h"
 #include "model/decoder/weight_reader.h"
@@ -27,6 +28,7 @@ struct Decoder::Layer {
 
 struct Decoder::Weights {
   std::optional<Embedding> embedding;
+  std::optional<LayerInputs> inputs;
   std::vector<Layer> layers;
   Tensor final_norm;
   std::unique_ptr<PackedLinear> head;  // null: tied to the embedding
@@ -45,9 +47,12 @@ Tensor copy_of(StepOps& ops, Tensor x) {
   return copy;
 }
 
-// Whether what leaves the last layer is wanted of all rows.
-bool reads_every_end(const FeatureTaps& taps, int layers) {
-  return taps.last_hidden || (!taps.layer_inputs.empty() && taps.layer_inputs.back() == layers);
+// The first layer that most rows need not leave: the last one that stores keys and values, unless
+// what enters a later one is wanted of all rows. As many as there are layers: none.
+int tail_layer(const FeatureTaps& taps, const ModelConfig& config) {
+  if (taps.last_hidden) return config.layers;
+  const int stores = config.kv_layers() - 1;
+  return taps.layer_inputs.empty() ? stores : std::max(stores, taps.layer_inputs.back());
 }
 
 constexpr const char* kTokens = "model.embed_tokens";
@@ -93,6 +98,7 @@ Decoder::Decoder(LoadOps& ops, const ModelConfig& config, const WeightSource& so
   const std::int64_t hidden = config.hidden;
   const auto tied = tied_matrix(config, source);
   weights_->embedding.emplace(read, tied.value_or(kTokens), config.vocab, hidden, tied.has_value());
+  if (config.inputs.is_on()) weights_->inputs.emplace(read, config, dtype);
   for (int i = 0; i < config.layers; ++i) {
     const std::string name = "model.layers." + std::to_string(i) + ".";
     const std::string& norm = config.norms.before_attention;
@@ -118,30 +124,43 @@ Features Decoder::forward(StepOps& ops, const Batch& batch, const KvStore& kv,
                           const FeatureTaps& taps) const {
   LayerScratch s(ops, config_, batch);
   Features features;
+  features.kv = &kv;
   auto tap = taps.layer_inputs.begin();
   auto tap_residual = [&](int layer) {
     for (; tap != taps.layer_inputs.end() && *tap == layer; ++tap)
       features.taps.push_back(copy_of(ops, s.residual));
   };
 
-  const bool ends_with_tail = !reads_every_end(taps, config_.layers) && ends_early(batch);
-  weights_->embedding->embed(ops, batch.token, s.residual);
-  if (weights_->embedding_scale != 1.0F) ops.scale(s.residual, weights_->embedding_scale);
+  const int last = ends_early(batch) ? tail_layer(taps, config_) : config_.layers;
+  embed(batch.token, s);
   for (int i = 0; i < config_.layers; ++i) {
-    const Layer& layer = weights_->layers[static_cast<std::size_t>(i)];
     const Tensor in = enter(i, s);
     tap_residual(i);
-    if (ends_with_tail && i == config_.layers - 1) {
-      end_with_tail(in, kv, s, features);
+    if (i == last) {
+      end_with_tail(i, in, kv, s, features);
       return features;
     }
-    layer.body.forward(in, weights_->ropes, kv.layer(i), s);
+    layer(i).forward(in, weights_->ropes, kv.layer(config_.kv_of(i)), s);
   }
   ops.add_norm(s.residual, s.delta, weights_->final_norm, config_.rms_eps, s.normed);
   tap_residual(config_.layers);
   CHECK(tap == taps.layer_inputs.end()) << "tap of layer " << *tap;
   features.last_hidden = s.normed;
   return features;
+}
+
+const DecoderLayer& Decoder::layer(int i) const {
+  return weights_->layers[static_cast<std::size_t>(i)].body;
+}
+
+void Decoder::embed(std::span<const Token> tokens, LayerScratch& s) const {
+  embed(s.ops, tokens, s.residual);
+  if (weights_->inputs) s.inputs = weights_->inputs->make(s.ops, tokens, s.residual);
+}
+
+void Decoder::embed(StepOps& ops, std::span<const Token> tokens, Tensor out) const {
+  weights_->embedding->embed(ops, tokens, out);
+  if (weights_->embedding_scale != 1.0F) ops.scale(out, weights_->embedding_scale);
 }
 
 // Adds what the layer before made to the stream and gives what this one reads.
@@ -158,14 +177,15 @@ Tensor Decoder::enter(int i, LayerScratch& s) const {
   return s.normed;
 }
 
-// The last layer, where most rows leave their keys and values only.
-void Decoder::end_with_tail(Tensor in, const KvStore& kv, LayerScratch& s,
+// A layer where most rows leave their keys and values only, and those behind it.
+void Decoder::end_with_tail(int first, Tensor in, const KvStore& kv, LayerScratch& s,
                             Features& features) const {
-  const int last = config_.layers - 1;
   BatchTail tail = tail_of(s.batch);
   LayerScratch end(s.ops, config_, tail.batch);
-  weights_->layers[static_cast<std::size_t>(last)].body.forward_tail(in, weights_->ropes,
-                                                                     kv.layer(last), s, tail, end);
+  const auto kv_of = [&](int i) -> const KvLayer& { return kv.layer(config_.kv_of(i)); };
+  layer(first).forward_tail(in, weights_->ropes, kv_of(first), s, tail, end);
+  for (int i = first + 1; i < config_.layers && !tail.rows.empty(); ++i)
+    layer(i).forward(enter(i, end), weights_->ropes, kv_of(i), end);
   if (!tail.rows.empty())
     s.ops.add_norm(end.residual, end.delta, weights_->final_norm, config_.rms_eps, end.normed);
   features.last_hidden = end.normed;

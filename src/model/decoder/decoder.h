@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "backend/ops/load_ops.h"
@@ -31,8 +32,10 @@ struct Features {
   // Rows of the batch that last_hidden has, ascending; empty: all. Where nobody asked for all,
   // those before the first logit row of a sequence may be missing.
   std::vector<std::int32_t> last_rows = {};
+  const KvStore* kv = nullptr;  // the model's keys and values; null: who made this has none
 };
 
+class DecoderLayer;
 struct LayerScratch;
 
 class Decoder {
@@ -47,7 +50,9 @@ class Decoder {
   Tensor logits(StepOps& ops, Tensor hidden) const;  // hidden [n, hidden] -> [n, vocab]
 
   const Embedding& embedding() const;  // [vocab, hidden]
-  const PackedLinear& head() const;    // [vocab, hidden]; the embedding where they are tied
+  // What enters the first layer: rows of it, scaled as the model has it.
+  void embed(StepOps& ops, std::span<const Token> tokens, Tensor out) const;
+  const PackedLinear& head() const;  // [vocab, hidden]; the embedding where they are tied
 
   const ModelConfig& config() const { return config_; }
   DType dtype() const { return dtype_; }  // of weights that are floats
@@ -59,8 +64,11 @@ class Decoder {
  private:
   struct Layer;
   struct Weights;
+  const DecoderLayer& layer(int i) const;
+  void embed(std::span<const Token> tokens, LayerScratch& s) const;
   Tensor enter(int layer, LayerScratch& s) const;
-  void end_with_tail(Tensor in, const KvStore& kv, LayerScratch& s, Features& features) const;
+  void end_with_tail(int first, Tensor in, const KvStore& kv, LayerScratch& s,
+                     Features& features) const;
 
   ModelConfig config_;
   DType dtype_;

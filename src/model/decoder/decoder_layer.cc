@@ -16,6 +16,8 @@ DecoderLayer::DecoderLayer(WeightReader& read, const ModelConfig& config, const 
   after_attention_ = norm(config.norms.after_attention);
   before_mlp_ = norm(config.norms.before_mlp);
   after_mlp_ = norm(config.norms.after_mlp);
+  if (config.inputs.is_on()) input_.emplace(read, config, prefix, layer);
+  if (config.has_layer_scale) scale_ = read.number(prefix + "layer_scalar");
 }
 
 void DecoderLayer::forward(Tensor in, const RopeTables& ropes, const KvLayer& kv,
@@ -31,6 +33,10 @@ void DecoderLayer::forward_tail(Tensor in, const RopeTables& ropes, const KvLaye
   const std::int64_t width = attention_->query_width();
   s.ops.gather_rows(s.queries(width), tail.rows, end.queries(width));
   if (!s.gate.empty()) s.ops.gather_rows(s.gate, tail.rows, end.gate);
+  if (!s.inputs.empty()) {
+    end.inputs = s.ops.temp(DType::kF32, {end.residual.dim(0), s.inputs.dim(1)});
+    s.ops.gather_rows(s.inputs, tail.rows, end.inputs);
+  }
   s.ops.gather_rows(s.residual, tail.rows, end.residual);
   if (is_parallel_) s.ops.gather_rows(in, tail.rows, end.normed);
   finish(end.normed, kv, end);
@@ -39,8 +45,15 @@ void DecoderLayer::forward_tail(Tensor in, const RopeTables& ropes, const KvLaye
 void DecoderLayer::finish(Tensor in, const KvLayer& kv, LayerScratch& s) const {
   attention_->attend(kv, s);
   end_block(after_attention_, s);
-  mlp_->forward(s.ops, mlp_input(in, s), s.delta);
+  mlp_->forward(s.ops, mlp_input(in, s), s.residual, s.delta);
   end_block(after_mlp_, s);
+  if (input_) {
+    s.ops.add(s.residual, s.delta);
+    input_->forward(s);
+  }
+  if (scale_ == 1.0F) return;
+  s.ops.scale(s.residual, scale_);
+  s.ops.scale(s.delta, scale_);
 }
 
 // What a block made, on its way to the stream.

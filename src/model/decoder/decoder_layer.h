@@ -5,12 +5,14 @@
 // read in ways of their own. Immutable after construction.
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "backend/ops/step_ops.h"
 #include "batch/batch_tail.h"
 #include "model/config/model_config.h"
 #include "model/decoder/attention_block.h"
+#include "model/decoder/layer_inputs.h"
 #include "model/decoder/layer_scratch.h"
 #include "model/decoder/mlp.h"
 #include "model/decoder/weight_reader.h"
@@ -44,7 +46,9 @@ class DecoderLayer {
   std::unique_ptr<const Mlp> mlp_;
   Tensor after_attention_, before_mlp_, after_mlp_;  // norms; empty: there is none
   float eps_;
+  std::optional<LayerInput> input_;
   float residual_scale_;
+  float scale_ = 1;  // of the stream behind the layer
   bool is_parallel_;
 };
 

@@ -21,19 +21,22 @@ class ExpertMlp final : public Mlp {
   // prefix: of the layer's tensors, with the dot.
   ExpertMlp(WeightReader& read, const ModelConfig& config, const std::string& prefix);
 
-  void forward(StepOps& ops, Tensor in, Tensor out) const override;
+  void forward(StepOps& ops, Tensor in, Tensor stream, Tensor out) const override;
   std::size_t expert_bytes() const override;
 
   // Bytes that forward() asks StepOps::temp for, with `rows` rows.
   static std::size_t temp_bytes(const ModelConfig& config, std::int64_t rows);
 
  private:
+  Tensor router_input(StepOps& ops, Tensor in, Tensor stream) const;
   void add_shared(StepOps& ops, Tensor in, Tensor out) const;
 
   Routing routing_;
   Activation act_;
   std::unique_ptr<PackedLinear> router_;
-  Tensor score_bias_;  // empty: there is none
+  Tensor router_norm_;  // of the stream, which the router then reads; empty: it reads the input
+  RouterVectors vectors_;
+  float eps_;
   std::vector<std::unique_ptr<PackedLinear>> weights_;
   std::vector<ExpertLinears> experts_;
   std::optional<GatedMlp> shared_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/decoder/expert_mlp.h"
+#include "model/decoder/layer_inputs.h"
 #include "model/decoder/recurrent_block.h"
 
 namespace foretoken {
@@ -20,19 +21,37 @@ std::int64_t latent_width(const ModelConfig& config) {
                                 heads * (latent.kv_rank + latent.value_dim));
 }
 
+int most_kv_heads(const ModelConfig& config) {
+  int most = 0;
+  for (int layer = 0; layer < config.layers; ++layer)
+    most = std::max(most, config.heads_of(layer).count);
+  return most;
+}
+
+// Queries, keys and values apart and, as they are put side by side, once more and again.
+std::size_t value_norm_bytes(const ModelConfig& config, std::int64_t rows) {
+  std::int64_t widest = 0;
+  for (int layer = 0; config.v_norm && layer < config.layers; ++layer) {
+    const auto [heads, dim] = config.heads_of(layer);
+    widest = std::max<std::int64_t>(widest, std::int64_t{config.heads + 2 * heads} * dim);
+  }
+  return rows_bytes(rows, 3 * widest, 6);
+}
+
 }  // namespace
 
 std::int64_t query_width(const ModelConfig& config) {
-  return std::max<std::int64_t>(std::int64_t{config.heads} * config.head_dim,
+  return std::max<std::int64_t>(std::int64_t{config.heads} * config.widest_head(),
                                 config.recurrent.out_width());
 }
 
 KvShape kv_shape_of(const ModelConfig& config, DType dtype) {
-  return {.layers = config.layers,
+  return {.layers = config.kv_layers(),
           .kv_heads = config.kv_heads,
           .head_dim = config.head_dim,
           .dtype = config.kv_dtype.value_or(dtype),
           .has_values = !config.latent.is_on(),
+          .layer_heads = config.layer_heads,
           .keeps_state = config.recurrent.layers,
           .recurrent = config.recurrent.shape};
 }
@@ -40,10 +59,11 @@ KvShape kv_shape_of(const ModelConfig& config, DType dtype) {
 std::size_t layer_bytes(const ModelConfig& config, std::int64_t rows) {
   const std::int64_t gates = config.has_output_gate ? 2 : 0;  // and what it multiplies
   const std::int64_t width = 3 * std::int64_t{config.hidden} + query_width(config) +
-                             gates * config.heads * config.head_dim;
+                             gates * config.heads * config.widest_head();
   return rows_bytes(rows, width, 6) + rows_bytes(rows / 2, width, 6) +
-         rows_bytes(rows, latent_width(config), 4) + ExpertMlp::temp_bytes(config, rows) +
-         RecurrentBlock::temp_bytes(config, rows);
+         rows_bytes(rows, latent_width(config), 4) + value_norm_bytes(config, rows) +
+         ExpertMlp::temp_bytes(config, rows) + RecurrentBlock::temp_bytes(config, rows) +
+         LayerInputs::temp_bytes(config, rows);
 }
 
 std::size_t rows_bytes(std::int64_t rows, std::int64_t width, int tensors) {
@@ -61,17 +81,17 @@ ForwardSize decoder_size(const ModelConfig& config, std::int64_t rows) {
           .layers = config.layers,
           .context = config.context_length,
           .widest_input = std::max<std::int64_t>(
-              {config.hidden, query_width(config), config.intermediate, experts.intermediate,
+              {config.hidden, query_width(config), config.widest_mlp(), experts.intermediate,
                experts.shared_intermediate, std::int64_t{config.heads} * config.latent.value_dim,
                config.latent.q_rank}),
           .hidden = config.hidden,
-          .intermediate = std::max(config.intermediate, experts.shared_intermediate),
+          .intermediate = std::max(config.widest_mlp(), experts.shared_intermediate),
           .chosen_experts = experts.routing.chosen,
           .expert_intermediate = experts.intermediate,
           .vocab = config.vocab,
           .attention = {.heads = config.heads,
-                        .kv_heads = config.kv_heads,
-                        .head_dim = config.head_dim,
+                        .kv_heads = most_kv_heads(config),
+                        .head_dim = config.widest_head(),
                         .value_dim = config.latent.kv_rank},
           .head_input = std::max(config.latent.key_dim, config.latent.kv_rank)};
 }

@@ -13,7 +13,7 @@ GatedMlp::GatedMlp(WeightReader& read, const ModelConfig& config, const Place& p
   down_ = read.linear({{name + "down_proj", config.hidden}}, width, bias_if(config.mlp_bias));
 }
 
-void GatedMlp::forward(StepOps& ops, Tensor in, Tensor out) const {
+void GatedMlp::forward(StepOps& ops, Tensor in, Tensor, Tensor out) const {
   ops.gated_mlp(*gate_up_, *down_, act_, in, out);
 }
 

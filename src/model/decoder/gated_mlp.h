@@ -17,7 +17,7 @@ class GatedMlp final : public Mlp {
   };
   GatedMlp(WeightReader& read, const ModelConfig& config, const Place& place);
 
-  void forward(StepOps& ops, Tensor in, Tensor out) const override;
+  void forward(StepOps& ops, Tensor in, Tensor stream, Tensor out) const override;
 
  private:
   std::unique_ptr<PackedLinear> gate_up_;  // gate | up

@@ -11,7 +11,7 @@ LayerScratch::LayerScratch(StepOps& backend, const ModelConfig& config, const Ba
   normed = temp(config.hidden);
   delta = temp(config.hidden);
   q_ = temp(query_width(config));
-  if (config.has_output_gate) gate = temp(std::int64_t{config.heads} * config.head_dim);
+  if (config.has_output_gate) gate = temp(std::int64_t{config.heads} * config.widest_head());
 }
 
 const AttentionPlan& LayerScratch::plan(const AttentionShape& shape) {

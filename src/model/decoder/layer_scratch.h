@@ -22,6 +22,7 @@ struct LayerScratch {
   Tensor normed;    // [rows, hidden]
   Tensor delta;     // [rows, hidden], what a block adds to the residual
   Tensor gate;      // [rows, heads * head_dim] where a layer has an output gate
+  Tensor inputs;  // [rows, layers * width] where layers read them (LayerInputs), made by the model
   // [rows, width]: what a layer's first half leaves for its second one.
   Tensor queries(std::int64_t width) const { return {q_.data(), DType::kF32, {batch.rows, width}}; }
 

@@ -200,7 +200,7 @@ std::unique_ptr<WeightSource> decoder_weights(std::unique_ptr<WeightSource> weig
                                               const ModelConfig& config) {
   if (config.has_towers) weights = text_weights(std::move(weights));
   weights = usual_names(std::move(weights), config.renames);
-  if (config.experts.are_stacked) weights = stacked_experts(std::move(weights));
+  weights = stacked_experts(std::move(weights), config.experts.stacks);
   if (config.pairs_neighbours) weights = halved_pairs(std::move(weights), config);
   return weights;
 }

@@ -97,7 +97,7 @@ class Converter {
       : family_(family),
         folder_(std::string(FORETOKEN_SOURCE_DIR "/tests/golden/checkpoints/") + family.folder),
         config_(read_json_file(folder_ + "/config.json").value()),
-        source_(stacked_experts(open_checkpoint(folder_, "auto", false))) {}
+        source_(stacked_experts(open_checkpoint(folder_, "auto", false), ExpertStacks::kTurned)) {}
 
   const std::string& folder() const { return folder_; }
 
@@ -457,8 +457,8 @@ TEST(LoadGgufFiles, what_cannot_be_served_is_named) {
     folder.write("model.gguf", file.bytes());
     return error_of([&] { load_model(*ops, path, {.show_progress = false}); });
   };
-  EXPECT_THAT(fault_of(gguf_keys("gemma4")),
-              AllOf(HasSubstr("this model architecture is not supported"), HasSubstr("gemma4")));
+  EXPECT_THAT(fault_of(gguf_keys("gemma3n")),
+              AllOf(HasSubstr("this model architecture is not supported"), HasSubstr("gemma3n")));
   EXPECT_THAT(fault_of(gguf_keys("qwen3").u32("qwen3.expert_count", 8)),
               HasSubstr("has experts, and they are not supported"));
   EXPECT_THAT(fault_of(gguf_keys("qwen3moe")),

@@ -14,13 +14,13 @@ namespace foretoken {
 class Mlp {
  public:
   virtual ~Mlp() = default;
-  // [rows, hidden] both.
-  virtual void forward(StepOps& ops, Tensor in, Tensor out) const = 0;
+  // All [rows, hidden]. in: the stream as the norm before the MLP leaves it, or as it is.
+  virtual void forward(StepOps& ops, Tensor in, Tensor stream, Tensor out) const = 0;
   // Bytes of all experts together; 0 where there are none.
   virtual std::size_t expert_bytes() const { return 0; }
 };
 
-// That of a layer: one gated MLP or a mixture of experts. prefix: of the layer's tensors, with the
+// That of a layer: one gated MLP, a mixture of experts, or both. prefix: of the layer's tensors, with the
 // dot. Throws Error naming the tensor that is missing or misshapen.
 std::unique_ptr<const Mlp> make_mlp(WeightReader& read, const ModelConfig& config,
                                     const std::string& prefix, int layer);

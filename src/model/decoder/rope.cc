@@ -129,6 +129,14 @@ RopeFrequencies longrope(const ModelConfig& config) {
   return {inverse, static_cast<float>(rope.attention_factor.value_or(by_length))};
 }
 
+// Of the first pairs alone, by wavelengths of the whole head.
+RopeFrequencies proportional(const ModelConfig& config) {
+  auto inverse = inverse_of(wavelengths(config.rope_theta, config.rotated()));
+  inverse.resize(at(static_cast<int>(config.rope.share * config.rotated() / 2)));
+  for (float& frequency : inverse) frequency /= static_cast<float>(scaling_factor(config));
+  return {inverse};
+}
+
 }  // namespace
 
 double latent_magnitude(const ModelConfig& config) {
@@ -149,6 +157,8 @@ RopeFrequencies rope_frequencies(const ModelConfig& config) {
       return longrope(config);
     case Kind::kLlama3:
       return llama3(config);
+    case Kind::kProportional:
+      return proportional(config);
     case Kind::kNone:
       break;
   }
@@ -205,17 +215,18 @@ RopeTable make_rope_table(LoadOps& ops, const ModelConfig& config) {
 }
 
 RopeTables make_rope_tables(LoadOps& ops, const ModelConfig& config) {
-  const auto is_used = [&](LayerRope rope) {
-    return config.layer_rope.empty() ? rope == LayerRope::kMain
-                                     : std::ranges::count(config.layer_rope, rope) > 0;
-  };
   RopeTables tables;
-  if (is_used(LayerRope::kMain)) tables.main = make_rope_table(ops, config);
-  if (is_used(LayerRope::kLocal)) {
-    ModelConfig local = config;
-    local.rope_theta = config.local_rope_theta;
-    local.rope = {};
-    tables.local = make_rope_table(ops, local);
+  for (int layer = config.layers; layer-- > 0;) {
+    const LayerRope rope = config.rope_of(layer);
+    RopeTable& table = rope == LayerRope::kLocal ? tables.local : tables.main;
+    if (rope == LayerRope::kNone || !table.cos.empty()) continue;
+    ModelConfig of_layer = config;
+    of_layer.head_dim = config.heads_of(layer).dim;
+    if (rope == LayerRope::kLocal) {
+      of_layer.rope_theta = config.local_rope_theta;
+      of_layer.rope = {};
+    }
+    table = make_rope_table(ops, of_layer);
   }
   return tables;
 }

@@ -14,7 +14,7 @@
 namespace foretoken {
 
 struct RopeFrequencies {
-  std::vector<float> inverse;     // [rotated elements / 2], radians per position
+  std::vector<float> inverse;     // [pairs that rotate], radians per position
   float attention_factor = 1.0F;  // multiplies cos and sin
 };
 
@@ -30,7 +30,8 @@ double latent_magnitude(const ModelConfig& config);
 // nodes may stand beyond the last position that is ever kept).
 RopeTable make_rope_table(LoadOps& ops, const ModelConfig& config);
 
-// The tables of a model's layers; those that no layer uses are empty.
+// The tables of a model's layers; those that no layer uses are empty. Layers of one rope have heads
+// of one size.
 struct RopeTables {
   RopeTable main, local;
   RopeTable none = {};  // rotates nothing

@@ -115,12 +115,14 @@ TEST(Rope, layers_have_the_tables_that_they_use) {
   ThreadPool pool(1, false);
   const auto ops = make_backend({.device = "reference"}, pool);
   ModelConfig config = config_of(Kind::kLinear);
+  config.layers = 1;
   config.context_length = 10;
   config.local_rope_theta = 100.0;
   const auto first_of = [](const RopeTable& table) { return table.sin.row_f32(5)[1]; };
   const RopeTables usual = make_rope_tables(*ops, config);
   EXPECT_TRUE(usual.local.cos.empty());
   EXPECT_EQ(usual.of(LayerRope::kNone).rotary_dim, 0);
+  config.layers = 3;
   config.layer_rope = {LayerRope::kMain, LayerRope::kLocal, LayerRope::kNone};
   const RopeTables both = make_rope_tables(*ops, config);
   EXPECT_EQ(first_of(both.of(LayerRope::kMain)), first_of(usual.main));
@@ -129,6 +131,26 @@ TEST(Rope, layers_have_the_tables_that_they_use) {
   local.rope_theta = 100.0;
   EXPECT_EQ(first_of(both.of(LayerRope::kLocal)), first_of(make_rope_table(*ops, local)));
   EXPECT_NE(first_of(both.main), first_of(both.local));
+}
+
+TEST(Rope, tables_are_of_the_heads_that_their_layers_have) {
+  ThreadPool pool(1, false);
+  const auto ops = make_backend({.device = "reference"}, pool);
+  ModelConfig config = config_of(Kind::kProportional);
+  config.layers = 2;
+  config.context_length = 10;
+  config.local_rope_theta = 100.0;
+  config.layer_rope = {LayerRope::kLocal, LayerRope::kMain};
+  config.layer_heads = {{1, 16}, {1, 48}};
+  config.rope.share = 0.3;
+  config.rope.factor = 2.0;
+  const RopeTables tables = make_rope_tables(*ops, config);
+  EXPECT_EQ(tables.local.rotary_dim, 16);
+  EXPECT_EQ(tables.local.pairs(), 8);
+  EXPECT_EQ(tables.main.rotary_dim, 48);
+  EXPECT_EQ(tables.main.pairs(), 7) << "0.3 of 24, rounded down";
+  const double wavelength = std::pow(config.rope_theta, 2.0 / 48);
+  EXPECT_NEAR(tables.main.sin.row_f32(1)[1], std::sin(1 / wavelength / 2), 1e-6);
 }
 
 TEST(Rope, a_part_of_each_head_may_be_rotated) {

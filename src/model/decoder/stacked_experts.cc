@@ -39,7 +39,9 @@ std::optional<Place> place_of(std::string_view name) {
   const std::string_view rest = name.substr(static_cast<std::size_t>(end - name.data()));
   place.is_bias = rest.ends_with(".bias");
   const std::string prefix(name.substr(0, number));
-  if (rest.starts_with(".gate_proj.")) {
+  if (rest.starts_with(".gate_up_proj.")) {
+    place.stack = prefix + "gate_up_proj";
+  } else if (rest.starts_with(".gate_proj.")) {
     place.stack = prefix + "gate_up_proj";
     place.step = 2;
   } else if (rest.starts_with(".up_proj.")) {
@@ -56,7 +58,8 @@ std::optional<Place> place_of(std::string_view name) {
 
 class StackedExperts final : public WeightSource {
  public:
-  explicit StackedExperts(std::unique_ptr<WeightSource> source) : source_(std::move(source)) {
+  StackedExperts(std::unique_ptr<WeightSource> source, ExpertStacks stacks)
+      : source_(std::move(source)), stacks_(stacks) {
     for (const std::string& name : source_->names()) list(name);
   }
 
@@ -64,6 +67,7 @@ class StackedExperts final : public WeightSource {
     const auto place = place_of(name);
     if (!place) return source_->find(name, expected);
     if (place->is_bias) return bias(name, *place);
+    if (stacks_ == ExpertStacks::kRows) return whole_rows(name, *place);
     if (const auto blocks = rows(name)) return floats_of(name, *blocks);
     return matrix(name, *place);
   }
@@ -71,7 +75,8 @@ class StackedExperts final : public WeightSource {
   std::optional<GgufRows> rows(const std::string& name) const override {
     const auto place = place_of(name);
     if (!place) return source_->rows(name);
-    if (place->is_bias || source_->rows(name)) return source_->rows(name);
+    if (place->is_bias || stacks_ == ExpertStacks::kRows || source_->rows(name))
+      return source_->rows(name);
     const auto blocks = source_->find(place->stack + "_blocks", {});
     if (!blocks) return std::nullopt;
     return GgufRows(blocks_of(name, *place, *blocks));
@@ -121,8 +126,11 @@ class StackedExperts final : public WeightSource {
     const std::string prefix = stored.substr(0, experts + kExperts.size());
     const std::string stack = prefix + (is_pair ? "gate_up_proj" : "down_proj");
     for (std::int64_t e = 0; e < tensor->dim(0); ++e)
-      for (const char* matrix : {"gate_proj", "up_proj", "down_proj"}) {
-        if ((std::string_view(matrix) == "down_proj") != is_down) continue;
+      for (const char* matrix : {"gate_up_proj", "gate_proj", "up_proj", "down_proj"}) {
+        const std::string_view kind_of = matrix;
+        const bool is_whole = kind_of == "gate_up_proj";
+        if ((kind_of == "down_proj") != is_down) continue;
+        if (!is_down && is_whole != (stacks_ == ExpertStacks::kRows)) continue;
         names_.push_back(prefix + std::to_string(e) + "." + matrix +
                          (is_bias ? ".bias" : ".weight"));
         parts_[stack].insert(names_.back());
@@ -147,6 +155,19 @@ class StackedExperts final : public WeightSource {
       made.f32()[i] = load_float(stack->data(), stack->dtype(),
                                  place.expert * width + place.first + i * place.step);
     return made;
+  }
+
+  // Rows of the file as they are.
+  std::optional<Tensor> whole_rows(const std::string& name, const Place& place) const {
+    const auto stack = source_->find(place.stack, {});
+    if (!stack) return source_->find(name, {});
+    if (stack->shape().rank() != 3 || place.expert >= stack->dim(0) ||
+        !dtype_is_float(stack->dtype()))
+      refuse(place.stack, *stack, "floats of three dimensions");
+    const Shape shape{stack->dim(1), stack->dim(2)};
+    auto* const data = static_cast<std::byte*>(stack->data());
+    return Tensor(data + at(place.expert * shape.elements()) * dtype_bytes(stack->dtype()),
+                  stack->dtype(), shape);
   }
 
   // The rows of a matrix are columns in the file.
@@ -210,6 +231,7 @@ class StackedExperts final : public WeightSource {
   }
 
   std::unique_ptr<WeightSource> source_;
+  ExpertStacks stacks_;
   std::vector<std::string> names_;
   mutable std::map<std::string, std::set<std::string>> parts_;  // of stacks, not yet released
   mutable std::map<std::string, Buffer> made_;
@@ -218,9 +240,11 @@ class StackedExperts final : public WeightSource {
 
 }  // namespace
 
-std::unique_ptr<WeightSource> stacked_experts(std::unique_ptr<WeightSource> source) {
-  if (source->names().empty()) return source;  // made-up weights have any name
-  return std::make_unique<StackedExperts>(std::move(source));
+std::unique_ptr<WeightSource> stacked_experts(std::unique_ptr<WeightSource> source,
+                                              ExpertStacks stacks) {
+  // Made-up weights have any name.
+  if (stacks == ExpertStacks::kNone || source->names().empty()) return source;
+  return std::make_unique<StackedExperts>(std::move(source), stacks);
 }
 
 }  // namespace foretoken

@@ -52,7 +52,7 @@ TEST(StackedExperts, columns_become_rows_of_one_expert) {
   const Tensor bias = memory->add("gate_up_proj_bias", DType::kF32, {2, 4});
   for (int i = 0; i < 8; ++i) bias.f32()[i] = static_cast<float>(100 + i);
   const Memory& stored = *memory;
-  const auto source = stacked_experts(std::move(memory));
+  const auto source = stacked_experts(std::move(memory), ExpertStacks::kTurned);
   EXPECT_THAT(source->names(),
               UnorderedElementsAre(kPrefix + "0.gate_proj.weight", kPrefix + "0.up_proj.weight",
                                    kPrefix + "1.gate_proj.weight", kPrefix + "1.up_proj.weight",
@@ -73,11 +73,31 @@ TEST(StackedExperts, columns_become_rows_of_one_expert) {
   EXPECT_THAT(stored.released, testing::Contains(kPrefix + "gate_up_proj"));
 }
 
+TEST(StackedExperts, rows_stay_where_they_are) {
+  auto memory = std::make_unique<Memory>();
+  const Tensor both = memory->add("gate_up_proj", DType::kF32, {2, 4, 3});
+  for (int i = 0; i < 24; ++i) both.f32()[i] = static_cast<float>(i);
+  memory->add("down_proj", DType::kF32, {2, 3, 2});
+  const auto source = stacked_experts(std::move(memory), ExpertStacks::kRows);
+  EXPECT_THAT(
+      source->names(),
+      UnorderedElementsAre(kPrefix + "0.gate_up_proj.weight", kPrefix + "1.gate_up_proj.weight",
+                           kPrefix + "0.down_proj.weight", kPrefix + "1.down_proj.weight"));
+  const Tensor rows = source->find(kPrefix + "1.gate_up_proj.weight", {}).value();
+  ASSERT_EQ(rows.shape(), (Shape{4, 3}));
+  EXPECT_EQ(rows.f32(), both.f32() + 12);
+  auto flat = std::make_unique<Memory>();
+  flat->add("down_proj", DType::kF32, {2, 3});
+  const auto wrong = stacked_experts(std::move(flat), ExpertStacks::kRows);
+  EXPECT_THAT(error_of([&] { wrong->find(kPrefix + "0.down_proj.weight", {}); }),
+              HasSubstr("three dimensions"));
+}
+
 TEST(StackedExperts, what_has_another_shape_is_refused) {
   const auto fault = [](auto add, const std::string& name) {
     auto memory = std::make_unique<Memory>();
     add(*memory);
-    const auto source = stacked_experts(std::move(memory));
+    const auto source = stacked_experts(std::move(memory), ExpertStacks::kTurned);
     return error_of([&] {
       source->rows(kPrefix + name);
       source->find(kPrefix + name, {});

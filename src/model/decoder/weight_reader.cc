@@ -335,6 +335,13 @@ Tensor WeightReader::exact(const std::string& name, std::int64_t width) {
   return keep_vector(name, DType::kF32, width, 0.0F);
 }
 
+float WeightReader::number(const std::string& name) {
+  const Tensor tensor = take(name, {1});
+  const float value = rounded_to(dtype_, element(tensor, 0));
+  source_.release(name);
+  return value;
+}
+
 Tensor WeightReader::keep_vector(const std::string& name, DType rounded, std::int64_t width,
                                  float offset) {
   return changed(name, {width}, {width}, [&](std::vector<float>& values) {
@@ -349,9 +356,17 @@ Tensor WeightReader::changed(const std::string& name, const Shape& stored, const
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = element(tensor, static_cast<std::int64_t>(i));
   change(values);
-  const Tensor made = ops_.alloc(DType::kF32, kept);
-  ops_.upload({values.data(), DType::kF32, kept}, made);
   source_.release(name);
+  return keep(values, kept);
+}
+
+Tensor WeightReader::made(const std::vector<float>& values) {
+  return keep(values, {static_cast<std::int64_t>(values.size())});
+}
+
+Tensor WeightReader::keep(const std::vector<float>& values, const Shape& shape) {
+  const Tensor made = ops_.alloc(DType::kF32, shape);
+  ops_.upload({const_cast<float*>(values.data()), DType::kF32, shape}, made);
   packed_bytes_ += made.bytes();
   return made;
 }

@@ -85,10 +85,16 @@ class WeightReader {
   // The same as it is stored, not rounded.
   Tensor exact(const std::string& name, std::int64_t width);
 
-  // The same of a tensor of any shape, whose elements `change` puts into the order of `kept`, and
+  // A vector of one element, rounded to the serving dtype.
+  float number(const std::string& name);
+
+  // A vector as `exact`, of a tensor of any shape, whose elements `change` puts into the order of `kept`, and
   // may compute with.
   Tensor changed(const std::string& name, const Shape& stored, const Shape& kept,
                  const std::function<void(std::vector<float>& values)>& change);
+
+  // A vector that no checkpoint holds, float32 in backend memory.
+  Tensor made(const std::vector<float>& values);
 
   // The checkpoint may hold this tensor, and it is not needed.
   void skip(const std::string& name);
@@ -114,6 +120,7 @@ class WeightReader {
   std::optional<WeightFormat> block_format(const std::string& name) const;
 
   WeightFormat asked_format(MatrixRole role) const;
+  Tensor keep(const std::vector<float>& values, const Shape& shape);
   Tensor keep_vector(const std::string& name, DType rounded, std::int64_t width, float offset);
   void refuse_if_part(const std::string& tensor) const;
   std::unique_ptr<PackedLinear> pack(const std::vector<MatrixPart>& parts, std::int64_t in_width,

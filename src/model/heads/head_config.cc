@@ -271,6 +271,11 @@ HeadConfig mtp_head(const Make& make, const ModelConfig& config, int depth) {
   head.layer.layers = 1;
   head.layer.layer_window.clear();
   head.layer.layer_rope.clear();
+  head.layer.layer_heads.clear();
+  head.layer.layer_kv.clear();
+  head.layer.values_are_keys.clear();
+  head.layer.layer_intermediate.clear();
+  head.layer.inputs = {};
   head.layer.recurrent = {};  // heads keep keys and values
   // What follows the last layer has experts where that one has.
   if (auto& layers = head.layer.experts.layers; !layers.empty()) layers = {layers.back()};

@@ -44,6 +44,7 @@ struct LatentCall {
             .head_dim = shape.head_dim,
             .value_dim = shape.value_dim,
             .rotary_dim = rope.rotary_dim,
+            .pairs = rope.pairs(),
             .pairs_neighbours = latent.pairs_neighbours,
             .q = q.row_f32(r),
             .k = stores ? place() : nullptr,

@@ -88,6 +88,7 @@ struct RopeCall {
             .kv_heads = 0,
             .head_dim = shape.head_dim,
             .rotary_dim = rope.rotary_dim,
+            .pairs = rope.pairs(),
             .q = q.row_f32(r),
             .k = slot < 0 ? nullptr : k,
             .v = slot < 0 ? nullptr : v,

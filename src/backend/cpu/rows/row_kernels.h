@@ -94,17 +94,18 @@ void gated_act_row(const float* gate, const float* up, std::int64_t width, float
   }
 }
 
-// Rotates the first rotary_dim elements; Row: RopeRow or LatentRow.
+// Rotates the pairs among the first rotary_dim elements; Row: RopeRow or LatentRow.
 template <typename Row>
 FT_INLINE void rotate(const Row& row, const float* from, float* out) {
   const int half = row.rotary_dim / 2;
-  for (int i = 0; i < half; i += 16) {
-    const int n = lanes_from(i, half);
+  for (int i = 0; i < row.pairs; i += 16) {
+    const int n = lanes_from(i, row.pairs);
     const V16 c = load_some(row.cos + i, n), s = load_some(row.sin + i, n);
     const V16 a = load_some(from + i, n), b = load_some(from + half + i, n);
     store_some(out + i, sub(mul(a, c), mul(b, s)), n);
     store_some(out + half + i, add(mul(b, c), mul(a, s)), n);
   }
+  for (int i = row.pairs; i < half; ++i) out[i] = from[i], out[half + i] = from[half + i];
 }
 
 // Normalises (weight not null) and rotates one head.

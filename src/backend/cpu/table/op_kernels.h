@@ -28,12 +28,12 @@ struct RopeRow {
   const float* q_in;  // [heads * head_dim]
   const float* k_in;  // [kv_heads * head_dim]
   const float* v_in;  // [kv_heads * head_dim]
-  const float* cos;   // [rotary_dim / 2] of the row's position
+  const float* cos;   // [pairs] of the row's position
   const float* sin;
   const float* q_weight;  // [head_dim], or null: no norm
   const float* k_weight;
   float eps;
-  int heads, kv_heads, head_dim, rotary_dim;
+  int heads, kv_heads, head_dim, rotary_dim, pairs;
   float* q;                  // [heads * head_dim]
   void* k;                   // the row's page and slot: the first head, dim 0; null: do not store
   void* v;                   // the same
@@ -50,9 +50,9 @@ struct LatentRow {
   const float* kv_in;   // [head_dim]
   const float* norm;    // [value_dim]
   float eps;
-  const float* cos;  // [rotary_dim / 2] of the row's position
+  const float* cos;  // [pairs] of the row's position
   const float* sin;
-  int heads, head_dim, value_dim, rotary_dim;
+  int heads, head_dim, value_dim, rotary_dim, pairs;
   bool pairs_neighbours;
   float* q;                  // [heads * head_dim], of which the ends of heads are written
   void* k;                   // the row's page and slot; null: do not store

@@ -10,7 +10,7 @@ layout(local_size_x = 64) in;
 const uint kMostDims = 256, kPageTokens = 16;
 layout(push_constant) uniform Call {
   Floats qkv;
-  Floats cosines;  // [positions][rotary / 2]
+  Floats cosines;  // [positions][pairs]
   Floats sines;
   Floats q_norm;
   Floats k_norm;
@@ -19,7 +19,7 @@ layout(push_constant) uniform Call {
   Words v;
   Ints positions;
   Ints slots;  // -1: not stored
-  uint heads, kv_heads, dim, rotary;
+  uint heads, kv_heads, dim, rotary, pairs;
   float eps;
   uint has_norm;
 } call;
@@ -49,12 +49,16 @@ void normalise(uint t, bool is_query) {
 }
 
 void rotate(uint t, uint row) {
-  const uint half_ = call.rotary / 2u, at = uint(call.positions.v[row]) * half_;
-  for (uint i = t; i < half_; i += 64u) {
+  const uint half_ = call.rotary / 2u, at = uint(call.positions.v[row]) * call.pairs;
+  for (uint i = t; i < call.pairs; i += 64u) {
     const float c = call.cosines.v[at + i], s = call.sines.v[at + i];
     const float a = head[i], b = head[half_ + i];
     turned[i] = flushed(sub(flushed(mul(a, c)), flushed(mul(b, s))));
     turned[half_ + i] = flushed(add(flushed(mul(b, c)), flushed(mul(a, s))));
+  }
+  for (uint i = call.pairs + t; i < half_; i += 64u) {
+    turned[i] = head[i];
+    turned[half_ + i] = head[half_ + i];
   }
   for (uint i = call.rotary + t; i < call.dim; i += 64u) turned[i] = head[i];
 }

@@ -34,7 +34,8 @@ struct GgufArchitecture {
   bool has_experts = false;  // two families share a name, and one has experts
   // Rows of q and k lie as pairs of neighbours are rotated.
   bool pairs_neighbours = false;
-  float norm_offset = 0.0F;                     // was added to the weights of norms
+  bool layers_differ = false;  // KV heads and widths of MLPs are lists, of which add() takes care
+  float norm_offset = 0.0F;    // was added to the weights of norms
   std::span<const LayerName> layer_names = {};  // beside and before those of all families
   std::span<const NumberKey> numbers = {};      // beside those of all families
   // What is more in config.json; may be null.

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "base/error.h"
 #include "checkpoint/formats/gguf/gguf_architecture.h"
+#include "checkpoint/formats/gguf/gguf_mixed_layers.h"
 
 namespace foretoken {
 namespace {
@@ -36,6 +38,9 @@ constexpr LayerName kModelNames[] = {
     {"token_embd", "model.embed_tokens"},
     {"output_norm", "model.norm"},
     {"output", "lm_head"},
+    {"per_layer_token_embd", "model.embed_tokens_per_layer"},
+    {"per_layer_model_proj", "model.per_layer_model_projection"},
+    {"per_layer_proj_norm", "model.per_layer_projection_norm"},
 };
 
 constexpr LayerName kSandwichNames[] = {
@@ -294,6 +299,21 @@ constexpr auto kArchitectures = std::to_array<GgufArchitecture>({
      .layer_names = kSandwichNames,
      .numbers = kGemmaNumbers,
      .add = add_gemma3},
+    {.name = "gemma4",
+     .architecture = "Gemma4ForCausalLM",
+     .model_type = "gemma4_text",
+     .layers_differ = true,
+     .layer_names = kGgufMixedNames,
+     .numbers = kGgufMixedNumbers,
+     .add = add_gguf_mixed_layers},
+    {.name = "gemma4",
+     .architecture = "Gemma4ForCausalLM",
+     .model_type = "gemma4_text",
+     .has_experts = true,
+     .layers_differ = true,
+     .layer_names = kGgufMixedNames,
+     .numbers = kGgufMixedNumbers,
+     .add = add_gguf_mixed_layers},
     {.name = "phi3",
      .architecture = "Phi3ForCausalLM",
      .model_type = "phi3",
@@ -397,11 +417,13 @@ std::optional<std::string> decoder_name(const GgufArchitecture& architecture,
   name.remove_prefix(kBlock.size());
   const std::size_t end = name.find('.');
   if (end == std::string_view::npos) return std::nullopt;
+  const std::string layer = "model.layers." + std::string(name.substr(0, end + 1));
+  if (const auto whole = renamed(architecture.layer_names, stored.substr(kBlock.size() + end + 1)))
+    return layer + std::string(*whole);
   auto known = renamed(architecture.layer_names, name.substr(end + 1));
   if (!known) known = renamed(kLayerNames, name.substr(end + 1));
   if (!known) return std::nullopt;
-  const std::string named =
-      "model.layers." + std::string(name.substr(0, end + 1)) + std::string(*known);
+  const std::string named = layer + std::string(*known);
   const bool is_whole = known->ends_with("_bias") || known->ends_with("sinks");
   return is_whole ? named : named + std::string(kind);
 }

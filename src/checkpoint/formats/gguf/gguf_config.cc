@@ -32,6 +32,12 @@ class Keys {
     if (!found) metadata_.refuse_missing(prefix_ + std::string(key));
     return *found;
   }
+  // The first of a list where there may be one, or the one value.
+  std::optional<std::int64_t> first(std::string_view key, bool may_be_list) const {
+    if (!may_be_list) return integer(key);
+    const auto values = metadata_.integers(prefix_ + std::string(key));
+    return values.empty() ? std::nullopt : std::optional(values.front());
+  }
   std::optional<double> number(std::string_view key) const {
     return metadata_.number(prefix_ + std::string(key));
   }
@@ -52,7 +58,7 @@ class Keys {
   std::string prefix_;
 };
 
-void add_sizes(const Keys& keys, json::object& config) {
+void add_sizes(const GgufArchitecture& architecture, const Keys& keys, json::object& config) {
   const std::int64_t hidden = keys.required("embedding_length");
   const std::int64_t heads = keys.required("attention.head_count");
   if (heads < 1) keys.refuse("attention.head_count", "at least 1", std::to_string(heads));
@@ -63,10 +69,13 @@ void add_sizes(const Keys& keys, json::object& config) {
     keys.refuse("attention.value_length", std::to_string(width) + " as of keys",
                 std::to_string(value_width));
   config["hidden_size"] = hidden;
-  config["intermediate_size"] = keys.required("feed_forward_length");
+  const bool may_be_list = architecture.layers_differ;
+  const auto mlp = keys.first("feed_forward_length", may_be_list);
+  config["intermediate_size"] = mlp ? *mlp : keys.required("feed_forward_length");
   config["num_hidden_layers"] = keys.required("block_count");
   config["num_attention_heads"] = heads;
-  config["num_key_value_heads"] = keys.integer("attention.head_count_kv").value_or(heads);
+  config["num_key_value_heads"] =
+      keys.first("attention.head_count_kv", may_be_list).value_or(heads);
   config["head_dim"] = width;
   config["max_position_embeddings"] = keys.required("context_length");
   config["rms_norm_eps"] = keys.required_number("attention.layer_norm_rms_epsilon");
@@ -144,7 +153,7 @@ std::string gguf_config_json(const GgufModel& model) {
   json::object config{{"architectures", json::array{architecture.architecture}},
                       {"model_type", architecture.model_type},
                       {"torch_dtype", "bfloat16"}};
-  add_sizes(keys, config);
+  add_sizes(architecture, keys, config);
   add_rope(model, keys, config);
   config["tie_word_embeddings"] = model.find("output.weight") == nullptr;
   config["attention_bias"] = model.find("blk.0.attn_q.bias") != nullptr;

@@ -13,12 +13,12 @@ namespace {
 // A file that some GGUF files hold whole.
 const std::string kTokenizerJson = "tokenizer.huggingface.json";
 
-bool is_byte_level(const GgufMetadata& metadata) {
-  return gguf_vocabulary(metadata) == GgufVocabulary::kByteLevel;
+bool has_merges(const GgufMetadata& metadata) {
+  return gguf_vocabulary(metadata) != GgufVocabulary::kSentencePiece;
 }
 
 bool has_tokenizer_json(const GgufMetadata& metadata) {
-  return metadata.has(kTokenizerJson) || is_byte_level(metadata);
+  return metadata.has(kTokenizerJson) || has_merges(metadata);
 }
 
 bool has_sentencepiece(const GgufMetadata& metadata) { return !has_tokenizer_json(metadata); }

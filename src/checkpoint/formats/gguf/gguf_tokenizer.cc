@@ -56,7 +56,7 @@ std::optional<std::int64_t> token_of(const GgufMetadata& metadata, const std::st
 // What SentencePiece's own numbers are where the file does not say.
 std::optional<std::int64_t> special_of(const GgufMetadata& metadata, const std::string& role) {
   const auto id = token_of(metadata, role);
-  if (id || gguf_vocabulary(metadata) == GgufVocabulary::kByteLevel) return id;
+  if (id || gguf_vocabulary(metadata) != GgufVocabulary::kSentencePiece) return id;
   const auto usual = role == "bos"       ? std::optional<std::int64_t>(1)
                      : role == "eos"     ? std::optional<std::int64_t>(2)
                      : role == "unknown" ? std::optional<std::int64_t>(0)
@@ -73,7 +73,7 @@ const GgufPreTokenizer& pre_tokenizer_of(const GgufMetadata& metadata) {
 }
 
 bool adds_bos(const GgufMetadata& metadata) {
-  const bool usual = gguf_vocabulary(metadata) == GgufVocabulary::kSentencePiece ||
+  const bool usual = gguf_vocabulary(metadata) != GgufVocabulary::kByteLevel ||
                      pre_tokenizer_of(metadata).adds_bos;
   return metadata.boolean("tokenizer.ggml.add_bos_token").value_or(usual);
 }
@@ -188,13 +188,45 @@ GgufVocabulary gguf_vocabulary(const GgufMetadata& metadata) {
   if (!kind) metadata.refuse_missing("tokenizer.ggml.model");
   if (*kind == "gpt2") return GgufVocabulary::kByteLevel;
   if (*kind == "llama") return GgufVocabulary::kSentencePiece;
-  metadata.refuse("tokenizer.ggml.model", "gpt2 (byte-level BPE) or llama (SentencePiece)", *kind);
+  if (*kind == "gemma4") return GgufVocabulary::kMergedPieces;
+  metadata.refuse("tokenizer.ggml.model",
+                  "gpt2 (byte-level BPE), llama (SentencePiece) or gemma4 (BPE of pieces)", *kind);
 }
+
+namespace {
+
+// What is around the model in tokenizer.json.
+struct Surroundings {
+  json::value normalizer, pre_tokenizer, decoder;
+};
+
+Surroundings byte_level_surroundings(const GgufPreTokenizer& rule) {
+  const json::value composed = rule.composes ? json::value{{"type", "NFC"}} : json::value(nullptr);
+  return {composed, pre_tokenizer_json(rule), byte_level()};
+}
+
+// Spaces are written as a letter, bytes that no piece has as pieces of their own.
+Surroundings piece_surroundings() {
+  constexpr const char* kSpace = "\u2581";
+  const auto replaced = [](const char* from, const char* to) {
+    return json::object{{"type", "Replace"}, {"pattern", {{"String", from}}}, {"content", to}};
+  };
+  return {replaced(" ", kSpace),
+          {{"type", "Split"},
+           {"pattern", {{"String", " "}}},
+           {"behavior", "MergedWithPrevious"},
+           {"invert", false}},
+          {{"type", "Sequence"},
+           {"decoders", json::array{replaced(kSpace, " "), json::object{{"type", "ByteFallback"}},
+                                    json::object{{"type", "Fuse"}}}}}};
+}
+
+}  // namespace
 
 // Tokens that fill up a vocabulary are left out: nothing is written with them.
 std::string gguf_tokenizer_json(const GgufMetadata& metadata) {
   const Vocabulary vocabulary(metadata);
-  const GgufPreTokenizer& rule = pre_tokenizer_of(metadata);
+  const bool has_pieces = gguf_vocabulary(metadata) == GgufVocabulary::kMergedPieces;
   json::object vocab;
   json::array added;
   vocab.reserve(vocabulary.tokens.size());
@@ -212,25 +244,29 @@ std::string gguf_tokenizer_json(const GgufMetadata& metadata) {
                      {"normalized", false},
                      {"special", type == kControl}});
   }
+  const auto unknown = has_pieces ? special_of(metadata, "unknown") : std::nullopt;
+  json::value unknown_text = nullptr;
+  if (unknown) unknown_text = vocabulary.tokens[static_cast<std::size_t>(*unknown)];
   json::object model{{"type", "BPE"},
                      {"dropout", nullptr},
-                     {"unk_token", nullptr},
+                     {"unk_token", std::move(unknown_text)},
                      {"continuing_subword_prefix", nullptr},
                      {"end_of_word_suffix", nullptr},
-                     {"fuse_unk", false},
-                     {"byte_fallback", false},
-                     {"ignore_merges", rule.takes_whole_words},
+                     {"fuse_unk", has_pieces},
+                     {"byte_fallback", has_pieces},
+                     {"ignore_merges", !has_pieces && pre_tokenizer_of(metadata).takes_whole_words},
                      {"vocab", std::move(vocab)},
                      {"merges", merge_list(metadata)}};
-  const json::value composed = rule.composes ? json::value{{"type", "NFC"}} : json::value(nullptr);
+  Surroundings around =
+      has_pieces ? piece_surroundings() : byte_level_surroundings(pre_tokenizer_of(metadata));
   return json::serialize(json::object{{"version", "1.0"},
                                       {"truncation", nullptr},
                                       {"padding", nullptr},
                                       {"added_tokens", std::move(added)},
-                                      {"normalizer", composed},
-                                      {"pre_tokenizer", pre_tokenizer_json(rule)},
+                                      {"normalizer", std::move(around.normalizer)},
+                                      {"pre_tokenizer", std::move(around.pre_tokenizer)},
                                       {"post_processor", post_processor_json(metadata, vocabulary)},
-                                      {"decoder", byte_level()},
+                                      {"decoder", std::move(around.decoder)},
                                       {"model", std::move(model)}});
 }
 
@@ -280,7 +316,7 @@ std::string gguf_tokenizer_config_json(const GgufMetadata& metadata) {
 std::vector<std::int64_t> gguf_end_tokens(const GgufMetadata& metadata) {
   static constexpr auto kEnds = std::to_array<std::string_view>(
       {"<|eot_id|>", "<|im_end|>", "<|end|>", "<|endoftext|>", "<|eom_id|>", "<|end_of_text|>",
-       "<end_of_turn>", "<end_of_utterance>", "<EOT>", "<eos>", "</s>",
+       "<end_of_turn>", "<turn|>", "<end_of_utterance>", "<EOT>", "<eos>", "</s>",
        "<\uFF5Cend\u2581of\u2581sentence\uFF5C>"});
   std::set<std::int64_t> ends;
   for (const char* role : {"eos", "eot", "eom"})

@@ -1,6 +1,6 @@
 #pragma once
-// A GGUF file's vocabulary as the files of a Hugging Face tokenizer: tokenizer.json of byte-level
-// BPE, tokenizer.model of SentencePiece, and the tokenizer_config.json with special tokens and chat
+// A GGUF file's vocabulary as the files of a Hugging Face tokenizer: tokenizer.json where it has
+// merges, tokenizer.model of SentencePiece, and the tokenizer_config.json with special tokens and chat
 // templates. Not a tokenizer. Stateless; throws Error naming the key.
 
 #include <cstdint>
@@ -11,11 +11,15 @@
 
 namespace foretoken {
 
-enum class GgufVocabulary { kByteLevel, kSentencePiece };
+enum class GgufVocabulary {
+  kByteLevel,
+  kSentencePiece,
+  kMergedPieces  // pieces as SentencePiece writes them, put together by a list of merges
+};
 // Throws Error for another kind, or none.
 GgufVocabulary gguf_vocabulary(const GgufMetadata& metadata);
 
-std::string gguf_tokenizer_json(const GgufMetadata& metadata);       // of kByteLevel
+std::string gguf_tokenizer_json(const GgufMetadata& metadata);       // of kinds with merges
 std::string gguf_sentencepiece_model(const GgufMetadata& metadata);  // of kSentencePiece
 std::string gguf_tokenizer_config_json(const GgufMetadata& metadata);
 

@@ -20,7 +20,8 @@ Blocks read(const FileFields& fields, const ModelConfig& sizes) {
       read_experts(fields, {.width = "intermediate_size", .absent_count = 128, .absent_chosen = 4});
   if (experts.routing.experts == 0) fields.refuse("num_local_experts", "at least 1");
   experts.routing.normalises = true;
-  experts.has_bias = experts.has_router_bias = experts.are_stacked = true;
+  experts.has_bias = experts.has_router_bias = true;
+  experts.stacks = ExpertStacks::kTurned;
   experts.names.router = "router";
   const bool bias = fields.boolean("attention_bias").value_or(true);
   const std::int64_t window = fields.integer("sliding_window", {1}).value_or(128);
