@@ -40,12 +40,18 @@ struct RecurrentShape {
   int value_heads = 0;  // a multiple of key_heads; 0: the layer is the convolution alone
   int key_dim = 0, value_dim = 0;
   RecurrentChannels first = {};
+  // Value head h reads key head h % key_heads; else each key head has value_heads / key_heads
+  // neighbours.
+  bool takes_turns = false;
   bool corrects = false;            // the delta rule; else Mamba-2
   bool normalises_qk = false;       // q and k by 1 / sqrt(x.x + 1e-6), q by 1 / sqrt(key_dim), too
   float least_dt = 0, most_dt = 0;  // bounds of Mamba-2's dt; most 0: none
 
   bool is_on() const { return channels > 0; }
   bool has_state() const { return value_heads > 0; }
+  int key_head_of(int value_head) const {
+    return takes_turns ? value_head % key_heads : value_head / (value_heads / key_heads);
+  }
 };
 
 // The memory of one such layer, float32, two pages for each slot (BatchSeq::state_page). A page

@@ -46,7 +46,7 @@ class KeptStates {
     const std::int32_t next = page_ ^ 1;
     for (int head = 0; head < shape.value_heads; ++head) {
       StatePath path;
-      const int key_at = head / (shape.value_heads / shape.key_heads) * shape.key_dim;
+      const int key_at = shape.key_head_of(head) * shape.key_dim;
       for (std::int32_t i = 0; i < kStateTokens; ++i)
         path.add(item_of(states_, page_, i, head, key_at));
       const float* from = start_ == 0 ? nullptr : head_state(states_, page_, head);

@@ -27,6 +27,10 @@ class Keys {
   std::optional<std::int64_t> integer(std::string_view key) const {
     return metadata_.integer(prefix_ + std::string(key));
   }
+  // Of a value of each layer the greatest.
+  std::optional<std::int64_t> greatest(std::string_view key) const {
+    return metadata_.greatest(prefix_ + std::string(key));
+  }
   std::int64_t required(std::string_view key) const {
     const auto found = integer(key);
     if (!found) metadata_.refuse_missing(prefix_ + std::string(key));
@@ -63,10 +67,14 @@ void add_sizes(const Keys& keys, json::object& config) {
     keys.refuse("attention.value_length", std::to_string(width) + " as of keys",
                 std::to_string(value_width));
   config["hidden_size"] = hidden;
-  config["intermediate_size"] = keys.required("feed_forward_length");
+  // Where all layers have experts, it may be said of these alone.
+  const auto of_experts = keys.integer("expert_feed_forward_length");
+  const auto width_of_mlp = keys.integer("feed_forward_length");
+  config["intermediate_size"] =
+      width_of_mlp || !of_experts ? keys.required("feed_forward_length") : *of_experts;
   config["num_hidden_layers"] = keys.required("block_count");
   config["num_attention_heads"] = heads;
-  config["num_key_value_heads"] = keys.integer("attention.head_count_kv").value_or(heads);
+  config["num_key_value_heads"] = keys.greatest("attention.head_count_kv").value_or(heads);
   config["head_dim"] = width;
   config["max_position_embeddings"] = keys.required("context_length");
   config["rms_norm_eps"] = keys.required_number("attention.layer_norm_rms_epsilon");
@@ -147,7 +155,7 @@ std::string gguf_config_json(const GgufModel& model) {
   add_sizes(keys, config);
   add_rope(model, keys, config);
   config["tie_word_embeddings"] = model.find("output.weight") == nullptr;
-  config["attention_bias"] = model.find("blk.0.attn_q.bias") != nullptr;
+  config["attention_bias"] = model.find_in_layers("attn_q.bias") != nullptr;
   config["mlp_bias"] = model.find("blk.0.ffn_gate.bias") != nullptr;
   config["vocab_size"] = model.metadata().count("tokenizer.ggml.tokens");
   if (const GgufBlocks* const embedding = model.find("token_embd.weight"))

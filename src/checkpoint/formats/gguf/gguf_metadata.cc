@@ -1,5 +1,6 @@
 #include "checkpoint/formats/gguf/gguf_metadata.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -67,6 +68,10 @@ std::optional<double> number_at(const GgufValue& value, std::size_t i) {
   return std::isfinite(number) ? std::optional(number) : std::nullopt;
 }
 
+std::optional<bool> boolean_at(const GgufValue& value, std::size_t i) {
+  return value.type == Type::kBool ? std::optional(value.bytes[i] != std::byte{0}) : std::nullopt;
+}
+
 // All elements of a list, or the one value.
 template <typename T, typename Read>
 std::vector<T> list_of(const GgufMetadata& metadata, const std::string& key, const char* expected,
@@ -112,9 +117,7 @@ std::optional<double> GgufMetadata::number(const std::string& key) const {
 }
 
 std::optional<bool> GgufMetadata::boolean(const std::string& key) const {
-  return one_of(*this, key, "a boolean", [](const GgufValue& value, std::size_t i) {
-    return value.type == Type::kBool ? std::optional(value.bytes[i] != std::byte{0}) : std::nullopt;
-  });
+  return one_of(*this, key, "a boolean", boolean_at);
 }
 
 std::optional<std::string> GgufMetadata::text(const std::string& key) const {
@@ -126,6 +129,16 @@ std::optional<std::string> GgufMetadata::text(const std::string& key) const {
 
 std::vector<std::int64_t> GgufMetadata::integers(const std::string& key) const {
   return list_of<std::int64_t>(*this, key, "integers below 2^63", integer_at);
+}
+
+std::optional<std::int64_t> GgufMetadata::greatest(const std::string& key) const {
+  const std::vector<std::int64_t> all = integers(key);
+  const auto found = std::ranges::max_element(all);
+  return found == all.end() ? std::nullopt : std::optional(*found);
+}
+
+std::vector<bool> GgufMetadata::booleans(const std::string& key) const {
+  return list_of<bool>(*this, key, "booleans", boolean_at);
 }
 
 std::vector<double> GgufMetadata::numbers(const std::string& key) const {

@@ -84,7 +84,7 @@ Blocks read(const FileFields& fields, const ModelConfig& sizes) {
           .score_scale = factor(fields, "attention_multiplier", 1.0),
           .layer_rope = rotates ? std::vector<LayerRope>()
                                 : std::vector<LayerRope>(at(sizes.layers), LayerRope::kNone),
-          .is_gate_up_fused = true,
+          .is_gate_up_fused = fields.boolean("is_shared_mlp_fused").value_or(true),
           .embedding_scale = factor(fields, "embedding_multiplier", 1.0),
           .residual_scale = static_cast<float>(factor(fields, "residual_multiplier", 1.0)),
           .logit_scale = static_cast<float>(1.0 / factor(fields, "logits_scaling", 1.0))};
