@@ -206,9 +206,8 @@ class Converter {
   void heads_of_layers() {
     std::vector<std::int32_t> heads;
     for (const auto& type : config_.at("layer_types").as_array())
-      heads.push_back(type.as_string().contains("attention") && type != "linear_attention"
-                          ? static_cast<std::int32_t>(of("num_key_value_heads"))
-                          : 0);
+      heads.push_back(
+          type == "full_attention" ? static_cast<std::int32_t>(of("num_key_value_heads")) : 0);
     file_.i32s(key("attention.head_count_kv"), heads);
     if (!is_mamba_) size("shortconv.l_cache", of("conv_L_cache"));
   }
