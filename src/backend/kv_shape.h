@@ -23,6 +23,7 @@ struct KvShape {
   RecurrentShape recurrent = {};
   int slots = 1;                   // sequences whose states are kept at a time
   int tree_nodes = kMaxTreeNodes;  // of one of them
+  int snapshots = 0;               // states that are kept of texts, whoever goes on with them
 
   bool keeps_state_of(int layer) const {
     return !keeps_state.empty() && keeps_state[static_cast<std::size_t>(layer)];

@@ -56,17 +56,23 @@ struct RecurrentShape {
 
 // The memory of one such layer, float32, two pages for each slot (BatchSeq::state_page). A page
 // holds the state behind the tokens before a block, the inputs of the convolution just before it,
-// and items: those of the block, and of the nodes of a tree behind them.
+// and items: those of the block, and of the nodes of a tree behind them. Behind the pages of slots
+// lie snapshots, which have no items.
 struct StateLayer {
   RecurrentShape shape;
-  Tensor state;    // [pages, value_heads, key_dim, value_dim]
-  Tensor tail;     // [pages, taps - 1, channels]
+  Tensor state;    // [pages + snapshots, value_heads, key_dim, value_dim]
+  Tensor tail;     // [pages + snapshots, taps - 1, channels]
   Tensor inputs;   // [pages, items, channels], of the convolution
   Tensor keys;     // [pages, items, key_heads * key_dim]
   Tensor updates;  // [pages, items, value_heads * value_dim]
   Tensor decays;   // [pages, items, value_heads]: G
 
   std::int64_t items() const { return inputs.dim(1); }
+};
+
+// From one page of a layer to another; snapshots are the pages from 2 * slots on.
+struct StateCopy {
+  std::int32_t from = 0, to = 0;
 };
 
 // What a layer makes of its rows before they meet the state. All f32.

@@ -90,7 +90,7 @@ void expect_invariance(Laboratory& laboratory, Amount amount) {
   }
   if (selection.cell >= 0) return;
   const auto& occurred = laboratory.occurrences();
-  EXPECT_EQ(occurred.cached_tokens > 0, laboratory.shares_prefixes());
+  EXPECT_GT(occurred.cached_tokens, 0U);
   EXPECT_TRUE(amount == Amount::kFew || occurred.retractions > 0);
   EXPECT_GT(occurred.accepted, 0U);
   EXPECT_GT(occurred.proposed, occurred.accepted);
