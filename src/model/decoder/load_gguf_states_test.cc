@@ -1,9 +1,10 @@
 // GGUF files of models whose layers partly keep a state, written here as llama.cpp's converter
 // writes them: each answers as the checkpoint in tests/golden/checkpoints that it was made of.
 
+#include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "checkpoint/testing/gguf_models.h"
 #include "checkpoint/testing/test_files.h"
 #include "model/testing/whole_logits.h"
+#include "tensor/float16.h"
 
 namespace foretoken {
 namespace {
@@ -114,6 +116,23 @@ struct Matrix {
   }
 };
 
+constexpr std::uint32_t kQ8_0 = 8;
+constexpr std::int64_t kBlock = 32;
+
+std::string blocks_of(const std::vector<float>& values) {
+  std::string blocks;
+  for (std::size_t first = 0; first < values.size(); first += at(kBlock)) {
+    const auto block = std::span(values).subspan(first, at(kBlock));
+    float most = 0.0F;
+    for (const float value : block) most = std::max(most, std::abs(value));
+    const std::uint16_t scale = f32_to_f16(most / 127.0F);
+    blocks += GgufBytes::number(scale);
+    for (const float value : block)
+      blocks += static_cast<char>(std::lround(value / f16_to_f32(scale)));
+  }
+  return blocks;
+}
+
 class Converter {
  public:
   explicit Converter(const Family& family)
@@ -129,7 +148,9 @@ class Converter {
 
   const std::string& folder() const { return folder_; }
 
-  std::string bytes() {
+  // is_of_8_bits: matrices are blocks of 8 bits where their rows have whole ones.
+  std::string bytes(bool is_of_8_bits = false) {
+    is_of_8_bits_ = is_of_8_bits;
     file_.text("general.architecture", family_.architecture);
     sizes();
     if (is_delta_)
@@ -229,12 +250,19 @@ class Converter {
     return matrix;
   }
 
+  // What the converter leaves at float32.
+  static bool is_small(const std::string& name) {
+    return name.find("conv") != std::string::npos || name.find("_inp") != std::string::npos;
+  }
+
   void store(const std::string& name, const Matrix& matrix) {
     const bool is_vector = matrix.width == 1 || name.ends_with("_inp_shexp.weight");
-    file_.floats(name,
-                 is_vector ? std::vector{matrix.rows * matrix.width}
-                           : std::vector{matrix.rows, matrix.width},
-                 matrix.values);
+    const auto shape = is_vector ? std::vector{matrix.rows * matrix.width}
+                                 : std::vector{matrix.rows, matrix.width};
+    if (is_of_8_bits_ && !is_vector && !is_small(name) && matrix.width % kBlock == 0)
+      file_.tensor(name, kQ8_0, shape, blocks_of(matrix.values));
+    else
+      file_.floats(name, shape, matrix.values);
   }
 
   // Value heads in turns: the first of each key head, then the second, ..
@@ -338,6 +366,7 @@ class Converter {
   std::string folder_;
   boost::json::object config_;
   std::unique_ptr<WeightSource> source_;
+  bool is_of_8_bits_ = false;
   bool is_next_ = false, is_delta_ = false, is_mamba_ = false;
   std::map<std::string, std::map<int, Matrix>> experts_;  // by their names in the file
   GgufBytes file_;
@@ -345,11 +374,12 @@ class Converter {
 
 class LoadGgufStates : public testing::TestWithParam<Family> {
  protected:
-  std::vector<float> logits_of(const std::string& path, const std::string& overrides = {}) {
+  std::vector<float> logits_of(const std::string& path, const std::string& overrides = {},
+                               const std::string& dtype = "float32") {
     std::vector<Token> tokens;  // over two borders of blocks
     for (int i = 0; i < 70; ++i) tokens.push_back(3 + (i * i + 5 * i) % 59);
     return whole_logits(*ops_, path,
-                        {.dtype = "float32", .config_overrides = overrides, .show_progress = false},
+                        {.dtype = dtype, .config_overrides = overrides, .show_progress = false},
                         tokens);
   }
 
@@ -367,6 +397,16 @@ TEST_P(LoadGgufStates, answers_as_the_checkpoint_that_it_was_made_of) {
   EXPECT_LT(relative_error(found, known), 2e-6);
 }
 
+TEST_P(LoadGgufStates, answers_nearly_so_from_blocks_of_8_bits) {
+  Converter converter(GetParam());
+  folder_.write("model.gguf", converter.bytes(true));
+  const auto known = logits_of(converter.folder());
+  const auto found = logits_of(folder_.path() + "/model.gguf", GetParam().unsaid, "bfloat16");
+  const double error = relative_error(found, known);
+  EXPECT_GT(error, 1e-4);
+  EXPECT_LT(error, 0.1);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Families, LoadGgufStates,
     testing::Values(Family{"qwen3_next", "qwen3next"},
@@ -379,6 +419,35 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) {
       return std::string(info.param.folder) + (info.param.older ? "_older" : "");
     });
+
+// What a key says wrongly is named, and nothing aborts.
+TEST(LoadGgufStatesFiles, what_cannot_be_served_is_named) {
+  const TempFolder folder;
+  const std::string path = folder.path() + "/model.gguf";
+  const auto fault_of = [&](GgufBytes file) {
+    file.floats("token_embd.weight", {8, 64}, std::vector<float>(512));
+    folder.write("model.gguf", file.bytes());
+    return error_of([&] { read_model_config(path, {}); });
+  };
+  const auto delta = [] {
+    GgufBytes file = gguf_keys("qwen35");
+    file.u32("qwen35.ssm.conv_kernel", 4).u32("qwen35.ssm.state_size", 16);
+    return file.u32("qwen35.ssm.group_count", 2).u32("qwen35.ssm.time_step_rank", 4);
+  };
+  EXPECT_THAT(fault_of(gguf_keys("qwen35")), HasSubstr("expected qwen35.ssm.time_step_rank"));
+  EXPECT_THAT(fault_of(delta()), HasSubstr("expected qwen35.ssm.inner_size"));
+  EXPECT_THAT(fault_of(delta().u32("qwen35.ssm.inner_size", 30)), HasSubstr("a multiple of 4"));
+  EXPECT_THAT(fault_of(delta().u32("qwen35.ssm.inner_size", 0)), HasSubstr("at least 1"));
+  EXPECT_THAT(fault_of(delta().u32("qwen35.nextn_predict_layers", 2)),
+              HasSubstr("fewer than block_count"));
+  EXPECT_THAT(fault_of(delta()
+                           .u32("qwen35.ssm.inner_size", 32)
+                           .i32s("qwen35.attention.recurrent_layers", {1, 0})),
+              HasSubstr("expected booleans"));
+  EXPECT_THAT(fault_of(gguf_keys("lfm2")), HasSubstr("2 numbers, one for each layer"));
+  EXPECT_THAT(fault_of(gguf_keys("granitehybrid").u32("granitehybrid.expert_count", 4)),
+              HasSubstr("has experts, and they are not supported"));
+}
 
 }  // namespace
 }  // namespace foretoken
