@@ -174,6 +174,23 @@ CHECKPOINTS = {
                                  position_embedding_type="rope", time_step_limit=[0.4, 0.9],
                                  layer_types=["linear_attention", "full_attention"]),
                             torch.float32, "1GB"),
+    # The same with experts.
+    "qwen3_5_moe": ("Qwen3_5MoeTextConfig",
+                    dict(DELTA, head_dim=16, num_hidden_layers=3, num_experts=7,
+                         num_experts_per_tok=3, moe_intermediate_size=24,
+                         shared_expert_intermediate_size=40,
+                         layer_types=["linear_attention", "full_attention", "linear_attention"]),
+                    torch.bfloat16, "1GB"),
+    "lfm2_moe": ("Lfm2MoeConfig",
+                 dict(num_hidden_layers=4, layer_types=["conv", "full_attention", "conv", "conv"],
+                      num_dense_layers=1, num_experts=6, num_experts_per_tok=2,
+                      moe_intermediate_size=24, routed_scaling_factor=1.4), torch.bfloat16, "1GB"),
+    "granite_hybrid_experts": ("GraniteMoeHybridConfig",
+                               dict({**MAMBA, **dict(num_local_experts=5, num_experts_per_tok=2,
+                                                     intermediate_size=40)},
+                                    num_hidden_layers=3, residual_multiplier=0.6,
+                                    layer_types=["linear_attention", "full_attention",
+                                                 "linear_attention"]), torch.bfloat16, "1GB"),
 }
 # Experts of these are floats of 4 bits; the same weights as blocks are a checkpoint of their own.
 BLOCKS = {"gpt_oss": "gpt_oss_mxfp4"}
@@ -338,6 +355,9 @@ CASES = [
     ("lfm2_bias_default", "lfm2_bias", {}, 40, {}),
     ("granite_hybrid_default", "granite_hybrid", {}, 96, {}),
     ("granite_hybrid_bias_default", "granite_hybrid_bias", {}, 70, {}),
+    ("qwen3_5_moe_default", "qwen3_5_moe", {}, 70, {}),
+    ("lfm2_moe_default", "lfm2_moe", {}, 70, {}),
+    ("granite_hybrid_experts_default", "granite_hybrid_experts", {}, 70, {}),
 ]
 
 
@@ -364,7 +384,7 @@ def make_checkpoint(folder, kind, settings, dtype, shard_size, seed):
             elif name.endswith(("bias", "sinks", "mamba.D")):
                 parameter.copy_(0.2 * torch.randn_like(parameter))
         for name, buffer in model.named_buffers():
-            if name.endswith("e_score_correction_bias"):
+            if name.endswith(("e_score_correction_bias", "expert_bias")):
                 buffer.copy_(0.2 * torch.randn_like(buffer))
     model.to(dtype).save_pretrained(folder, max_shard_size=shard_size)
     (folder / "generation_config.json").unlink(missing_ok=True)

@@ -445,7 +445,7 @@ TEST(LoadGgufStatesFiles, what_cannot_be_served_is_named) {
                            .i32s("qwen35.attention.recurrent_layers", {1, 0})),
               HasSubstr("expected booleans"));
   EXPECT_THAT(fault_of(gguf_keys("lfm2")), HasSubstr("2 numbers, one for each layer"));
-  EXPECT_THAT(fault_of(gguf_keys("granitehybrid").u32("granitehybrid.expert_count", 4)),
+  EXPECT_THAT(fault_of(gguf_keys("lfm2").u32("lfm2.expert_count", 4)),
               HasSubstr("has experts, and they are not supported"));
 }
 

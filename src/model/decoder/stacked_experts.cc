@@ -22,6 +22,7 @@ constexpr std::int64_t kBlock = 32, kBlockBytes = 17;  // of MXFP4 in a GGUF fil
 // Which part of a stack a name stands for.
 struct Place {
   std::string stack;  // "model.layers.0.mlp.experts.gate_up_proj"
+  std::string rows;   // the same where matrices lie one after the other, "..gate_up_rows"
   std::int64_t expert = 0;
   std::int64_t first = 0, step = 1;  // rows of the stacked matrix
   bool is_bias = false;
@@ -40,17 +41,16 @@ std::optional<Place> place_of(std::string_view name) {
   place.is_bias = rest.ends_with(".bias");
   const std::string prefix(name.substr(0, number));
   if (rest.starts_with(".gate_proj.")) {
-    place.stack = prefix + "gate_up_proj";
     place.step = 2;
   } else if (rest.starts_with(".up_proj.")) {
-    place.stack = prefix + "gate_up_proj";
     place.step = 2;
     place.first = 1;
-  } else if (rest.starts_with(".down_proj.")) {
-    place.stack = prefix + "down_proj";
-  } else {
+  } else if (!rest.starts_with(".down_proj.")) {
     return std::nullopt;
   }
+  const std::string kind = prefix + (place.step == 2 ? "gate_up" : "down");
+  place.stack = kind + "_proj";
+  place.rows = kind + "_rows";
   return place;
 }
 
@@ -86,12 +86,13 @@ class StackedExperts final : public WeightSource {
     if (!place) return source_->release(name);
     made_.erase(name);
     blocks_.erase(name);
-    const auto parts = parts_.find(place->stack);
+    auto parts = parts_.find(place->rows);
+    if (parts == parts_.end()) parts = parts_.find(place->stack);
     if (parts == parts_.end()) return source_->release(name);  // a matrix of its own
     parts->second.erase(name);
     if (!parts->second.empty()) return;
     for (const char* suffix : {"", "_blocks", "_scales", "_bias"})
-      source_->release(place->stack + suffix);
+      source_->release(parts->first + suffix);
     parts_.erase(parts);
   }
 
@@ -113,13 +114,15 @@ class StackedExperts final : public WeightSource {
     const std::string_view kind = experts == std::string::npos
                                       ? std::string_view()
                                       : std::string_view(stored).substr(experts + kExperts.size());
-    const bool is_pair = kind.starts_with("gate_up_proj"), is_down = kind.starts_with("down_proj");
+    const bool are_rows = kind == "gate_up_rows" || kind == "down_rows";
+    const bool is_pair = kind.starts_with("gate_up_"), is_down = kind.starts_with("down_");
     if (!is_pair && !is_down) return names_.push_back(stored);
     if (kind.ends_with("_scales")) return;
     const bool is_bias = kind.ends_with("_bias");
     const auto tensor = source_->find(stored, {});
     const std::string prefix = stored.substr(0, experts + kExperts.size());
-    const std::string stack = prefix + (is_pair ? "gate_up_proj" : "down_proj");
+    const std::string stack =
+        prefix + (is_pair ? "gate_up" : "down") + (are_rows ? "_rows" : "_proj");
     for (std::int64_t e = 0; e < tensor->dim(0); ++e)
       for (const char* matrix : {"gate_proj", "up_proj", "down_proj"}) {
         if ((std::string_view(matrix) == "down_proj") != is_down) continue;
@@ -149,8 +152,20 @@ class StackedExperts final : public WeightSource {
     return made;
   }
 
+  // Of a stack of matrices whose rows are rows in the file: those of gate, then those of up.
+  Tensor rows_of(const Place& place, const Tensor& stack) const {
+    if (stack.shape().rank() != 3 || place.expert >= stack.dim(0) ||
+        stack.dim(1) % place.step != 0 || !dtype_is_float(stack.dtype()))
+      refuse(place.rows, stack, "floats of three dimensions");
+    const std::int64_t rows = stack.dim(1), width = stack.dim(2), count = rows / place.step;
+    const std::int64_t first = (place.expert * rows + place.first * count) * width;
+    return Tensor(static_cast<std::byte*>(stack.data()) + at(first) * dtype_bytes(stack.dtype()),
+                  stack.dtype(), {count, width});
+  }
+
   // The rows of a matrix are columns in the file.
   std::optional<Tensor> matrix(const std::string& name, const Place& place) const {
+    if (const auto rows = source_->find(place.rows, {})) return rows_of(place, *rows);
     const auto stack = source_->find(place.stack, {});
     if (!stack) return source_->find(name, {});
     if (stack->shape().rank() != 3 || place.expert >= stack->dim(0) ||

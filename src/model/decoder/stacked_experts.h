@@ -10,6 +10,9 @@
 //
 //   and down_proj with [experts, width, out], [experts, out, ..]
 //
+//   experts.gate_up_rows         [experts, 2 * width, in]      floats: rows of gate, then of up
+//   experts.down_rows            [experts, out, width]
+//
 // become experts.<number>.gate_proj.weight [width, in], .bias [width], and so on: floats, or the
 // blocks of MXFP4 as GGUF files have them.
 

@@ -120,6 +120,16 @@ void add_gguf_lfm2(const GgufModel& model, boost::json::object& config) {
   config["block_auto_adjust_ff_dim"] = false;
 }
 
+void add_gguf_lfm2_moe(const GgufModel& model, boost::json::object& config) {
+  constexpr std::int64_t kSigmoid = 2;
+  const Keys keys(model);
+  add_gguf_lfm2(model, config);
+  config["num_dense_layers"] = keys.size_or("leading_dense_block_count", 0);
+  config["use_expert_bias"] = model.find_in_layers("exp_probs_b.bias") != nullptr;
+  if (const auto score = keys.size_or("expert_gating_func", kSigmoid); score != kSigmoid)
+    keys.refuse("expert_gating_func", "2, sigmoid", score);
+}
+
 void add_gguf_granite_hybrid(const GgufModel& model, boost::json::object& config) {
   const Keys keys(model);
   config["layer_types"] = types_of(layers_without_heads(keys, config), "mamba");
@@ -132,10 +142,11 @@ void add_gguf_granite_hybrid(const GgufModel& model, boost::json::object& config
   config["mamba_proj_bias"] = model.find_in_layers("ssm_in.bias") != nullptr;
   const bool rotates = model.metadata().boolean(keys.of("rope.scaling.finetuned")).value_or(false);
   config["position_embedding_type"] = rotates ? "rope" : "nope";
-  config["num_local_experts"] = 0;
+  config["num_local_experts"] = keys.size_or("expert_count", 0);
+  config["num_experts_per_tok"] = keys.size_or("expert_used_count", 0);
   config["is_shared_mlp_fused"] = false;
-  // The key is that of experts, and there are none.
-  const GgufBlocks* const up = model.find_in_layers("ffn_up.weight");
+  const GgufBlocks* up = model.find_in_layers("ffn_up_shexp.weight");
+  if (up == nullptr) up = model.find_in_layers("ffn_up.weight");
   config["shared_intermediate_size"] =
       up != nullptr ? up->rows() : config.at("intermediate_size").as_int64();
 }

@@ -35,17 +35,34 @@ inline constexpr GgufArchitecture::LayerName kGgufConvolutionNames[] = {
     {"shortconv.conv", "conv.conv"},
     {"shortconv.in_proj", "conv.in_proj"},
     {"shortconv.out_proj", "conv.out_proj"},
+    {"ffn_gate_inp", "feed_forward.gate"},
+    {"ffn_gate_exps", "feed_forward.experts.*.w1"},
+    {"ffn_up_exps", "feed_forward.experts.*.w3"},
+    {"ffn_down_exps", "feed_forward.experts.*.w2"},
+    {"exp_probs_b", "feed_forward.expert_bias"},
 };
 
 inline constexpr GgufArchitecture::LayerName kGgufMambaNames[] = {
-    {"ssm_in", "mamba.in_proj"},   {"ssm_conv1d", "mamba.conv1d"}, {"ssm_dt", "mamba.dt_bias"},
-    {"ssm_a", "mamba.rate"},       {"ssm_d", "mamba.D"},           {"ssm_norm", "mamba.norm"},
+    {"ssm_in", "mamba.in_proj"},
+    {"ssm_conv1d", "mamba.conv1d"},
+    {"ssm_dt", "mamba.dt_bias"},
+    {"ssm_a", "mamba.rate"},
+    {"ssm_d", "mamba.D"},
+    {"ssm_norm", "mamba.norm"},
     {"ssm_out", "mamba.out_proj"},
+    {"ffn_gate_inp", "block_sparse_moe.router.layer"},
+    {"ffn_gate_exps", "block_sparse_moe.experts.*.gate_proj"},
+    {"ffn_up_exps", "block_sparse_moe.experts.*.up_proj"},
+    {"ffn_down_exps", "block_sparse_moe.experts.*.down_proj"},
+    {"ffn_gate_shexp", "block_sparse_moe.shared_experts.gate_proj"},
+    {"ffn_up_shexp", "block_sparse_moe.shared_experts.up_proj"},
+    {"ffn_down_shexp", "block_sparse_moe.shared_experts.down_proj"},
 };
 
 void add_gguf_qwen3_next(const GgufModel& model, boost::json::object& config);
 void add_gguf_qwen3_5(const GgufModel& model, boost::json::object& config);
 void add_gguf_lfm2(const GgufModel& model, boost::json::object& config);
+void add_gguf_lfm2_moe(const GgufModel& model, boost::json::object& config);
 void add_gguf_granite_hybrid(const GgufModel& model, boost::json::object& config);
 
 }  // namespace foretoken
