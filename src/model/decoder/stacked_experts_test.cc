@@ -45,6 +45,31 @@ class Memory final : public WeightSource {
   std::vector<Tensor> tensors_;
 };
 
+TEST(StackedExperts, rows_of_one_expert_are_where_they_are) {
+  auto memory = std::make_unique<Memory>();
+  const Tensor both = memory->add("gate_up_rows", DType::kF32, {2, 4, 3});
+  for (int i = 0; i < 24; ++i) both.f32()[i] = static_cast<float>(i);
+  const Tensor down = memory->add("down_rows", DType::kF32, {2, 3, 2});
+  for (int i = 0; i < 12; ++i) down.f32()[i] = static_cast<float>(100 + i);
+  const Memory& stored = *memory;
+  const auto source = stacked_experts(std::move(memory));
+  EXPECT_EQ(source->names().size(), 6U);
+  const auto values = [&](const std::string& name, const Shape& shape) {
+    const Tensor found = source->find(kPrefix + name, {}).value();
+    EXPECT_EQ(found.shape(), shape) << name;
+    return std::vector<float>(found.f32(), found.f32() + found.elements());
+  };
+  EXPECT_EQ(values("0.gate_proj.weight", {2, 3}), (std::vector<float>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(values("1.up_proj.weight", {2, 3}), (std::vector<float>{18, 19, 20, 21, 22, 23}));
+  EXPECT_EQ(values("1.down_proj.weight", {3, 2}),
+            (std::vector<float>{106, 107, 108, 109, 110, 111}));
+  EXPECT_THROW(source->find(kPrefix + "2.down_proj.weight", {}), Error);
+  source->release(kPrefix + "0.down_proj.weight");
+  EXPECT_TRUE(stored.released.empty());
+  source->release(kPrefix + "1.down_proj.weight");
+  EXPECT_EQ(stored.released.front(), kPrefix + "down_rows");
+}
+
 TEST(StackedExperts, columns_become_rows_of_one_expert) {
   auto memory = std::make_unique<Memory>();
   const Tensor both = memory->add("gate_up_proj", DType::kF32, {2, 3, 4});
