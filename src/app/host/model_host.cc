@@ -117,6 +117,9 @@ ModelHost::ModelHost(const Options& options, const MakeDrafter& make) : pool_(op
   const double half = gigabytes(kv_bytes()) / 2;
   log_info("KV Cache is allocated. #tokens: {}, K size: {:.2f} GB, V size: {:.2f} GB, dtype: {}",
            config.total_tokens, half, half, kv_types_);
+  if (runner_->keeps_states())
+    log_info("States of layers: {} running requests, {} snapshots of texts for the prefix cache.",
+             config.max_running_requests, runner_->state_snapshots());
   const int context = engine_->config().context_length;
   const int requests = config.total_tokens / context;
   log_info(

@@ -66,6 +66,20 @@ TEST_F(GgufConfig, layers_of_draft_heads_are_none_of_the_model) {
   EXPECT_EQ(config.at("partial_rotary_factor"), 0.25);
 }
 
+TEST_F(GgufConfig, a_model_of_no_width_is_refused_and_not_divided_by) {
+  GgufBytes file;
+  file.text("general.architecture", "granitehybrid").u32("granitehybrid.block_count", 1);
+  file.u32("granitehybrid.context_length", 256).u32("granitehybrid.embedding_length", 0);
+  file.u32("granitehybrid.feed_forward_length", 96).u32("granitehybrid.attention.head_count", 4);
+  file.i32s("granitehybrid.attention.head_count_kv", {0});
+  for (const char* size : {"time_step_rank", "conv_kernel", "state_size", "group_count"})
+    file.u32("granitehybrid.ssm." + std::string(size), 4);
+  file.u32("granitehybrid.ssm.inner_size", 8);
+  file.f32("granitehybrid.attention.layer_norm_rms_epsilon", 0.5F);
+  EXPECT_THAT(error_of([&] { config_of(file); }),
+              HasSubstr("key granitehybrid.ssm.inner_size): expected a multiple of 0"));
+}
+
 TEST_F(GgufConfig, layers_without_kv_heads_keep_a_state) {
   GgufBytes file;
   file.text("general.architecture", "lfm2").u32("lfm2.block_count", 3);

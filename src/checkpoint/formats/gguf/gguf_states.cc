@@ -28,7 +28,8 @@ class Keys {
   // Which size goes into another without a rest.
   std::int64_t parts(const std::string& name, std::int64_t of_part) const {
     const std::int64_t whole = size(name);
-    if (whole % of_part != 0) refuse(name, "a multiple of " + std::to_string(of_part), whole);
+    if (of_part < 1 || whole % of_part != 0)
+      refuse(name, "a multiple of " + std::to_string(of_part), whole);
     return whole / of_part;
   }
   std::int64_t size_or(const std::string& name, std::int64_t absent) const {
@@ -70,16 +71,17 @@ std::vector<bool> layers_without_heads(const Keys& keys, const boost::json::obje
 // Layers of draft heads are counted, too, and lie behind the others.
 void add_delta_layers(const Keys& keys, boost::json::object& config) {
   const std::int64_t heads = keys.size_or("nextn_predict_layers", 0);
-  const std::int64_t layers = config.at("num_hidden_layers").as_int64() - heads;
-  if (heads < 0 || layers < 1) keys.refuse("nextn_predict_layers", "fewer than block_count", heads);
+  const std::int64_t all = config.at("num_hidden_layers").as_int64();
+  if (heads < 0 || heads >= all)
+    keys.refuse("nextn_predict_layers", "fewer than block_count", heads);
+  const std::int64_t layers = all - heads;
   config["num_hidden_layers"] = layers;
   config["full_attention_interval"] = keys.size_or("full_attention_interval", 4);
   const std::string key = "attention.recurrent_layers";
   if (!keys.metadata().has(keys.of(key))) return;
   std::vector<bool> keeps = keys.metadata().booleans(keys.of(key));
-  if (keeps.size() != at(layers + heads))
-    keys.refuse(key, std::to_string(layers + heads) + " booleans, one for each layer",
-                std::ssize(keeps));
+  if (keeps.size() != at(all))
+    keys.refuse(key, std::to_string(all) + " booleans, one for each layer", std::ssize(keeps));
   keeps.resize(at(layers));
   config["layer_types"] = types_of(keeps, "linear_attention");
 }
