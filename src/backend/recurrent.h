@@ -40,27 +40,39 @@ struct RecurrentShape {
   int value_heads = 0;  // a multiple of key_heads; 0: the layer is the convolution alone
   int key_dim = 0, value_dim = 0;
   RecurrentChannels first = {};
+  // Value head h reads key head h % key_heads; else each key head has value_heads / key_heads
+  // neighbours.
+  bool takes_turns = false;
   bool corrects = false;            // the delta rule; else Mamba-2
   bool normalises_qk = false;       // q and k by 1 / sqrt(x.x + 1e-6), q by 1 / sqrt(key_dim), too
   float least_dt = 0, most_dt = 0;  // bounds of Mamba-2's dt; most 0: none
 
   bool is_on() const { return channels > 0; }
   bool has_state() const { return value_heads > 0; }
+  int key_head_of(int value_head) const {
+    return takes_turns ? value_head % key_heads : value_head / (value_heads / key_heads);
+  }
 };
 
 // The memory of one such layer, float32, two pages for each slot (BatchSeq::state_page). A page
 // holds the state behind the tokens before a block, the inputs of the convolution just before it,
-// and items: those of the block, and of the nodes of a tree behind them.
+// and items: those of the block, and of the nodes of a tree behind them. Behind the pages of slots
+// lie snapshots, which have no items.
 struct StateLayer {
   RecurrentShape shape;
-  Tensor state;    // [pages, value_heads, key_dim, value_dim]
-  Tensor tail;     // [pages, taps - 1, channels]
+  Tensor state;    // [pages + snapshots, value_heads, key_dim, value_dim]
+  Tensor tail;     // [pages + snapshots, taps - 1, channels]
   Tensor inputs;   // [pages, items, channels], of the convolution
   Tensor keys;     // [pages, items, key_heads * key_dim]
   Tensor updates;  // [pages, items, value_heads * value_dim]
   Tensor decays;   // [pages, items, value_heads]: G
 
   std::int64_t items() const { return inputs.dim(1); }
+};
+
+// From one page of a layer to another; snapshots are the pages from 2 * slots on.
+struct StateCopy {
+  std::int32_t from = 0, to = 0;
 };
 
 // What a layer makes of its rows before they meet the state. All f32.

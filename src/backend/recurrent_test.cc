@@ -34,6 +34,17 @@ const Kind kKinds[] = {
       .first = {.query = 0, .key = 32, .value = 64},
       .corrects = true,
       .normalises_qk = true}},
+    {"delta_in_turn",
+     {.channels = 2 * 2 * 8 + 6 * 10,
+      .taps = 3,
+      .key_heads = 2,
+      .value_heads = 6,
+      .key_dim = 8,
+      .value_dim = 10,
+      .first = {.query = 0, .key = 16, .value = 32},
+      .takes_turns = true,
+      .corrects = true,
+      .normalises_qk = true}},
     {"mamba",
      {.channels = 2 * 9 + 3 * 21,
       .taps = 3,
@@ -52,6 +63,7 @@ class Recurrent : public testing::TestWithParam<Kind> {
     kv.keeps_state = {true};
     kv.recurrent = shape();
     kv.slots = 2;
+    kv.snapshots = 2;
     layers_ = ops_->alloc_kv(kv, kTokens / kPageTokens + 8);
     weights_ = {.taps = random({shape().taps, shape().channels}, 0.4F),
                 .taps_bias = random({shape().channels}, 0.2F),
@@ -155,7 +167,8 @@ std::vector<double> defined(const RecurrentShape& shape, const RecurrentWeights&
   std::vector<double> out(at(shape.value_heads * values));
   for (int h = 0; h < shape.value_heads; ++h) {
     std::vector<double> state(at(keys * values));
-    const int key_head = h / (shape.value_heads / shape.key_heads);
+    const int key_head =
+        shape.takes_turns ? h % shape.key_heads : h / (shape.value_heads / shape.key_heads);
     for (int t = 0; t <= last; ++t) {
       const auto x = mixed(t);
       const auto part = [&](int first, int size) {
@@ -252,6 +265,23 @@ TEST_P(Recurrent, a_slot_begins_anew) {
   step(0, 0, {-1, 0}, {70, 71});
   table_.length[0] = 0;  // another text
   EXPECT_EQ(step(0, 70, {}, {}), first);
+}
+
+// What lies before the block is all that it needs.
+TEST_P(Recurrent, a_slot_goes_on_from_a_snapshot_of_another) {
+  constexpr int kSnapshot = 2 * 2 + 1;
+  const auto whole = step(0, kTokens, {}, {});
+  step(1, 70, {}, {});
+  keep(1, 70, {});
+  const StateCopy taken{.from = 2 + table_.state[1], .to = kSnapshot};
+  ops_->copy_states(std::span(&taken, 1), layers_);
+  step(1, 40, {}, {});  // which goes on
+  keep(1, 40, {});
+  table_.length[0] = 64;
+  const StateCopy given{.from = kSnapshot, .to = table_.state[0]};
+  ops_->copy_states(std::span(&given, 1), layers_);
+  const auto rest = step(0, kTokens - 64, {}, {});
+  for (int i = 64; i < kTokens; ++i) ASSERT_EQ(rest[at(i - 64)], whole[at(i)]) << i;
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Recurrent, testing::ValuesIn(kKinds),

@@ -39,6 +39,8 @@ struct StepEntry {
   bool wants_foreseen = false;            // by the constraint, in WalkSeq
   int generated = 0;                      // tokens generated before this step
   int tokens_left = 1;  // tokens that may still be generated, those of this step included
+  // Where the states of the sequence go once the step has completed a block; -1: nowhere.
+  std::int32_t snapshot = -1;
 };
 
 struct StepPlan {

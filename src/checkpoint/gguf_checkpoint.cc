@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <string_view>
 
 #include "base/error.h"
@@ -15,8 +16,18 @@ namespace {
 constexpr auto kOfConfig = std::to_array<std::string_view>(
     {"rope_freqs.weight", "rope_factors_short.weight", "rope_factors_long.weight"});
 
-// Matrices of one row, which are stored as vectors.
-constexpr std::string_view kRowSuffix = "shared_expert_gate.weight";
+// Tensors that lie in the file with another number of dimensions than in a checkpoint.
+Shape usual_shape(std::string_view name, const Shape& stored) {
+  const auto is_one_of = [&](std::initializer_list<std::string_view> ends) {
+    return std::ranges::any_of(ends, [&](std::string_view end) { return name.ends_with(end); });
+  };
+  if (stored.rank() == 1 && is_one_of({"shared_expert_gate.weight"})) return {1, stored[0]};
+  if (stored.rank() == 2 && is_one_of({".conv1d.weight", ".conv.conv.weight"}))
+    return {stored[0], 1, stored[1]};
+  if (stored.rank() == 2 && is_one_of({"mamba.rate", "mamba.D", "mamba.norm.weight"}))
+    return {stored.elements()};
+  return stored;
+}
 
 std::optional<DType> float_type(GgufType type) {
   if (type == GgufType::kF32) return DType::kF32;
@@ -34,7 +45,7 @@ std::int64_t paired_heads(const GgufModel& model, const GgufArchitecture& archit
   const std::string prefix = std::string(architecture.name) + ".attention.";
   auto heads = model.metadata().integer(prefix + "head_count");
   if (is_key)
-    if (const auto of_keys = model.metadata().integer(prefix + "head_count_kv")) heads = of_keys;
+    if (const auto of_keys = model.metadata().greatest(prefix + "head_count_kv")) heads = of_keys;
   if (!heads) model.metadata().refuse_missing(prefix + "head_count");
   return *heads;
 }
@@ -52,10 +63,10 @@ void GgufCheckpoint::add(const std::string& stored, const GgufBlocks& blocks) {
   const GgufArchitecture& architecture = gguf_architecture(model_.metadata());
   const std::string name = decoder_name(architecture, stored).value_or(stored);
   if (name.find('*') != std::string::npos) return add_experts(stored, name, blocks);
-  if (name.ends_with(kRowSuffix) && blocks.shape.rank() == 1) {
-    GgufBlocks& row = parts_.emplace_back(blocks);
-    row.shape = {1, blocks.width()};
-    return add_rows(stored, name, GgufRows(row));
+  if (const Shape usual = usual_shape(name, blocks.shape); !(usual == blocks.shape)) {
+    GgufBlocks& reshaped = parts_.emplace_back(blocks);
+    reshaped.shape = usual;
+    return add_rows(stored, name, GgufRows(reshaped));
   }
   const std::int64_t heads = paired_heads(model_, architecture, name);
   const std::int64_t rows = blocks.shape[0];
@@ -63,7 +74,8 @@ void GgufCheckpoint::add(const std::string& stored, const GgufBlocks& blocks) {
     throw Error({"rows are not those of whole heads", model_.path() + ", tensor " + stored,
                  "an even number for each of " + std::to_string(heads) + " heads",
                  std::to_string(rows)});
-  const bool is_norm = name.ends_with("norm.weight");
+  const std::string_view plain = architecture.plain_norm;
+  const bool is_norm = name.ends_with("norm.weight") && (plain.empty() || !name.ends_with(plain));
   add_rows(stored, name, GgufRows(blocks, heads, is_norm ? architecture.norm_offset : 0.0F));
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/index.h"
 #include "base/rng.h"
+#include "batch/state_blocks.h"
 
 namespace foretoken {
 namespace {
@@ -26,6 +27,11 @@ std::uint64_t rank_of(Sequence& s, const AdmissionPolicy& policy, const RadixCac
   const int pages = s.reusable_tokens() / kPageTokens;
   s.cached_pages_guess = cache.peek(s.hashes, pages, s.cached_pages_guess);
   return ~std::uint64_t{0} - at(s.cached_pages_guess);
+}
+
+// Of a text as long as it is now.
+int last_state_page(const Sequence& s) {
+  return state_block(s.size()) * kStateTokens / kPageTokens;
 }
 
 }  // namespace
@@ -62,8 +68,11 @@ bool prefix_is_coming(const Sequence& waiting, std::span<const Sequence* const> 
     // What the other will have stored, and so published, when its prompt is done.
     const int coming = std::min((other->size() - 1) / kPageTokens, other->hashes.pages());
     const int limit = std::min(usable, coming);
-    if (limit > longest)
-      longest = std::max(longest, waiting.hashes.common_pages(other->hashes, limit));
+    if (limit <= longest) continue;
+    const int common = waiting.hashes.common_pages(other->hashes, limit);
+    // A state is kept at the end of the prompt.
+    if (cache.needs_states() && common < last_state_page(*other)) continue;
+    longest = std::max(longest, cache.needs_states() ? last_state_page(*other) : common);
   }
   return longest > 0 && !cache.holds(waiting.hashes.of(longest));
 }

@@ -51,8 +51,8 @@ EngineConfig resolve(EngineConfig config, const TargetModel& target) {
                   config.context_length, config.total_tokens);
     config.context_length = config.total_tokens;
   }
-  if (config.radix_cache && !target.shares_prefixes()) {
-    log_info("No prefix cache: layers that keep a state can go on with their own text only.");
+  if (config.radix_cache && target.keeps_states() && target.state_snapshots() == 0) {
+    log_info("No prefix cache: there is no memory for the states that layers keep of texts.");
     config.radix_cache = false;
   }
   return config;
@@ -66,7 +66,8 @@ struct Engine::State {
         vocab(target.vocab()),
         ops(ops),
         pool(pages_for(config.total_tokens)),
-        cache(pool, config.radix_cache),
+        snapshots(target.state_snapshots()),
+        cache(pool, config.radix_cache, target.keeps_states() ? &snapshots : nullptr),
         step(ops, target, drafter, config.max_running_requests, config.logit_slice_bytes),
         runner(step, config.ring_depth > 1, [&ops] { ops.adopt_thread(); }),
         parts{.pool = pool,
@@ -84,6 +85,7 @@ struct Engine::State {
 
   // Owned by the engine thread; the step, by the thread that computes it.
   PagePool pool;
+  PagePool snapshots;  // of states
   RadixCache cache;
   Step step;
   StepRunner runner;

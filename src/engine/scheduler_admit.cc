@@ -98,6 +98,9 @@ void Scheduler::run(std::unique_ptr<Sequence> owner, std::vector<Page> matched) 
                       .params = &s.request.sampling,
                       .stored = static_cast<std::int32_t>(matched.size()) * kPageTokens,
                       .max_new = s.request.max_new_tokens};
+  if (!matched.empty())
+    if (const Page state = cache_.state_behind(matched.back().id())) opening.snapshot = state.id();
+  s.branch = pages_.branch_of(s);
   const SeqSlot slot = running_.take_slot();
   changes_.push_back({.slot = slot, .opening = std::move(opening)});
   pages_.open(s, slot, std::move(matched));

@@ -55,7 +55,8 @@ int Scheduler::prompt_row_budget() const {
 int Scheduler::chunk_rows(const Sequence& s, int budget, const StepPlan& plan) const {
   const int pending = s.pending_rows();
   if (pending > budget && config_.chunked_prefill_size <= 0 && plan.prompt_tokens > 0) return 0;
-  const int rows = std::min(pending, budget);
+  int rows = std::min(pending, budget);
+  if (s.branch > s.planned) rows = std::min(rows, s.branch - s.planned);
   return s.is_scoring() ? std::min(rows, s.rows_before_scores() + kScoredRows) : rows;
 }
 
@@ -65,7 +66,9 @@ void Scheduler::plan_running(StepOrder& plan, int& prompt_rows) {
     if (s.is_sure_to_end()) continue;
     if (s.is_rooted) {
       const int nodes = is_ahead() ? make_room_ahead(s) : make_room(s);
-      if (nodes > 0) plan.entries.push_back(s.plan_tree(nodes));
+      if (nodes == 0) continue;
+      plan.entries.push_back(s.plan_tree(nodes));
+      pages_.plan_states(s, s.stored, plan.entries.back());
     } else if (const int rows = chunk_rows(s, prompt_rows, plan); rows > 0) {
       plan_prompt(plan, s, rows);
       prompt_rows -= rows;
@@ -75,7 +78,9 @@ void Scheduler::plan_running(StepOrder& plan, int& prompt_rows) {
 }
 
 void Scheduler::plan_prompt(StepOrder& plan, Sequence& s, int rows) {
+  const int stored = s.planned;
   plan.entries.push_back(s.plan_prompt(rows));
+  pages_.plan_states(s, stored, plan.entries.back());
   plan.prompt_tokens += rows;
   prefill_.new_tokens += rows;
 }

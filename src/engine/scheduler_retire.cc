@@ -34,6 +34,7 @@ void Scheduler::commit(Sequence& s, const StepEntry& entry, SeqOutcome& outcome,
   stats_.proposed_drafts += static_cast<std::uint64_t>(outcome.drafts);
   const int generated = s.generated(), accepted = s.accepted_drafts();
   const int verified = s.verify_steps();
+  if (entry.snapshot >= 0) pages_.take_states(s, outcome.state_tokens);
   std::optional<Finish> end = s.commit(entry, walk);
   if (outcome.trace) s.traced(*std::move(outcome.trace), s.generated() - generated);
   stats_.generated_tokens += static_cast<std::uint64_t>(s.generated() - generated);

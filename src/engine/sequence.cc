@@ -179,6 +179,9 @@ void Sequence::traced(DraftTrace trace, int tokens) {
 void Sequence::left() {
   delta_.drafts.add(drafts);
   drafts = {};
+  states = {};
+  snapshots.clear();
+  branch = 0;
   slot = -1;
 }
 

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -46,9 +47,19 @@ class Sequence {
   std::vector<Page> pages;
   int published_pages = 0;  // leading pages that are the prefix cache's own, where there is one
   int stored = 0;           // tokens whose KV is stored
+  int branch = 0;           // a chunk of its prompt ends here: other texts begin so, too
   bool is_planted = false;  // its tree of the next step is in place, proposals included
   int nodes = 1;            // of that tree, while no step of it is in flight
   DraftReport drafts;       // what became of drafts since it got its slot
+
+  // Of layers that keep a state: the newest that was kept of its text, and what the steps in
+  // flight write to.
+  struct States {
+    Page snapshot = {};
+    int tokens = 0;  // behind these
+  };
+  States states;
+  std::deque<Page> snapshots;
 
   // How far it is planned; as far as it is, while no step of it is in flight.
   int planned = 0;          // prompt rows that are stored then

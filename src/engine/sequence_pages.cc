@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "batch/state_blocks.h"
 
 namespace foretoken {
 namespace {
@@ -40,8 +41,15 @@ std::vector<Page> SequencePages::match(const Sequence& s) {
 SequencePages::Prospect SequencePages::look_up(Sequence& s) const {
   const int usable = s.reusable_tokens() / kPageTokens;
   s.cached_pages_guess = cache_.peek(s.hashes, usable, s.cached_pages_guess);
-  return {.pages = s.cached_pages_guess,
-          .evictable = cache_.evictable_of(s.hashes, s.cached_pages_guess)};
+  const int pages = cache_.with_state(s.hashes, s.cached_pages_guess);
+  return {.pages = pages, .evictable = cache_.evictable_of(s.hashes, pages)};
+}
+
+int SequencePages::branch_of(const Sequence& s) const {
+  if (!cache_.needs_states()) return 0;
+  const int usable = s.reusable_tokens() / kPageTokens;
+  const int cached = cache_.peek(s.hashes, usable, s.cached_pages_guess) * kPageTokens;
+  return state_block(cached) * kStateTokens;
 }
 
 void SequencePages::touch(const Sequence& s, const Prospect& prospect) {
@@ -67,6 +75,21 @@ void SequencePages::list(const Sequence& s, std::size_t first, std::size_t end) 
   for (std::size_t i = first; i < end; ++i) change.pages.push_back(s.pages[i].id());
 }
 
+void SequencePages::plan_states(Sequence& s, int stored_before, StepEntry& entry) {
+  if (!cache_.needs_states() || state_block(stored_before) == state_block(s.most_stored)) return;
+  Page snapshot = cache_.take_state();
+  if (!snapshot) return;
+  entry.snapshot = snapshot.id();
+  s.snapshots.push_back(std::move(snapshot));
+}
+
+void SequencePages::take_states(Sequence& s, int tokens) {
+  CHECK(!s.snapshots.empty()) << "a step wrote states that were not planned";
+  Page snapshot = std::move(s.snapshots.front());
+  s.snapshots.pop_front();
+  if (tokens > 0) s.states = {.snapshot = std::move(snapshot), .tokens = tokens};
+}
+
 bool SequencePages::grow(Sequence& s, int tokens) {
   const int missing = pages_for(tokens) - static_cast<int>(s.pages.size());
   if (missing <= 0) return true;
@@ -85,11 +108,21 @@ void SequencePages::publish(Sequence& s) {
   s.hashes.extend(text);
   cache_.publish(text, s.hashes, s.pages, before);
   s.published_pages = full;
+  // Of a long prompt one state in each chunk would displace those of others.
+  if (s.is_rooted || s.states.tokens == s.branch) publish_states(s);
   if (before < full) list(s, at(before), at(full));
+}
+
+// States behind what was cut off at the end of the text are worth nothing.
+void SequencePages::publish_states(Sequence& s) {
+  if (!s.states.snapshot || s.states.tokens > s.published_pages * kPageTokens) return;
+  const Page& last = s.pages[at(s.states.tokens / kPageTokens - 1)];
+  cache_.keep_state(last.id(), std::exchange(s.states, {}).snapshot);
 }
 
 void SequencePages::close(Sequence& s) {
   publish(s);
+  publish_states(s);
   s.pages.clear();
   s.published_pages = 0;
 }

@@ -38,10 +38,18 @@ class SequencePages {
   // Pages that could be had now.
   int available() const { return pool_.num_free() + cache_.evictable(); }
 
+  // Where a text's match ends in front of what is cached of it, because no state was kept: how many
+  // tokens of it are cached, whole blocks of states.
+  int branch_of(const Sequence& sequence) const;
+
   // Gives a sequence its slot, with the matched pages as its stored prefix.
   void open(Sequence& sequence, SeqSlot slot, std::vector<Page> matched);
   // Makes its pages cover `tokens` tokens; false (and nothing taken) when there are not enough.
   bool grow(Sequence& sequence, int tokens);
+  // A snapshot for the entry of a step that may complete a block of states.
+  void plan_states(Sequence& sequence, int stored_before, StepEntry& entry);
+  // The step has written it: states behind so many tokens, or none.
+  void take_states(Sequence& sequence, int tokens);
   // Makes the full pages of what is stored findable for others. Copies of what the cache holds
   // already are exchanged for the cache's own pages.
   void publish(Sequence& sequence);
@@ -57,6 +65,7 @@ class SequencePages {
                               const SeqTable* table) const;
 
  private:
+  void publish_states(Sequence& sequence);
   void list(const Sequence& sequence, std::size_t first, std::size_t end);
 
   PagePool& pool_;

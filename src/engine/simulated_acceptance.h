@@ -41,7 +41,8 @@ class SimulatedAcceptance final : public TargetModel {
   Tensor logits(const Features& features, const Batch& batch) override;
   std::span<const KvLayer> kv_layers() const override { return target_.kv_layers(); }
   std::int64_t vocab() const override { return target_.vocab(); }
-  bool shares_prefixes() const override { return target_.shares_prefixes(); }
+  bool keeps_states() const override { return target_.keeps_states(); }
+  int state_snapshots() const override { return target_.state_snapshots(); }
 
  private:
   void bend(const Batch& batch, const BatchSeq& seq, std::int32_t root_logits);

@@ -17,8 +17,9 @@ namespace foretoken {
 struct SlotOpening {
   DraftRequest draft;  // its text, among others
   const SamplingParams* params = nullptr;
-  std::int32_t stored = 0;   // leading tokens whose KV is in its pages
-  std::int32_t max_new = 0;  // tokens that it may generate, those of its text included
+  std::int32_t stored = 0;     // leading tokens whose KV is in its pages
+  std::int32_t snapshot = -1;  // of the states behind them; -1: there is none
+  std::int32_t max_new = 0;    // tokens that it may generate, those of its text included
 };
 
 struct SlotChange {

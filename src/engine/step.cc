@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "batch/commit.h"
+#include "batch/state_blocks.h"
 
 namespace foretoken {
 namespace {
@@ -57,6 +58,10 @@ void Step::open(SeqSlot slot, const SlotOpening& opening) {
     for (const Token token : text.first(prompt)) s.counts.add_prompt(token);
     for (const Token token : text.subspan(prompt)) s.counts.add_output(token);
   }
+  if (opening.snapshot >= 0) {
+    const StateCopy copy{.from = 2 * slots() + opening.snapshot, .to = state_page(slot)};
+    ops_.copy_states(std::span(&copy, 1), target_.kv_layers());
+  }
   drafter_.open(slot, opening.draft);
   s.is_open = true;
 }
@@ -104,6 +109,7 @@ StepResult Step::run(StepOrder& order) {
   result.outcomes.resize(order.entries.size());
   trace(order, result);
   advance(order, result.walk);
+  keep_states(order, result);
   const auto verified = Clock::now();
   drafter_.observe(
       {.plan = order, .table = table_, .batch = batch_, .walk = result.walk, .features = features});
@@ -219,6 +225,19 @@ void Step::advance(const StepPlan& plan, const Walk& walk) {
     growing_.push_back(entry.slot);
     limits_.push_back({.nodes = trees_.max_nodes(), .depth = s.tokens_left - 1});
   }
+}
+
+// Of sequences that have completed a block.
+void Step::keep_states(const StepPlan& plan, StepResult& result) {
+  std::vector<StateCopy> copies;
+  for (std::size_t i = 0; i < plan.entries.size(); ++i) {
+    const StepEntry& entry = plan.entries[i];
+    const std::int32_t block = state_block(table_.length[at(entry.slot)]);
+    if (entry.snapshot < 0 || block == state_block(batch_.seqs[i].base)) continue;
+    copies.push_back({.from = state_page(entry.slot), .to = 2 * slots() + entry.snapshot});
+    result.outcomes[i].state_tokens = block * kStateTokens;
+  }
+  if (!copies.empty()) ops_.copy_states(copies, target_.kv_layers());
 }
 
 // Counts change only now: drafters saw those that the step was sampled with.

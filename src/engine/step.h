@@ -27,9 +27,10 @@ struct StepSeconds {
 
 // What became of one sequence, beside what its walk found.
 struct SeqOutcome {
-  int drafts = 0;                   // that were verified
-  int next_nodes = 1;               // of the tree that stands for its next step
-  DraftReport report;               // the drafter's, since the slot was opened
+  int drafts = 0;        // that were verified
+  int next_nodes = 1;    // of the tree that stands for its next step
+  DraftReport report;    // the drafter's, since the slot was opened
+  int state_tokens = 0;  // whose states are in the entry's snapshot; 0: it was not written
   std::optional<DraftTrace> trace;  // where the request asked, of an entry with a tree
 };
 
@@ -75,10 +76,12 @@ class Step {
     TokenCounts counts;  // kept only for requests with penalties
   };
 
+  std::int32_t state_page(SeqSlot slot) const { return 2 * slot + table_.state[at(slot)]; }
   void make(const SlotChange& change);
   void open(SeqSlot slot, const SlotOpening& opening);
   void close(SeqSlot slot);
   void prepare(StepEntry& entry);
+  void keep_states(const StepPlan& plan, StepResult& result);
   void verify(const StepPlan& plan, const Features& features, Walk& walk);
   void verify_in_slices(const StepPlan& plan, const Features& features, Walk& walk);
   void read_hidden(const StepPlan& plan, const Features& features, Walk& walk);

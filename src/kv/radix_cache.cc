@@ -16,7 +16,9 @@ std::span<const Token> page_of(std::span<const Token> tokens, int index) {
 
 }  // namespace
 
-RadixCache::RadixCache(PagePool& pool, bool enabled) : pool_(pool), enabled_(enabled) {
+RadixCache::RadixCache(PagePool& pool, bool enabled, PagePool* snapshots)
+    : pool_(pool), snapshots_(enabled ? snapshots : nullptr), enabled_(enabled) {
+  if (needs_states()) states_.resize(at(snapshots_->num_pages()));
   if (enabled) nodes_.resize(at(pool.num_pages()));
   unlisted_.reserve(nodes_.size());
   for (PageId page = 0; page < static_cast<PageId>(nodes_.size()); ++page)
@@ -66,12 +68,25 @@ std::vector<Page> RadixCache::match(std::span<const Token> tokens, const PrefixH
     pages.push_back(node(page).page);
     last = page;
   }
-  if (last != kNone) stamp(last);
+  if (needs_states())
+    for (; last != kNone && !node(last).state; last = node(last).parent) pages.pop_back();
+  if (last == kNone) return pages;
+  stamp(last);
+  if (needs_states()) use_state(last);
   return pages;
 }
 
 int RadixCache::peek(const PrefixHashes& hashes, int pages, int guess) const {
   return largest_that(pages, guess, [&](int count) { return holds(hashes.of(count)); });
+}
+
+int RadixCache::with_state(const PrefixHashes& hashes, int pages) const {
+  if (!needs_states() || pages == 0) return pages;
+  for (PageId page = find(hashes.of(pages)); page != kNone; page = node(page).parent, --pages) {
+    ++visits_;
+    if (node(page).state) return pages;
+  }
+  return 0;
 }
 
 // A pinned node's parent is pinned too, so the pinned ones come first.
@@ -158,6 +173,7 @@ void RadixCache::remove(PageId leaf) {
     parent.last_use = std::max(parent.last_use, gone.last_use);
     if (--parent.children == 0 && !is_pinned(gone.parent)) list(gone.parent);
   }
+  drop_state(leaf);
   gone = Node{};  // the page becomes free
 }
 
@@ -190,6 +206,36 @@ void RadixCache::clear() {
     const Page page = std::exchange(held.page, Page{});  // released when it is no node any more
     held = Node{};
   }
+  std::ranges::fill(states_, StateUse{});
+}
+
+// ---- states
+
+void RadixCache::use_state(PageId page) { states_[at(node(page).state.id())].last = ++now_; }
+
+void RadixCache::drop_state(PageId page) {
+  const Page state = std::exchange(node(page).state, Page{});
+  if (state) states_[at(state.id())] = {};
+}
+
+Page RadixCache::take_state() {
+  if (!needs_states()) return {};
+  if (snapshots_->num_free() == 0) {
+    StateUse oldest;
+    for (const StateUse& use : states_)
+      if (use.node != kNone && (oldest.node == kNone || use.last < oldest.last)) oldest = use;
+    if (oldest.node != kNone) drop_state(oldest.node);
+  }
+  return snapshots_->take().value_or(Page());
+}
+
+void RadixCache::keep_state(PageId page, Page state) {
+  CHECK(is_held(page)) << "a state of page " << page << ", which is not in the cache";
+  if (!node(page).state) {
+    states_[at(state.id())].node = page;
+    node(page).state = std::move(state);
+  }
+  use_state(page);
 }
 
 // ---- who else owns a page
@@ -244,12 +290,24 @@ std::string RadixCache::check_node(PageId page) const {
   return {};
 }
 
+std::string RadixCache::check_states() const {
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const PageId holder = states_[i].node;
+    if (holder != kNone && (!is_held(holder) || node(holder).state.id() != static_cast<PageId>(i)))
+      return "snapshot " + std::to_string(i) + " is not held by the node that it is said to be of";
+  }
+  return {};
+}
+
 std::string RadixCache::check_integrity() const {
+  if (auto fault = check_states(); !fault.empty()) return fault;
   std::vector<int> children(nodes_.size(), 0), pinned(nodes_.size(), 0);
   int held = 0, evictable = 0, leaves = 0;
   for (PageId page = 0; page < static_cast<PageId>(nodes_.size()); ++page) {
     if (!is_held(page)) continue;
     if (auto fault = check_node(page); !fault.empty()) return fault;
+    if (node(page).state && states_[at(node(page).state.id())].node != page)
+      return "the node of page " + std::to_string(page) + " holds a snapshot that is not its own";
     ++held;
     if (!is_pinned(page)) ++evictable;
     if (!is_pinned(page) && node(page).children == 0) ++leaves;

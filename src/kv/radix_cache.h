@@ -6,6 +6,11 @@
 // other owners, so what may be evicted is known at any time. Engine thread only; the pool outlives
 // the cache. Invariants: each node holds exactly one page, and is pinned, that is may not be
 // evicted, when its page has another owner or one of its children is pinned.
+//
+// Of models whose layers keep a state, a text can go on only where its state was kept, too: nodes
+// may hold a snapshot of it, whose number is from a pool of its own. Then match() finds prefixes
+// that end in a snapshot. Where snapshots run short, the least recently used one is given up; with
+// its node it goes in any case.
 
 #include <array>
 #include <cstdint>
@@ -24,7 +29,8 @@ namespace foretoken {
 
 class RadixCache final : private PageWatcher {
  public:
-  explicit RadixCache(PagePool& pool, bool enabled = true);
+  // snapshots: of states, which outlive the cache; null: the model keeps none.
+  explicit RadixCache(PagePool& pool, bool enabled = true, PagePool* snapshots = nullptr);
   ~RadixCache();
   RadixCache(const RadixCache&) = delete;
   RadixCache& operator=(const RadixCache&) = delete;
@@ -50,6 +56,17 @@ class RadixCache final : private PageWatcher {
   void publish(std::span<const Token> tokens, const PrefixHashes& hashes, std::span<Page> pages,
                int known = 0);
 
+  // ---- states
+  bool needs_states() const { return snapshots_ != nullptr; }
+  // How many of the first `pages` pages of a text, which are here, match() would find.
+  int with_state(const PrefixHashes& hashes, int pages) const;
+  // The snapshot behind a page that match() found last; empty: it needs none.
+  Page state_behind(PageId page) const { return needs_states() ? node(page).state : Page(); }
+  // A snapshot to be filled; empty where all are in use.
+  Page take_state();
+  // The state behind a page that is held. One that is there already stays: they are equal.
+  void keep_state(PageId page, Page state);
+
   // Releases up to `pages` pages, least recently used first; returns how many became free.
   int evict(int pages);
   // Pages that evict() could free now.
@@ -67,6 +84,7 @@ class RadixCache final : private PageWatcher {
   static constexpr PageId kNone = -1;
   struct Node {
     Page page;              // empty: the page of this number is not in the cache
+    Page state = {};        // behind the page; empty: it was not kept
     PageId parent = kNone;  // kNone: the first page of a text
     PageId next_in_bucket = kNone;
     PageId latest_child = kNone;  // a hint, looked at first: may be somebody else by now
@@ -104,12 +122,23 @@ class RadixCache final : private PageWatcher {
   void unpin(PageId page);
   void list(PageId page);
   void unlist(PageId page);
+  void drop_state(PageId page);
+  void use_state(PageId page);
   std::string check_node(PageId page) const;
+  std::string check_states() const;
+
+  // Of a snapshot: the node that holds it, and when it was used.
+  struct StateUse {
+    PageId node = kNone;
+    std::uint64_t last = 0;
+  };
 
   PagePool& pool_;
+  PagePool* const snapshots_;
   const bool enabled_;
-  std::vector<Node> nodes_;      // by page
-  std::vector<PageId> buckets_;  // a hash table through next_in_bucket; a power of two
+  std::vector<Node> nodes_;       // by page
+  std::vector<StateUse> states_;  // by snapshot
+  std::vector<PageId> buckets_;   // a hash table through next_in_bucket; a power of two
   using Leaves = std::set<std::pair<std::uint64_t, PageId>>;
   Leaves evictable_leaves_;  // by last use
   // One for each page that is not listed: handles to pages are released where nothing may fail.

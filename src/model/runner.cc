@@ -12,6 +12,7 @@ Runner::Runner(Ops& ops, const Decoder& decoder, int num_pages, StateRoom room)
   KvShape shape = decoder_.kv_shape();
   shape.slots = room.slots;
   shape.tree_nodes = room.tree_nodes;
+  if (keeps_states()) shape.snapshots = snapshots_ = room.snapshots;
   kv_.emplace(ops_, shape, num_pages);
 }
 

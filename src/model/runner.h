@@ -22,6 +22,7 @@ namespace foretoken {
 struct StateRoom {
   int slots = 1;
   int tree_nodes = kMaxTreeNodes;
+  int snapshots = 0;  // for the prefix cache
 };
 
 class Runner final : public TargetModel, public DraftModel {
@@ -53,7 +54,8 @@ class Runner final : public TargetModel, public DraftModel {
   }
 
   std::int64_t vocab() const override { return decoder_.config().vocab; }
-  bool shares_prefixes() const override { return decoder_.config().recurrent.layers.empty(); }
+  bool keeps_states() const override { return !decoder_.config().recurrent.layers.empty(); }
+  int state_snapshots() const override { return snapshots_; }
   const Decoder& decoder() const { return decoder_; }
 
  private:
@@ -61,6 +63,7 @@ class Runner final : public TargetModel, public DraftModel {
   std::unique_ptr<const Decoder> owned_;
   const Decoder& decoder_;
   std::int64_t target_vocab_;
+  int snapshots_ = 0;
   std::optional<KvStore> kv_;
 };
 

@@ -24,9 +24,10 @@ class TargetModel {
 
   virtual std::span<const KvLayer> kv_layers() const = 0;
   virtual std::int64_t vocab() const = 0;
-  // Whether a text may go on from the pages of another one that begins alike: not where layers keep
-  // a state of the text.
-  virtual bool shares_prefixes() const { return true; }
+  // Whether layers keep a state of the text: it may go on from the pages of another one that begins
+  // alike only where a state of that one was kept.
+  virtual bool keeps_states() const { return false; }
+  virtual int state_snapshots() const { return 0; }  // that there is memory for
 };
 
 }  // namespace foretoken

@@ -27,6 +27,7 @@ namespace {
 
 constexpr int kLongestContext = 1056;
 constexpr int kManyPages = 160, kMaxRunning = 8;
+constexpr int kSnapshots = 12;  // of states: few, so that some are given up
 
 // What the longest of the requests needs, and a little more.
 int context_of(const std::vector<Request>& requests) {
@@ -115,7 +116,7 @@ struct Laboratory::Bench {
       : threads(num_threads, false),
         ops(wrap(make_backend(config, threads))),
         decoder(load(*ops)),
-        runner(*ops, *decoder, kManyPages, {.slots = kMaxRunning}) {}
+        runner(*ops, *decoder, kManyPages, {.slots = kMaxRunning, .snapshots = kSnapshots}) {}
 
   ThreadPool threads;
   std::unique_ptr<Ops> ops;
@@ -167,7 +168,7 @@ DraftModel& Laboratory::draft_of(Bench& bench, Proposer proposer) {
   if (made) return *made;
   Ops& ops = *bench.ops;
   // A model whose layers keep a state cannot draft.
-  if (proposer == Proposer::kItself && bench.runner.shares_prefixes())
+  if (proposer == Proposer::kItself && !bench.runner.keeps_states())
     made = std::make_unique<Runner>(ops, load_(ops), bench.runner.vocab());
   else if (proposer == Proposer::kItself || proposer == Proposer::kStranger)
     made = std::make_unique<Runner>(ops, random_draft(ops, bench.runner.vocab()),
@@ -294,8 +295,6 @@ Cell Laboratory::base_cell() {
 std::uint64_t Laboratory::vocab() {
   return static_cast<std::uint64_t>(bench("scalar", 1, false).runner.vocab());
 }
-
-bool Laboratory::shares_prefixes() { return bench("scalar", 1, false).runner.shares_prefixes(); }
 
 std::vector<TokenDelta> Laboratory::run(const Cell& cell, const std::vector<Request>& requests,
                                         const std::vector<std::vector<Token>>& truth) {

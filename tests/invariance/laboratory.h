@@ -47,7 +47,6 @@ class Laboratory {
                               const std::vector<std::vector<Token>>& truth = {});
 
   std::uint64_t vocab();
-  bool shares_prefixes();  // of the model
 
   // Of all runs since the start: proof that the conditions did occur.
   struct Occurrences {

@@ -36,6 +36,15 @@ class KeepNothing final : public Delegate {
   void kv_keep(const Walk&, const Batch&, std::span<const KvLayer>) override {}
 };
 
+class CopyNoStates final : public Delegate {
+ public:
+  using Delegate::Delegate;
+  std::string description() const override {
+    return Delegate::description() + ", copying no states";
+  }
+  void copy_states(std::span<const StateCopy>, std::span<const KvLayer>) override {}
+};
+
 }  // namespace
 
 std::unique_ptr<Ops> split_k_by_rows(std::unique_ptr<Ops> inner) {
@@ -44,6 +53,10 @@ std::unique_ptr<Ops> split_k_by_rows(std::unique_ptr<Ops> inner) {
 
 std::unique_ptr<Ops> keep_nothing(std::unique_ptr<Ops> inner) {
   return std::make_unique<KeepNothing>(std::move(inner));
+}
+
+std::unique_ptr<Ops> copy_no_states(std::unique_ptr<Ops> inner) {
+  return std::make_unique<CopyNoStates>(std::move(inner));
 }
 
 }  // namespace foretoken

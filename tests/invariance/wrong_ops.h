@@ -14,4 +14,7 @@ std::unique_ptr<Ops> split_k_by_rows(std::unique_ptr<Ops> inner);
 // Leaves the KV of accepted nodes where it was.
 std::unique_ptr<Ops> keep_nothing(std::unique_ptr<Ops> inner);
 
+// A text that goes on from a snapshot finds what its slot held before.
+std::unique_ptr<Ops> copy_no_states(std::unique_ptr<Ops> inner);
+
 }  // namespace foretoken

@@ -205,7 +205,27 @@ CHECKPOINTS = {
                             layer_types=["sliding_attention", "full_attention", "full_attention"],
                             enable_moe_block=True, num_experts=6, top_k_experts=2,
                             moe_intermediate_size=24, attention_bias=True), torch.float32, "1GB"),
+    # The same with experts.
+    "qwen3_5_moe": ("Qwen3_5MoeTextConfig",
+                    dict(DELTA, head_dim=16, num_hidden_layers=3, num_experts=7,
+                         num_experts_per_tok=3, moe_intermediate_size=24,
+                         shared_expert_intermediate_size=40,
+                         layer_types=["linear_attention", "full_attention", "linear_attention"]),
+                    torch.bfloat16, "1GB"),
+    "lfm2_moe": ("Lfm2MoeConfig",
+                 dict(num_hidden_layers=4, layer_types=["conv", "full_attention", "conv", "conv"],
+                      num_dense_layers=1, num_experts=6, num_experts_per_tok=2,
+                      moe_intermediate_size=24, routed_scaling_factor=1.4), torch.bfloat16, "1GB"),
+    "granite_hybrid_experts": ("GraniteMoeHybridConfig",
+                               dict({**MAMBA, **dict(num_local_experts=5, num_experts_per_tok=2,
+                                                     intermediate_size=40)},
+                                    num_hidden_layers=3, residual_multiplier=0.6,
+                                    layer_types=["linear_attention", "full_attention",
+                                                 "linear_attention"]), torch.bfloat16, "1GB"),
 }
+# The seed of a checkpoint or case is its place, but for these.
+SEEDS = {"qwen3_5_moe": 35, "lfm2_moe": 36, "granite_hybrid_experts": 37,
+         "qwen3_5_moe_default": 77, "lfm2_moe_default": 78, "granite_hybrid_experts_default": 79}
 # Experts of these are floats of 4 bits; the same weights as blocks are a checkpoint of their own.
 BLOCKS = {"gpt_oss": "gpt_oss_mxfp4"}
 
@@ -373,6 +393,9 @@ CASES = [
     ("gemma4_default", "gemma4", {}, 60, {}),
     ("gemma4_unified_global", "gemma4_unified", {}, 40, dict(style="global")),
     ("gemma4_experts_default", "gemma4_experts", {}, 60, {}),
+    ("qwen3_5_moe_default", "qwen3_5_moe", {}, 70, {}),
+    ("lfm2_moe_default", "lfm2_moe", {}, 70, {}),
+    ("granite_hybrid_experts_default", "granite_hybrid_experts", {}, 70, {}),
 ]
 
 
@@ -403,7 +426,7 @@ def make_checkpoint(folder, kind, settings, dtype, shard_size, seed):
             elif name.endswith(("bias", "sinks", "mamba.D")):
                 parameter.copy_(0.2 * torch.randn_like(parameter))
         for name, buffer in model.named_buffers():
-            if name.endswith("e_score_correction_bias"):
+            if name.endswith(("e_score_correction_bias", "expert_bias")):
                 buffer.copy_(0.2 * torch.randn_like(buffer))
             elif name.endswith("layer_scalar"):
                 buffer.copy_(0.6 + 0.3 * torch.rand_like(buffer))
@@ -493,7 +516,8 @@ def main():
         for path in (root / old).glob(prefix + "*"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     (root / "logits").mkdir(parents=True, exist_ok=True)
-    for seed, (name, settings) in enumerate(CHECKPOINTS.items()):
+    for place, (name, settings) in enumerate(CHECKPOINTS.items()):
+        seed = SEEDS.get(name, place)
         if not name.startswith(prefix):
             continue
         make_checkpoint(root / "checkpoints" / name, *settings, seed=seed)
@@ -501,7 +525,8 @@ def main():
             make_block_checkpoint(root / "checkpoints" / name, root / "checkpoints" / BLOCKS[name])
 
     listed = kept
-    for seed, (name, checkpoint, changes, length, options) in enumerate(CASES):
+    for place, (name, checkpoint, changes, length, options) in enumerate(CASES):
+        seed = SEEDS.get(name, place)
         if not checkpoint.startswith(prefix):
             continue
         folder = root / "checkpoints" / checkpoint

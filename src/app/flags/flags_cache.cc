@@ -7,7 +7,8 @@ using enum FlagKind;
 namespace {
 
 constexpr std::string_view kMemoryOnly = "not supported yet: the KV cache lives in memory only";
-constexpr std::string_view kNoState = "not supported yet: models with a recurrent state";
+constexpr std::string_view kNoState =
+    "not supported yet: states of layers are float32, their number follows --max-running-requests";
 constexpr std::string_view kOneLayout = "pages have the one layout that the kernels want";
 constexpr std::string_view kNoDelay = "not supported yet: prompts are admitted as soon as they fit";
 constexpr std::string_view kEveryStep = "every step is scheduled";

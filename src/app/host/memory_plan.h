@@ -14,7 +14,7 @@ struct MemoryNeeds {
   std::size_t weight_bytes = 0;
   std::size_t page_bytes = 0;   // KV of one page, all layers
   std::size_t step_bytes = 0;   // activations of the largest step
-  std::size_t state_bytes = 0;  // states of all requests that run at a time
+  std::size_t state_bytes = 0;  // states of requests that run, and of cached texts
   int useful_tokens = 0;        // more than this would only cache old texts
   int context_tokens = 0;       // of the longest request
 

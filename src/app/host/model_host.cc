@@ -59,6 +59,13 @@ DraftSetup draft_setup(const Options& options, const std::string& target_archite
   return setup;
 }
 
+// States of texts for the prefix cache: as much memory as those of running requests take, and room
+// for a few chats beside.
+int state_snapshots(const EngineConfig& config) {
+  constexpr int kOfRequest = 2, kMore = 8;
+  return config.radix_cache ? kOfRequest * config.max_running_requests + kMore : 0;
+}
+
 }  // namespace
 
 ModelHost::ModelHost(const Options& options, const MakeDrafter& make) : pool_(options.threads) {
@@ -77,9 +84,10 @@ ModelHost::ModelHost(const Options& options, const MakeDrafter& make) : pool_(op
   phases_.emplace_back("load_weight", seconds_since(start));
   const auto loaded = std::chrono::steady_clock::now();
   const EngineConfig config = size_engine(options, memory);
-  runner_ =
-      std::make_unique<Runner>(*ops_, *decoder_, pages_for(config.total_tokens),
-                               StateRoom{config.max_running_requests, drafts_->plan.max_nodes()});
+  runner_ = std::make_unique<Runner>(*ops_, *decoder_, pages_for(config.total_tokens),
+                                     StateRoom{.slots = config.max_running_requests,
+                                               .tree_nodes = drafts_->plan.max_nodes(),
+                                               .snapshots = state_snapshots(config)});
   const int num_pages = pages_for(config.total_tokens), num_slots = config.max_running_requests;
   drafter_ = make ? make(*ops_, std::move(draft_model_), *drafts_, num_pages, num_slots)
                   : make_drafter(*ops_, std::move(draft_model_), *drafts_, num_pages, num_slots);
@@ -109,6 +117,9 @@ ModelHost::ModelHost(const Options& options, const MakeDrafter& make) : pool_(op
   const double half = gigabytes(kv_bytes()) / 2;
   log_info("KV Cache is allocated. #tokens: {}, K size: {:.2f} GB, V size: {:.2f} GB, dtype: {}",
            config.total_tokens, half, half, kv_types_);
+  if (runner_->keeps_states())
+    log_info("States of layers: {} running requests, {} snapshots of texts for the prefix cache.",
+             config.max_running_requests, runner_->state_snapshots());
   const int context = engine_->config().context_length;
   const int requests = config.total_tokens / context;
   log_info(
@@ -157,19 +168,20 @@ EngineConfig ModelHost::size_engine(const Options& options, const MachineMemory&
   config.context_length = static_cast<int>(decoder_->config().context_length);
   const DraftPlan& plan = drafts_->plan;
   KvShape states = decoder_->kv_shape();
+  states.slots = config.max_running_requests;
   states.tree_nodes = plan.max_nodes();
+  states.snapshots = state_snapshots(config);
   const StepModels models{.target = decoder_->config(),
                           .draft = draft_model_.get(),
                           .shape = plan.model,
                           .max_nodes = plan.max_nodes(),
                           .most_drafts = plan.most_drafts(config.max_running_requests)};
-  const MemoryNeeds needs{
-      .weight_bytes = weight_bytes_ + drafter_bytes_,
-      .page_bytes = page_bytes_,
-      .step_bytes = most_step_bytes(config, *ops_, models),
-      .state_bytes = at(config.max_running_requests) * ops_->state_bytes(states),
-      .useful_tokens = useful_tokens(config),
-      .context_tokens = config.context_length};
+  const MemoryNeeds needs{.weight_bytes = weight_bytes_ + drafter_bytes_,
+                          .page_bytes = page_bytes_,
+                          .step_bytes = most_step_bytes(config, *ops_, models),
+                          .state_bytes = ops_->state_bytes(states),
+                          .useful_tokens = useful_tokens(config),
+                          .context_tokens = config.context_length};
   config.total_tokens = plan_kv_tokens(options.memory, memory, needs);
   return config;
 }

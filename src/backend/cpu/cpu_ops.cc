@@ -426,6 +426,10 @@ class CpuOps final : public Ops {
     keep_kv(pool_, walk, batch, layers);
   }
 
+  void copy_states(std::span<const StateCopy> copies, std::span<const KvLayer> layers) override {
+    copy_host_states(pool_, copies, layers);
+  }
+
  private:
   // Zeros that take no memory until they are written.
   Tensor reserve(DType dtype, const Shape& shape) {

@@ -95,8 +95,7 @@ class HeadRows {
       : call_(call),
         seq_(seq),
         head_(head),
-        key_at_(head / (call.shape().value_heads / call.shape().key_heads) * call.shape().key_dim) {
-  }
+        key_at_(call.shape().key_head_of(head) * call.shape().key_dim) {}
 
   void run() {
     const float* state = seq_.has_state() ? state_at(seq_.page()) : nullptr;

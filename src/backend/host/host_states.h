@@ -12,7 +12,7 @@
 
 namespace foretoken {
 
-// LoadOps::alloc_kv of a layer that keeps a state, and its bytes for one slot.
+// LoadOps::alloc_kv of a layer that keeps a state, and the bytes of all of them.
 StateLayer alloc_states(const AllocZeros& alloc, const KvShape& shape);
 std::size_t host_state_bytes(const KvShape& shape);
 
@@ -25,6 +25,10 @@ void recur_host_rows(StepOps& ops, ThreadPool& pool, const RecurrentRows& rows,
 // those of the block, and a block that they complete becomes a state.
 void keep_states(ThreadPool& pool, const Walk& walk, const Batch& batch,
                  std::span<const KvLayer> layers);
+
+// StepOps::copy_states.
+void copy_host_states(ThreadPool& pool, std::span<const StateCopy> copies,
+                      std::span<const KvLayer> layers);
 
 // StepOps::gate.
 void gate_host_rows(ThreadPool& pool, const Tensor& x, const Tensor& gate, GateCurve curve);

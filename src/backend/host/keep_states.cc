@@ -46,7 +46,7 @@ class KeptStates {
     const std::int32_t next = page_ ^ 1;
     for (int head = 0; head < shape.value_heads; ++head) {
       StatePath path;
-      const int key_at = head / (shape.value_heads / shape.key_heads) * shape.key_dim;
+      const int key_at = shape.key_head_of(head) * shape.key_dim;
       for (std::int32_t i = 0; i < kStateTokens; ++i)
         path.add(item_of(states_, page_, i, head, key_at));
       const float* from = start_ == 0 ? nullptr : head_state(states_, page_, head);
@@ -73,12 +73,13 @@ StateLayer alloc_states(const AllocZeros& alloc, const KvShape& kv) {
   const std::int64_t pages = 2 * kv.slots, items = kStateTokens + kv.tree_nodes;
   StateLayer made;
   made.shape = shape;
-  made.tail = alloc(DType::kF32, {pages, shape.taps - 1, shape.channels});
+  const std::int64_t kept = pages + kv.snapshots;
+  made.tail = alloc(DType::kF32, {kept, shape.taps - 1, shape.channels});
   made.inputs = alloc(DType::kF32, {pages, items, shape.channels});
   if (!shape.has_state()) return made;
   const std::int64_t keys = std::int64_t{shape.key_heads} * shape.key_dim;
   const std::int64_t values = std::int64_t{shape.value_heads} * shape.value_dim;
-  made.state = alloc(DType::kF32, {pages, shape.value_heads, shape.key_dim, shape.value_dim});
+  made.state = alloc(DType::kF32, {kept, shape.value_heads, shape.key_dim, shape.value_dim});
   made.keys = alloc(DType::kF32, {pages, items, keys});
   made.updates = alloc(DType::kF32, {pages, items, values});
   made.decays = alloc(DType::kF32, {pages, items, shape.value_heads});
@@ -91,9 +92,23 @@ std::size_t host_state_bytes(const KvShape& shape) {
   const std::int64_t values = std::int64_t{r.value_heads} * r.value_dim;
   const std::int64_t item =
       r.channels + std::int64_t{r.key_heads} * r.key_dim + values + r.value_heads;
-  const std::int64_t page = values * r.key_dim + std::int64_t{r.taps} * r.channels +
-                            (kStateTokens + shape.tree_nodes) * item;
-  return at(2 * layers * page) * sizeof(float);
+  const std::int64_t snapshot = values * r.key_dim + (r.taps - 1) * std::int64_t{r.channels};
+  const std::int64_t page = snapshot + (kStateTokens + shape.tree_nodes) * item;
+  return at(layers * (2 * shape.slots * page + shape.snapshots * snapshot)) * sizeof(float);
+}
+
+void copy_host_states(ThreadPool& pool, std::span<const StateCopy> copies,
+                      std::span<const KvLayer> layers) {
+  std::vector<Tensor> parts;
+  for (const KvLayer& layer : layers)
+    for (const Tensor* part : {&layer.states.state, &layer.states.tail})
+      if (!part->empty()) parts.push_back(*part);
+  pool.parallel_for(static_cast<int>(parts.size()), [&](int item, int) {
+    const Tensor& part = parts[at(item)];
+    const std::int64_t page = part.elements() / part.dim(0);
+    for (const auto& [from, to] : copies)
+      std::copy_n(part.f32() + from * page, page, part.f32() + to * page);
+  });
 }
 
 void keep_states(ThreadPool& pool, const Walk& walk, const Batch& batch,

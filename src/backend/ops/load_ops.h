@@ -53,7 +53,7 @@ class LoadOps {
   virtual void release_kv(std::span<const PageId> pages) { (void)pages; }
   // Bytes of a page in all layers together.
   virtual std::size_t kv_page_bytes(const KvShape& shape) const = 0;
-  // Of the states that layers keep of one sequence.
+  // Of the states that layers keep, of all slots and snapshots.
   virtual std::size_t state_bytes(const KvShape& shape) const = 0;
 
   // Copies values of the host to memory of the backend, of one shape and dtype.

@@ -187,6 +187,9 @@ class StepOps {
   // blocks that they complete. The walk is the host's:
   // read_back() has returned it. Does not touch the table.
   virtual void kv_keep(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) = 0;
+
+  // Copies states in the layers that keep some, in order: what lies before a block, not its items.
+  virtual void copy_states(std::span<const StateCopy> copies, std::span<const KvLayer> layers) = 0;
 };
 
 // Gives back at its end what temp() gave during its life.

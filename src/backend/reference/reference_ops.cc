@@ -402,6 +402,10 @@ class ReferenceOps final : public Ops {
     keep_kv(pool_, walk, batch, layers);
   }
 
+  void copy_states(std::span<const StateCopy> copies, std::span<const KvLayer> layers) override {
+    copy_host_states(pool_, copies, layers);
+  }
+
  private:
   template <typename Body>
   void each_row(const Tensor& x, Body body) {

@@ -312,6 +312,12 @@ class DelayedOps final : public Ops {
       inner_->kv_keep(walk, batch, layers);
     });
   }
+  void copy_states(std::span<const StateCopy> copies, std::span<const KvLayer> layers) override {
+    enqueue([=, this, copies = copy(copies), layers = copy(layers)]() mutable {
+      for (KvLayer& layer : layers) layer = real(layer);
+      inner_->copy_states(copies, layers);
+    });
+  }
 
  private:
   template <typename T>

@@ -130,6 +130,9 @@ class Delegate : public Ops {
   void kv_keep(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) override {
     inner_->kv_keep(walk, batch, layers);
   }
+  void copy_states(std::span<const StateCopy> copies, std::span<const KvLayer> layers) override {
+    inner_->copy_states(copies, layers);
+  }
 
  private:
   std::unique_ptr<Ops> inner_;

@@ -369,6 +369,9 @@ class VulkanOps final : public Ops {
   void kv_keep(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) override {
     attention_.move(walk, batch, layers);
   }
+  void copy_states(std::span<const StateCopy>, std::span<const KvLayer>) override {
+    never("copy_states");
+  }
 
   // ---- what the host reads
 

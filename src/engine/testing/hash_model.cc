@@ -32,9 +32,10 @@ HiddenState hidden_of(std::uint64_t hash) {
 
 }  // namespace
 
-HashModel::HashModel(Ops& ops, int num_pages, std::int64_t vocab)
+HashModel::HashModel(Ops& ops, int num_pages, std::int64_t vocab, int snapshots)
     : ops_(ops),
       vocab_(vocab),
+      snapshots_(snapshots),
       layers_(ops.alloc_kv({.layers = 1, .kv_heads = 1, .head_dim = 1, .dtype = DType::kF32},
                            num_pages)) {}
 

@@ -16,16 +16,21 @@ namespace foretoken {
 
 class HashModel final : public TargetModel {
  public:
-  HashModel(Ops& ops, int num_pages, std::int64_t vocab);
+  // snapshots: it says that its layers keep a state, and that there is memory for so many of texts;
+  // none: it does not.
+  HashModel(Ops& ops, int num_pages, std::int64_t vocab, int snapshots = 0);
 
   Features forward(const Batch& batch, const FeatureTaps& taps) override;
   Tensor logits(const Features& features, const Batch& batch) override;
   std::span<const KvLayer> kv_layers() const override { return layers_; }
   std::int64_t vocab() const override { return vocab_; }
+  bool keeps_states() const override { return snapshots_ > 0; }
+  int state_snapshots() const override { return snapshots_; }
 
  private:
   Ops& ops_;
   std::int64_t vocab_;
+  int snapshots_;
   std::vector<KvLayer> layers_;
 };
 

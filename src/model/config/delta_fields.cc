@@ -24,6 +24,7 @@ RecurrentShape delta_shape(const FileFields& fields) {
                        .value_heads = size_field(fields, "linear_num_value_heads", 32),
                        .key_dim = size_field(fields, "linear_key_head_dim", 128),
                        .value_dim = size_field(fields, "linear_value_head_dim", 128),
+                       .takes_turns = is_on(fields, "linear_heads_in_turn"),
                        .corrects = true,
                        .normalises_qk = true};
   if (shape.value_heads % shape.key_heads != 0)
@@ -62,7 +63,7 @@ Blocks read_delta_blocks(const FileFields& fields, const ModelConfig& sizes) {
   return blocks;
 }
 
-void store_by_key_head(RecurrentBlocks& states) {
+void store_by_key_head(RecurrentBlocks& states, bool inputs_in_turn) {
   const RecurrentShape& shape = states.shape;
   const int group = shape.value_heads / shape.key_heads;
   const int values = group * shape.value_dim, step = 2 * shape.key_dim + 2 * values;
@@ -82,9 +83,11 @@ void store_by_key_head(RecurrentBlocks& states) {
                       .blocks = shape.key_heads,
                       .stored = 2 * shape.value_heads};
   };
-  states.inputs = {of_heads(0, shape.key_dim), of_heads(shape.key_dim, shape.key_dim),
-                   of_heads(2 * shape.key_dim, values)};
-  states.gate = {of_heads(2 * shape.key_dim + values, values)};
+  if (!inputs_in_turn) {
+    states.inputs = {of_heads(0, shape.key_dim), of_heads(shape.key_dim, shape.key_dim),
+                     of_heads(2 * shape.key_dim, values)};
+    states.gate = {of_heads(2 * shape.key_dim + values, values)};
+  }
   states.beta = of_groups(0);
   states.dt = of_groups(group);
 }

@@ -22,7 +22,8 @@ inline constexpr std::string_view kDeltaExpertFeatures[] = {
 Blocks read_delta_blocks(const FileFields& fields, const ModelConfig& sizes);
 
 // The checkpoint holds two matrices: of each key head q | k | v | gate, and beta | dt.
-void store_by_key_head(RecurrentBlocks& blocks);
+// inputs_in_turn: but the first of them as read_delta_blocks() says.
+void store_by_key_head(RecurrentBlocks& blocks, bool inputs_in_turn);
 
 // An expert that every row uses, behind a gate: "shared_expert_intermediate_size". Which layers have
 // experts.

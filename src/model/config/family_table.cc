@@ -40,7 +40,10 @@
   FAMILY(qwen3_next)               \
   FAMILY(qwen3_5)                  \
   FAMILY(qwen3_5_towers)           \
+  FAMILY(qwen3_5_moe)              \
+  FAMILY(qwen3_5_moe_towers)       \
   FAMILY(lfm2)                     \
+  FAMILY(lfm2_moe)                 \
   FAMILY(granite_hybrid)
 
 namespace foretoken {

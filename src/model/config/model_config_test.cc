@@ -133,7 +133,8 @@ TEST(ModelConfig, an_unknown_architecture_is_refused_with_the_supported_ones) {
                 "Qwen2MoeForCausalLM, Qwen3MoeForCausalLM, OlmoeForCausalLM, Glm4MoeForCausalLM, "
                 "GptOssForCausalLM, DeepseekV2ForCausalLM, DeepseekV3ForCausalLM, "
                 "Glm4MoeLiteForCausalLM, Qwen3NextForCausalLM, Qwen3_5ForCausalLM, "
-                "Qwen3_5ForConditionalGeneration, Lfm2ForCausalLM, "
+                "Qwen3_5ForConditionalGeneration, Qwen3_5MoeForCausalLM, "
+                "Qwen3_5MoeForConditionalGeneration, Lfm2ForCausalLM, Lfm2MoeForCausalLM, "
                 "GraniteMoeHybridForCausalLM, found GPT2LMHeadModel"));
   EXPECT_THAT(fault_of(R"({"architectures":[]})"), HasSubstr("missing key \"architectures\""));
 }

@@ -39,7 +39,8 @@ std::string refusal(const std::string& architecture, const std::string& changes)
 }
 
 constexpr const char *kNext = "Qwen3NextForCausalLM", *kFive = "Qwen3_5ForCausalLM",
-                     *kLfm = "Lfm2ForCausalLM", *kHybrid = "GraniteMoeHybridForCausalLM";
+                     *kLfm = "Lfm2ForCausalLM", *kHybrid = "GraniteMoeHybridForCausalLM",
+                     *kFiveMoe = "Qwen3_5MoeForCausalLM", *kLfmMoe = "Lfm2MoeForCausalLM";
 const std::string kDense = R"("num_local_experts": 0, "num_experts_per_tok": 0)";
 
 TEST(StateConfig, absent_keys_take_the_defaults_of_the_architecture) {
@@ -83,6 +84,32 @@ TEST(StateConfig, absent_keys_take_the_defaults_of_the_architecture) {
   EXPECT_THAT(hybrid.layer_rope, testing::Each(LayerRope::kNone));
 }
 
+TEST(StateConfig, experts_are_those_of_the_architecture) {
+  const ModelConfig five = parse(kFiveMoe, R"({"intermediate_size": "absent"})");
+  EXPECT_EQ(five.experts.routing.experts, 256);
+  EXPECT_EQ(five.experts.routing.chosen, 8);
+  EXPECT_EQ(five.experts.intermediate, 512);
+  EXPECT_EQ(five.experts.shared_intermediate, 512);
+  EXPECT_TRUE(five.experts.is_shared_gated && five.experts.routing.normalises);
+  EXPECT_EQ(five.kv_heads, 2);
+
+  const ModelConfig lfm = parse(kLfmMoe, R"({"num_dense_layers": 1, "routed_scaling_factor": 2.5,
+                                             "layer_types": ["conv", "conv", "conv", "conv"]})");
+  EXPECT_THAT(lfm.experts.layers, ElementsAre(false, true, true, true));
+  EXPECT_EQ(lfm.experts.routing.experts, 32);
+  EXPECT_EQ(lfm.experts.routing.score, RouterScore::kSigmoid);
+  EXPECT_EQ(lfm.experts.routing.scale, 2.5F);
+  EXPECT_TRUE(lfm.experts.has_score_bias && lfm.experts.routing.normalises);
+  EXPECT_EQ(lfm.intermediate, 96);
+
+  const ModelConfig hybrid = parse(kHybrid, R"({"mamba_n_heads": 8})");
+  EXPECT_EQ(hybrid.experts.routing.experts, 8);
+  EXPECT_EQ(hybrid.experts.routing.chosen, 2);
+  EXPECT_EQ(hybrid.experts.intermediate, 96);
+  EXPECT_EQ(hybrid.experts.shared_intermediate, 1024);
+  EXPECT_FALSE(hybrid.experts.is_shared_gated);
+}
+
 TEST(StateConfig, keys_change_what_they_name) {
   EXPECT_THAT(parse(kFive, R"({"full_attention_interval": 2})").recurrent.layers,
               ElementsAre(true, false, true, false));
@@ -119,8 +146,12 @@ TEST(StateConfig, what_is_not_computed_is_refused_by_name) {
            {kLfm, R"({"full_attn_idxs": [4]})", "full_attn_idxs"},
            {kLfm, R"({"norm_eps": 0})", "norm_eps"},
            {kLfm, R"({"conv_L_cache": 64})", "conv_L_cache"},
-           {kHybrid, "{}", "num_local_experts"},
-           {kHybrid, R"({"num_local_experts": 8})", "num_local_experts"},
+           {kHybrid, R"({"num_local_experts": 2, "num_experts_per_tok": 3, "mamba_n_heads": 8})",
+            "num_experts_per_tok"},
+           {kFiveMoe, R"({"num_experts": 0})", "num_experts"},
+           {kFiveMoe, R"({"num_experts": 4, "num_experts_per_tok": 5})", "num_experts_per_tok"},
+           {kLfmMoe, R"({"num_experts": 0})", "num_experts"},
+           {kLfmMoe, R"({"num_dense_layers": -1})", "num_dense_layers"},
            {kHybrid, "{" + kDense + R"(, "mamba_n_heads": 7})", "mamba_n_heads"},
            {kHybrid, "{" + kDense + R"(, "mamba_n_heads": 8, "mamba_d_head": 8})", "mamba_d_head"},
            {kHybrid, "{" + kDense + R"(, "mamba_n_heads": 8, "mamba_n_groups": 2})",

@@ -22,7 +22,7 @@
 #include "model/decoder/load.h"
 #include "model/decoder/rope.h"
 #include "model/decoder/stacked_experts.h"
-#include "model/runner.h"
+#include "model/testing/whole_logits.h"
 #include "tensor/float16.h"
 
 namespace foretoken {
@@ -317,35 +317,9 @@ class LoadOneGguf : public testing::Test {
  protected:
   std::vector<float> logits_of(const std::string& path, const std::string& overrides = {},
                                const std::string& dtype = "float32") {
-    const auto decoder = load_model(
-        *ops_, path, {.dtype = dtype, .config_overrides = overrides, .show_progress = false});
-    Runner runner(*ops_, *decoder, 1);
-    SeqTable table(1);
-    table.pages[0] = {0};
-    DraftTrees trees(1, 1);
-    const std::vector<Token> tokens{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7};
-    trees.plant(0, tokens.back());
-    const SamplingParams params;
-    StepPlan plan;
-    plan.entries.push_back({.slot = 0,
-                            .chain = std::span(tokens).first(tokens.size() - 1),
-                            .has_tree = true,
-                            .score_from = 0,
-                            .after_chain = tokens.back(),
-                            .params = &params});
-    Batch batch;
-    ops_->layout(plan, trees, table, batch);
-    const Tensor logits = runner.logits(runner.forward(batch, FeatureTaps{}), batch);
-    return {logits.f32(), logits.f32() + logits.elements()};
-  }
-
-  static double relative_error(const std::vector<float>& found, const std::vector<float>& known) {
-    double squares = 0.0, of_error = 0.0;
-    for (std::size_t i = 0; i < known.size(); ++i) {
-      squares += double{known[i]} * known[i];
-      of_error += (double{found[i]} - known[i]) * (double{found[i]} - known[i]);
-    }
-    return std::sqrt(of_error / squares);
+    return whole_logits(*ops_, path,
+                        {.dtype = dtype, .config_overrides = overrides, .show_progress = false},
+                        {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7});
   }
 
   TempFolder folder_;

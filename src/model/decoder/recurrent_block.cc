@@ -66,7 +66,8 @@ RecurrentBlock::RecurrentBlock(WeightReader& read, const ModelConfig& config,
   if (!shape.has_state()) return;
   const Shape heads{shape.value_heads};
   weights_.dt_bias = read.exact(name + "dt_bias", shape.value_heads);
-  weights_.rate = read.changed(name + "A_log", heads, heads, to_rate);
+  weights_.rate = read.has(name + "rate") ? read.exact(name + "rate", shape.value_heads)
+                                          : read.changed(name + "A_log", heads, heads, to_rate);
   if (blocks_.has_skip) weights_.skip = read.exact(name + "D", shape.value_heads);
 }
 

@@ -288,8 +288,8 @@ float FloatMatrix::at(std::int64_t row, std::int64_t column) const {
   return element(view, row * view.dim(1) + column);
 }
 
-bool WeightReader::has_matrix(const std::string& name) const {
-  return std::ranges::count(source_.names(), name + ".weight") > 0;
+bool WeightReader::has(const std::string& name) const {
+  return std::ranges::count(source_.names(), name) > 0;
 }
 
 FloatMatrix WeightReader::floats(const std::string& name, const Shape& shape) {

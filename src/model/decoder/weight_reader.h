@@ -72,7 +72,8 @@ class WeightReader {
   FloatMatrix floats(const std::string& name, const Shape& shape);
   // It has been read; views of what floats() gave end.
   void release(const std::string& name) { source_.release(name + ".weight"); }
-  bool has_matrix(const std::string& name) const;
+  bool has(const std::string& name) const;  // the checkpoint holds this tensor
+  bool has_matrix(const std::string& name) const { return has(name + ".weight"); }
   std::unique_ptr<PackedLinear> pack(Tensor matrix);
 
   // A matrix [rows, width] that is looked up by row and never multiplied with.

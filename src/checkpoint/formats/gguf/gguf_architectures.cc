@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "checkpoint/formats/gguf/gguf_architecture.h"
 #include "checkpoint/formats/gguf/gguf_mixed_layers.h"
+#include "checkpoint/formats/gguf/gguf_states.h"
 
 namespace foretoken {
 namespace {
@@ -37,6 +38,7 @@ constexpr LayerName kLayerNames[] = {
 constexpr LayerName kModelNames[] = {
     {"token_embd", "model.embed_tokens"},
     {"output_norm", "model.norm"},
+    {"token_embd_norm", "model.norm"},
     {"output", "lm_head"},
     {"per_layer_token_embd", "model.embed_tokens_per_layer"},
     {"per_layer_model_proj", "model.per_layer_model_projection"},
@@ -262,6 +264,11 @@ void add_latent(const GgufModel& model, boost::json::object& config) {
   add_latent_experts(model, config);
 }
 
+void add_qwen3_next(const GgufModel& model, boost::json::object& config) {
+  add_gguf_qwen3_next(model, config);
+  add_dense_layers(model, config);
+}
+
 constexpr auto kArchitectures = std::to_array<GgufArchitecture>({
     {.name = "llama",
      .architecture = "MixtralForCausalLM",
@@ -368,6 +375,58 @@ constexpr auto kArchitectures = std::to_array<GgufArchitecture>({
      .layer_names = kLatentNames,
      .numbers = kExpertNumbers,
      .add = add_latent},
+    {.name = "qwen3next",
+     .architecture = "Qwen3NextForCausalLM",
+     .model_type = "qwen3_next",
+     .has_experts = true,
+     .norm_offset = 1.0F,
+     .plain_norm = "linear_attn.norm.weight",
+     .layer_names = kGgufDeltaNames,
+     .numbers = kExpertNumbers,
+     .add = add_qwen3_next},
+    {.name = "qwen35",
+     .architecture = "Qwen3_5ForCausalLM",
+     .model_type = "qwen3_5_text",
+     .norm_offset = 1.0F,
+     .plain_norm = "linear_attn.norm.weight",
+     .layer_names = kGgufDeltaNames,
+     .add = add_gguf_qwen3_5},
+    {.name = "qwen35moe",
+     .architecture = "Qwen3_5MoeForCausalLM",
+     .model_type = "qwen3_5_moe_text",
+     .has_experts = true,
+     .norm_offset = 1.0F,
+     .plain_norm = "linear_attn.norm.weight",
+     .layer_names = kGgufDeltaNames,
+     .numbers = kExpertNumbers,
+     .add = add_gguf_qwen3_5},
+    {.name = "lfm2",
+     .architecture = "Lfm2ForCausalLM",
+     .model_type = "lfm2",
+     .layer_names = kGgufConvolutionNames,
+     .add = add_gguf_lfm2},
+    {.name = "lfm2moe",
+     .architecture = "Lfm2MoeForCausalLM",
+     .model_type = "lfm2_moe",
+     .has_experts = true,
+     .layer_names = kGgufConvolutionNames,
+     .numbers = kExpertNumbers,
+     .add = add_gguf_lfm2_moe},
+    {.name = "granitehybrid",
+     .architecture = "GraniteMoeHybridForCausalLM",
+     .model_type = "granitemoehybrid",
+     .has_experts = true,
+     .pairs_neighbours = true,
+     .layer_names = kGgufMambaNames,
+     .numbers = kGraniteNumbers,
+     .add = add_gguf_granite_hybrid},
+    {.name = "granitehybrid",
+     .architecture = "GraniteMoeHybridForCausalLM",
+     .model_type = "granitemoehybrid",
+     .pairs_neighbours = true,
+     .layer_names = kGgufMambaNames,
+     .numbers = kGraniteNumbers,
+     .add = add_gguf_granite_hybrid},
 });
 
 std::optional<std::string_view> renamed(std::span<const LayerName> names, std::string_view stored) {
@@ -406,10 +465,10 @@ const GgufArchitecture& gguf_architecture(const GgufMetadata& metadata) {
 std::optional<std::string> decoder_name(const GgufArchitecture& architecture,
                                         std::string_view stored) {
   constexpr std::string_view kBlock = "blk.";
-  const std::size_t dot = stored.rfind('.');
-  if (dot == std::string_view::npos) return std::nullopt;
-  const std::string_view kind = stored.substr(dot);  // ".weight" or ".bias"
-  std::string_view name = stored.substr(0, dot);
+  std::string_view kind;  // empty: it is neither
+  for (const std::string_view suffix : {".weight", ".bias"})
+    if (stored.ends_with(suffix)) kind = suffix;
+  std::string_view name = stored.substr(0, stored.size() - kind.size());
   if (!name.starts_with(kBlock)) {
     const auto known = renamed(kModelNames, name);
     return known ? std::optional(std::string(*known) + std::string(kind)) : std::nullopt;

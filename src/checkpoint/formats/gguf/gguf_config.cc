@@ -27,6 +27,10 @@ class Keys {
   std::optional<std::int64_t> integer(std::string_view key) const {
     return metadata_.integer(prefix_ + std::string(key));
   }
+  // Of a value of each layer the greatest.
+  std::optional<std::int64_t> greatest(std::string_view key) const {
+    return metadata_.greatest(prefix_ + std::string(key));
+  }
   std::int64_t required(std::string_view key) const {
     const auto found = integer(key);
     if (!found) metadata_.refuse_missing(prefix_ + std::string(key));
@@ -70,12 +74,17 @@ void add_sizes(const GgufArchitecture& architecture, const Keys& keys, json::obj
                 std::to_string(value_width));
   config["hidden_size"] = hidden;
   const bool may_be_list = architecture.layers_differ;
-  const auto mlp = keys.first("feed_forward_length", may_be_list);
-  config["intermediate_size"] = mlp ? *mlp : keys.required("feed_forward_length");
+  // Where all layers have experts, it may be said of these alone.
+  const auto of_experts = keys.integer("expert_feed_forward_length");
+  const auto width_of_mlp = keys.first("feed_forward_length", may_be_list);
+  config["intermediate_size"] = width_of_mlp ? *width_of_mlp
+                                : of_experts ? *of_experts
+                                             : keys.required("feed_forward_length");
   config["num_hidden_layers"] = keys.required("block_count");
   config["num_attention_heads"] = heads;
-  config["num_key_value_heads"] =
-      keys.first("attention.head_count_kv", may_be_list).value_or(heads);
+  const auto kv_heads = may_be_list ? keys.first("attention.head_count_kv", true)
+                                    : keys.greatest("attention.head_count_kv");
+  config["num_key_value_heads"] = kv_heads.value_or(heads);
   config["head_dim"] = width;
   config["max_position_embeddings"] = keys.required("context_length");
   config["rms_norm_eps"] = keys.required_number("attention.layer_norm_rms_epsilon");
@@ -156,7 +165,7 @@ std::string gguf_config_json(const GgufModel& model) {
   add_sizes(architecture, keys, config);
   add_rope(model, keys, config);
   config["tie_word_embeddings"] = model.find("output.weight") == nullptr;
-  config["attention_bias"] = model.find("blk.0.attn_q.bias") != nullptr;
+  config["attention_bias"] = model.find_in_layers("attn_q.bias") != nullptr;
   config["mlp_bias"] = model.find("blk.0.ffn_gate.bias") != nullptr;
   config["vocab_size"] = model.metadata().count("tokenizer.ggml.tokens");
   if (const GgufBlocks* const embedding = model.find("token_embd.weight"))

@@ -49,6 +49,50 @@ TEST_F(GgufConfig, sizes_and_tokens_are_those_of_the_keys) {
   EXPECT_FALSE(config.contains("rope_scaling"));
 }
 
+TEST_F(GgufConfig, layers_of_draft_heads_are_none_of_the_model) {
+  constexpr std::uint32_t kBool = 7, kArray = 9;
+  GgufBytes file = gguf_keys("qwen35");
+  file.u32("qwen35.nextn_predict_layers", 1).u32("qwen35.attention.key_length", 16);
+  file.u32("qwen35.ssm.conv_kernel", 4).u32("qwen35.ssm.state_size", 8);
+  file.u32("qwen35.ssm.group_count", 2).u32("qwen35.ssm.time_step_rank", 4);
+  file.u32("qwen35.ssm.inner_size", 40).u32("qwen35.rope.dimension_count", 4);
+  file.raw("qwen35.attention.recurrent_layers", kArray,
+           GgufBytes::number(kBool) + GgufBytes::number(std::uint64_t{2}) + std::string("\1\0", 2));
+  const object config = config_of(file);
+  EXPECT_EQ(config.at("num_hidden_layers"), 1);
+  EXPECT_EQ(config.at("layer_types"), (boost::json::array{"linear_attention"}));
+  EXPECT_EQ(config.at("linear_num_value_heads"), 4);
+  EXPECT_EQ(config.at("linear_value_head_dim"), 10);
+  EXPECT_EQ(config.at("partial_rotary_factor"), 0.25);
+}
+
+TEST_F(GgufConfig, a_model_of_no_width_is_refused_and_not_divided_by) {
+  GgufBytes file;
+  file.text("general.architecture", "granitehybrid").u32("granitehybrid.block_count", 1);
+  file.u32("granitehybrid.context_length", 256).u32("granitehybrid.embedding_length", 0);
+  file.u32("granitehybrid.feed_forward_length", 96).u32("granitehybrid.attention.head_count", 4);
+  file.i32s("granitehybrid.attention.head_count_kv", {0});
+  for (const char* size : {"time_step_rank", "conv_kernel", "state_size", "group_count"})
+    file.u32("granitehybrid.ssm." + std::string(size), 4);
+  file.u32("granitehybrid.ssm.inner_size", 8);
+  file.f32("granitehybrid.attention.layer_norm_rms_epsilon", 0.5F);
+  EXPECT_THAT(error_of([&] { config_of(file); }),
+              HasSubstr("key granitehybrid.ssm.inner_size): expected a multiple of 0"));
+}
+
+TEST_F(GgufConfig, layers_without_kv_heads_keep_a_state) {
+  GgufBytes file;
+  file.text("general.architecture", "lfm2").u32("lfm2.block_count", 3);
+  file.u32("lfm2.context_length", 256).u32("lfm2.embedding_length", 64);
+  file.u32("lfm2.feed_forward_length", 96).u32("lfm2.attention.head_count", 4);
+  file.i32s("lfm2.attention.head_count_kv", {0, 2, 0}).u32("lfm2.shortconv.l_cache", 3);
+  file.f32("lfm2.attention.layer_norm_rms_epsilon", 0.5F);
+  const object config = config_of(file);
+  EXPECT_EQ(config.at("layer_types"), (boost::json::array{"conv", "full_attention", "conv"}));
+  EXPECT_EQ(config.at("num_key_value_heads"), 2);
+  EXPECT_EQ(config.at("norm_eps"), 0.5);
+}
+
 TEST_F(GgufConfig, what_tensors_there_are_decides_on_biases_and_ties) {
   GgufBytes file = gguf_keys("llama");
   file.floats("output.weight", {2, 2}, {1, 2, 3, 4}).floats("blk.0.attn_q.bias", {2}, {1, 2});

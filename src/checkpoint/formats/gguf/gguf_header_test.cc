@@ -56,6 +56,11 @@ TEST(GgufHeader, keys_and_tensors_are_read) {
     EXPECT_EQ(metadata.boolean("tokenizer.ggml.add_bos_token"), true);
     EXPECT_THAT(metadata.texts("tokenizer.ggml.tokens"), ElementsAre("a", "", "ccc"));
     EXPECT_THAT(metadata.integers("types"), ElementsAre(1, -2));
+    EXPECT_EQ(metadata.greatest("types"), 1);
+    EXPECT_EQ(metadata.greatest("llama.block_count"), 3);
+    EXPECT_EQ(metadata.greatest("absent"), std::nullopt);
+    EXPECT_THAT(metadata.booleans("tokenizer.ggml.add_bos_token"), ElementsAre(true));
+    EXPECT_TRUE(metadata.booleans("absent").empty());
     EXPECT_TRUE(metadata.numbers("scores").empty());
     EXPECT_EQ(metadata.integer("absent"), std::nullopt);
     ASSERT_EQ(header.tensors.size(), 2U);
@@ -75,6 +80,8 @@ TEST(GgufHeader, a_value_of_another_type_is_refused_by_its_key) {
             "below 2^63, found a number");
   EXPECT_THAT(error_of([&] { (void)header.metadata.text("types"); }),
               HasSubstr("found a list of which each is an integer"));
+  EXPECT_THAT(error_of([&] { (void)header.metadata.booleans("types"); }),
+              HasSubstr("key types): expected booleans"));
   EXPECT_THAT(error_of([&] { (void)header.metadata.integers("tokenizer.ggml.tokens"); }),
               HasSubstr("key tokenizer.ggml.tokens): expected integers"));
 }

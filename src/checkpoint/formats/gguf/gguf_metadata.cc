@@ -1,5 +1,6 @@
 #include "checkpoint/formats/gguf/gguf_metadata.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -128,6 +129,12 @@ std::optional<std::string> GgufMetadata::text(const std::string& key) const {
 
 std::vector<std::int64_t> GgufMetadata::integers(const std::string& key) const {
   return list_of<std::int64_t>(*this, key, "integers below 2^63", integer_at);
+}
+
+std::optional<std::int64_t> GgufMetadata::greatest(const std::string& key) const {
+  const std::vector<std::int64_t> all = integers(key);
+  const auto found = std::ranges::max_element(all);
+  return found == all.end() ? std::nullopt : std::optional(*found);
 }
 
 std::vector<bool> GgufMetadata::booleans(const std::string& key) const {

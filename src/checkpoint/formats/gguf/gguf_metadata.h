@@ -56,8 +56,12 @@ class GgufMetadata {
   std::optional<bool> boolean(const std::string& key) const;
   std::optional<std::string> text(const std::string& key) const;
 
+  // The greatest of a list of which each layer has one; nullopt where the key is absent.
+  std::optional<std::int64_t> greatest(const std::string& key) const;
+
   // Lists; a single value where one stands in the place of a list. Empty where the key is absent.
   std::vector<std::int64_t> integers(const std::string& key) const;
+  std::vector<bool> booleans(const std::string& key) const;
   std::vector<double> numbers(const std::string& key) const;
   std::vector<bool> booleans(const std::string& key) const;
   std::vector<std::string_view> texts(const std::string& key) const;  // views of the file

@@ -1,6 +1,7 @@
 #include "checkpoint/formats/gguf/gguf_model.h"
 
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -83,6 +84,17 @@ void GgufModel::check_parts(std::size_t count) const {
 const GgufBlocks* GgufModel::find(const std::string& name) const {
   const auto found = tensors_.find(name);
   return found == tensors_.end() ? nullptr : &found->second;
+}
+
+const GgufBlocks* GgufModel::find_in_layers(const std::string& name) const {
+  constexpr std::string_view kLayer = "blk.";
+  for (const auto& [stored, blocks] : tensors_) {
+    if (!stored.starts_with(kLayer)) continue;
+    const std::size_t dot = stored.find('.', kLayer.size());
+    if (dot != std::string::npos && std::string_view(stored).substr(dot + 1) == name)
+      return &blocks;
+  }
+  return nullptr;
 }
 
 void GgufModel::check() const {

@@ -38,7 +38,9 @@ class GgufModel {
   const GgufMetadata& metadata() const { return parts_.front().header.metadata; }
   const std::map<std::string, GgufBlocks>& tensors() const { return tensors_; }
   const GgufBlocks* find(const std::string& name) const;  // null: there is none
-  const std::string& path() const { return path_; }       // of the first part
+  // "attn_q.weight" of the first layer that has it: layers need not be alike. Null: none has.
+  const GgufBlocks* find_in_layers(const std::string& name) const;
+  const std::string& path() const { return path_; }  // of the first part
   std::size_t parts() const { return parts_.size(); }
 
   // Throws Error when a file is not what it was when it was mapped.

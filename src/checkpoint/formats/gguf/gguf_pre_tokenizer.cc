@@ -15,6 +15,8 @@ constexpr std::string_view kLlama3[] = {
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
 constexpr std::string_view kQwen2[] = {
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
+constexpr std::string_view kQwen35[] = {
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
 constexpr std::string_view kTekken[] = {
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|)"
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}|)"
@@ -75,12 +77,14 @@ constexpr auto kNames = std::to_array<Named>({
     {"llama-v3", kOfLlama3},
     {"llama-bpe", kOfLlama3},
     {"falcon3", kOfLlama3},
+    {"lfm2", kOfLlama3},
     {"dbrx", {.splits = kLlama3}},
     {"smaug-bpe", {.splits = kLlama3}},
     {"chatglm-bpe", {.splits = kLlama3}},
     {"glm4", {.splits = kLlama3, .takes_whole_words = true}},
     {"qwen2", kOfQwen2},
     {"deepseek-r1-qwen", kOfQwen2},
+    {"qwen35", {.splits = kQwen35, .composes = true}},
     {"megrez", {.splits = kQwen2}},
     {"stablelm2", {.splits = kQwen2}},
     {"hunyuan", {.splits = kQwen2}},

@@ -1,6 +1,8 @@
 #include <cmath>
+#include <span>
 
 #include "base/index.h"
+#include "model/config/expert_fields.h"
 #include "model/config/family_fields.h"
 #include "model/config/family_table.h"
 #include "model/config/state_fields.h"
@@ -10,10 +12,30 @@ namespace {
 
 constexpr std::string_view kFeatures[] = {"embedding_multiplier", "residual_multiplier",
                                           "attention_multiplier", "logits_scaling",
-                                          "num_experts_per_tok"};  // of no experts
+                                          "num_local_experts",    "num_experts_per_tok"};
 
 constexpr Rename kRenames[] = {{"shared_mlp.input_linear", "mlp.gate_up_proj"},
                                {"shared_mlp.output_linear", "mlp.down_proj"}};
+
+// With experts the MLP is one more, which every row uses.
+constexpr Rename kExpertRenames[] = {
+    {"block_sparse_moe.input_linear.weight", "block_sparse_moe.experts.gate_up_proj"},
+    {"block_sparse_moe.output_linear.weight", "block_sparse_moe.experts.down_proj"},
+    {"shared_mlp.input_linear", "block_sparse_moe.shared_experts.gate_up_proj"},
+    {"shared_mlp.output_linear", "block_sparse_moe.shared_experts.down_proj"}};
+
+ExpertBlocks experts_of(const FileFields& fields, const ModelConfig& sizes) {
+  ExpertBlocks experts = read_experts(
+      fields,
+      {.width = "intermediate_size", .absent_count = 8, .absent_chosen = 2, .absent_width = 11008});
+  if (experts.routing.experts == 0) return experts;
+  experts.routing.normalises = true;
+  experts.stacks = ExpertStacks::kRows;
+  experts.shared_intermediate = sizes.intermediate;
+  experts.names.block = "block_sparse_moe.";
+  experts.names.router = "router.layer";
+  return experts;
+}
 
 void resize(const FileFields& fields, ModelConfig& sizes) {
   sizes.intermediate = size_field(fields, "shared_intermediate_size", 1024);
@@ -73,18 +95,19 @@ RecurrentBlocks mamba(const FileFields& fields, const ModelConfig& sizes) {
 }
 
 Blocks read(const FileFields& fields, const ModelConfig& sizes) {
-  // Absent, it stands for 8; others than 0 have been refused.
-  if (!fields.has("num_local_experts")) fields.refuse_missing("num_local_experts");
+  const ExpertBlocks experts = experts_of(fields, sizes);
   const bool bias = is_on(fields, "attention_bias");
   const bool rotates = fields.string("position_embedding_type").value_or("nope") == "rope";
-  return {.renames = kRenames,
+  using Renames = std::span<const Rename>;
+  return {.renames = experts.routing.experts > 0 ? Renames(kExpertRenames) : Renames(kRenames),
           .recurrent = mamba(fields, sizes),
           .qkv_bias = bias,
           .o_bias = bias,
           .score_scale = factor(fields, "attention_multiplier", 1.0),
           .layer_rope = rotates ? std::vector<LayerRope>()
                                 : std::vector<LayerRope>(at(sizes.layers), LayerRope::kNone),
-          .is_gate_up_fused = true,
+          .is_gate_up_fused = fields.boolean("is_shared_mlp_fused").value_or(true),
+          .experts = experts,
           .embedding_scale = factor(fields, "embedding_multiplier", 1.0),
           .residual_scale = static_cast<float>(factor(fields, "residual_multiplier", 1.0)),
           .logit_scale = static_cast<float>(1.0 / factor(fields, "logits_scaling", 1.0))};

@@ -1,4 +1,5 @@
 #include "base/index.h"
+#include "model/config/expert_fields.h"
 #include "model/config/family_fields.h"
 #include "model/config/family_table.h"
 #include "model/config/state_fields.h"
@@ -56,6 +57,31 @@ Blocks read(const FileFields& fields, const ModelConfig& sizes) {
           .qk_norm = true};
 }
 
+void resize_with_experts(const FileFields& fields, ModelConfig& sizes) {
+  sizes.rms_eps = static_cast<float>(above_zero(fields, "norm_eps", 1e-5));
+}
+
+// Dense layers below, experts above.
+Blocks read_with_experts(const FileFields& fields, const ModelConfig& sizes) {
+  ExpertBlocks experts = read_experts(
+      fields,
+      {.absent_count = 32, .absent_chosen = 4, .absent_width = 1792, .absent_normalises = true});
+  if (experts.routing.experts == 0) fields.refuse("num_experts", "at least 1");
+  experts.routing.score = RouterScore::kSigmoid;
+  experts.routing.scale = static_cast<float>(factor(fields, "routed_scaling_factor", 1.0));
+  experts.has_score_bias = fields.boolean("use_expert_bias").value_or(true);
+  experts.names.block = "feed_forward.";
+  experts.names.gate = "w1";
+  experts.names.up = "w3";
+  experts.names.down = "w2";
+  experts.names.score_bias = "expert_bias";
+  const std::int64_t dense = fields.integer("num_dense_layers", {0}).value_or(2);
+  for (int layer = 0; layer < sizes.layers; ++layer) experts.layers.push_back(layer >= dense);
+  Blocks blocks = read(fields, sizes);
+  blocks.experts = experts;
+  return blocks;
+}
+
 }  // namespace
 
 extern const Family lfm2{.architecture = "Lfm2ForCausalLM",
@@ -69,5 +95,18 @@ extern const Family lfm2{.architecture = "Lfm2ForCausalLM",
                          .read = read,
                          .has_states = true,
                          .resize = resize};
+
+extern const Family lfm2_moe{.architecture = "Lfm2MoeForCausalLM",
+                             .model_type = "lfm2_moe",
+                             .absent = {.heads = 32,
+                                        .intermediate = 7168,
+                                        .kv_heads = 8,
+                                        .max_position = 128000,
+                                        .rope_theta = 1e6,
+                                        .tied_embeddings = true},
+                             .features = kExpertFeatures,
+                             .read = read_with_experts,
+                             .has_states = true,
+                             .resize = resize_with_experts};
 
 }  // namespace foretoken::family

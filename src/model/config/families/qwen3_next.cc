@@ -8,7 +8,7 @@ namespace {
 
 Blocks read(const FileFields& fields, const ModelConfig& sizes) {
   Blocks blocks = read_delta_blocks(fields, sizes);
-  store_by_key_head(blocks.recurrent);
+  store_by_key_head(blocks.recurrent, is_on(fields, "linear_inputs_in_turn"));
   blocks.experts = read_experts(
       fields,
       {.absent_count = 512, .absent_chosen = 10, .absent_width = 512, .absent_normalises = true});
