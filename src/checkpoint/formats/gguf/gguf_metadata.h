@@ -63,7 +63,6 @@ class GgufMetadata {
   std::vector<std::int64_t> integers(const std::string& key) const;
   std::vector<bool> booleans(const std::string& key) const;
   std::vector<double> numbers(const std::string& key) const;
-  std::vector<bool> booleans(const std::string& key) const;
   std::vector<std::string_view> texts(const std::string& key) const;  // views of the file
   std::size_t count(const std::string& key) const;                    // elements; 0: absent
 
