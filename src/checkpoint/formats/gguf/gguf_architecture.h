@@ -35,7 +35,7 @@ struct GgufArchitecture {
   // Rows of q and k lie as pairs of neighbours are rotated.
   bool pairs_neighbours = false;
   bool layers_differ = false;  // KV heads and widths of MLPs are lists, of which add() takes care
-  float norm_offset = 0.0F;                     // was added to the weights of norms
+  float norm_offset = 0.0F;    // was added to the weights of norms
   std::string_view plain_norm = {};             // but not to those of names that end so
   std::span<const LayerName> layer_names = {};  // beside and before those of all families
   std::span<const NumberKey> numbers = {};      // beside those of all families
