@@ -246,7 +246,8 @@ void add_latent(const GgufModel& model, boost::json::object& config) {
     return found ? *found : required(key);
   };
   const std::int64_t rotated = required("rope.dimension_count");
-  config["num_key_value_heads"] = config["num_attention_heads"];
+  const boost::json::value heads = config["num_attention_heads"];
+  config["num_key_value_heads"] = heads;
   config["kv_lora_rank"] = required("attention.kv_lora_rank");
   const auto query_rank = size_of(model, "attention.q_lora_rank");
   config["q_lora_rank"] = query_rank ? boost::json::value(*query_rank) : nullptr;

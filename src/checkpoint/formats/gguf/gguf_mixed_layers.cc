@@ -98,7 +98,8 @@ void add_gguf_mixed_layers(const GgufModel& model, boost::json::object& config) 
     config["sliding_window"] = *window;
   config["hidden_size_per_layer_input"] =
       size_of(model, "embedding_length_per_layer_input").value_or(0);
-  config["vocab_size_per_layer_input"] = config["vocab_size"];
+  const boost::json::value vocab = config["vocab_size"];  // a new key may move what is there
+  config["vocab_size_per_layer_input"] = vocab;
   const double theta =
       model.metadata().number(prefix_of(model) + "rope.freq_base_swa").value_or(10000.0);
   config["rope_parameters"] = {

@@ -118,7 +118,8 @@ void add_gguf_lfm2(const GgufModel& model, boost::json::object& config) {
   config["layer_types"] = types_of(layers_without_heads(keys, config), "conv");
   config["conv_L_cache"] = keys.size("shortconv.l_cache");
   config["conv_bias"] = model.find_in_layers("shortconv.conv.bias") != nullptr;
-  config["norm_eps"] = config.at("rms_norm_eps");
+  const boost::json::value eps = config.at("rms_norm_eps");  // a new key may move what is there
+  config["norm_eps"] = eps;
   config["block_auto_adjust_ff_dim"] = false;
 }
 
