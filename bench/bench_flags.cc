@@ -13,15 +13,6 @@ namespace {
 
 using enum FlagKind;
 
-int at_least(int least, const FlagValues& values, std::string_view name) {
-  const std::int64_t value = values.integer(name).value_or(0);
-  if (value < least || value > std::numeric_limits<int>::max())
-    throw UsageError({.what = std::string(name),
-                      .expected = "at least " + std::to_string(least),
-                      .found = values.text(name)});
-  return static_cast<int>(value);
-}
-
 // A list of sizes, `usual` unless one was given.
 std::vector<int> sizes(const FlagValues& values, std::string_view name, std::vector<int> usual) {
   if (!values.given(name)) return usual;
@@ -57,6 +48,15 @@ Flag threads_flag() {
 }
 
 }  // namespace
+
+int at_least(int least, const FlagValues& values, std::string_view name) {
+  const std::int64_t value = values.integer(name).value_or(0);
+  if (value < least || value > std::numeric_limits<int>::max())
+    throw UsageError({.what = std::string(name),
+                      .expected = "at least " + std::to_string(least),
+                      .found = values.text(name)});
+  return static_cast<int>(value);
+}
 
 FlagTable step_flags() {
   static const std::vector<std::string> shapes = shape_names();

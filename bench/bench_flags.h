@@ -52,6 +52,7 @@ FlagTable step_flags();
 FlagTable accept_flags();
 
 // Throw UsageError for what cannot be meant.
+int at_least(int least, const FlagValues& values, std::string_view name);
 StepOptions read_step_options(std::span<const std::string> args);
 AcceptOptions read_accept_options(std::span<const std::string> args);
 

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/index.h"
 #include "base/log.h"
+#include "bench/bench_flags.h"
 #include "checkpoint/model_files.h"
 #include "kv/kv_dtype.h"
 #include "model/decoder/load.h"
@@ -23,15 +24,6 @@
 
 namespace foretoken {
 namespace {
-
-int at_least(int least, const FlagValues& values, std::string_view name) {
-  const std::int64_t value = values.integer(name).value_or(0);
-  if (value < least || value > std::numeric_limits<int>::max())
-    throw UsageError({.what = std::string(name),
-                      .expected = "at least " + std::to_string(least),
-                      .found = values.text(name)});
-  return static_cast<int>(value);
-}
 
 // The log-probabilities of every next token behind every position of a text.
 std::vector<float> log_probabilities(Ops& ops, const Decoder& decoder,

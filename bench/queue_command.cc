@@ -20,7 +20,7 @@ struct QueueOptions {
   double limit_us = 0;
 };
 
-int at_least(int least, const FlagValues& values, std::string_view name) {
+int bounded_below(int least, const FlagValues& values, std::string_view name) {
   const std::int64_t value = values.integer(name).value_or(0);
   constexpr int kMost = 10'000'000;
   if (value < least || value > kMost)
@@ -33,12 +33,12 @@ int at_least(int least, const FlagValues& values, std::string_view name) {
 QueueOptions read_options(std::span<const std::string> args) {
   const FlagValues values = parse_flags(args, queue_flags());
   QueueOptions options;
-  options.load.waiting = at_least(1, values, "--waiting");
-  options.load.document_tokens = at_least(kPageTokens, values, "--document");
-  options.load.cached_pages = at_least(2000, values, "--cached-pages");
-  options.load.running = at_least(1, values, "--running");
-  options.steps = at_least(1, values, "--steps");
-  options.limit_us = at_least(1, values, "--limit-us");
+  options.load.waiting = bounded_below(1, values, "--waiting");
+  options.load.document_tokens = bounded_below(kPageTokens, values, "--document");
+  options.load.cached_pages = bounded_below(2000, values, "--cached-pages");
+  options.load.running = bounded_below(1, values, "--running");
+  options.steps = bounded_below(1, values, "--steps");
+  options.limit_us = bounded_below(1, values, "--limit-us");
   options.policy = values.text("--schedule-policy");
   options.load.policy = options.policy == "lpm"      ? SchedulePolicy::kLpm
                         : options.policy == "random" ? SchedulePolicy::kRandom

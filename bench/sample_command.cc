@@ -21,7 +21,7 @@ namespace foretoken {
 namespace {
 
 constexpr std::size_t kVocab = 128256;
-constexpr int kRounds = 41, kRows = 8;
+constexpr int kSampleRounds = 41, kRows = 8;
 
 // Like those of a language model: a bell, and a few tokens that stand out.
 std::vector<float> row_of(std::uint64_t seed) {
@@ -67,7 +67,7 @@ std::vector<Case> cases() {
 double measure(const Case& one, const std::vector<std::vector<float>>& rows) {
   std::vector<double> times;
   std::vector<std::vector<float>> copies;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kSampleRounds; ++round) {
     copies = rows;
     const double start = thread_microseconds();
     for (std::size_t i = 0; i < copies.size(); ++i)
@@ -106,7 +106,7 @@ double measure_walk(ThreadPool& pool, const SamplingParams& params,
   layout_rows(plan, trees, table, batch);
   std::vector<float> copy = logits;
   std::vector<double> times;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kSampleRounds; ++round) {
     // Columns lie where a product left them, in the caches of those who computed them.
     pool.parallel_for(pool.size(), [&](int part, int) {
       const std::size_t cols = kVocab / at(pool.size()), first = at(part) * cols;

@@ -9,11 +9,20 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
 
+# Files of a target are compiled some at a time: most of the time of one alone goes into headers. Names of
+# those files meet, also in unnamed namespaces; a test whose names collide opens a namespace of its own
+# (foretoken::<file>). Files with options or definitions of their own stay alone.
+option(FORETOKEN_UNITY "Compile files of a target together" ON)
+set(CMAKE_UNITY_BUILD ${FORETOKEN_UNITY})
+
 set(FORETOKEN_SANITIZE "" CACHE STRING "Comma-separated sanitizers, e.g. address,undefined")
 if(FORETOKEN_SANITIZE)
   add_compile_options(-fsanitize=${FORETOKEN_SANITIZE} -fno-omit-frame-pointer
                       -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${FORETOKEN_SANITIZE})
+  if(FORETOKEN_SANITIZE MATCHES "address")
+    add_compile_definitions(FORETOKEN_SANITIZES_ADDRESSES)
+  endif()
   if(FORETOKEN_SANITIZE MATCHES "thread")
     # Fences are beyond it; Asio's handlers are ordered by locks all the same.
     add_compile_definitions(BOOST_ASIO_DISABLE_FENCED_BLOCK)
@@ -80,7 +89,8 @@ endfunction()
 # foretoken_test(<name> SOURCES a_test.cc ... DEPS ft_x ... [LABELS small]): the executable <name>,
 # registered with ctest as ONE test (start-up per case would dominate); label `small` = also run under
 # the address and undefined-behaviour sanitizers, `threads` = also under the thread sanitizer.
-# What is tested lies in libraries, so the sources here are compiled with -Og: in two thirds of the time.
+# What is tested lies in libraries: the sources here are hardly optimised, and of the sanitizers only those
+# of addresses and threads look at them, which takes a third of the time.
 function(foretoken_test name)
   if(NOT BUILD_TESTING)
     return()
@@ -88,7 +98,11 @@ function(foretoken_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest GTest::gtest_main)
-  target_compile_options(${name} PRIVATE -Og)
+  if(FORETOKEN_SANITIZE)
+    target_compile_options(${name} PRIVATE -O0 -fno-sanitize=undefined)
+  else()
+    target_compile_options(${name} PRIVATE -Og)
+  endif()
   # Only for the files that ask, so that clones in different folders share what ccache holds.
   foreach(source ${ARG_SOURCES})
     file(STRINGS ${source} asks REGEX "FORETOKEN_(SOURCE_DIR|SHARED_DATA)")

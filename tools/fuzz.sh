@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the fuzzers (preset `fuzz`, clang with libFuzzer) and runs them, as many at a time as there are
+# Builds the fuzzers (preset `asan`, clang with libFuzzer) and runs them, as many at a time as there are
 # cores: tools/fuzz.sh [seconds per target, 60] [target...]
 # Inputs that reached something new are kept in build/fuzz/corpus and used by the next run; what ends a
 # target is an artifact in build/fuzz/artifacts and makes the exit code 1. Where no such clang is
@@ -31,34 +31,12 @@ finish() {
   exit "$1"
 }
 
-# A clang that can link a fuzzer, newest first.
-find_clang() {
-  local clang
-  for clang in clang++-{22,21,20,19,18,17,16,15,14} clang++; do
-    command -v "$clang" >/dev/null || continue
-    echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' |
-      "$clang" -x c++ -fsanitize=fuzzer,address,undefined -o "$out/probe" - 2>/dev/null || continue
-    echo "$clang"
-    return
-  done
-}
-
-clang=$(find_clang)
-if [ -z "$clang" ]; then
-  tools/setup_fuzz.sh
-  clang=$(find_clang)
-fi
-if [ -z "$clang" ]; then
+if ! tools/find_clang.sh >/dev/null; then
   echo "fuzz: skipped: no clang with libFuzzer here (on Debian: clang-19 and libclang-rt-19-dev)"
   write_results notrun "${targets[@]}"
   finish 0
 fi
-
-tools/setup.sh
-export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
-PATH="$PATH:$HOME/.cargo/bin"
-if ! cmake --preset fuzz --log-level=WARNING -DCMAKE_CXX_COMPILER="$clang" ||
-  ! cmake --build build/fuzz --target "${targets[@]/#/fuzz_}"; then
+if ! tools/build.sh asan "${targets[@]/#/fuzz_}"; then
   echo "fuzz: the build failed"
   write_results fail "${targets[@]}"
   finish 1
@@ -67,7 +45,7 @@ fi
 run_target() {
   local target=$1 log="$out/logs/$1.log" dictionary="tests/fuzz/dictionaries/$1.dict" status=0
   mkdir -p "$out/corpus/$target"
-  UBSAN_OPTIONS=print_stacktrace=1 "$(find "$out" -name "fuzz_$target" -type f -perm -u+x)" \
+  UBSAN_OPTIONS=print_stacktrace=1 build/asan/tests/fuzz/"fuzz_$target" \
     -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=1 \
     -artifact_prefix="$out/artifacts/$target-" $([ -f "$dictionary" ] && echo "-dict=$dictionary") \
     "$out/corpus/$target" "tests/fuzz/corpus/$target" >"$log" 2>&1 || status=$?
@@ -83,7 +61,7 @@ run_target() {
   fi
 }
 
-echo "fuzz: ${#targets[@]} targets, $seconds s each, with $clang"
+echo "fuzz: ${#targets[@]} targets, $seconds s each"
 for target in "${targets[@]}"; do
   while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
   run_target "$target" &

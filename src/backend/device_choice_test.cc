@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-namespace foretoken {
+namespace foretoken::device_choice_test {
 namespace {
 
 DeviceFacts device(const std::string& name, DeviceKind kind) {
@@ -111,4 +111,4 @@ TEST(DeviceChoice, each_need_is_told_by_its_name) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::device_choice_test

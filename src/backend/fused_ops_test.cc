@@ -10,7 +10,7 @@
 #include "backend/testing/ops_test_kit.h"
 #include "backend/testing/reversed_rows_test_kit.h"
 
-namespace foretoken {
+namespace foretoken::fused_ops_test {
 namespace {
 
 constexpr int kRows[] = {1, 2, 5, 16, 17, 40, 150, 200};  // many enough for wide calls
@@ -251,4 +251,4 @@ INSTANTIATE_TEST_SUITE_P(Shapes, FusedOps, testing::ValuesIn(kShapes), [](const 
 });
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::fused_ops_test

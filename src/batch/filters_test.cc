@@ -9,7 +9,7 @@
 
 #include "base/rng.h"
 
-namespace foretoken {
+namespace foretoken::filters_test {
 namespace {
 
 std::vector<float> random_row(std::size_t size, std::uint64_t seed, float step) {
@@ -163,4 +163,4 @@ TEST(Filters, top_k_is_found_wherever_the_best_lie) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::filters_test

@@ -11,7 +11,7 @@
 #include "batch/sampling.h"
 #include "batch/testing/guarded_row.h"
 
-namespace foretoken {
+namespace foretoken::sampler_test {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -256,4 +256,4 @@ TEST(Sampler, long_sums_stay_accurate) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::sampler_test

@@ -17,7 +17,7 @@
 #include "engine/testing/answers.h"
 #include "engine/testing/hash_model.h"
 
-namespace foretoken {
+namespace foretoken::engine_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -395,4 +395,4 @@ TEST_P(EngineTest, statistics_add_up_when_all_is_done) {
 INSTANTIATE_TEST_SUITE_P(RingDepth, EngineTest, testing::Values(1, 2));
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::engine_test

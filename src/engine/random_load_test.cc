@@ -16,7 +16,7 @@
 #include "engine/testing/guess_drafter.h"
 #include "engine/testing/hash_model.h"
 
-namespace foretoken {
+namespace foretoken::random_load_test {
 namespace {
 
 constexpr std::int64_t kVocab = 48;
@@ -189,4 +189,4 @@ TEST_P(RandomLoad, gives_every_request_the_text_of_the_oracle) {
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomLoad, testing::Range(0, 8));
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::random_load_test

@@ -13,7 +13,7 @@
 #include "engine/testing/guess_drafter.h"
 #include "engine/testing/hash_model.h"
 
-namespace foretoken {
+namespace foretoken::state_cache_test {
 namespace {
 
 constexpr std::int64_t kVocab = 64;
@@ -152,4 +152,4 @@ INSTANTIATE_TEST_SUITE_P(Rings, StateCache, testing::Values(1, 2),
                          [](const auto& info) { return "ring_" + std::to_string(info.param); });
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::state_cache_test

@@ -11,7 +11,7 @@
 #include "backend/backend.h"
 #include "engine/testing/hash_model.h"
 
-namespace foretoken {
+namespace foretoken::step_runner_test {
 namespace {
 
 constexpr std::int64_t kVocab = 64;
@@ -159,4 +159,4 @@ TEST_F(StepRunnerThread, launching_does_not_wait_and_what_is_not_computed_cannot
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::step_runner_test

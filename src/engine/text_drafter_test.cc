@@ -14,7 +14,7 @@
 #include "engine/testing/answers.h"
 #include "engine/testing/hash_model.h"
 
-namespace foretoken {
+namespace foretoken::text_drafter_test {
 namespace {
 
 constexpr std::int64_t kVocab = 400;
@@ -274,4 +274,4 @@ TEST_F(SuffixEngine, predictions_side_by_side_keep_their_own_ends) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::text_drafter_test

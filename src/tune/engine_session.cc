@@ -8,15 +8,12 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "base/seconds_since.h"
 
 namespace foretoken {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 struct Asked {
   std::size_t prompt;

@@ -18,7 +18,7 @@
 #include "model/decoder/load.h"
 #include "model/runner.h"
 
-namespace foretoken {
+namespace foretoken::golden_test {
 namespace {
 
 using Rows = std::vector<std::vector<float>>;
@@ -388,4 +388,4 @@ INSTANTIATE_TEST_SUITE_P(Cases, Golden,
                          });
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::golden_test

@@ -48,14 +48,14 @@ constexpr std::array kModels{
     Model{Proposer::kNextns, "EAGLE", "a chain of NextN heads"},
     Model{Proposer::kQueries, "EAGLE", "a head that reads the target's keys"},
 };
-struct Shape {
+struct TreeSize {
   int steps, topk, nodes;
   bool is_erratic = false;
 };
-constexpr std::array kShapes{Shape{1, 1, 2},        Shape{4, 1, 5},   Shape{8, 1, 9},
-                             Shape{1, 8, 9},        Shape{2, 2, 4},   Shape{3, 2, 8},
-                             Shape{5, 4, 16},       Shape{6, 3, 32},  Shape{8, 8, 64},
-                             Shape{5, 4, 32, true}, Shape{8, 10, 60}, Shape{12, 20, 24, true}};
+constexpr std::array kShapes{
+    TreeSize{1, 1, 2},  TreeSize{4, 1, 5},        TreeSize{8, 1, 9},   TreeSize{1, 8, 9},
+    TreeSize{2, 2, 4},  TreeSize{3, 2, 8},        TreeSize{5, 4, 16},  TreeSize{6, 3, 32},
+    TreeSize{8, 8, 64}, TreeSize{5, 4, 32, true}, TreeSize{8, 10, 60}, TreeSize{12, 20, 24, true}};
 constexpr std::size_t kUsualShape = 6;   // five levels, topk 4, 16 nodes
 constexpr std::size_t kSweptShapes = 3;  // of each proposer, in the sweep
 
@@ -78,7 +78,7 @@ const std::vector<Trees>& all_trees() {
   static const std::vector<Trees> all = [] {
     std::vector<Trees> made(kGuesses.begin(), kGuesses.end());
     for (const Trees& proposer : proposers())
-      for (const Shape& shape : kShapes) {
+      for (const TreeSize& shape : kShapes) {
         Trees& trees = made.emplace_back(proposer);
         trees.nodes = shape.nodes;
         trees.depth = shape.steps;

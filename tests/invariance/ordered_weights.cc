@@ -8,7 +8,7 @@
 namespace foretoken {
 namespace {
 
-constexpr std::int64_t kGroup = 32;
+constexpr std::int64_t kGroupRows = 32;
 constexpr float kScale = 0x1p-5F;
 
 class OrderedSource final : public StoredSource {
@@ -31,7 +31,7 @@ class OrderedSource final : public StoredSource {
     // 7 shares no factor with any width here.
     if (name.ends_with(".g_idx"))
       return made<std::int32_t>(name, DType::kI32, shape, [&](std::int64_t i) {
-        return static_cast<std::int32_t>(i * 7 % shape[0] / kGroup);
+        return static_cast<std::int32_t>(i * 7 % shape[0] / kGroupRows);
       });
     return floats().find(name, shape);
   }
@@ -46,7 +46,7 @@ std::unique_ptr<WeightSource> ordered_weights(const TinyModel& model) {
 StoredQuantization groups_in_no_order() {
   return {.method = "gptq",
           .usual = StoredFormat{.kind = StoredFormat::Kind::kGptq,
-                                .group = kGroup,
+                                .group = kGroupRows,
                                 .has_g_idx = true,
                                 .zeros_are_less_one = true}};
 }

@@ -68,7 +68,8 @@ class Tree:
 
     def configure(self, drawn):
         self.write(drawn)
-        self._must(["cmake", "--preset", "release", "--log-level=WARNING", "-DFORETOKEN_WERROR=ON"], self.path)
+        options = ["-DFORETOKEN_WERROR=ON", "-DFORETOKEN_UNITY=OFF"]
+        self._must(["cmake", "--preset", "release", "--log-level=WARNING", *options], self.path)
 
     def build(self, inside, targets, redraw):
         """Builds until everything compiles; what of inside() does not is marked, and redraw() asked for others."""

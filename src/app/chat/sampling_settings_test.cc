@@ -4,7 +4,7 @@
 
 #include <boost/json/serialize.hpp>
 
-namespace foretoken {
+namespace foretoken::sampling_settings_test {
 namespace {
 
 std::string body_of(const SamplingSettings& settings) {
@@ -58,4 +58,4 @@ TEST(SamplingSettings, ItSaysWhatIsSet) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::sampling_settings_test

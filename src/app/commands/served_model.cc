@@ -16,6 +16,7 @@
 #include "app/machine/machine.h"
 #include "app/options/server_args.h"
 #include "base/log.h"
+#include "base/seconds_since.h"
 #include "draft/catalogue/plan_drafts.h"
 #include "model/config/generation_config.h"
 #include "server/routes/page/page.h"
@@ -26,10 +27,6 @@ namespace foretoken {
 namespace {
 
 using Clock = ServedModel::Clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 SamplingDefaults defaults_of_model(const std::string& folder) {
   const auto generation = read_generation_config(folder);

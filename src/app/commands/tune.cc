@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/index.h"
 #include "base/log.h"
+#include "base/seconds_since.h"
 #include "draft/catalogue/plan_drafts.h"
 #include "tune/progress.h"
 #include "tune/tune_report.h"
@@ -38,10 +39,6 @@ void listen_for_stop() {
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 // Adds how long it took to `seconds`.

@@ -8,6 +8,7 @@
 #include "app/host/memory_plan.h"
 #include "base/index.h"
 #include "base/log.h"
+#include "base/seconds_since.h"
 #include "draft/algorithm.h"
 #include "draft/catalogue/plan_drafts.h"
 #include "engine/step_memory.h"
@@ -17,10 +18,6 @@
 
 namespace foretoken {
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 double gigabytes(std::size_t bytes) {
   return static_cast<double>(bytes) / static_cast<double>(std::size_t{1} << 30);

@@ -11,8 +11,8 @@ namespace {
 
 constexpr int kMostAtOnce = 4096;
 
-int bounded(const FlagValues& values, std::string_view name, std::int64_t least,
-            std::int64_t most) {
+int integer_between(const FlagValues& values, std::string_view name, std::int64_t least,
+                    std::int64_t most) {
   return static_cast<int>(integer_within(values, name, least, most));
 }
 
@@ -64,14 +64,14 @@ TuneOptions resolve_tune_options(const FlagValues& values) {
   options.record_only = values.on("--record-only");
   options.replay = values.text("--replay");
   options.costs = values.text("--costs");
-  options.validate = bounded(values, "--validate", 0, 1000);
-  options.rounds = bounded(values, "--rounds", 3, 1000);
-  options.max_new_tokens = bounded(values, "--max-new-tokens", 2, 1 << 20);
-  if (values.given("--limit")) options.limit = bounded(values, "--limit", 1, 1 << 30);
-  options.turns = bounded(values, "--turns", 1, 1000);
+  options.validate = integer_between(values, "--validate", 0, 1000);
+  options.rounds = integer_between(values, "--rounds", 3, 1000);
+  options.max_new_tokens = integer_between(values, "--max-new-tokens", 2, 1 << 20);
+  if (values.given("--limit")) options.limit = integer_between(values, "--limit", 1, 1 << 30);
+  options.turns = integer_between(values, "--turns", 1, 1000);
   options.temperature = static_cast<float>(number_within(values, "--temperature", 0, 100));
-  options.record_steps = bounded(values, "--record-steps", 1, 32);
-  options.record_topk = bounded(values, "--record-topk", 1, 16);
+  options.record_steps = integer_between(values, "--record-steps", 1, 32);
+  options.record_topk = integer_between(values, "--record-topk", 1, 16);
   options.measure_seconds = number_within(values, "--measure-seconds", 0.1, 3600);
   return options;
 }

@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "checkpoint/testing/test_files.h"
 
-namespace foretoken {
+namespace foretoken::safetensors_header_test {
 namespace {
 
 using testing::HasSubstr;
@@ -204,4 +204,4 @@ TEST(SafetensorsHeader, mutated_files_never_crash_or_leave_the_file) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::safetensors_header_test

@@ -11,11 +11,11 @@ constexpr int kNodes = 17;  // of a tree, root included
 
 bool serves(const DraftOptions& options) { return options.serves_constraints; }
 
-TreeShape shape_of(const DraftOptions&, const std::string&) {
+TreeShape constraint_shape(const DraftOptions&, const std::string&) {
   return {.steps = kNodes - 1, .topk = 1, .nodes = kNodes};
 }
 
-std::unique_ptr<Drafter> make(PartSetup part) {
+std::unique_ptr<Drafter> make_constraint(PartSetup part) {
   return std::make_unique<ConstraintDrafter>(part.shape.nodes, kConstraintDrafts, part.num_slots,
                                              std::move(part.pace));
 }
@@ -25,10 +25,10 @@ std::unique_ptr<Drafter> make(PartSetup part) {
 extern constinit const Algorithm kConstraint = {
     .name = "GRAMMAR",
     .standing = Algorithm::Standing::kService,
-    .shape = shape_of,
+    .shape = constraint_shape,
     .serves = serves,
     .most_drafts = kConstraintDrafts,
-    .make = make,
+    .make = make_constraint,
 };
 
 }  // namespace foretoken

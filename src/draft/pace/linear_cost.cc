@@ -7,7 +7,7 @@
 namespace foretoken {
 namespace {
 
-constexpr int kMemory = 32;       // samples in a mean
+constexpr int kMostSamples = 32;  // samples in a mean
 constexpr double kOutlier = 1.3;  // a sample counts as at most so many times the mean
 // What is taken as fixed while all samples are of one size, in rows. Large batches begin careful.
 constexpr double kUsualFixed = 16;
@@ -30,7 +30,7 @@ void LinearCost::add(int rows, double seconds) {
   Cell& cell = cells_[at];
   // A mean that is so far above a sample began with a slow moment, as everything does at first.
   if (seconds * kOutlier < cell.seconds) cell.samples = 0;
-  cell.samples = std::min(cell.samples + 1, kMemory);
+  cell.samples = std::min(cell.samples + 1, kMostSamples);
   cell.rows += (rows - cell.rows) / cell.samples;
   const double counted = cell.samples == 1 ? seconds : std::min(seconds, kOutlier * cell.seconds);
   cell.seconds += (counted - cell.seconds) / cell.samples;

@@ -13,8 +13,8 @@ constexpr int kUsual = 256;        // tokens that tell what is usual
 constexpr float kPrior = 24;       // tokens that a new sequence is taken to be as usual
 constexpr int kFewOutcomes = 32;   // fewer do not tell what is usual
 constexpr int kJudgeInterval = 4;  // roots of which one is judged where the noise is not followed
-constexpr float kLeast = 0.005F;   // no promise is held for less probable
-constexpr float kWorth = 0.1F;     // of log-likelihood a token: less does not pay for the draws
+constexpr float kLeastOdds = 0.005F;  // no promise is held for less probable
+constexpr float kWorth = 0.1F;        // of log-likelihood a token: less does not pay for the draws
 
 constexpr std::size_t kNumSharpness = CouplingOdds::kSharpness.size();
 // Where nothing is known: share 0.8, and 1 with kAlways.
@@ -134,7 +134,7 @@ CouplingOdds::Record CouplingOdds::news_of(const Slot& slot, Token drawn) const 
   std::array<float, kJudged> weight{};
   for (std::size_t pair = 0; pair < kPairs; ++pair) {
     const float sum = weigh(share_of(pair), slot.temperature * sharpness_of(pair), judged, weight);
-    news.score[pair] = std::log(std::max(kLeast, weight[index] / sum));
+    news.score[pair] = std::log(std::max(kLeastOdds, weight[index] / sum));
   }
   return news;
 }

@@ -28,7 +28,7 @@ bool is_own(const DraftOptions& options) {
   return options.folder.empty() || is_same_folder(options.folder, options.target_folder);
 }
 
-void check(const DraftOptions& options, const ModelConfig& target) {
+void check_eagle(const DraftOptions& options, const ModelConfig& target) {
   if (is_own(options)) return;
   if (is_query_head(options.folder))
     read_query_head(options.folder, target);
@@ -50,11 +50,11 @@ bool drafts_unasked(const std::string& target) {
 }
 
 // Older heads are called as the model that they were made for.
-bool recognizes(const std::string& path) {
+bool recognizes_eagle(const std::string& path) {
   return is_query_head(path) || (is_head_called(path, "") && !is_head_called(path, "eagle3"));
 }
 
-std::unique_ptr<DraftModel> load(Ops& ops, const Decoder& target, const DraftSetup& setup) {
+std::unique_ptr<DraftModel> load_eagle(Ops& ops, const Decoder& target, const DraftSetup& setup) {
   const DraftOptions& options = setup.options;
   warn_without_effect(options.window.has_value(), "--speculative-draft-window-size",
                       "only EAGLE-3 heads have a window");
@@ -68,7 +68,7 @@ std::unique_ptr<DraftModel> load(Ops& ops, const Decoder& target, const DraftSet
 }
 
 constexpr std::string_view kHead = "demo-eagle", kMap = "demo-frspec/freq.pt";
-constexpr std::array kTrials{
+constexpr std::array kEagleTrials{
     DraftTrial{.name = "EAGLE auto", .draft = kHead},
     DraftTrial{.name = "EAGLE 3/4/16", .draft = kHead, .shape = {3, 4, 16}},
     DraftTrial{.name = "EAGLE 5/4/16", .draft = kHead, .shape = {5, 4, 16}},
@@ -86,11 +86,11 @@ extern constinit const Algorithm kEagle = {
     .help = "a draft head",
     .shape = head_shape,
     .drafts_unasked = drafts_unasked,
-    .recognizes = recognizes,
-    .check = check,
-    .load = load,
+    .recognizes = recognizes_eagle,
+    .check = check_eagle,
+    .load = load_eagle,
     .make = make_model_drafter,
-    .trials = kTrials,
+    .trials = kEagleTrials,
 };
 
 extern constinit const Algorithm kNextn = {

@@ -8,21 +8,21 @@
 namespace foretoken {
 namespace {
 
-void check(const DraftOptions& options, const ModelConfig& target) {
+void check_eagle3(const DraftOptions& options, const ModelConfig& target) {
   require_folder(options, "EAGLE3");
   check_head(options, target, HeadFamily::kEagle3);
 }
 
-bool recognizes(const std::string& path) { return is_head_called(path, "eagle3"); }
+bool recognizes_eagle3(const std::string& path) { return is_head_called(path, "eagle3"); }
 
-std::unique_ptr<DraftModel> load(Ops& ops, const Decoder& target, const DraftSetup& setup) {
+std::unique_ptr<DraftModel> load_eagle3(Ops& ops, const Decoder& target, const DraftSetup& setup) {
   require_folder(setup.options, "EAGLE3");
   warn_without_effect(!setup.options.token_map.empty(), "--speculative-token-map",
                       "an EAGLE-3 head has a vocabulary of its own");
   return load_head(ops, target, setup, HeadFamily::kEagle3);
 }
 
-constexpr std::array kTrials{
+constexpr std::array kEagle3Trials{
     DraftTrial{.name = "EAGLE3 auto", .draft = "demo-eagle3"},
     DraftTrial{.name = "EAGLE3 5/4/16", .draft = "demo-eagle3", .shape = {5, 4, 16}},
     DraftTrial{.name = "EAGLE3 5/8/32", .draft = "demo-eagle3", .shape = {5, 8, 32}},
@@ -34,11 +34,11 @@ extern constinit const Algorithm kEagle3 = {
     .name = "EAGLE3",
     .help = "a draft head",
     .shape = head_shape,
-    .recognizes = recognizes,
-    .check = check,
-    .load = load,
+    .recognizes = recognizes_eagle3,
+    .check = check_eagle3,
+    .load = load_eagle3,
     .make = make_model_drafter,
-    .trials = kTrials,
+    .trials = kEagle3Trials,
 };
 
 }  // namespace foretoken

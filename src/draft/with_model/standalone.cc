@@ -11,7 +11,7 @@
 namespace foretoken {
 namespace {
 
-void check(const DraftOptions& options, const ModelConfig&) {
+void check_standalone(const DraftOptions& options, const ModelConfig&) {
   require_folder(options, "STANDALONE");
   const ModelConfig config =
       read_model_config(options.folder, {.longer_context = LongerContext::kDraft});
@@ -21,9 +21,12 @@ void check(const DraftOptions& options, const ModelConfig&) {
 }
 
 // Assistants come with a tokenizer, too.
-bool recognizes(const std::string& path) { return is_language_model(path) && !is_query_head(path); }
+bool recognizes_standalone(const std::string& path) {
+  return is_language_model(path) && !is_query_head(path);
+}
 
-std::unique_ptr<DraftModel> load(Ops& ops, const Decoder& target, const DraftSetup& setup) {
+std::unique_ptr<DraftModel> load_standalone(Ops& ops, const Decoder& target,
+                                            const DraftSetup& setup) {
   const DraftOptions& options = setup.options;
   require_folder(options, "STANDALONE");
   warn_without_effect(options.window.has_value(), "--speculative-draft-window-size",
@@ -38,7 +41,7 @@ std::unique_ptr<DraftModel> load(Ops& ops, const Decoder& target, const DraftSet
   return std::make_unique<Runner>(ops, load_model(ops, options.folder, own), target.config().vocab);
 }
 
-constexpr std::array kTrials{
+constexpr std::array kStandaloneTrials{
     DraftTrial{.name = "STANDALONE auto", .draft = "demo-draft"},
     DraftTrial{.name = "STANDALONE 4/1/5", .draft = "demo-draft", .shape = {4, 1, 5}},
     DraftTrial{.name = "STANDALONE 4/2/7", .draft = "demo-draft", .shape = {4, 2, 7}},
@@ -50,11 +53,11 @@ extern constinit const Algorithm kStandalone = {
     .name = "STANDALONE",
     .help = "a small model of the same vocabulary",
     .shape = language_model_shape,
-    .recognizes = recognizes,
-    .check = check,
-    .load = load,
+    .recognizes = recognizes_standalone,
+    .check = check_standalone,
+    .load = load_standalone,
     .make = make_model_drafter,
-    .trials = kTrials,
+    .trials = kStandaloneTrials,
 };
 
 }  // namespace foretoken

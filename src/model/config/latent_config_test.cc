@@ -11,7 +11,7 @@
 #include "checkpoint/testing/test_files.h"
 #include "model/config/model_config.h"
 
-namespace foretoken {
+namespace foretoken::latent_config_test {
 namespace {
 
 using testing::ElementsAre;
@@ -142,4 +142,4 @@ TEST(LatentConfig, other_families_have_none) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::latent_config_test

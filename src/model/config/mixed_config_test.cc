@@ -8,7 +8,7 @@
 #include "checkpoint/testing/test_files.h"
 #include "model/config/model_config.h"
 
-namespace foretoken {
+namespace foretoken::mixed_config_test {
 namespace {
 
 using testing::ElementsAre;
@@ -135,4 +135,4 @@ TEST(MixedConfig, what_is_not_computed_is_refused_by_name) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::mixed_config_test

@@ -6,7 +6,7 @@
 
 #include "checkpoint/testing/test_files.h"
 
-namespace foretoken {
+namespace foretoken::model_config_test {
 namespace {
 
 using testing::ElementsAre;
@@ -586,4 +586,4 @@ TEST(ModelConfig, odd_values_never_crash) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::model_config_test

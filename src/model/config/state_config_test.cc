@@ -9,7 +9,7 @@
 
 #include "model/config/model_config.h"
 
-namespace foretoken {
+namespace foretoken::state_config_test {
 namespace {
 
 using testing::ElementsAre;
@@ -163,4 +163,4 @@ TEST(StateConfig, what_is_not_computed_is_refused_by_name) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::state_config_test

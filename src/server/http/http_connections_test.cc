@@ -75,7 +75,7 @@ TEST_F(HttpServerTest, connections_beyond_the_limit_are_turned_away_while_all_ar
 }
 
 TEST_F(HttpServerTest, running_out_of_descriptors_is_survived_and_told) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef FORETOKEN_SANITIZES_ADDRESSES
   GTEST_SKIP() << "the address sanitizer needs descriptors of its own";
 #endif
   config.header_timeout = config.idle_timeout = kNever;

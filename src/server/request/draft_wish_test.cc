@@ -9,7 +9,7 @@
 
 #include "server/testing/server_fixture.h"
 
-namespace foretoken {
+namespace foretoken::draft_wish_test {
 namespace {
 
 namespace json = boost::json;
@@ -153,4 +153,4 @@ TEST_F(DraftWishTest, a_server_without_drafters_has_none_to_wish_for) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::draft_wish_test

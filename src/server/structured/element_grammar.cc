@@ -17,8 +17,7 @@ namespace {
 namespace json = boost::json;
 using namespace tag_format;
 
-constexpr const char* kOtherName = "[A-Za-z_][A-Za-z0-9_.-]{0,63}";
-constexpr int kDeepest = 8;
+constexpr int kDeepestElement = 8;
 constexpr int kMostElements = 1000;  // of a tool; what is beyond is JSON
 
 // What elements can be held to, besides what keyword_of_texts takes for harmless.
@@ -55,10 +54,10 @@ class Elements {
 
   // One that the schema does not name.
   json::value other() const {
-    return in_order({enclosed(style_.open,
-                              in_order({pattern(kOtherName), constant(style_.tag_end), any_text()}),
-                              style_.close),
-                     pattern(kOtherName), constant(style_.tag_end)});
+    return in_order(
+        {enclosed(style_.open, in_order({pattern(kFreeName), constant(style_.tag_end), any_text()}),
+                  style_.close),
+         pattern(kFreeName), constant(style_.tag_end)});
   }
 
   Result<json::value> element(std::string_view name, const json::value& given, int depth) {
@@ -73,7 +72,7 @@ class Elements {
     if (!types.is_known() || types.string) return text(name, schema, types);
     const bool is_one = types.object != types.array &&
                         !(types.number || types.boolean || types.null) && can_be_held(schema) &&
-                        depth < kDeepest && ++count_ < kMostElements;
+                        depth < kDeepestElement && ++count_ < kMostElements;
     if (is_one)
       if (auto inside = types.array ? entries(schema, depth + 1) : fields(schema, depth + 1))
         return in_order({*std::move(inside), white()});

@@ -20,10 +20,9 @@ namespace {
 namespace json = boost::json;
 using namespace tag_format;
 
-constexpr const char* kOtherName = "[A-Za-z_][A-Za-z0-9_.-]{0,63}";
-constexpr int kDeepest = 4;       // of what a schema describes
-constexpr int kDeepestAny = 3;    // of what it does not
-constexpr int kMostValues = 500;  // of a tool
+constexpr int kDeepestDescribed = 4;  // of what a schema describes
+constexpr int kDeepestAny = 3;        // of what it does not
+constexpr int kMostValues = 500;      // of a tool
 constexpr std::array<std::string_view, 6> kHeld{"properties", "required", "additionalProperties",
                                                 "items",      "$defs",    "definitions"};
 
@@ -59,7 +58,7 @@ class Loose {
     return any_of(std::move(ways));
   }
   json::value any_object(int depth) const {
-    return listed(constant("{"), in_order({pattern(kOtherName), colon(), any(depth)}), "}");
+    return listed(constant("{"), in_order({pattern(kFreeName), colon(), any(depth)}), "}");
   }
 
   std::optional<Refusal> unheld(const json::object& schema, std::string_view name) const {
@@ -97,7 +96,7 @@ class Loose {
 
   Result<json::value> value(std::string_view name, const json::value& given, int depth) {
     const json::object& schema = followed_schema(given, tool_.schema);
-    if (depth == kDeepest || ++count_ > kMostValues) {
+    if (depth == kDeepestDescribed || ++count_ > kMostValues) {
       if (tool_.is_strict)
         return Refusal{fmt::format("the strict tool '{}' nests its parameters too deep for {}",
                                    tool_.name, family_)};

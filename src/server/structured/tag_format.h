@@ -9,6 +9,9 @@
 
 namespace foretoken::tag_format {
 
+// Names that a schema does not list, as a regular expression.
+inline constexpr const char* kFreeName = "[A-Za-z_][A-Za-z0-9_.-]{0,63}";
+
 inline boost::json::value constant(std::string_view text) {
   return boost::json::object{{"type", "const_string"}, {"value", text}};
 }

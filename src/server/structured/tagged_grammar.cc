@@ -17,8 +17,6 @@ namespace {
 namespace json = boost::json;
 using namespace tag_format;
 
-constexpr const char* kOtherName = "[A-Za-z_][A-Za-z0-9_.-]{0,63}";
-
 class Tagged {
  public:
   Tagged(const CallStyle& style, const BoundTool& tool)
@@ -51,7 +49,7 @@ class Tagged {
  private:
   // Parameters that the schema does not name, in lines or one behind the other.
   json::value others() const {
-    json::array content{pattern(kOtherName), constant(style_.key_end)};
+    json::array content{pattern(kFreeName), constant(style_.key_end)};
     if (!style_.value_begin.empty()) {
       content.push_back(white());
       content.push_back(constant(style_.value_begin));

@@ -9,7 +9,7 @@
 namespace foretoken {
 namespace {
 
-const std::vector<CallStyle>& styles() {
+const std::vector<CallStyle>& call_styles() {
   static const std::vector<CallStyle> all = [] {
     std::vector<CallStyle> list;
     families::add_objects(list);
@@ -24,7 +24,7 @@ const std::vector<CallStyle>& styles() {
 // The most particular first: several families share marks.
 constexpr std::string_view kDeepseekCalls = "<｜tool▁calls▁begin｜>";
 
-constexpr std::array kSigns = std::to_array<TemplateSign>({
+constexpr std::array kCallSigns = std::to_array<TemplateSign>({
     {kDeepseekCalls, "```json", "deepseekv3"},
     {kDeepseekCalls, "", "deepseekv31"},
     {"<｜DSML｜function_calls>", "", "deepseekv32"},
@@ -62,7 +62,7 @@ constexpr std::array kSigns = std::to_array<TemplateSign>({
 }  // namespace
 
 const CallStyle* find_call_style(std::string_view name) {
-  const auto& all = styles();
+  const auto& all = call_styles();
   const auto found = std::find_if(all.begin(), all.end(),
                                   [&](const CallStyle& style) { return style.name == name; });
   return found == all.end() ? nullptr : &*found;
@@ -70,7 +70,7 @@ const CallStyle* find_call_style(std::string_view name) {
 
 const CallStyle* spelled_by(const CallStyle* style,
                             const std::function<bool(std::string_view)>& has_token) {
-  for (const CallStyle& other : styles())
+  for (const CallStyle& other : call_styles())
     if (style != nullptr && other.name == style->name && !other.token.empty() &&
         has_token(other.token))
       return &other;
@@ -85,13 +85,13 @@ const CallStyle& listed_calls() {
 
 std::vector<std::string_view> call_style_names() {
   std::vector<std::string_view> names;
-  for (const CallStyle& style : styles())
+  for (const CallStyle& style : call_styles())
     if (style.token.empty()) names.push_back(style.name);
   return names;
 }
 
 const CallStyle* call_style_of_template(std::string_view source) {
-  return find_call_style(told_by(source, kSigns));
+  return find_call_style(told_by(source, kCallSigns));
 }
 
 }  // namespace foretoken

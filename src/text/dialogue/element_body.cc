@@ -11,8 +11,6 @@
 namespace foretoken {
 namespace {
 
-constexpr std::size_t kDeepest = 64;
-
 class ElementBody final : public CallBody {
  public:
   ElementBody(const ElementStyle& style, const ToolSchemas& schemas)
@@ -101,7 +99,7 @@ class ElementBody final : public CallBody {
     const std::size_t end = find_name_end(text, style_.tag_end);
     if (end == std::string_view::npos) return without_name_end(text, style_.tag_end);
     const std::string key(text.substr(0, end));
-    if (key.empty() || levels_.size() == kDeepest) return State::kBroken;
+    if (key.empty() || levels_.size() == kDeepestValue) return State::kBroken;
     Level& around = levels_.back();
     std::string json;
     if (around.kind == Kind::kUnknown) {

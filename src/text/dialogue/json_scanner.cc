@@ -5,8 +5,6 @@
 namespace foretoken {
 namespace {
 
-constexpr std::size_t kDeepest = 64;
-
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
@@ -36,7 +34,7 @@ void JsonScanner::end_value() {
 
 bool JsonScanner::begin_value(char c) {
   if (c == '{' || c == '[') {
-    if (stack_.size() == kDeepest) return false;
+    if (stack_.size() == kDeepestValue) return false;
     stack_.push_back(c);
     at_ = c == '{' ? At::kFirstKey : At::kFirstValue;
     return true;

@@ -10,8 +10,6 @@
 namespace foretoken {
 namespace {
 
-constexpr std::size_t kDeepest = 64;
-
 class LooseBody final : public CallBody {
  public:
   LooseBody(const LooseStyle& style, const ToolSchemas& schemas)
@@ -69,7 +67,7 @@ class LooseBody final : public CallBody {
   }
 
   State open(Level level, CallSink& sink) {
-    if (levels_.size() == kDeepest) return State::kBroken;
+    if (levels_.size() == kDeepestValue) return State::kBroken;
     sink.arguments(level.is_list ? "[" : "{");
     levels_.push_back(level);
     at_ = At::kNext;

@@ -7,6 +7,9 @@
 
 namespace foretoken {
 
+// Lists and objects inside of each other in the arguments of a call, at most.
+inline constexpr std::size_t kDeepestValue = 64;
+
 struct FoundMark {
   std::size_t at = std::string_view::npos;  // npos: none
   std::size_t which = 0;

@@ -14,7 +14,7 @@ constexpr std::size_t kMaxGap = 64;       // white space before the list, and in
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-bool is_name(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-'; }
+bool is_list_name(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-'; }
 
 // Bytes at the front that fit, `most` at most.
 template <typename Fits>
@@ -31,7 +31,7 @@ Begins begins_list(std::string_view text, const ToolSchemas& tools) {
   text.remove_prefix(1);
   text.remove_prefix(leading(text, kMaxGap, is_white));
   if (text.empty()) return Begins::kMaybe;
-  const std::size_t size = leading(text, kMaxNameBytes, is_name);
+  const std::size_t size = leading(text, kMaxNameBytes, is_list_name);
   if (size == text.size()) return Begins::kMaybe;
   const bool is_call = size > 0 && text[size] == '(' && tools.has(text.substr(0, size));
   return is_call ? Begins::kYes : Begins::kNo;

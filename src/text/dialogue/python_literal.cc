@@ -9,8 +9,6 @@
 namespace foretoken {
 namespace {
 
-constexpr int kDeepest = 64;
-
 void append_utf8(std::string& out, std::uint32_t code) {
   const auto byte = [&](std::uint32_t value) { out += static_cast<char>(value); };
   if (code < 0x80) return byte(code);
@@ -33,9 +31,9 @@ class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
 
-  bool value(std::string& out, int depth = 0) {
+  bool value(std::string& out, std::size_t depth = 0) {
     skip_white();
-    if (rest_.empty() || depth > kDeepest) return false;
+    if (rest_.empty() || depth > kDeepestValue) return false;
     switch (rest_.front()) {
       case '[':
         return list(out, ']', depth);
@@ -64,7 +62,7 @@ class Reader {
     return true;
   }
 
-  bool list(std::string& out, char end, int depth) {
+  bool list(std::string& out, char end, std::size_t depth) {
     rest_.remove_prefix(1);
     out += '[';
     for (bool first = true; !take(end); first = false) {
@@ -77,7 +75,7 @@ class Reader {
     return true;
   }
 
-  bool dictionary(std::string& out, int depth) {
+  bool dictionary(std::string& out, std::size_t depth) {
     rest_.remove_prefix(1);
     out += '{';
     for (bool first = true; !take('}'); first = false) {

@@ -59,7 +59,7 @@ ReasoningStyle kimi_k3() {
       .frame = {"<|open|>response<|sep|>", "<|close|>response<|sep|>", "<|close|>message<|sep|>"}};
 }
 
-const std::vector<ReasoningStyle>& styles() {
+const std::vector<ReasoningStyle>& reasoning_styles() {
   static const std::vector<ReasoningStyle> all = {
       apertus2509(),
       cohere_command4(),
@@ -98,7 +98,7 @@ const std::vector<ReasoningStyle>& styles() {
 
 // The most particular first: most families share "<think>", and the end of the prompt tells whether
 // a template has opened it.
-constexpr auto kSigns = std::to_array<TemplateSign>({
+constexpr auto kReasoningSigns = std::to_array<TemplateSign>({
     {"<|inner_prefix|>", "", "apertus2509"},
     {"<|channel>", "", "gemma4"},
     {"◁think▷", "", "kimi"},
@@ -125,11 +125,11 @@ constexpr auto kSigns = std::to_array<TemplateSign>({
 }  // namespace
 
 const ReasoningStyle* reasoning_style_of_template(std::string_view source) {
-  return find_reasoning_style(told_by(source, kSigns));
+  return find_reasoning_style(told_by(source, kReasoningSigns));
 }
 
 const ReasoningStyle* find_reasoning_style(std::string_view name) {
-  const auto& all = styles();
+  const auto& all = reasoning_styles();
   const auto found = std::find_if(all.begin(), all.end(),
                                   [&](const ReasoningStyle& style) { return style.name == name; });
   return found == all.end() ? nullptr : &*found;
@@ -137,14 +137,14 @@ const ReasoningStyle* find_reasoning_style(std::string_view name) {
 
 std::vector<std::string_view> reasoning_style_names() {
   std::vector<std::string_view> names;
-  for (const ReasoningStyle& style : styles())
+  for (const ReasoningStyle& style : reasoning_styles())
     if (style.token.empty()) names.push_back(style.name);
   return names;
 }
 
 const ReasoningStyle* spelled_by(const ReasoningStyle* style,
                                  const std::function<bool(std::string_view)>& has_token) {
-  for (const ReasoningStyle& other : styles())
+  for (const ReasoningStyle& other : reasoning_styles())
     if (style != nullptr && other.name == style->name && !other.token.empty() &&
         has_token(other.token))
       return &other;
@@ -153,7 +153,7 @@ const ReasoningStyle* spelled_by(const ReasoningStyle* style,
 
 const ReasoningStyle& uninterrupted(const ReasoningStyle& style) {
   static const std::vector<ReasoningStyle> all = [] {
-    std::vector<ReasoningStyle> copies = styles();
+    std::vector<ReasoningStyle> copies = reasoning_styles();
     for (ReasoningStyle& copy : copies) copy.interrupts.clear();
     return copies;
   }();

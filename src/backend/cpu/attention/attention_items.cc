@@ -9,7 +9,7 @@ namespace foretoken {
 namespace {
 
 constexpr int kTreeScores = 5 * kAttnSlots;
-constexpr int kItemsPerWorker = 4;
+constexpr int kPiecesPerWorker = 4;
 
 // Spans that rows of a sequence look at: [first, end).
 struct Spans {
@@ -41,7 +41,7 @@ std::size_t AttentionItems::scratch_floats() const {
 // Vectors grow to twice what is needed. Groups are of eight queries at least or all of a
 // sequence's, spans are divided only where there are fewer items than wanted.
 std::size_t AttentionItems::most_bytes(const ForwardSize& size, int workers) {
-  const std::size_t parts = at(kItemsPerWorker * workers);
+  const std::size_t parts = at(kPiecesPerWorker * workers);
   const std::size_t spans = at(size.context / kAttnSpan + 2);
   const std::size_t whole = at(size.rows) * at(size.attention.heads);
   return 2 * (at(size.rows) * sizeof(AttnRow) +
@@ -50,7 +50,7 @@ std::size_t AttentionItems::most_bytes(const ForwardSize& size, int workers) {
 
 std::size_t AttentionItems::most_partial_bytes(const ForwardSize& size, int workers) const {
   const std::size_t divided = std::min(at(size.rows) * at(size.attention.heads),
-                                       at(kItemsPerWorker * workers * most_queries));
+                                       at(kPiecesPerWorker * workers * most_queries));
   const std::size_t spans = at(size.context / kAttnSpan + 2);
   return divided * spans * (padded(size.attention.out_dim()) + 2) * sizeof(float);
 }
@@ -85,7 +85,7 @@ void AttentionItems::list_rows() {
 // spans are divided, and groups made smaller as far as they still share the keys they load.
 AttentionItems::Cut AttentionItems::choose_cut(int workers) const {
   constexpr int kFewestQueries = 8;
-  const int wanted = kItemsPerWorker * workers;
+  const int wanted = kPiecesPerWorker * workers;
   const auto count_items = [&](int queries, bool by_span) {
     int count = 0;
     for (const BatchSeq& seq : batch->seqs) {

@@ -16,7 +16,7 @@
 #include "backend/host/host_step.h"
 #include "backend/testing/attention_test_kit.h"
 
-namespace foretoken {
+namespace foretoken::attention_order_test {
 namespace {
 
 Model model_of(int heads, int kv_heads, int dim, int window) {
@@ -236,4 +236,4 @@ TEST(AttentionOrder, a_block_of_infinite_scores_is_seen) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::attention_order_test

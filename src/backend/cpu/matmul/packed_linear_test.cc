@@ -14,7 +14,7 @@
 #include "base/word_sum.h"
 #include "tensor/float16.h"
 
-namespace foretoken {
+namespace foretoken::packed_linear_test {
 namespace {
 
 // Values that differ everywhere and are exact in fp16 and bf16 only now and then.
@@ -268,4 +268,4 @@ TEST(Convert, every_pair_of_dtypes_rounds_to_nearest_even) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::packed_linear_test

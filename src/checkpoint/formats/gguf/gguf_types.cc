@@ -14,7 +14,7 @@ constexpr GgufTypeInfo not_read(std::uint32_t number, std::string_view name, int
   return {static_cast<GgufType>(number), name, elements, bytes, nullptr};
 }
 
-constexpr auto kTypes = std::to_array<GgufTypeInfo>({
+constexpr auto kTypeInfos = std::to_array<GgufTypeInfo>({
     {GgufType::kF32, "F32", 1, 4, gguf::from_f32},
     {GgufType::kF16, "F16", 1, 2, gguf::from_f16},
     {GgufType::kBF16, "BF16", 1, 2, gguf::from_bf16},
@@ -64,14 +64,14 @@ constexpr auto kTypes = std::to_array<GgufTypeInfo>({
 
 const GgufTypeInfo* gguf_type(std::uint32_t number) {
   const auto* const found =
-      std::ranges::find(kTypes, static_cast<GgufType>(number), &GgufTypeInfo::type);
-  return found == kTypes.end() ? nullptr : &*found;
+      std::ranges::find(kTypeInfos, static_cast<GgufType>(number), &GgufTypeInfo::type);
+  return found == kTypeInfos.end() ? nullptr : &*found;
 }
 
 std::string_view gguf_types_read() {
   static const std::string names = [] {
     std::string text;
-    for (const GgufTypeInfo& type : kTypes)
+    for (const GgufTypeInfo& type : kTypeInfos)
       if (type.is_read()) text += (text.empty() ? "" : ", ") + std::string(type.name);
     return text;
   }();

@@ -26,7 +26,7 @@ Flag number(std::string_view name, std::string_view default_value, std::string_v
   return {.names = {name}, .kind = kInteger, .text = text, .default_value = default_value};
 }
 
-std::vector<Flag> flags() {
+std::vector<Flag> ngram_flags() {
   return {
       number("--speculative-ngram-min-match-window-size", "1",
              "tokens that must agree with an earlier text before drafts are taken from it"),
@@ -66,7 +66,7 @@ void expect_ascending(std::string_view least, int from, std::string_view most, i
 }
 
 // Bounds as SGLang has them.
-void read(const FlagValues& values, OwnOptions& own) {
+void read_ngram(const FlagValues& values, OwnOptions& own) {
   auto& options = own.edit<NgramOptions>();
   constexpr int kMost = kMostNgramDepth;
   const auto integer = [&](const char* name, int least, int most) {
@@ -114,7 +114,7 @@ std::vector<std::string> warnings(const FlagValues& values, const OwnOptions& ow
 int least_nodes(const OwnOptions& own) { return 1 + own.get<NgramOptions>().corpus_drafts; }
 
 // Trees grow as deep as there are nodes; the steps are a number for reports only.
-TreeShape shape_of(const DraftOptions& options, const std::string&) {
+TreeShape ngram_shape(const DraftOptions& options, const std::string&) {
   const auto& ngram = options.own.get<NgramOptions>();
   TreeShape shape{.steps = 0, .topk = ngram.shape.max_breadth, .nodes = 0};
   if (options.topk && *options.topk != shape.topk)
@@ -142,20 +142,20 @@ CorpusWish corpora(const DraftOptions& options) {
   return {.tokens = ngram.corpus_tokens, .path = ngram.corpus_path, .flag = kCorpusPath};
 }
 
-std::size_t bytes(const DraftOptions& options) {
+std::size_t ngram_bytes(const DraftOptions& options) {
   const std::int64_t corpus_tokens = corpora(options).tokens;
   return NgramTrie::bytes_for(options.own.get<NgramOptions>().capacity) +
          (corpus_tokens > 0 ? Corpora::bytes(corpus_tokens) : 0);
 }
 
-std::unique_ptr<Drafter> make(PartSetup part) {
+std::unique_ptr<Drafter> make_ngram(PartSetup part) {
   return std::make_unique<NgramDrafter>(part.setup.options.own.get<NgramOptions>(),
                                         part.shape.nodes, part.num_slots, std::move(part.pace),
                                         part.setup.corpora);
 }
 
 // From the request's own text alone: answers of earlier repeats would be known by heart.
-constexpr std::array kTrials{
+constexpr std::array kNgramTrials{
     DraftTrial{.name = "NGRAM 16",
                .flags = "--speculative-num-draft-tokens 16 --speculative-ngram-isolation request"}};
 
@@ -164,16 +164,16 @@ constexpr std::array kTrials{
 extern constinit const Algorithm kNgram = {
     .name = "NGRAM",
     .help = "earlier texts",
-    .flags = flags,
-    .read = read,
+    .flags = ngram_flags,
+    .read = read_ngram,
     .warnings = warnings,
     .greedy_variable = "SGLANG_NGRAM_FORCE_GREEDY_VERIFY",
-    .shape = shape_of,
+    .shape = ngram_shape,
     .corpora = corpora,
     .least_nodes = least_nodes,
-    .bytes = bytes,
-    .make = make,
-    .trials = kTrials,
+    .bytes = ngram_bytes,
+    .make = make_ngram,
+    .trials = kNgramTrials,
 };
 
 }  // namespace foretoken

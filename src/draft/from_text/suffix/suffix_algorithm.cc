@@ -16,7 +16,7 @@ namespace {
 
 using enum FlagKind;
 
-std::vector<Flag> flags() {
+std::vector<Flag> suffix_flags() {
   return {
       {.names = {"--speculative-suffix-max-tree-depth"},
        .kind = kInteger,
@@ -43,7 +43,7 @@ std::vector<Flag> flags() {
   };
 }
 
-void read(const FlagValues& values, OwnOptions& own) {
+void read_suffix(const FlagValues& values, OwnOptions& own) {
   auto& options = own.edit<SuffixOptions>();
   options.max_depth = static_cast<int>(
       integer_within(values, "--speculative-suffix-max-tree-depth", 2, kMostSuffixDepth));
@@ -58,7 +58,7 @@ void read(const FlagValues& values, OwnOptions& own) {
 }
 
 // Chains, as long as texts can agree within a tree.
-TreeShape shape_of(const DraftOptions& options, const std::string&) {
+TreeShape suffix_shape(const DraftOptions& options, const std::string&) {
   return chain_shape(options, "SUFFIX", options.own.get<SuffixOptions>().max_depth + 1);
 }
 
@@ -66,7 +66,7 @@ std::size_t bytes_of(const SuffixOptions& options) {
   return SuffixTrees::bytes_for(options.capacity, options.max_depth);
 }
 
-std::size_t bytes(const DraftOptions& options) {
+std::size_t suffix_bytes(const DraftOptions& options) {
   return bytes_of(options.own.get<SuffixOptions>());
 }
 
@@ -75,14 +75,14 @@ std::unique_ptr<Drafter> make_with(const SuffixOptions& options, PartSetup part)
                                          std::move(part.pace));
 }
 
-std::unique_ptr<Drafter> make(PartSetup part) {
+std::unique_ptr<Drafter> make_suffix(PartSetup part) {
   return make_with(part.setup.options.own.get<SuffixOptions>(), std::move(part));
 }
 
 // It needs nothing, and its drafts cost next to nothing.
 bool drafts_unasked(const std::string&) { return true; }
 
-constexpr std::array kTrials{
+constexpr std::array kSuffixTrials{
     DraftTrial{.name = "SUFFIX", .flags = "--speculative-suffix-isolation request"}};
 
 // ---- predictions alone
@@ -122,14 +122,14 @@ SuffixOptions prediction_options(const DraftOptions& options) {
 extern constinit const Algorithm kSuffix = {
     .name = "SUFFIX",
     .help = "earlier texts",
-    .flags = flags,
-    .read = read,
-    .shape = shape_of,
+    .flags = suffix_flags,
+    .read = read_suffix,
+    .shape = suffix_shape,
     .reads_predictions = true,
-    .bytes = bytes,
+    .bytes = suffix_bytes,
     .drafts_unasked = drafts_unasked,
-    .make = make,
-    .trials = kTrials,
+    .make = make_suffix,
+    .trials = kSuffixTrials,
 };
 
 extern constinit const Algorithm kPrediction = {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace foretoken {
+namespace foretoken::suffix_answers_test {
 namespace {
 
 using Tokens = std::vector<Token>;
@@ -114,4 +114,4 @@ TEST_F(SuffixAnswersTest, months_of_answers_take_what_days_take) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::suffix_answers_test

@@ -8,7 +8,7 @@
 
 #include "draft/testing/text_steps.h"
 
-namespace foretoken {
+namespace foretoken::suffix_drafter_test {
 namespace {
 
 using testing::ElementsAre;
@@ -294,4 +294,4 @@ TEST(SuffixDrafter, drafts_that_never_come_true_are_offered_no_more_where_they_m
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::suffix_drafter_test

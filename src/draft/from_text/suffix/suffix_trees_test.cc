@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "draft/from_text/suffix/suffix_options.h"
 
-namespace foretoken {
+namespace foretoken::suffix_trees_test {
 namespace {
 
 using testing::ElementsAre;
@@ -334,4 +334,4 @@ TEST(SuffixTrees, what_cannot_be_is_refused) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::suffix_trees_test

@@ -5,7 +5,7 @@
 namespace foretoken::family {
 namespace {
 
-constexpr LatentBlocks kAbsent{
+constexpr LatentBlocks kDeepseekAbsent{
     .kv_rank = 512, .q_rank = 1536, .key_dim = 128, .rope_dim = 64, .value_dim = 128};
 
 // A key that says what the family does anyway.
@@ -60,7 +60,7 @@ ExpertBlocks experts_v3(const FileFields& fields, const ModelConfig& sizes) {
 }
 
 Blocks read_v2(const FileFields& fields, const ModelConfig& sizes) {
-  Blocks blocks = latent_layers(fields, sizes, kAbsent);
+  Blocks blocks = latent_layers(fields, sizes, kDeepseekAbsent);
   blocks.latent.pairs_neighbours = true;
   blocks.mlp_bias = is_on(fields, "mlp_bias");
   blocks.experts = experts_v2(fields, sizes);
@@ -68,7 +68,7 @@ Blocks read_v2(const FileFields& fields, const ModelConfig& sizes) {
 }
 
 Blocks read_v3(const FileFields& fields, const ModelConfig& sizes) {
-  Blocks blocks = latent_layers(fields, sizes, kAbsent);
+  Blocks blocks = latent_layers(fields, sizes, kDeepseekAbsent);
   blocks.experts = experts_v3(fields, sizes);
   return blocks;
 }

@@ -6,10 +6,10 @@
 namespace foretoken::family {
 namespace {
 
-constexpr std::string_view kFeatures[] = {"attn_logit_softcapping", "final_logit_softcapping",
-                                          "hidden_act"};
+constexpr std::string_view kGemma2Features[] = {"attn_logit_softcapping", "final_logit_softcapping",
+                                                "hidden_act"};
 
-Blocks read(const FileFields& fields, const ModelConfig& sizes) {
+Blocks read_gemma2(const FileFields& fields, const ModelConfig& sizes) {
   if (is_on(fields, "use_bidirectional_attention"))
     fields.refuse("use_bidirectional_attention", "false (the model looks back only)");
   const bool bias = is_on(fields, "attention_bias");
@@ -35,7 +35,7 @@ extern const Family gemma2{
     .architecture = "Gemma2ForCausalLM",
     .model_type = "gemma2",
     .absent = {.kv_heads = 4, .head_dim = 256, .max_position = 8192, .tied_embeddings = true},
-    .features = kFeatures,
-    .read = read};
+    .features = kGemma2Features,
+    .read = read_gemma2};
 
 }  // namespace foretoken::family

@@ -6,10 +6,10 @@
 namespace foretoken::family {
 namespace {
 
-constexpr std::string_view kFeatures[] = {"final_logit_softcapping", "hidden_act"};
+constexpr std::string_view kGemma3Features[] = {"final_logit_softcapping", "hidden_act"};
 
 // Rotary settings are by type of layer; a flat set would be read by no one.
-void check_rope(const FileFields& fields) {
+void check_gemma3_rope(const FileFields& fields) {
   const auto* const rope = fields.object("rope_parameters");
   if (rope != nullptr && !rope->empty() && !rope->contains("full_attention") &&
       !rope->contains("sliding_attention"))
@@ -17,10 +17,10 @@ void check_rope(const FileFields& fields) {
 }
 
 // Five of six layers slide, and rotate by a theta of their own.
-Blocks read(const FileFields& fields, const ModelConfig& sizes) {
+Blocks read_gemma3(const FileFields& fields, const ModelConfig& sizes) {
   if (is_on(fields, "use_bidirectional_attention"))
     fields.refuse("use_bidirectional_attention", "false (the model looks back only)");
-  check_rope(fields);
+  check_gemma3_rope(fields);
   const std::int64_t pattern = fields.integer("sliding_window_pattern", {1}).value_or(6);
   const auto slides = [=](int layer) { return (layer + 1) % pattern != 0; };
   const bool bias = is_on(fields, "attention_bias");
@@ -52,8 +52,8 @@ extern const Family gemma3{.architecture = "Gemma3ForCausalLM",
                                       .max_position = 131072,
                                       .rope_theta = 1000000.0,
                                       .tied_embeddings = true},
-                           .features = kFeatures,
-                           .read = read};
+                           .features = kGemma3Features,
+                           .read = read_gemma3};
 
 extern const Family gemma3_towers{.architecture = "Gemma3ForConditionalGeneration",
                                   .model_type = "gemma3",

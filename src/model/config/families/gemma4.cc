@@ -11,8 +11,8 @@
 namespace foretoken::family {
 namespace {
 
-constexpr std::string_view kFeatures[] = {"final_logit_softcapping", "hidden_act", "num_experts",
-                                          "moe_intermediate_size"};
+constexpr std::string_view kGemma4Features[] = {"final_logit_softcapping", "hidden_act",
+                                                "num_experts", "moe_intermediate_size"};
 
 // What keys mean that are left out, where the two makes differ.
 struct Make {
@@ -100,7 +100,7 @@ std::vector<int> layer_kv(const FileFields& fields, const std::vector<bool>& sli
   return sources;
 }
 
-ExpertBlocks experts_of(const FileFields& fields) {
+ExpertBlocks gemma4_experts(const FileFields& fields) {
   if (!is_on(fields, "enable_moe_block")) return {};
   ExpertBlocks experts = read_experts(fields, {.chosen = "top_k_experts"});
   for (const char* key : {"top_k_experts", "moe_intermediate_size"})
@@ -117,7 +117,7 @@ ExpertBlocks experts_of(const FileFields& fields) {
   return experts;
 }
 
-void check_rope(const FileFields& fields) {
+void check_gemma4_rope(const FileFields& fields) {
   const auto* const rope = fields.object("rope_parameters");
   if (rope == nullptr) fields.refuse_missing("rope_parameters");
   for (const char* type : {"full_attention", "sliding_attention"})
@@ -128,7 +128,7 @@ void check_rope(const FileFields& fields) {
 Blocks read_blocks(const FileFields& fields, const ModelConfig& sizes, const Make& absent) {
   if (fields.string("use_bidirectional_attention") == "all")
     fields.refuse("use_bidirectional_attention", "\"vision\" or null (text looks back only)");
-  check_rope(fields);
+  check_gemma4_rope(fields);
   const auto slides = sliding(fields, sizes.layers);
   const int window =
       static_cast<int>(fields.integer("sliding_window", {1}).value_or(absent.window));
@@ -142,7 +142,7 @@ Blocks read_blocks(const FileFields& fields, const ModelConfig& sizes, const Mak
                 .layer_heads = layer_heads(fields, sizes, slides),
                 .layer_kv = layer_kv(fields, slides),
                 .activation = activation(fields, "hidden_activation", "gelu_pytorch_tanh"),
-                .experts = experts_of(fields),
+                .experts = gemma4_experts(fields),
                 .norms = {.after_attention = "post_attention_layernorm",
                           .before_mlp = "pre_feedforward_layernorm",
                           .after_mlp = "post_feedforward_layernorm"},
@@ -168,7 +168,7 @@ Blocks read_blocks(const FileFields& fields, const ModelConfig& sizes, const Mak
   return blocks;
 }
 
-Blocks read(const FileFields& fields, const ModelConfig& sizes) {
+Blocks read_gemma4(const FileFields& fields, const ModelConfig& sizes) {
   return read_blocks(fields, sizes, {.window = 512, .input_width = 256});
 }
 
@@ -176,17 +176,17 @@ Blocks read_unified(const FileFields& fields, const ModelConfig& sizes) {
   return read_blocks(fields, sizes, {.window = 1024, .input_width = 0});
 }
 
-constexpr Family::Absent kAbsent{.heads = 8,
-                                 .intermediate = 9216,
-                                 .vocab = 262144,
-                                 .kv_heads = 4,
-                                 .head_dim = 256,
-                                 .max_position = 131072,
-                                 .rope_theta = 1000000.0,
-                                 .tied_embeddings = true};
+constexpr Family::Absent kGemma4Absent{.heads = 8,
+                                       .intermediate = 9216,
+                                       .vocab = 262144,
+                                       .kv_heads = 4,
+                                       .head_dim = 256,
+                                       .max_position = 131072,
+                                       .rope_theta = 1000000.0,
+                                       .tied_embeddings = true};
 
 constexpr Family::Absent unified_absent() {
-  Family::Absent absent = kAbsent;
+  Family::Absent absent = kGemma4Absent;
   absent.max_position = 262144;
   return absent;
 }
@@ -195,9 +195,9 @@ constexpr Family::Absent unified_absent() {
 
 extern const Family gemma4{.architecture = "Gemma4ForCausalLM",
                            .model_type = "gemma4_text",
-                           .absent = kAbsent,
-                           .features = kFeatures,
-                           .read = read};
+                           .absent = kGemma4Absent,
+                           .features = kGemma4Features,
+                           .read = read_gemma4};
 
 extern const Family gemma4_towers{.architecture = "Gemma4ForConditionalGeneration",
                                   .model_type = "gemma4",
@@ -208,7 +208,7 @@ extern const Family gemma4_towers{.architecture = "Gemma4ForConditionalGeneratio
 extern const Family gemma4_unified{.architecture = "Gemma4UnifiedForCausalLM",
                                    .model_type = "gemma4_unified_text",
                                    .absent = unified_absent(),
-                                   .features = kFeatures,
+                                   .features = kGemma4Features,
                                    .read = read_unified};
 
 extern const Family gemma4_unified_towers{.architecture = "Gemma4UnifiedForConditionalGeneration",

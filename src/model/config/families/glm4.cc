@@ -4,10 +4,10 @@
 namespace foretoken::family {
 namespace {
 
-constexpr std::string_view kFeatures[] = {"partial_rotary_factor"};
+constexpr std::string_view kGlm4Features[] = {"partial_rotary_factor"};
 
 // Half of each head is rotated, by pairs of neighbours.
-Blocks read(const FileFields& fields, const ModelConfig& sizes) {
+Blocks read_glm4(const FileFields& fields, const ModelConfig& sizes) {
   return {
       .qkv_bias = fields.boolean("attention_bias").value_or(true),
       .rotary_dim = rotary_dim(fields, sizes.head_dim, 0.5),
@@ -22,7 +22,7 @@ extern const Family glm4{
     .architecture = "Glm4ForCausalLM",
     .model_type = "glm4",
     .absent = {.kv_heads = 2, .head_dim = 128, .max_position = 131072, .rms_eps = 1.5625e-7},
-    .features = kFeatures,
-    .read = read};
+    .features = kGlm4Features,
+    .read = read_glm4};
 
 }  // namespace foretoken::family

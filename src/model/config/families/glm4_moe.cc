@@ -5,11 +5,11 @@
 namespace foretoken::family {
 namespace {
 
-constexpr std::string_view kFeatures[] = {"num_experts",           "num_local_experts",
-                                          "n_routed_experts",      "num_experts_per_tok",
-                                          "moe_intermediate_size", "partial_rotary_factor"};
+constexpr std::string_view kGlm4MoeFeatures[] = {"num_experts",           "num_local_experts",
+                                                 "n_routed_experts",      "num_experts_per_tok",
+                                                 "moe_intermediate_size", "partial_rotary_factor"};
 
-Blocks read(const FileFields& fields, const ModelConfig& sizes) {
+Blocks read_glm4_moe(const FileFields& fields, const ModelConfig& sizes) {
   ExpertBlocks experts = read_experts(
       fields,
       {.absent_count = 128, .absent_chosen = 8, .absent_width = 1408, .absent_normalises = true});
@@ -30,7 +30,7 @@ Blocks read(const FileFields& fields, const ModelConfig& sizes) {
 extern const Family glm4_moe{.architecture = "Glm4MoeForCausalLM",
                              .model_type = "glm4_moe",
                              .absent = {.kv_heads = 8, .max_position = 131072, .rms_eps = 1e-5},
-                             .features = kFeatures,
-                             .read = read};
+                             .features = kGlm4MoeFeatures,
+                             .read = read_glm4_moe};
 
 }  // namespace foretoken::family

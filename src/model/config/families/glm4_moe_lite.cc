@@ -22,7 +22,7 @@ std::vector<bool> layers_with_experts(const FileFields& fields, int layers) {
   return found;
 }
 
-Blocks read(const FileFields& fields, const ModelConfig& sizes) {
+Blocks read_glm4_moe_lite(const FileFields& fields, const ModelConfig& sizes) {
   ExpertBlocks experts = read_experts(
       fields,
       {.absent_count = 64, .absent_chosen = 4, .absent_width = 1536, .absent_normalises = true});
@@ -47,6 +47,6 @@ extern const Family glm4_moe_lite{
     .model_type = "glm4_moe_lite",
     .absent = {.kv_heads = 20, .head_dim = 64, .max_position = 202752, .rms_eps = 1e-5},
     .features = kLatentExpertFeatures,
-    .read = read};
+    .read = read_glm4_moe_lite};
 
 }  // namespace foretoken::family

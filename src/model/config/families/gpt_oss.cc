@@ -14,7 +14,7 @@ void check_activation(const FileFields& fields) {
     fields.refuse("swiglu_limit", "7.0");
 }
 
-Blocks read(const FileFields& fields, const ModelConfig& sizes) {
+Blocks read_gpt_oss(const FileFields& fields, const ModelConfig& sizes) {
   check_activation(fields);
   ExpertBlocks experts =
       read_experts(fields, {.width = "intermediate_size", .absent_count = 128, .absent_chosen = 4});
@@ -48,6 +48,6 @@ extern const Family gpt_oss{.architecture = "GptOssForCausalLM",
                                        .rope_theta = 150000.0,
                                        .rms_eps = 1e-5},
                             .features = kExpertFeatures,
-                            .read = read};
+                            .read = read_gpt_oss};
 
 }  // namespace foretoken::family

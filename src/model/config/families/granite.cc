@@ -4,10 +4,10 @@
 namespace foretoken::family {
 namespace {
 
-constexpr std::string_view kFeatures[] = {"embedding_multiplier", "residual_multiplier",
-                                          "attention_multiplier", "logits_scaling"};
+constexpr std::string_view kGraniteFeatures[] = {"embedding_multiplier", "residual_multiplier",
+                                                 "attention_multiplier", "logits_scaling"};
 
-Blocks read(const FileFields& fields, const ModelConfig&) {
+Blocks read_granite(const FileFields& fields, const ModelConfig&) {
   const bool bias = is_on(fields, "attention_bias");
   return {.qkv_bias = bias,
           .o_bias = bias,
@@ -23,7 +23,7 @@ Blocks read(const FileFields& fields, const ModelConfig&) {
 extern const Family granite{.architecture = "GraniteForCausalLM",
                             .model_type = "granite",
                             .absent = {.max_position = 2048},
-                            .features = kFeatures,
-                            .read = read};
+                            .features = kGraniteFeatures,
+                            .read = read_granite};
 
 }  // namespace foretoken::family

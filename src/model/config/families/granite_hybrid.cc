@@ -10,12 +10,12 @@
 namespace foretoken::family {
 namespace {
 
-constexpr std::string_view kFeatures[] = {"embedding_multiplier", "residual_multiplier",
-                                          "attention_multiplier", "logits_scaling",
-                                          "num_local_experts",    "num_experts_per_tok"};
+constexpr std::string_view kGraniteHybridFeatures[] = {
+    "embedding_multiplier", "residual_multiplier", "attention_multiplier",
+    "logits_scaling",       "num_local_experts",   "num_experts_per_tok"};
 
-constexpr Rename kRenames[] = {{"shared_mlp.input_linear", "mlp.gate_up_proj"},
-                               {"shared_mlp.output_linear", "mlp.down_proj"}};
+constexpr Rename kGraniteHybridRenames[] = {{"shared_mlp.input_linear", "mlp.gate_up_proj"},
+                                            {"shared_mlp.output_linear", "mlp.down_proj"}};
 
 // With experts the MLP is one more, which every row uses.
 constexpr Rename kExpertRenames[] = {
@@ -24,7 +24,7 @@ constexpr Rename kExpertRenames[] = {
     {"shared_mlp.input_linear", "block_sparse_moe.shared_experts.gate_up_proj"},
     {"shared_mlp.output_linear", "block_sparse_moe.shared_experts.down_proj"}};
 
-ExpertBlocks experts_of(const FileFields& fields, const ModelConfig& sizes) {
+ExpertBlocks granite_hybrid_experts(const FileFields& fields, const ModelConfig& sizes) {
   ExpertBlocks experts = read_experts(
       fields,
       {.width = "intermediate_size", .absent_count = 8, .absent_chosen = 2, .absent_width = 11008});
@@ -37,7 +37,7 @@ ExpertBlocks experts_of(const FileFields& fields, const ModelConfig& sizes) {
   return experts;
 }
 
-void resize(const FileFields& fields, ModelConfig& sizes) {
+void resize_granite_hybrid(const FileFields& fields, ModelConfig& sizes) {
   sizes.intermediate = size_field(fields, "shared_intermediate_size", 1024);
 }
 
@@ -94,12 +94,13 @@ RecurrentBlocks mamba(const FileFields& fields, const ModelConfig& sizes) {
           .norms_all = true};
 }
 
-Blocks read(const FileFields& fields, const ModelConfig& sizes) {
-  const ExpertBlocks experts = experts_of(fields, sizes);
+Blocks read_granite_hybrid(const FileFields& fields, const ModelConfig& sizes) {
+  const ExpertBlocks experts = granite_hybrid_experts(fields, sizes);
   const bool bias = is_on(fields, "attention_bias");
   const bool rotates = fields.string("position_embedding_type").value_or("nope") == "rope";
   using Renames = std::span<const Rename>;
-  return {.renames = experts.routing.experts > 0 ? Renames(kExpertRenames) : Renames(kRenames),
+  return {.renames = experts.routing.experts > 0 ? Renames(kExpertRenames)
+                                                 : Renames(kGraniteHybridRenames),
           .recurrent = mamba(fields, sizes),
           .qkv_bias = bias,
           .o_bias = bias,
@@ -118,9 +119,9 @@ Blocks read(const FileFields& fields, const ModelConfig& sizes) {
 extern const Family granite_hybrid{.architecture = "GraniteMoeHybridForCausalLM",
                                    .model_type = "granitemoehybrid",
                                    .absent = {.max_position = 2048},
-                                   .features = kFeatures,
-                                   .read = read,
+                                   .features = kGraniteHybridFeatures,
+                                   .read = read_granite_hybrid,
                                    .has_states = true,
-                                   .resize = resize};
+                                   .resize = resize_granite_hybrid};
 
 }  // namespace foretoken::family

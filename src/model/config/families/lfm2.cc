@@ -7,15 +7,15 @@
 namespace foretoken::family {
 namespace {
 
-constexpr Rename kRenames[] = {{"operator_norm", "input_layernorm"},
-                               {"ffn_norm", "post_attention_layernorm"},
-                               {"self_attn.out_proj", "self_attn.o_proj"},
-                               {"q_layernorm", "q_norm"},
-                               {"k_layernorm", "k_norm"},
-                               {"feed_forward.w1", "mlp.gate_proj"},
-                               {"feed_forward.w3", "mlp.up_proj"},
-                               {"feed_forward.w2", "mlp.down_proj"},
-                               {"model.embedding_norm", "model.norm"}};
+constexpr Rename kLfm2Renames[] = {{"operator_norm", "input_layernorm"},
+                                   {"ffn_norm", "post_attention_layernorm"},
+                                   {"self_attn.out_proj", "self_attn.o_proj"},
+                                   {"q_layernorm", "q_norm"},
+                                   {"k_layernorm", "k_norm"},
+                                   {"feed_forward.w1", "mlp.gate_proj"},
+                                   {"feed_forward.w3", "mlp.up_proj"},
+                                   {"feed_forward.w2", "mlp.down_proj"},
+                                   {"model.embedding_norm", "model.norm"}};
 
 // The layers that "full_attn_idxs" does not name.
 std::vector<bool> states_by_index(const FileFields& fields, int layers) {
@@ -25,7 +25,7 @@ std::vector<bool> states_by_index(const FileFields& fields, int layers) {
   return keeps;
 }
 
-void resize(const FileFields& fields, ModelConfig& sizes) {
+void resize_lfm2(const FileFields& fields, ModelConfig& sizes) {
   sizes.rms_eps = static_cast<float>(above_zero(fields, "norm_eps", 1e-5));
   int width = size_field(fields, "block_ff_dim", sizes.intermediate);
   if (fields.boolean("block_auto_adjust_ff_dim").value_or(true)) {
@@ -38,14 +38,14 @@ void resize(const FileFields& fields, ModelConfig& sizes) {
   sizes.intermediate = width;
 }
 
-Blocks read(const FileFields& fields, const ModelConfig& sizes) {
+Blocks read_lfm2(const FileFields& fields, const ModelConfig& sizes) {
   const int width = sizes.hidden;
   const bool bias = is_on(fields, "conv_bias");
   const auto listed = listed_states(fields, sizes.layers, {"conv"}, {"full_attention"});
   const auto third = [&](int number) {
     return rows_of("in_proj", number * width, width, 3 * width);
   };
-  return {.renames = kRenames,
+  return {.renames = kLfm2Renames,
           .recurrent = {.layers = listed ? *listed : states_by_index(fields, sizes.layers),
                         .shape = {.channels = width, .taps = taps_field(fields, "conv_L_cache", 3)},
                         .names = {.block = "conv.", .taps = "conv"},
@@ -77,7 +77,7 @@ Blocks read_with_experts(const FileFields& fields, const ModelConfig& sizes) {
   experts.names.score_bias = "expert_bias";
   const std::int64_t dense = fields.integer("num_dense_layers", {0}).value_or(2);
   for (int layer = 0; layer < sizes.layers; ++layer) experts.layers.push_back(layer >= dense);
-  Blocks blocks = read(fields, sizes);
+  Blocks blocks = read_lfm2(fields, sizes);
   blocks.experts = experts;
   return blocks;
 }
@@ -92,9 +92,9 @@ extern const Family lfm2{.architecture = "Lfm2ForCausalLM",
                                     .max_position = 128000,
                                     .rope_theta = 1e6,
                                     .tied_embeddings = true},
-                         .read = read,
+                         .read = read_lfm2,
                          .has_states = true,
-                         .resize = resize};
+                         .resize = resize_lfm2};
 
 extern const Family lfm2_moe{.architecture = "Lfm2MoeForCausalLM",
                              .model_type = "lfm2_moe",

@@ -5,7 +5,7 @@ namespace foretoken::family {
 namespace {
 
 // A Mistral whose scores grow with the position, as its rotary settings say.
-Blocks read(const FileFields& fields, const ModelConfig& sizes) {
+Blocks read_ministral3(const FileFields& fields, const ModelConfig& sizes) {
   const char* const key = fields.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
   const auto* const settings = fields.object(key);
   if (settings == nullptr) fields.refuse_missing("rope_parameters");
@@ -29,6 +29,6 @@ extern const Family ministral3{.architecture = "Ministral3ForCausalLM",
                                           .max_position = 262144,
                                           .rope_theta = 1000000.0,
                                           .rms_eps = 1e-5},
-                               .read = read};
+                               .read = read_ministral3};
 
 }  // namespace foretoken::family

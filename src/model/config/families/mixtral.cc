@@ -5,7 +5,7 @@
 namespace foretoken::family {
 namespace {
 
-Blocks read(const FileFields& fields, const ModelConfig& sizes) {
+Blocks read_mixtral(const FileFields& fields, const ModelConfig& sizes) {
   ExpertBlocks experts = read_experts(fields, {.width = "intermediate_size",
                                                .absent_count = 8,
                                                .absent_chosen = 2,
@@ -29,6 +29,6 @@ extern const Family mixtral{
     .model_type = "mixtral",
     .absent = {.kv_heads = 8, .max_position = 4096 * 32, .rope_theta = 1e6, .rms_eps = 1e-5},
     .features = kExpertFeatures,
-    .read = read};
+    .read = read_mixtral};
 
 }  // namespace foretoken::family

@@ -7,7 +7,7 @@ namespace {
 constexpr double kTheta = 500000.0;
 
 // An OLMo 2 of which three of four layers slide. Positions are scaled in the others only.
-Blocks read(const FileFields& fields, const ModelConfig& sizes) {
+Blocks read_olmo3(const FileFields& fields, const ModelConfig& sizes) {
   const auto slides = [](int layer) { return (layer + 1) % 4 != 0; };
   const bool bias = is_on(fields, "attention_bias");
   return {.qkv_bias = bias,
@@ -24,6 +24,6 @@ Blocks read(const FileFields& fields, const ModelConfig& sizes) {
 extern const Family olmo3{.architecture = "Olmo3ForCausalLM",
                           .model_type = "olmo3",
                           .absent = {.max_position = 2048, .rope_theta = kTheta, .rms_eps = 1e-5},
-                          .read = read};
+                          .read = read_olmo3};
 
 }  // namespace foretoken::family

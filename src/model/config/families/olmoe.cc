@@ -5,7 +5,7 @@
 namespace foretoken::family {
 namespace {
 
-Blocks read(const FileFields& fields, const ModelConfig&) {
+Blocks read_olmoe(const FileFields& fields, const ModelConfig&) {
   const bool bias = is_on(fields, "attention_bias");
   return {.qkv_bias = bias,
           .o_bias = bias,
@@ -20,6 +20,6 @@ extern const Family olmoe{.architecture = "OlmoeForCausalLM",
                           .model_type = "olmoe",
                           .absent = {.max_position = 4096, .rms_eps = 1e-5},
                           .features = kExpertFeatures,
-                          .read = read};
+                          .read = read_olmoe};
 
 }  // namespace foretoken::family

@@ -12,7 +12,7 @@ std::vector<int> windows(const FileFields& fields, int layers) {
   return sliding_windows(fields, layers, [=](int layer) { return layer % 2 == 0 && layer < end; });
 }
 
-Blocks read(const FileFields& fields, const ModelConfig& sizes) {
+Blocks read_qwen2_moe(const FileFields& fields, const ModelConfig& sizes) {
   ExpertBlocks experts =
       read_experts(fields, {.absent_count = 60, .absent_chosen = 4, .absent_width = 1408});
   experts.layers = sparse_layers(fields, sizes.layers);
@@ -31,6 +31,6 @@ extern const Family qwen2_moe{.architecture = "Qwen2MoeForCausalLM",
                               .model_type = "qwen2_moe",
                               .absent = {.kv_heads = 16, .max_position = 32768},
                               .features = kExpertFeatures,
-                              .read = read};
+                              .read = read_qwen2_moe};
 
 }  // namespace foretoken::family

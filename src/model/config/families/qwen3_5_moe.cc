@@ -6,7 +6,7 @@
 namespace foretoken::family {
 namespace {
 
-Blocks read(const FileFields& fields, const ModelConfig& sizes) {
+Blocks read_qwen3_5_moe(const FileFields& fields, const ModelConfig& sizes) {
   Blocks blocks = read_delta_blocks(fields, sizes);
   blocks.experts =
       read_experts(fields, {.absent_count = 256, .absent_chosen = 8, .absent_width = 512});
@@ -28,7 +28,7 @@ extern const Family qwen3_5_moe{.architecture = "Qwen3_5MoeForCausalLM",
                                            .head_dim = 256,
                                            .max_position = 32768},
                                 .features = kDeltaExpertFeatures,
-                                .read = read,
+                                .read = read_qwen3_5_moe,
                                 .has_states = true};
 
 extern const Family qwen3_5_moe_towers{.architecture = "Qwen3_5MoeForConditionalGeneration",

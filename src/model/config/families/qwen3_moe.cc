@@ -5,7 +5,7 @@
 namespace foretoken::family {
 namespace {
 
-Blocks read(const FileFields& fields, const ModelConfig& sizes) {
+Blocks read_qwen3_moe(const FileFields& fields, const ModelConfig& sizes) {
   const bool bias = is_on(fields, "attention_bias");
   ExpertBlocks experts =
       read_experts(fields, {.absent_count = 128, .absent_chosen = 8, .absent_width = 768});
@@ -25,6 +25,6 @@ extern const Family qwen3_moe{.architecture = "Qwen3MoeForCausalLM",
                               .model_type = "qwen3_moe",
                               .absent = {.kv_heads = 4, .max_position = 32768},
                               .features = kExpertFeatures,
-                              .read = read};
+                              .read = read_qwen3_moe};
 
 }  // namespace foretoken::family

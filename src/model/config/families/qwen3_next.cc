@@ -6,7 +6,7 @@
 namespace foretoken::family {
 namespace {
 
-Blocks read(const FileFields& fields, const ModelConfig& sizes) {
+Blocks read_qwen3_next(const FileFields& fields, const ModelConfig& sizes) {
   Blocks blocks = read_delta_blocks(fields, sizes);
   store_by_key_head(blocks.recurrent, is_on(fields, "linear_inputs_in_turn"));
   blocks.experts = read_experts(
@@ -22,7 +22,7 @@ extern const Family qwen3_next{.architecture = "Qwen3NextForCausalLM",
                                .model_type = "qwen3_next",
                                .absent = {.kv_heads = 2, .head_dim = 256, .max_position = 32768},
                                .features = kDeltaExpertFeatures,
-                               .read = read,
+                               .read = read_qwen3_next,
                                .has_states = true};
 
 }  // namespace foretoken::family

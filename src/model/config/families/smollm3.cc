@@ -7,7 +7,7 @@
 namespace foretoken::family {
 namespace {
 
-constexpr std::string_view kFeatures[] = {"no_rope_layers", "no_rope_layer_interval"};
+constexpr std::string_view kSmollm3Features[] = {"no_rope_layers", "no_rope_layer_interval"};
 
 // 1 in "no_rope_layers": the layer is rotated. Without that list every n-th layer is not.
 std::vector<LayerRope> layer_rope(const FileFields& fields, int layers) {
@@ -23,7 +23,7 @@ std::vector<LayerRope> layer_rope(const FileFields& fields, int layers) {
   return ropes;
 }
 
-Blocks read(const FileFields& fields, const ModelConfig& sizes) {
+Blocks read_smollm3(const FileFields& fields, const ModelConfig& sizes) {
   const bool bias = is_on(fields, "attention_bias");
   Blocks blocks{.qkv_bias = bias,
                 .o_bias = bias,
@@ -43,7 +43,7 @@ extern const Family smollm3{.architecture = "SmolLM3ForCausalLM",
                                        .max_position = 32768,
                                        .rope_theta = 2000000.0,
                                        .tied_embeddings = true},
-                            .features = kFeatures,
-                            .read = read};
+                            .features = kSmollm3Features,
+                            .read = read_smollm3};
 
 }  // namespace foretoken::family

@@ -23,7 +23,7 @@ namespace json = boost::json;
 constexpr std::size_t kMostEchoed = 64 << 10;  // bytes of a field that the answer repeats
 
 // A text, or a list of parts of which each has one.
-std::string text_of(Fields& fields, std::string_view name) {
+std::string optional_text(Fields& fields, std::string_view name) {
   const json::value* value = fields.find(name);
   if (value == nullptr) return {};
   if (value->is_string()) return std::string(value->get_string());
@@ -71,7 +71,7 @@ void read_item(ServerContext& context, Fields& item, ChatBody& chat) {
   if (type == "message") {
     const std::string role = required_text(item, "role");
     item.require("content");
-    const std::string text = text_of(item, "content");
+    const std::string text = optional_text(item, "content");
     if (role == "assistant") return chat.add_answer(text);
     if (item.ok() && role != "user" && role != "system" && role != "developer")
       return item.refuse_field("role", fmt::format("Input should be 'user', 'assistant', 'system' "
@@ -85,10 +85,11 @@ void read_item(ServerContext& context, Fields& item, ChatBody& chat) {
   if (type == "custom_tool_call") return read_custom_call(item, chat);
   if (type == "function_call_output" || type == "custom_tool_call_output") {
     item.require("output");
-    return chat.add_result(required_text(item, "call_id"), json::value(text_of(item, "output")));
+    return chat.add_result(required_text(item, "call_id"),
+                           json::value(optional_text(item, "output")));
   }
   if (type == "reasoning") {
-    const std::string thought = text_of(item, "content");
+    const std::string thought = optional_text(item, "content");
     if (!thought.empty()) chat.add_thought(thought);
     return;
   }

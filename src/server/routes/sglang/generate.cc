@@ -26,13 +26,13 @@ namespace json = boost::json;
 constexpr std::int64_t kDefaultMaxNewTokens = 128;
 
 // The prompts of a body: `text` or `input_ids`, one or a list.
-struct Prompts {
+struct PromptList {
   std::vector<std::vector<Token>> tokens;
   bool is_batch = false;
 };
 
 std::optional<Refusal> read_texts(const ServerContext& context, const json::value& text,
-                                  Prompts& out) {
+                                  PromptList& out) {
   const json::array one = text.is_string() ? json::array{text} : json::array{};
   out.is_batch = text.is_array();
   if (!text.is_string() && !text.is_array())
@@ -52,7 +52,7 @@ std::optional<Refusal> read_texts(const ServerContext& context, const json::valu
   return std::nullopt;
 }
 
-std::optional<Refusal> read_ids(const json::array& ids, Prompts& out) {
+std::optional<Refusal> read_ids(const json::array& ids, PromptList& out) {
   const Refusal wrong{
       "body.input_ids: Input should be a list of integers or a list of lists of integers"};
   out.is_batch = !ids.empty() && ids.front().is_array();
@@ -71,13 +71,13 @@ std::optional<Refusal> read_ids(const json::array& ids, Prompts& out) {
   return std::nullopt;
 }
 
-Result<Prompts> read_prompts(const ServerContext& context, Fields& fields) {
+Result<PromptList> read_prompts(const ServerContext& context, Fields& fields) {
   const json::value* text = fields.find("text");
   const json::array* ids = fields.array("input_ids");
   if (!fields.ok()) return *fields.fault();
   if ((text != nullptr) == (ids != nullptr))
     return Refusal{"Either text or input_ids should be provided, and not both."};
-  Prompts out;
+  PromptList out;
   if (auto refusal = text != nullptr ? read_texts(context, *text, out) : read_ids(*ids, out))
     return *refusal;
   if (out.tokens.empty()) return Refusal{"the batch is empty: at least one prompt is needed"};
@@ -88,7 +88,7 @@ Result<Prompts> read_prompts(const ServerContext& context, Fields& fields) {
 // none.
 class PerPrompt {
  public:
-  PerPrompt(Fields& fields, std::string_view name, const Prompts& prompts)
+  PerPrompt(Fields& fields, std::string_view name, const PromptList& prompts)
       : value_(fields.find(name)) {
     const bool is_list = value_ != nullptr && value_->is_array() && prompts.is_batch;
     list_ = is_list ? &value_->get_array() : nullptr;
@@ -106,7 +106,7 @@ class PerPrompt {
 };
 
 // token_ids_logprob: a list of ids, or for a batch a list of such lists.
-const json::value* wanted_ids(const Fields& fields, const Prompts& prompts, std::size_t i) {
+const json::value* wanted_ids(const Fields& fields, const PromptList& prompts, std::size_t i) {
   const json::value* value = fields.find("token_ids_logprob");
   if (value == nullptr || !value->is_array() || !prompts.is_batch) return value;
   const json::array& list = value->get_array();
@@ -115,7 +115,7 @@ const json::value* wanted_ids(const Fields& fields, const Prompts& prompts, std:
 }
 
 // The fields of one prompt as an object of their own, so that each is read in one way.
-json::object fields_of_prompt(Fields& fields, const Prompts& prompts, std::size_t i) {
+json::object fields_of_prompt(Fields& fields, const PromptList& prompts, std::size_t i) {
   json::object one;
   for (const char* name :
        {"rid", "return_logprob", "logprob_start_len", "top_logprobs_num", "extra_key", "cache_salt",
@@ -131,7 +131,7 @@ json::object fields_of_prompt(Fields& fields, const Prompts& prompts, std::size_
 // shares are read once: its stop strings are one automaton.
 class SamplingReader {
  public:
-  SamplingReader(const ServerContext& context, Fields& fields, const Prompts& prompts)
+  SamplingReader(const ServerContext& context, Fields& fields, const PromptList& prompts)
       : context_(context), fields_(fields), asked_(fields, "sampling_params", prompts) {}
 
   // A prompt without tokens: what sampling_params say.
@@ -187,7 +187,7 @@ std::vector<Token> read_logprob_ids(Fields& fields, std::int64_t vocab) {
   return *std::move(ids);
 }
 
-std::optional<Refusal> plan_prompt(ServerContext& context, Fields& fields, Prompts& prompts,
+std::optional<Refusal> plan_prompt(ServerContext& context, Fields& fields, PromptList& prompts,
                                    std::size_t i, SamplingReader& sampling, GenerationPlan& plan) {
   auto asked = sampling.of_prompt(i);
   if (!asked) return asked.refusal();

@@ -17,7 +17,7 @@
 #include "base/index.h"
 #include "tensor/float16.h"
 
-namespace foretoken {
+namespace foretoken::dot_blocks_test {
 namespace {
 
 struct Kind {
@@ -264,4 +264,4 @@ INSTANTIATE_TEST_SUITE_P(Kernels, BlocksGemm, testing::ValuesIn(all_kernels()),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::dot_blocks_test

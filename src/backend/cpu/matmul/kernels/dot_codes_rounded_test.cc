@@ -22,7 +22,7 @@
 #include "tensor/float16.h"
 #include "tensor/float8.h"
 
-namespace foretoken {
+namespace foretoken::dot_codes_rounded_test {
 namespace {
 
 // Codes made up, with zero points and an order of columns where the format has them.
@@ -396,4 +396,4 @@ INSTANTIATE_TEST_SUITE_P(Kernels, CodesGemm, testing::ValuesIn(all_kernels()),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::dot_codes_rounded_test
