@@ -57,6 +57,8 @@ add_custom_target(tsan_tests)
 # it: a compiler that nobody has tried may know new ones.
 option(FORETOKEN_WERROR "Warnings end the build" OFF)
 add_compile_options(-Wall -Wextra $<$<BOOL:${FORETOKEN_WERROR}>:-Werror> -ffp-contract=off)
+# GCC takes the file beside another one for a header of it.
+add_compile_options($<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${FORETOKEN_UNITY}>>:-Wno-subobject-linkage>)
 # Clang holds against us what libstdc++ 12 does inside of stable_sort.
 add_compile_options($<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 
