@@ -54,7 +54,7 @@ std::vector<Case> cases() {
            "Let me look that up for you. <function=get>" + one + "</function> Here it is."}};
 }
 
-struct Series {
+struct TimedSeries {
   std::vector<double> values = {};
   void add(double from) { values.push_back(thread_microseconds() - from); }
   double at(double share) {
@@ -73,7 +73,7 @@ void measure(const Case& one, const GrammarVocabulary& vocabulary, const Tokeniz
   if (!grammar) throw Error({one.name, {}, "a grammar", grammar.refusal().message});
   const auto tokens = tokenizer.encode(one.text, AddSpecial::kNo);
   if (!tokens) throw Error({one.name, {}, "a text", tokens.refusal().message});
-  Series start, first, mask, allows, advance, ahead;
+  TimedSeries start, first, mask, allows, advance, ahead;
   std::vector<std::uint32_t> words(vocabulary.mask_words());
   for (int round = 0; round < kRounds; ++round) {
     begin = thread_microseconds();

@@ -10,8 +10,8 @@ endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
 
 # Files of a target are compiled some at a time: most of the time of one alone goes into headers. Names of
-# those files meet, also in unnamed namespaces; a test whose names collide opens a namespace of its own
-# (foretoken::<file>). Files with options or definitions of their own stay alone.
+# those files meet, also in unnamed namespaces (tools/check_names.py); a test whose names collide opens a
+# namespace of its own (foretoken::<file>). Files with options or definitions of their own stay alone.
 option(FORETOKEN_UNITY "Compile files of a target together" ON)
 set(CMAKE_UNITY_BUILD ${FORETOKEN_UNITY})
 

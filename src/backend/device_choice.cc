@@ -33,7 +33,7 @@ std::string joined(const std::vector<std::string>& texts) {
 }
 
 // "0 llvmpipe (software), 1 GeForce (discrete GPU, lacks buffer addresses)".
-std::string listed(std::span<const DeviceFacts> devices) {
+std::string listed_devices(std::span<const DeviceFacts> devices) {
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const std::string lacks = joined(lacking(devices[i]));
@@ -95,15 +95,16 @@ std::size_t choose_device(std::string_view device, std::span<const DeviceFacts> 
         best(devices, [&](const DeviceFacts& d) { return serves(d) && !d.is_software(); });
     if (!found)
       refuse(device, "a GPU with all that is needed (software devices are taken only by name)",
-             listed(devices));
+             listed_devices(devices));
     return *found;
   }
   const std::string_view wish = device.substr(kVulkan.size() + 1);
   if (wish.empty()) refuse(device, "a number or a part of a name after the colon", "nothing");
   if (const auto number = number_of(wish)) {
-    if (*number >= devices.size()) refuse(device, "a device of this number", listed(devices));
+    if (*number >= devices.size())
+      refuse(device, "a device of this number", listed_devices(devices));
     if (!serves(devices[*number]))
-      refuse(device, "a device with all that is needed", listed(devices));
+      refuse(device, "a device with all that is needed", listed_devices(devices));
     return *number;
   }
   const std::string part = lowered(wish);
@@ -113,7 +114,7 @@ std::size_t choose_device(std::string_view device, std::span<const DeviceFacts> 
   const auto found = best(devices, [&](const DeviceFacts& d) { return named(d) && serves(d); });
   if (!found)
     refuse(device, "a device with all that is needed and '" + std::string(wish) + "' in its name",
-           listed(devices));
+           listed_devices(devices));
   return *found;
 }
 

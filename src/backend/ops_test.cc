@@ -14,7 +14,7 @@
 
 #include "backend/testing/ops_test_kit.h"
 
-namespace foretoken {
+namespace foretoken::ops_test {
 namespace {
 
 // An operation over rows [rows, width]; b is [rows, 2 * width].
@@ -377,4 +377,4 @@ TEST(Backend, instruction_sets_of_this_machine) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::ops_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace foretoken {
+namespace foretoken::chat_line_test {
 namespace {
 
 ChatLine parsed(std::string_view line) {
@@ -83,4 +83,4 @@ TEST(ChatLine, HelpAndCompletionNameEveryCommand) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::chat_line_test

@@ -45,7 +45,7 @@ std::string quoted(std::string_view text, std::string_view escaped_too = {}) {
   return out;
 }
 
-std::string names_of(std::span<const CommandHelp> commands) {
+std::string flag_names(std::span<const CommandHelp> commands) {
   std::string names;
   for (const CommandHelp& command : commands) names += std::string(command.name) + " ";
   return names + "help";
@@ -114,7 +114,7 @@ _foretoken() {{
 }}
 complete -o filenames -F _foretoken foretoken
 )",
-      names_of(commands), bash_values(commands), bash_flags(commands));
+      flag_names(commands), bash_values(commands), bash_flags(commands));
 }
 
 std::string zsh_value(const Flag& flag) {

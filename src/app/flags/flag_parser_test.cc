@@ -4,7 +4,7 @@
 
 #include "app/flags/flag_match.h"
 
-namespace foretoken {
+namespace foretoken::flag_parser_test {
 namespace {
 
 FlagValues parse(std::vector<std::string> args) { return parse_flags(args, serve_flags()); }
@@ -147,4 +147,4 @@ TEST(FlagParser, flags_without_effect_give_one_note_each) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::flag_parser_test

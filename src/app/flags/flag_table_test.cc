@@ -8,7 +8,7 @@
 
 #include "app/flags/flag_parser.h"
 
-namespace foretoken {
+namespace foretoken::flag_table_test {
 namespace {
 
 std::vector<Flag> all_flags() {
@@ -152,4 +152,4 @@ TEST(FlagTable, the_other_subcommands_share_the_rows_that_concern_them) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::flag_table_test

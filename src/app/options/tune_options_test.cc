@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace foretoken {
+namespace foretoken::tune_options_test {
 namespace {
 
 TuneOptions resolve(const std::vector<std::string>& args) {
@@ -125,4 +125,4 @@ TEST(TuneOptions, what_has_no_use_together_is_refused) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::tune_options_test

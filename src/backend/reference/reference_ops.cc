@@ -20,7 +20,7 @@
 namespace foretoken {
 namespace {
 
-void norm_row(const float* x, const float* weight, std::int64_t width, float eps, float* out) {
+void normed_row(const float* x, const float* weight, std::int64_t width, float eps, float* out) {
   double sum = 0.0;
   for (std::int64_t i = 0; i < width; ++i) sum += static_cast<double>(x[i]) * x[i];
   const double scale = 1.0 / std::sqrt(sum / static_cast<double>(width) + eps);
@@ -28,7 +28,7 @@ void norm_row(const float* x, const float* weight, std::int64_t width, float eps
 }
 
 // Pairs element i with element i + rotary_dim / 2.
-void rotate(float* head, const RopeTable& rope, std::int32_t position) {
+void rotate_row(float* head, const RopeTable& rope, std::int32_t position) {
   if (rope.pairs() == 0) return;
   const int half = rope.rotary_dim / 2;
   const float* cos = rope.cos.row_f32(position);
@@ -40,7 +40,7 @@ void rotate(float* head, const RopeTable& rope, std::int32_t position) {
   }
 }
 
-double activate(Activation act, double x) {
+double activated(Activation act, double x) {
   switch (act) {
     case Activation::kSilu:
       return x / (1.0 + std::exp(-x));
@@ -55,8 +55,8 @@ double activate(Activation act, double x) {
   return 0.0;
 }
 
-double gated(Activation act, double gate, double up) {
-  if (act != Activation::kClampedSwiglu) return activate(act, gate) * up;
+double gated_value(Activation act, double gate, double up) {
+  if (act != Activation::kClampedSwiglu) return activated(act, gate) * up;
   constexpr double kLimit = 7, kSteepness = 1.702;
   const double g = std::min(gate, kLimit);
   return g / (1.0 + std::exp(-kSteepness * g)) * (std::clamp(up, -kLimit, kLimit) + 1);
@@ -72,7 +72,7 @@ void router_scores(RouterScore score, const float* logits, std::int64_t width, f
                                     : 1.0 / (1.0 + std::exp(-static_cast<double>(logits[i]))));
 }
 
-double capped(double x, double cap) { return cap * std::tanh(x / cap); }
+double soft_capped(double x, double cap) { return cap * std::tanh(x / cap); }
 
 class ReferenceOps final : public Ops {
  public:
@@ -153,7 +153,7 @@ class ReferenceOps final : public Ops {
     expect(x, {-1, weight.dim(0)}, DType::kF32);
     expect(out, {x.dim(0), x.dim(1)}, DType::kF32);
     each_row(x, [&](std::int64_t r) {
-      norm_row(x.row_f32(r), weight.f32(), x.dim(1), eps, out.row_f32(r));
+      normed_row(x.row_f32(r), weight.f32(), x.dim(1), eps, out.row_f32(r));
     });
   }
 
@@ -173,7 +173,7 @@ class ReferenceOps final : public Ops {
 
   void soft_cap(Tensor x, float cap) override {
     for (std::int64_t i = 0; i < x.elements(); ++i)
-      x.f32()[i] = static_cast<float>(capped(x.f32()[i], cap));
+      x.f32()[i] = static_cast<float>(soft_capped(x.f32()[i], cap));
   }
 
   void linear(const PackedLinear& w, Tensor x, Tensor y) override {
@@ -225,13 +225,13 @@ class ReferenceOps final : public Ops {
           to[i] = from[!latent.pairs_neighbours ? i
                        : i < turned / 2         ? 2 * i
                                                 : 2 * (i - turned / 2) + 1];
-        rotate(to, rope, batch.position[at(r)]);
+        rotate_row(to, rope, batch.position[at(r)]);
       };
       for (std::int64_t h = 0; h < shape.heads; ++h)
         turn(latent.q.row_f32(r) + (h + 1) * step - turned, q.row_f32(r) + h * dim + value);
       if (batch.kv_slot[at(r)] < 0) return;
       std::vector<float> key(at(dim));
-      norm_row(latent.kv.row_f32(r), latent.norm.f32(), value, latent.eps, key.data());
+      normed_row(latent.kv.row_f32(r), latent.norm.f32(), value, latent.eps, key.data());
       turn(latent.kv.row_f32(r) + value, key.data() + value);
       store_head(kv, batch.kv_slot[at(r)], 0, key.data(), nullptr);
     });
@@ -247,8 +247,8 @@ class ReferenceOps final : public Ops {
       std::vector<float> head(at(dim));
       const auto turn = [&](const float* from, const Tensor& weight) {
         head.assign(from, from + dim);
-        if (!weight.empty()) norm_row(from, weight.f32(), dim, qk_norm.eps, head.data());
-        rotate(head.data(), rope, batch.position[at(r)]);
+        if (!weight.empty()) normed_row(from, weight.f32(), dim, qk_norm.eps, head.data());
+        rotate_row(head.data(), rope, batch.position[at(r)]);
       };
       const float* row = qkv.row_f32(r);
       for (std::int64_t h = 0; h < shape.heads; ++h) {
@@ -293,7 +293,7 @@ class ReferenceOps final : public Ops {
     each_row(out, [&](std::int64_t r) {
       const float* gate = gate_up.row_f32(r);
       for (std::int64_t i = 0; i < width; ++i)
-        out.row_f32(r)[i] = static_cast<float>(gated(act, gate[i], gate[width + i]));
+        out.row_f32(r)[i] = static_cast<float>(gated_value(act, gate[i], gate[width + i]));
     });
   }
 
@@ -461,7 +461,7 @@ class ReferenceOps final : public Ops {
                kv_value(kv.k, host_key_at(kv, slots[j], h, d), kv.k_scale,
                         scale_index(kv, slots[j], h));
       p[j] = dot * shape.scale;
-      if (shape.score_cap > 0) p[j] = capped(p[j], shape.score_cap);
+      if (shape.score_cap > 0) p[j] = soft_capped(p[j], shape.score_cap);
       max = std::max(max, p[j]);
     }
     if (!kv.sinks.empty()) {

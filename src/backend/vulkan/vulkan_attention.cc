@@ -10,7 +10,7 @@
 namespace foretoken {
 namespace {
 
-constexpr float kLog2E = 1.44269504F;
+constexpr float kLogTwoE = 1.44269504F;
 
 // What attention.comp reads of a row.
 struct RowWords {
@@ -138,7 +138,7 @@ void VulkanAttention::run(Tensor q, const KvLayer& kv, const AttentionPlan& any,
       is_cut ? address_of(scratch.alloc(
                    DType::kF32, {plan.count * shape.heads * parts.most, shape.head_dim + 2}))
              : 0;
-  const float cap = shape.score_cap * kLog2E;
+  const float cap = shape.score_cap * kLogTwoE;
   const AttentionCall call{.q = address_of(q),
                            .k = address_of(kv.k),
                            .v = address_of(kv.v),
@@ -154,7 +154,7 @@ void VulkanAttention::run(Tensor q, const KvLayer& kv, const AttentionPlan& any,
                            .window = static_cast<std::uint32_t>(shape.window),
                            .has_sinks = kv.sinks.empty() ? 0U : 1U,
                            .has_rounded = rounded == 0 ? 0U : 1U,
-                           .scale = shape.scale * kLog2E,
+                           .scale = shape.scale * kLogTwoE,
                            .cap = cap,
                            .inverse_cap = cap > 0 ? 1.0F / cap : 0.0F,
                            .most_parts = static_cast<std::uint32_t>(parts.most)};

@@ -13,7 +13,7 @@
 #include "backend/testing/ops_test_kit.h"
 #include "tensor/buffer.h"
 
-namespace foretoken {
+namespace foretoken::vulkan_attention_test {
 namespace {
 
 struct Layer {
@@ -205,4 +205,4 @@ TEST_F(VulkanAttentionTest, however_the_positions_are_cut_the_bits_are_the_same)
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::vulkan_attention_test

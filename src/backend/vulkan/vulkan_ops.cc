@@ -23,7 +23,7 @@
 namespace foretoken {
 namespace {
 
-constexpr std::int64_t kLanes = 64;  // of a workgroup
+constexpr std::int64_t kShaderLanes = 64;  // of a workgroup
 
 const VulkanLinear& packed(const PackedLinear& w) { return static_cast<const VulkanLinear&>(w); }
 std::uint32_t u32(std::int64_t number) { return static_cast<std::uint32_t>(number); }
@@ -225,7 +225,7 @@ class VulkanOps final : public Ops {
       rounded = address_of(temp(DType::kI32, {rows, pairs}));
       dispatch(Shader::kRoundInput, 0,
                RoundCall{address_of(x), rounded, u32(w.in_width()), u32(pairs)},
-               {ceil_div(pairs, kLanes), rows});
+               {ceil_div(pairs, kShaderLanes), rows});
     }
     twin_.written(y);
     // Of a few rows; none of the numbers depends on how many.
@@ -284,7 +284,7 @@ class VulkanOps final : public Ops {
     context_->recorder.dispatch(
         context_->pipelines.of(Shader::kGatedAct, static_cast<std::uint32_t>(act)),
         GatedActCall{address_of(gate_up), address_of(out), rounded, u32(width), u32(blocks)},
-        {ceil_div(blocks * 16, kLanes), out.dim(0)});
+        {ceil_div(blocks * 16, kShaderLanes), out.dim(0)});
   }
   void gated_mlp(const PackedLinear& gate_up, const PackedLinear& down, Activation act, Tensor x,
                  Tensor out) override {
@@ -320,7 +320,7 @@ class VulkanOps final : public Ops {
     dispatch(Shader::kMoveRows, 0,
              MoveRowsCall{address_of(x), address_of(out), context_->recorder.send(rows), 0,
                           u32(out.dim(0)), u32(x.dim(1)), u32(out.dim(1)), u32(column)},
-             {ceil_div(x.dim(1), kLanes), out.dim(0)});
+             {ceil_div(x.dim(1), kShaderLanes), out.dim(0)});
   }
   void copy_rows(Tensor x, std::span<const std::int32_t> from, Tensor out,
                  std::span<const std::int32_t> to) override {
@@ -331,7 +331,7 @@ class VulkanOps final : public Ops {
              MoveRowsCall{address_of(x), address_of(out), context_->recorder.send(from),
                           context_->recorder.send(to), u32(static_cast<std::int64_t>(from.size())),
                           u32(x.dim(1)), u32(x.dim(1)), 0},
-             {ceil_div(x.dim(1), kLanes), 1});
+             {ceil_div(x.dim(1), kShaderLanes), 1});
   }
   void join_columns(Tensor a, Tensor b, Tensor out) override {
     expect(a, {out.dim(0), out.dim(1) - b.dim(1)}, DType::kF32);
@@ -363,7 +363,7 @@ class VulkanOps final : public Ops {
         Shader::kAddAt, 0,
         AddAtCall{address_of(x), recorder.send(std::span(places)), recorder.send(std::span(starts)),
                   recorder.send(std::span(values)), u32(count)},
-        {ceil_div(count, kLanes), 1});
+        {ceil_div(count, kShaderLanes), 1});
   }
 
   void kv_keep(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) override {
@@ -437,11 +437,11 @@ class VulkanOps final : public Ops {
     call.tokens = context_->recorder.send(tokens);
     call.out = address_of(out);
     dispatch(Shader::kRows, static_cast<std::uint32_t>(kind), call,
-             {ceil_div(out.dim(1), kLanes), out.dim(0)});
+             {ceil_div(out.dim(1), kShaderLanes), out.dim(0)});
   }
 
   void each_element(std::uint32_t kind, const Tensor& x, ElementsCall call) {
-    const std::int64_t groups = ceil_div(x.elements(), kLanes);
+    const std::int64_t groups = ceil_div(x.elements(), kShaderLanes);
     if (groups == 0) return;
     const std::int64_t across = std::min(groups, kMostGroups);
     call.count = u32(x.elements());

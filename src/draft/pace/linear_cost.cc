@@ -11,8 +11,8 @@ constexpr int kMostSamples = 32;  // samples in a mean
 constexpr double kOutlier = 1.3;  // a sample counts as at most so many times the mean
 // What is taken as fixed while all samples are of one size, in rows. Large batches begin careful.
 constexpr double kUsualFixed = 16;
-constexpr double kUsualNoise = 0.15;  // of a sample, as a share of it
-constexpr double kNoChance = 2;       // standard deviations
+constexpr double kUsualNoise = 0.15;    // of a sample, as a share of it
+constexpr double kBoundDeviations = 2;  // standard deviations
 
 // 0 to 16 rows each by itself, larger numbers in quarters of octaves.
 std::size_t cell_of(int rows) {
@@ -44,7 +44,7 @@ double LinearCost::of(int rows) const {
 }
 
 double LinearCost::least_per_row() const {
-  return std::max(0.0, per_row_ - kNoChance * per_row_error_);
+  return std::max(0.0, per_row_ - kBoundDeviations * per_row_error_);
 }
 
 // Least squares in relative errors. Of one cell alone nothing can be said but by prejudice.

@@ -13,7 +13,7 @@ namespace {
 constexpr int kMost = 512;  // values that a mean remembers
 constexpr int kFew = 8;     // values that may contradict it
 // Standard deviations of a mean of few that are no chance.
-constexpr double kNoChance = 3;
+constexpr double kSureDeviations = 3;
 
 constexpr int kTrial = 8;                                 // drafted steps
 constexpr double kEnough = 4;                             // lost in a trial that is cut short
@@ -44,7 +44,7 @@ void CurrentMean::add(double value) {
   variance_ += (off * (value - mean_) - variance_) / count_;
   recent_ += (value - recent_) / std::min(count_, kFew);
   const double chance = std::sqrt(variance_ / (2 * kFew - 1));
-  if (count_ < 2 * kFew || std::abs(recent_ - mean_) <= kNoChance * chance) return;
+  if (count_ < 2 * kFew || std::abs(recent_ - mean_) <= kSureDeviations * chance) return;
   count_ = kFew;
   mean_ = recent_;
 }

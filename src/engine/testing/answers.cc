@@ -15,23 +15,23 @@
 namespace foretoken {
 namespace {
 
-bool same_bits(float a, float b) {
+bool same_float(float a, float b) {
   return (std::isnan(a) && std::isnan(b)) ||
          std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
 }
 
-std::string difference(const SampledToken& a, const SampledToken& b) {
+std::string token_difference(const SampledToken& a, const SampledToken& b) {
   if (a.token != b.token) return fmt::format("token {} against {}", a.token, b.token);
-  if (!same_bits(a.logprob, b.logprob))
+  if (!same_float(a.logprob, b.logprob))
     return fmt::format("logprob {:.9g} against {:.9g}", a.logprob, b.logprob);
   if (a.top.size() != b.top.size() || a.token_logprobs.size() != b.token_logprobs.size())
     return "numbers of alternatives";
   for (std::size_t i = 0; i < a.top.size(); ++i)
-    if (a.top[i].token != b.top[i].token || !same_bits(a.top[i].logprob, b.top[i].logprob))
+    if (a.top[i].token != b.top[i].token || !same_float(a.top[i].logprob, b.top[i].logprob))
       return fmt::format("alternative {}: {} ({:.9g}) against {} ({:.9g})", i, a.top[i].token,
                          a.top[i].logprob, b.top[i].token, b.top[i].logprob);
   for (std::size_t i = 0; i < a.token_logprobs.size(); ++i)
-    if (!same_bits(a.token_logprobs[i], b.token_logprobs[i]))
+    if (!same_float(a.token_logprobs[i], b.token_logprobs[i]))
       return fmt::format("logprob of wanted token {}", i);
   return {};
 }
@@ -87,7 +87,7 @@ std::vector<TokenDelta> start_and_run(Engine& engine, std::vector<Request> reque
 
 std::string difference(const std::vector<SampledToken>& a, const std::vector<SampledToken>& b) {
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-    if (auto found = difference(a[i], b[i]); !found.empty())
+    if (auto found = token_difference(a[i], b[i]); !found.empty())
       return fmt::format("at {}: {}", i, found);
   if (a.size() != b.size()) return fmt::format("{} tokens against {}", a.size(), b.size());
   return {};

@@ -28,7 +28,7 @@ struct Place {
 };
 
 // "..experts.7.up_proj.weight"
-std::optional<Place> place_of(std::string_view name) {
+std::optional<Place> place_in_stack(std::string_view name) {
   const std::size_t experts = name.find(kExperts);
   if (experts == std::string_view::npos) return std::nullopt;
   const std::size_t number = experts + kExperts.size();
@@ -64,7 +64,7 @@ class StackedExperts final : public WeightSource {
   }
 
   std::optional<Tensor> find(const std::string& name, const Shape& expected) const override {
-    const auto place = place_of(name);
+    const auto place = place_in_stack(name);
     if (!place) return source_->find(name, expected);
     if (place->is_bias) return bias(name, *place);
     if (stacks_ == ExpertStacks::kRows) return whole_rows(name, *place);
@@ -73,7 +73,7 @@ class StackedExperts final : public WeightSource {
   }
 
   std::optional<GgufRows> rows(const std::string& name) const override {
-    const auto place = place_of(name);
+    const auto place = place_in_stack(name);
     if (!place) return source_->rows(name);
     if (place->is_bias || stacks_ == ExpertStacks::kRows || source_->rows(name))
       return source_->rows(name);
@@ -87,7 +87,7 @@ class StackedExperts final : public WeightSource {
   PackedCache* packed() const override { return source_->packed(); }
 
   void release(const std::string& name) const override {
-    const auto place = place_of(name);
+    const auto place = place_in_stack(name);
     if (!place) return source_->release(name);
     made_.erase(name);
     blocks_.erase(name);

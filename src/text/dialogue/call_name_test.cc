@@ -9,7 +9,7 @@
 #include "text/dialogue/call_body.h"
 #include "text/testing/dialogue_kit.h"
 
-namespace foretoken {
+namespace foretoken::call_name_test {
 namespace {
 
 struct Family {
@@ -70,4 +70,4 @@ TEST_F(CallName, may_stand_in_a_header_of_a_thousand_bytes) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::call_name_test

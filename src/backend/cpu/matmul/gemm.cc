@@ -13,7 +13,7 @@ constexpr int kStreamRows = 16;      // up to here the weights' stream is the co
 constexpr int kItemBytes = 1 << 14;  // of weights, that are worth handing out
 constexpr int kItemsPerWorker = 6;   // enough to even out cores of unequal speed
 constexpr int kFewestRows = 48;      // of an item; with fewer, reading weights dominates
-constexpr int kTileRows = 128;       // of an item whose output stays in the worker's cache
+constexpr int kStripRows = 128;      // of an item whose output stays in the worker's cache
 
 // Codes widened to bf16: one block, and those of the widest call.
 std::int64_t widened_block_bytes(std::int64_t packed_k) { return packed_k * kBlockCols * 2; }
@@ -151,7 +151,7 @@ std::size_t Gemm::workspace_bytes(const ForwardSize& size) const {
   row_bytes = std::max(row_bytes, 2 * round_up(size.widest_input, 2 * kCodeStepK));
   if (has_column_orders_) row_bytes += size.widest_input * 4;
   const std::int64_t tile_cols = std::max(kMaxCallCols, size.attention.head_dim);
-  const std::int64_t tile_floats = (kTileRows + row_step) * tile_cols * 2;
+  const std::int64_t tile_floats = (kStripRows + row_step) * tile_cols * 2;
   const std::int64_t wide_floats = row_step > 1 ? std::int64_t{kWideRows} * kWideCols : 0;
   return static_cast<std::size_t>(2 * (size.rows + row_step) * row_bytes +
                                   (tile_floats + wide_floats) * pool_.size() * 4) +
@@ -316,7 +316,7 @@ bool Gemm::run_tiles(const CpuLinear& w, const float* x, int rows, int cols, int
   const PackedX packed = pack_x(kernels, w, x, rows);
   if (run_wide_tiles(w, packed, rows, cols, parts, use)) return true;
   const int tiles = static_cast<int>(part_cols / cols);
-  const Cut cut = cut_rows(kernels, cols, tiles, rows, std::min(kernels.max_rows, kTileRows),
+  const Cut cut = cut_rows(kernels, cols, tiles, rows, std::min(kernels.max_rows, kStripRows),
                            kItemsPerWorker * pool_.size());
   const std::int64_t tile_floats = std::int64_t{cut.rows} * cols * parts;
   const std::size_t bytes = static_cast<std::size_t>(tile_floats * pool_.size()) * sizeof(float);

@@ -11,7 +11,7 @@
 #include "backend/cpu/testing/amx_model.h"
 #include "base/index.h"
 
-namespace foretoken {
+namespace foretoken::gemm_wide_test {
 namespace {
 
 std::vector<float> values(std::int64_t count, double seed) {
@@ -164,4 +164,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::gemm_wide_test

@@ -13,7 +13,7 @@
 namespace foretoken {
 namespace {
 
-constexpr int kLineBytes = 64, kLineOutputs = 16;
+constexpr int kCacheLine = 64, kLineOutputs = 16;
 
 // The planes of codes of Bits: `kLow` bits of each, then the others.
 template <int Bits>
@@ -33,7 +33,7 @@ struct Planes {
         std::memcpy(&four, codes + 4 * i, sizeof four);
         word |= (four >> kFrom & kMask) << i * kPlane;
       }
-      std::memcpy(to + (kLine + line) * kLineBytes, &word, sizeof word);
+      std::memcpy(to + (kLine + line) * kCacheLine, &word, sizeof word);
     }
   }
   template <int kPlane, int kFrom, int kLine>
@@ -42,7 +42,7 @@ struct Planes {
     constexpr std::uint32_t kMask = ((1U << kPlane) - 1U) * 0x01010101U;
     for (int line = 0; line < kPlane; ++line, codes += 4 * kPerLine) {
       std::uint32_t word = 0;
-      std::memcpy(&word, from + (kLine + line) * kLineBytes, sizeof word);
+      std::memcpy(&word, from + (kLine + line) * kCacheLine, sizeof word);
       for (int i = 0; i < kPerLine; ++i) {
         std::uint32_t four = 0;
         std::memcpy(&four, codes + 4 * i, sizeof four);

@@ -4,14 +4,12 @@
 #include <chrono>
 #include <vector>
 
+#include "base/seconds_since.h"
+
 namespace foretoken {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 }  // namespace
 

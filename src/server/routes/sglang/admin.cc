@@ -44,7 +44,7 @@ void write_optional(JsonWriter& json, std::string_view name, const std::string& 
 }
 
 // How much was drafted, and why no more.
-void write_drafts(JsonWriter& json, const ServerConfig& config, const EngineStats& stats) {
+void write_draft_counts(JsonWriter& json, const ServerConfig& config, const EngineStats& stats) {
   const DraftReport& drafts = stats.drafts;
   json.key("drafts").begin_object();
   json.field("steps", drafts.steps).field("drafted_steps", drafts.drafted);
@@ -82,7 +82,7 @@ void write_internal_state(JsonWriter& json, const ServerContext& context,
   json.field("effective_max_running_requests_per_dp", config.max_running_requests);
   const auto mean = context.acceptance.tokens_per_step({stats.accepted_drafts, stats.verify_steps});
   if (config.draft_nodes > 0 && mean) json.field("avg_spec_accept_length", *mean);
-  if (stats.drafts.steps > 0) write_drafts(json, config, stats);
+  if (stats.drafts.steps > 0) write_draft_counts(json, config, stats);
   json.end_object();
 }
 
