@@ -122,8 +122,8 @@ TEST_F(ToldDraftsTest, half_a_character_is_told_in_bytes) {
                           .at("trace")
                           .at(0)
                           .at("output");
-  EXPECT_EQ(output.at(0).at("bytes"), json::value({0xC3}));
-  EXPECT_EQ(output.at(1).at("bytes"), json::value({0xA9}));
+  EXPECT_EQ(output.at(0).at("bytes"), json::value(json::array{0xC3}));
+  EXPECT_EQ(output.at(1).at("bytes"), json::value(json::array{0xA9}));
 }
 
 TEST_F(ToldDraftsTest, who_does_not_ask_is_told_no_steps) {
