@@ -34,6 +34,16 @@ Rows busy_day(Ops& ops, const Model& model) {
   return all;
 }
 
+// Under the address sanitizer a part of them.
+std::vector<Model> sampled(std::vector<Model> all) {
+#ifdef FORETOKEN_SANITIZES_ADDRESSES
+  std::vector<Model> some;
+  for (std::size_t i = 0; i < all.size(); i += 4) some.push_back(all[i]);
+  return some;
+#endif
+  return all;
+}
+
 std::vector<Model> models() {
   std::vector<Model> all;
   const auto add = [&](int heads, int kv_heads, int dim, DType kv, int window, bool norm) {
@@ -90,7 +100,7 @@ std::vector<Model> models() {
   add_latent(2, 17, 4, DType::kF8E5M2, 130);
   all.back().has_sinks = true;
   all.back().shape.score_cap = 1.5F;
-  return all;
+  return sampled(std::move(all));
 }
 
 std::vector<Model> first_models(std::size_t count) {

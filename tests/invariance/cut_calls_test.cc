@@ -82,6 +82,7 @@ class CutCallsInvariance : public CutCallsFixture,
     std::vector<Token> said = tokens_;
     said.push_back(kByteEos);
     Request asked = request;
+    asked.max_new_tokens = static_cast<int>(said.size());
     asked.constraint = std::make_shared<OneTextSource>(request.constraint, said, config.vocab);
     std::vector<Token> truth = request.prompt.to_vector();
     truth.insert(truth.end(), said.begin(), said.end());
