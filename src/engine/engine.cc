@@ -139,6 +139,12 @@ void Engine::State::run() {
     answer_pausing();
     publish_stats();
   });
+  // Trees that nobody waits for may still be drafted; then the models may go.
+  try {
+    ops.read_back();
+  } catch (const std::exception& failure) {
+    log_error("The device failed at the end: {}.", failure.what());
+  }
 }
 
 // Takes in what was posted and makes a step. False when it is time to end.

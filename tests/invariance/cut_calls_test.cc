@@ -32,13 +32,13 @@ class OneText final : public TokenConstraint {
 
   std::span<const std::uint32_t> allowed() override {
     std::ranges::fill(mask_, 0U);
-    const auto next = static_cast<std::size_t>(tokens_[at_]);
+    const auto next = static_cast<std::size_t>(next_token());
     const auto words = inner_->allowed();
     if (words.empty() || (next / 32 < words.size() && (words[next / 32] >> next % 32 & 1U) != 0))
       mask_[next / 32] = 1U << next % 32;
     return mask_;
   }
-  bool allows(Token token) override { return token == tokens_[at_] && inner_->allows(token); }
+  bool allows(Token token) override { return token == next_token() && inner_->allows(token); }
   void advance(Token token) override {
     inner_->advance(token);
     ++at_;
@@ -46,12 +46,17 @@ class OneText final : public TokenConstraint {
   bool has_ended() const override { return inner_->has_ended(); }
   const std::string& fault() const override { return inner_->fault(); }
   int count_allowed(std::span<const Token> tokens) override {
-    const auto same = std::ranges::mismatch(tokens, std::span(tokens_).subspan(at_)).in1;
+    const auto same =
+        std::ranges::mismatch(tokens, std::span(tokens_).subspan(std::min(at_, tokens_.size())))
+            .in1;
     return inner_->count_allowed({tokens.begin(), same});
   }
   std::vector<Token> foreseen() override { return inner_->foreseen(); }
 
  private:
+  // A step that is planned ahead asks behind the end, too.
+  Token next_token() const { return at_ < tokens_.size() ? tokens_[at_] : kByteEos; }
+
   std::unique_ptr<TokenConstraint> inner_;
   std::vector<Token> tokens_;  // with the end token
   std::size_t at_ = 0;
@@ -69,8 +74,7 @@ struct OneTextSource final : ConstraintSource {
   int vocab;
 };
 
-class CutCallsInvariance : public CutCallsFixture,
-                           public testing::WithParamInterface<WrittenCalls> {
+class CutCallsInvariance : public CutCallsFixture, public testing::WithParamInterface<std::size_t> {
  protected:
   CutCallsInvariance() {
     script = [this](const Request& request) { return answer_of(request); };
@@ -105,7 +109,8 @@ class CutCallsInvariance : public CutCallsFixture,
 };
 
 TEST_P(CutCallsInvariance, no_cut_is_barred_by_any_drafter) {
-  const auto& [style, text] = GetParam();
+  const std::size_t family = GetParam();
+  const auto& [style, text] = two_calls()[family];
   config.tool_call_parser = style;
   start_for(text, kLongestToken);
   const ModelConfig model = tiny_model(config.vocab, config.context_length);
@@ -113,9 +118,11 @@ TEST_P(CutCallsInvariance, no_cut_is_barred_by_any_drafter) {
     return std::make_unique<Decoder>(ops, model, *dummy_weights(5), DType::kBF16);
   });
   const Matrix matrix(available_isas());
+  // Every fourth drafter, other ones for the next family.
+  const auto cells = matrix.model_sweep();
   std::size_t turn = style.size();
-  for (const std::uint64_t number : matrix.model_sweep()) {
-    cell_ = matrix.cell(number);
+  for (std::size_t i = family % 4; i < cells.size(); i += 4) {
+    cell_ = matrix.cell(cells[i]);
     const std::size_t bytes = 1 + turn % kLongestToken;
     say_in(text, 1 + turn % bytes, bytes);
     check(tools(true), style + " in " + std::to_string(bytes) + " bytes, " + cell_.str());
@@ -125,9 +132,10 @@ TEST_P(CutCallsInvariance, no_cut_is_barred_by_any_drafter) {
   EXPECT_GT(laboratory_->occurrences().accepted, 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, CutCallsInvariance, testing::ValuesIn(two_calls()),
-                         [](const auto& param) {
-                           std::string name = std::to_string(param.index) + "_" + param.param.style;
+INSTANTIATE_TEST_SUITE_P(Families, CutCallsInvariance,
+                         testing::Range(std::size_t{0}, two_calls().size()), [](const auto& param) {
+                           std::string name =
+                               std::to_string(param.param) + "_" + two_calls()[param.param].style;
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });

@@ -71,13 +71,20 @@ TEST(TorchFuzz, files_cut_short_are_refused) {
   }
 }
 
+// Of four values under the address sanitizer, where each file takes milliseconds, one.
 TEST(TorchFuzz, files_with_any_one_byte_changed_do_no_harm) {
+#ifdef FORETOKEN_SANITIZES_ADDRESSES
+  constexpr std::size_t kValues = 1;
+#else
+  constexpr std::size_t kValues = 4;
+#endif
+  constexpr unsigned char kBytes[] = {0x00, 0x80, 0xff, 'R'};
   for (const char* name : kFiles) {
     const Bytes whole = read(name);
     for (std::size_t at = 0; at < whole.size(); ++at)
-      for (const int value : {0x00, 0x80, 0xff, static_cast<int>('R')}) {
+      for (std::size_t value = 0; value < kValues; ++value) {
         Bytes changed = whole;
-        changed[at] = static_cast<std::byte>(value);
+        changed[at] = static_cast<std::byte>(kBytes[(at + value) % 4]);
         try_bytes(changed);
       }
   }
