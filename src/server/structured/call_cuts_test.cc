@@ -71,8 +71,8 @@ class CallCutsTest : public CutCallsFixture {
     stop();
   }
 
-#ifdef __SANITIZE_THREAD__
-  static constexpr std::size_t kStride = 7;  // cuts are of no interest to threads
+#if defined(__SANITIZE_THREAD__) || defined(FORETOKEN_SANITIZES_ADDRESSES)
+  static constexpr std::size_t kStride = 7;  // cuts are of no interest to sanitizers
 #else
   static constexpr std::size_t kStride = 1;
 #endif
