@@ -20,7 +20,7 @@ run_suites() {
   rm -rf "build/$preset/results"
   mkdir -p "build/$preset/results"
   GTEST_OUTPUT="json:$PWD/build/$preset/results/" ctest --test-dir "build/$preset" --output-on-failure \
-    --no-tests=error --timeout 600 --output-junit "$PWD/build/$preset/results/ctest.xml" "$@"
+    --no-tests=error --timeout 1200 --output-junit "$PWD/build/$preset/results/ctest.xml" "$@"
 }
 
 tools/setup.sh --tests || echo "test: going on without what only tests need"
