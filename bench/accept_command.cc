@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "base/seconds_since.h"
 #include "bench/accept_report.h"
 #include "bench/contender.h"
 #include "bench/draft_methods.h"
@@ -55,8 +56,7 @@ class Race {
     for (const std::size_t n : order()) {
       const auto start = std::chrono::steady_clock::now();
       answers[n] = answer_together(lanes_[n], prompts);
-      lanes_[n].result->seconds.back() =
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      lanes_[n].result->seconds.back() = seconds_since(start);
     }
     for (std::size_t n = 0; n < lanes_.size(); ++n)
       for (std::size_t i = 0; i < prompts.size(); ++i)

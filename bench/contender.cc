@@ -9,6 +9,7 @@
 #include "app/options/resolve_options.h"
 #include "base/error.h"
 #include "base/rng.h"
+#include "base/seconds_since.h"
 #include "model/config/generation_config.h"
 #include "text/text_stream.h"
 
@@ -64,8 +65,7 @@ Answer Contender::answer(const std::vector<Token>& prompt, const AnswerOptions& 
     for (const auto& sampled : delta.tokens) answer.tokens.push_back(sampled.token);
     if (!delta.finish) continue;
     is_finished = true;
-    answer.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    answer.seconds = seconds_since(start);
     answer.verify_steps = delta.verify_steps;
     answer.accepted_drafts = delta.accepted_drafts;
     answer.proposed_drafts = delta.proposed_drafts;

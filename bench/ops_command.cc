@@ -9,6 +9,7 @@
 
 #include "base/index.h"
 #include "base/rng.h"
+#include "base/seconds_since.h"
 #include "bench/report.h"
 #include "bench/shapes.h"
 #include "tensor/buffer.h"
@@ -77,7 +78,7 @@ double seconds_of(Ops& ops, int rounds, const std::function<void()>& begin,
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < count; ++i) call(i);
     ops.read_back();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return seconds_since(start);
   };
   // Clocks that have gone down while the host was at work come up again.
   for (double warm = 0; warm < kWarm * rounds;) warm += spend();

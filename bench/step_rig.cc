@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/rng.h"
+#include "base/seconds_since.h"
 
 namespace foretoken {
 namespace {
@@ -93,14 +94,14 @@ double StepRig::run(const StepPlan& plan, int base) {
   const Features features = runner_.forward(batch_, FeatureTaps{});
   if (batch_.logit_rows.empty()) {
     ops_.read_back();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return seconds_since(start);
   }
   const Tensor logits = runner_.logits(features, batch_);
   Walk walk;
   ops_.verify(plan, trees_, batch_, logits, walk);
   ops_.read_back();
   ops_.kv_keep(walk, batch_, runner_.kv_layers());
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return seconds_since(start);
 }
 
 }  // namespace foretoken

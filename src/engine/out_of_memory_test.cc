@@ -78,7 +78,7 @@ class ShortMemory {
 namespace foretoken {
 namespace {
 
-constexpr std::int64_t kTokens = 48;
+constexpr std::int64_t kVocabSize = 48;
 constexpr int kPages = 40;
 
 int ring_depth = 1;  // of the test that runs
@@ -176,15 +176,16 @@ class OutOfMemory : public testing::TestWithParam<int> {
 
   void start_with_guesses() {
     std::vector<std::vector<Token>> texts;
-    for (const Request& request : requests(kTokens)) {
-      const auto answer = HashOracle::answer(request, kTokens);
+    for (const Request& request : requests(kVocabSize)) {
+      const auto answer = HashOracle::answer(request, kVocabSize);
       texts.push_back(request.prompt.to_vector());
       for (const SampledToken& token : answer.output) texts.back().push_back(token.token);
     }
     ops_ = make_backend({.device = "reference"}, threads_);
-    target_ = std::make_unique<HashModel>(*ops_, kPages, kTokens);
+    target_ = std::make_unique<HashModel>(*ops_, kPages, kVocabSize);
     drafter_ = std::make_unique<GuessDrafter>(
-        GuessDrafter::Options{.max_nodes = 6, .depth = 3, .truth = 0.8, .vocab = kTokens}, texts);
+        GuessDrafter::Options{.max_nodes = 6, .depth = 3, .truth = 0.8, .vocab = kVocabSize},
+        texts);
     rig_.start(*ops_, *target_, *drafter_);
   }
 
@@ -192,7 +193,7 @@ class OutOfMemory : public testing::TestWithParam<int> {
     NgramOptions options;
     options.capacity = 50'000;
     ops_ = make_backend({.device = "reference"}, threads_);
-    target_ = std::make_unique<HashModel>(*ops_, kPages, kTokens);
+    target_ = std::make_unique<HashModel>(*ops_, kPages, kVocabSize);
     drafter_ = std::make_unique<NgramDrafter>(options, 6, engine_config().max_running_requests);
     rig_.start(*ops_, *target_, *drafter_);
   }
@@ -201,15 +202,15 @@ class OutOfMemory : public testing::TestWithParam<int> {
     SuffixOptions options;
     options.capacity = 20'000;
     ops_ = make_backend({.device = "reference"}, threads_);
-    target_ = std::make_unique<HashModel>(*ops_, kPages, kTokens);
+    target_ = std::make_unique<HashModel>(*ops_, kPages, kVocabSize);
     drafter_ = std::make_unique<SuffixDrafter>(options, 6, engine_config().max_running_requests);
     rig_.start(*ops_, *target_, *drafter_);
   }
 
   void start_with_a_head() {
     ops_ = make_backend({.device = "cpu", .cpu_isa = "auto", .gemm_order = "auto"}, threads_);
-    decoder_ =
-        std::make_unique<Decoder>(*ops_, tiny_model(kTokens, 256), *dummy_weights(1), DType::kBF16);
+    decoder_ = std::make_unique<Decoder>(*ops_, tiny_model(kVocabSize, 256), *dummy_weights(1),
+                                         DType::kBF16);
     target_ = std::make_unique<Runner>(*ops_, *decoder_, kPages);
     auto head = random_head(*ops_, *decoder_, RandomHead::kEagle3);
     head->allocate_kv(kPages);
@@ -301,15 +302,15 @@ class FailingTarget final : public TargetModel {
 
 TEST_P(OutOfMemory, a_refused_mapping_ends_the_requests_of_its_step) {
   ops_ = make_backend({.device = "reference"}, threads_);
-  HashModel model(*ops_, kPages, kTokens);
+  HashModel model(*ops_, kPages, kVocabSize);
   FailingTarget target(model);
   const auto drafter = make_null_drafter();
   Engine engine(engine_config(), *ops_, target, *drafter);
   engine.start();
-  const auto expected = run_requests(engine, requests(kTokens));
+  const auto expected = run_requests(engine, requests(kVocabSize));
   for (int forwards = 1; forwards < 30; ++forwards) {
     target.fail_in(forwards);
-    const auto answers = run_requests(engine, requests(kTokens));
+    const auto answers = run_requests(engine, requests(kVocabSize));
     int failed = 0;
     for (std::size_t i = 0; i < answers.size(); ++i) {
       if (answers[i].finish->reason == FinishReason::kLength) {

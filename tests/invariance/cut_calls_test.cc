@@ -96,7 +96,7 @@ class CutCallsInvariance : public CutCallsFixture, public testing::WithParamInte
     return out;
   }
 
-  // The text in tokens of so many bytes, the first one shorter.
+  // Cuts the text into tokens of `bytes` bytes, the first one of `first` bytes.
   void say_in(std::string_view text, std::size_t first, std::size_t bytes) {
     std::vector<std::string_view> pieces{text.substr(0, first)};
     for (std::size_t at = first; at < text.size(); at += bytes)

@@ -12,6 +12,7 @@
 #include "app/machine/fingerprint.h"
 #include "base/index.h"
 #include "base/log.h"
+#include "base/seconds_since.h"
 #include "draft/catalogue/algorithms.h"
 #include "draft/catalogue/plan_drafts.h"
 #include "kv/kv_dtype.h"
@@ -291,7 +292,7 @@ RealRun::Result RealRun::run() {
       result.steps += delta.verify_steps;
       result.accepted += delta.accepted_drafts;
     }
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.seconds = seconds_since(start);
   return result;
 }
 

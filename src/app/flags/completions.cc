@@ -45,7 +45,7 @@ std::string quoted(std::string_view text, std::string_view escaped_too = {}) {
   return out;
 }
 
-std::string flag_names(std::span<const CommandHelp> commands) {
+std::string command_names(std::span<const CommandHelp> commands) {
   std::string names;
   for (const CommandHelp& command : commands) names += std::string(command.name) + " ";
   return names + "help";
@@ -114,7 +114,7 @@ _foretoken() {{
 }}
 complete -o filenames -F _foretoken foretoken
 )",
-      flag_names(commands), bash_values(commands), bash_flags(commands));
+      command_names(commands), bash_values(commands), bash_flags(commands));
 }
 
 std::string zsh_value(const Flag& flag) {

@@ -17,7 +17,7 @@ class CutCallsFixture : public CallConstraintTest {
  protected:
   CutCallsFixture() { engine.tokens_per_step = 512; }  // nothing is left to wait for
 
-  // A vocabulary in which the text may be cut anywhere, into tokens of so many bytes at most.
+  // Makes a vocabulary in which the text may be cut anywhere. longest: bytes of a token, at most.
   void start_for(const std::string& text, std::size_t longest = std::string::npos) {
     text_options.words.clear();
     for (std::size_t at = 0; at < text.size(); ++at)

@@ -8,6 +8,7 @@
 
 #include "backend/cpu/matmul/packed_linear.h"
 #include "base/index.h"
+#include "base/seconds_since.h"
 
 namespace foretoken {
 namespace {
@@ -85,7 +86,7 @@ class Timer {
       w.plans().set(ProductPlans::class_of(rows_), plan);
       gemm_.run(w, x_.data(), rows_, y_.data());
       ++products;
-      seconds = std::chrono::duration<double>(Clock::now() - start).count();
+      seconds = seconds_since(start);
     } while (seconds < kWhile);
     return seconds / products;
   }
