@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Sums the results of ctest runs to one line, "N passed, N failed, N skipped", counting test cases.
+"""Names the test cases of ctest runs that failed, a line each, then sums them all to one line,
+"N passed, N failed, N skipped".
 
 Each argument is a folder with ctest's JUnit file (ctest.xml) and one <test>.json per GoogleTest
 binary. A test without such a file (a script) counts as one case. A test that ctest calls failed while
@@ -13,12 +14,13 @@ import xml.etree.ElementTree as ElementTree
 
 
 def count_cases(path):
-    """(passed, failed, skipped) of one GoogleTest JSON report."""
-    passed = failed = skipped = 0
+    """(passed, names of the failed, skipped) of one GoogleTest JSON report."""
+    passed = skipped = 0
+    failed = []
     for suite in json.loads(path.read_text())["testsuites"]:
         for case in suite["testsuite"]:
             if case.get("failures"):
-                failed += 1
+                failed.append(f"{case['classname']}.{case['name']}")
             elif case["status"] != "RUN" or case["result"] == "SKIPPED":
                 skipped += 1
             else:
@@ -27,23 +29,26 @@ def count_cases(path):
 
 
 def count_folder(folder):
+    """(passed, failed, skipped) of one run; names what failed."""
     passed = failed = skipped = 0
     for test in ElementTree.parse(folder / "ctest.xml").getroot().iter("testcase"):
-        status = test.get("status")
-        report = folder / (test.get("name") + ".json")
-        cases = (0, 0, 0)
+        name, status = test.get("name"), test.get("status")
+        report = folder / f"{name}.json"
+        cases = (0, [], 0)
         if report.exists():
             try:
                 cases = count_cases(report)
             except (ValueError, KeyError):
                 pass  # cut short by a crash: ctest's own status decides
         if status == "run":
-            cases = cases if report.exists() else (1, 0, 0)
+            cases = cases if report.exists() else (1, [], 0)
         elif status == "fail":
-            cases = (cases[0], max(cases[1], 1), cases[2])
+            cases = (cases[0], cases[1] or ["(no case)"], cases[2])
         else:
-            cases = (0, 0, 1)
-        passed, failed, skipped = passed + cases[0], failed + cases[1], skipped + cases[2]
+            cases = (0, [], 1)
+        for case in cases[1]:
+            print(f"failed: {folder.parent.name} {name}: {case}")
+        passed, failed, skipped = passed + cases[0], failed + len(cases[1]), skipped + cases[2]
     return passed, failed, skipped
 
 

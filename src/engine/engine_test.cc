@@ -331,11 +331,16 @@ TEST_P(EngineTest, hidden_states_are_those_of_all_tokens_but_the_last) {
 TEST_P(EngineTest, idle_memory_goes_back_and_answers_stay) {
   struct Counting final : Delegate {
     explicit Counting(std::unique_ptr<Ops> inner) : Delegate(std::move(inner)) {}
+    void layout(const StepPlan& plan, const DraftTrees& trees, const SeqTable& table,
+                Batch& batch) override {
+      released = -1;
+      Delegate::layout(plan, trees, table, batch);
+    }
     void release_kv(std::span<const PageId> pages) override {
       released = static_cast<int>(pages.size());
       Delegate::release_kv(pages);
     }
-    std::atomic<int> released = -1;
+    std::atomic<int> released = -1;  // pages given back since the last step
   };
   auto counting = std::make_unique<Counting>(std::move(ops_));
   Counting& watched = *counting;
@@ -343,7 +348,6 @@ TEST_P(EngineTest, idle_memory_goes_back_and_answers_stay) {
   config_.idle = {.free_pages_seconds = 0, .cached_texts_seconds = 1e9};
   Engine& engine = make_and_start();
   const auto ask = [&] {
-    watched.released = -1;
     Request asked = request(3 * kPageTokens, 2);
     const auto stream = asked.stream;
     EXPECT_FALSE(engine.submit(std::move(asked)));
