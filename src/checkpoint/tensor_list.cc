@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "checkpoint/checkpoint_files.h"
+#include "checkpoint/formats/gguf/gguf_architecture.h"
 #include "checkpoint/formats/gguf/gguf_model.h"
 #include "checkpoint/formats/mapped_file.h"
 #include "checkpoint/model_files.h"
@@ -47,6 +48,16 @@ TensorList list_tensors(const std::string& path) {
     for (const CheckpointFormat* format : {&safetensors_format(), &torch_format()})
       if (const auto files = find(path, *format)) return tensors_of(path, *format, *files);
   throw Error({"no weights in the model folder", path, "safetensors, PyTorch's or GGUF", "none"});
+}
+
+std::vector<std::string> source_names(const std::string& path) {
+  std::vector<std::string> names;
+  for (const ListedTensor& tensor : list_tensors(path).tensors) names.push_back(tensor.name);
+  if (!is_model_file(path)) return names;
+  const GgufModel model(path);
+  const GgufArchitecture& architecture = gguf_architecture(model.metadata());
+  for (std::string& name : names) name = decoder_name(architecture, name).value_or(name);
+  return names;
 }
 
 }  // namespace foretoken

@@ -25,4 +25,8 @@ struct TensorList {
 // path: a folder or a GGUF file. Throws Error where there is no checkpoint, or a broken one.
 TensorList list_tensors(const std::string& path);
 
+// The names under which a WeightSource of that checkpoint has them (checkpoint.h); of a stack of
+// experts the one that stands for all.
+std::vector<std::string> source_names(const std::string& path);
+
 }  // namespace foretoken

@@ -3,13 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/testing/gguf_bytes.h"
+#include "checkpoint/testing/gguf_models.h"
 #include "checkpoint/testing/test_files.h"
 
 namespace foretoken {
 namespace {
 
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 TEST(TensorList, tensors_of_each_format_are_listed_with_their_types) {
   const TempFolder folder;
@@ -31,6 +32,19 @@ TEST(TensorList, tensors_of_each_format_are_listed_with_their_types) {
   EXPECT_FALSE(blocks.tensors[1].is_read);
   const TempFolder empty;
   EXPECT_THAT(error_of([&] { list_tensors(empty.path()); }), HasSubstr("no weights"));
+}
+
+TEST(TensorList, names_of_a_gguf_file_are_those_that_the_decoder_asks_for) {
+  const TempFolder folder;
+  GgufBytes file = gguf_keys("llama").floats("blk.0.attn_q.weight", {2, 1}, {1, 2});
+  file.floats("blk.2.nextn.eh_proj.weight", {2, 1}, {1, 2}).floats("other", {1}, {1});
+  folder.write("m.gguf", file.bytes());
+  EXPECT_THAT(source_names(folder.path() + "/m.gguf"),
+              UnorderedElementsAre("model.layers.0.self_attn.q_proj.weight",
+                                   "model.layers.2.eh_proj.weight", "other"));
+  const TempFolder plain;
+  plain.write("model.safetensors", safetensors_bytes({test_tensor("a", {2, 3})}));
+  EXPECT_THAT(source_names(plain.path()), UnorderedElementsAre("a"));
 }
 
 }  // namespace

@@ -157,11 +157,12 @@ std::vector<Case> cases() {
   for (const char* folder :
        {"awq", "awq_left_out", "gptq", "gptq_rows", "gptq_desc_act", "gptq_uneven", "gptq_8bit_v2",
         "w4a16", "w4a16_zero_points", "w4a16_actorder", "w8a16", "auto_round_mixed", "gptq_mixed",
-        "packed_and_fp8"})
+        "packed_and_fp8", "glm4_awq", "glm4_gptq_desc_act", "glm4_w4a16_zero_points"})
     all.push_back({folder, "", 1e-3});
   for (const char* name : {"w8a16", "int4", "fp8"}) all.push_back({"floats", name, 1e-3});
   // Weights that are floats here, too.
-  for (const char* folder : {"fp8_rows", "fp8_tensor", "fp8_blocks", "modelopt_fp8"})
+  for (const char* folder :
+       {"fp8_rows", "fp8_tensor", "fp8_blocks", "modelopt_fp8", "glm4_fp8_blocks"})
     all.push_back({folder, "", 1e-3, 1e-4});
   // The same rounding here and there. A value between two codes that comes out a bit lower moves
   // its row by a step, and with it the rows that see it; those before it are the same.

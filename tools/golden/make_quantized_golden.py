@@ -38,6 +38,27 @@ def new_model():
     return model
 
 
+def new_pairs_model():
+    """Half of each head is rotated, by pairs of neighbours; gate and up are one matrix."""
+    torch.manual_seed(4)
+    config = transformers.Glm4Config(
+        vocab_size=VOCAB, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, head_dim=16, partial_rotary_factor=0.5, attention_bias=True,
+        max_position_embeddings=128, bos_token_id=1, eos_token_id=2, pad_token_id=0, initializer_range=0.15,
+        tie_word_embeddings=False, rms_norm_eps=1e-5)
+    model = transformers.Glm4ForCausalLM(config).float().eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name.endswith("_proj.bias"):
+                parameter.normal_(0, 0.15)
+            parameter.copy_(parameter.bfloat16().float())
+    return model
+
+
+def model_of(case):
+    return new_pairs_model() if case.startswith("glm4_") else new_model()
+
+
 def linears(model):
     return {name: module for name, module in model.named_modules()
             if isinstance(module, torch.nn.Linear) and name != "lm_head"}
@@ -332,6 +353,8 @@ CASES = {
                      {"quant_method": "modelopt", "quant_algo": "FP8", "ignore": ["lm_head"],
                       "kv_cache_scheme": {"dynamic": False, "num_bits": 8, "type": "float"}}),
 }
+for name in ("awq", "gptq_desc_act", "w4a16_zero_points", "fp8_blocks"):
+    CASES["glm4_" + name] = CASES[name]
 WHILE_LOADING = {"w8a8_int8": (8, 0, True), "w8a16": (8, 0, False), "int4": (4, 32, False), "w4a8": (4, 32, True),
                  "fp8": ("fp8", 0, False)}
 
@@ -344,7 +367,7 @@ def is_left_out(name, left_out):
 
 
 def write_case(folder, name, write, left_out, settings):
-    model = new_model()
+    model = model_of(name)
     tensors = {}
     modules = linears(model)
     taken = set()
@@ -358,11 +381,11 @@ def write_case(folder, name, write, left_out, settings):
             setattr(parent, path.rpartition(".")[2], Rounding(*made, made[0].shape[1]))
         else:
             module.weight.data = made
-    for path, parameter in new_model().named_parameters():
+    for path, parameter in model_of(name).named_parameters():
         if path not in taken:
             tensors[path] = parameter.data.bfloat16()
     # With columns in that order an input of the first token lies between two codes.
-    tokens = TOKENS[1:] if name == "gptq_desc_act" else TOKENS
+    tokens = TOKENS[1:] if name.endswith("gptq_desc_act") else TOKENS
     logits = {"logits": logits_of(model, tokens)}
     if name in ROUNDED:
         round_inputs(model)
@@ -383,7 +406,8 @@ def round_inputs(model):
 def save(folder, config, settings, tensors, logits, tokens=TOKENS):
     folder.mkdir(parents=True)
     text = config.to_dict()
-    text |= {"architectures": ["LlamaForCausalLM"], "dtype": "bfloat16"}
+    architecture = "Glm4ForCausalLM" if config.model_type == "glm4" else "LlamaForCausalLM"
+    text |= {"architectures": [architecture], "dtype": "bfloat16"}
     if settings:
         text["quantization_config"] = settings
     (folder / "config.json").write_text(json.dumps(text, indent=1, sort_keys=True) + "\n")

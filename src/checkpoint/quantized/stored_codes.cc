@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "checkpoint/quantized/code_words.h"
+#include "checkpoint/quantized/ordered_rows.h"
 #include "tensor/float16.h"
 #include "tensor/float8.h"
 
@@ -292,7 +293,21 @@ std::optional<StoredCodes> StoredCodes::take(const WeightSource& source,
   codes.rows_ = rows;
   codes.width_ = width;
   CodesReader(source, *format, name, took, codes).read();
+  if (const auto* const ordered = dynamic_cast<const OrderedRows*>(&source))
+    if (const auto order = ordered->stored_rows(name, rows); !order.empty()) codes.reorder(order);
   return codes;
+}
+
+void StoredCodes::reorder(std::span<const std::int64_t> stored_rows) {
+  const auto pick = [&](auto& values, std::int64_t width) {
+    if (values.empty()) return;
+    const auto before = values;
+    for (std::int64_t row = 0; row < rows_; ++row)
+      std::copy_n(&before[at(stored_rows[at(row)] * width)], width, &values[at(row * width)]);
+  };
+  pick(codes_, width_);
+  pick(zeros_, groups_);
+  pick(scales_, groups_);
 }
 
 void StoredCodes::read(std::int64_t row, std::uint8_t* codes, float* scales,

@@ -21,7 +21,8 @@ namespace foretoken {
 class StoredCodes final : public CodedRows {
  public:
   // Takes the matrix `name` [rows, width]; null where the checkpoint holds it as floats. Names of
-  // the tensors that belong to it are told to `took`.
+  // the tensors that belong to it are told to `took`. Rows are in the order that the source says
+  // (ordered_rows.h).
   static std::optional<StoredCodes> take(const WeightSource& source,
                                          const StoredQuantization& stored, const std::string& name,
                                          std::int64_t rows, std::int64_t width,
@@ -41,6 +42,8 @@ class StoredCodes final : public CodedRows {
 
  private:
   friend class CodesReader;
+  void reorder(std::span<const std::int64_t> stored_rows);
+
   WeightFormat format_;  // bits 0: floats that are no E4M3, or groups of unequal width
   std::int64_t rows_ = 0, width_ = 0, groups_ = 1;
   std::vector<std::uint8_t> codes_;     // [rows, width], or the bits of 8-bit floats

@@ -15,6 +15,7 @@
 #include "checkpoint/model_files.h"
 #include "checkpoint/token_map.h"
 #include "draft/with_model/model_drafter.h"
+#include "model/decoder/halved_pairs.h"
 #include "model/heads/head_chain.h"
 #include "model/heads/head_draft.h"
 #include "model/heads/head_tensors.h"
@@ -22,6 +23,13 @@
 
 namespace foretoken {
 namespace {
+
+// Of a checkpoint that carries heads beside or without the target that it is of.
+std::unique_ptr<WeightSource> open_heads(const std::string& path, const ModelOptions& load,
+                                         const ModelConfig& target) {
+  auto weights = open_weights(path, load);
+  return target.pairs_neighbours ? halved_pairs(std::move(weights), target) : std::move(weights);
+}
 
 // Those that are drafted; none: all.
 std::vector<Token> hot_tokens(const Decoder& target, const DraftOptions& options) {
@@ -87,7 +95,7 @@ std::unique_ptr<DraftModel> load_own_head(Ops& ops, const Decoder& target,
   ModelOptions load = setup.load();
   load.show_progress = false;
   check_stored_method(target.config(), load, options.target_folder);
-  const auto weights = open_weights(options.target_folder, load);
+  const auto weights = open_heads(options.target_folder, load, target.config());
   auto head = make_mtp_heads(ops, target, setup, target.config(), *weights);
   if (head) return head;
   throw Error({.what = "the target's checkpoint carries no draft head",
@@ -120,7 +128,7 @@ std::unique_ptr<DraftModel> load_head(Ops& ops, const Decoder& target, const Dra
   check_stored_method(config.layer, load, options.folder);
   config.layer.kv_dtype = load.kv_dtype;
   const bool is_eagle3 = family == HeadFamily::kEagle3;
-  auto weights = open_weights(options.folder, load);
+  auto weights = open_heads(options.folder, load, config.layer);
   check_quantization(config, *weights);
   const auto names = weights->names();
   if (!is_eagle3 && !names.empty())

@@ -40,10 +40,8 @@ void check_eagle(const DraftOptions& options, const ModelConfig& target) {
 bool drafts_unasked(const std::string& target) {
   try {
     const ModelConfig config = read_model_config(target, {});
-    std::vector<std::string> names;
-    if (find_mtp_heads(names, config).empty()) return false;
-    for (const ListedTensor& tensor : list_tensors(target).tensors) names.push_back(tensor.name);
-    return !find_mtp_heads(names, config).empty();
+    if (find_mtp_heads({}, config).empty()) return false;
+    return !find_mtp_heads(source_names(target), config).empty();
   } catch (const Error&) {
     return false;  // loading the target says what is wrong
   }

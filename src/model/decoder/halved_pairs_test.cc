@@ -2,15 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <boost/json.hpp>
 
-#include "checkpoint/testing/test_files.h"
+#include "checkpoint/quantized/stored_codes.h"
 #include "checkpoint/testing/test_source.h"
 
 namespace foretoken {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 ModelConfig config_of(int rotary_dim) {
   ModelConfig config;
@@ -57,10 +57,31 @@ TEST(HalvedPairs, what_is_not_rotated_stays_where_it_is) {
   EXPECT_THAT(values(*part, "l.k_proj.bias"), ElementsAre(0, 2, 1, 3, 4, 5));
 }
 
-TEST(HalvedPairs, codes_are_refused) {
-  ModelConfig config = config_of(0);
-  config.stored_quantization.emplace().method = "gptq";
-  EXPECT_THAT(error_of([&] { halved_pairs(source(), config); }), HasSubstr("quant_method gptq"));
+// Each row is of one code, its number, with a scale that is the same. Scales of codes stay where
+// they are until these are taken apart.
+TEST(HalvedPairs, codes_are_taken_in_halves) {
+  auto made = std::make_unique<TensorSource>();
+  made->put("l.q_proj.weight", DType::kI8, {12, 1}, std::int8_t{0});
+  made->put("l.q_proj.weight_scale", DType::kF32, {12, 1}, 0.0F);
+  for (int i = 0; i < 12; ++i) {
+    made->set("l.q_proj.weight", i, static_cast<std::int8_t>(i));
+    made->set("l.q_proj.weight_scale", i, static_cast<float>(i));
+  }
+  const auto whole = halved_pairs(std::move(made), config_of(0));
+  EXPECT_THAT(values(*whole, "l.q_proj.weight_scale"),
+              ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
+  const auto stored = StoredQuantization::parse(
+      boost::json::parse(R"({"quant_method":"compressed-tensors","format":"int-quantized",
+          "config_groups":{"g":{"targets":["Linear"],"weights":{"num_bits":8,"type":"int",
+          "symmetric":true,"strategy":"channel"}}}})")
+          .as_object(),
+      "test");
+  const auto codes =
+      StoredCodes::take(*whole, stored, "l.q_proj", 12, 1, [](const std::string&) {});
+  const Buffer floats = codes.value().floats();
+  const auto* const begin = static_cast<const float*>(floats.data());
+  EXPECT_THAT(std::vector<float>(begin, begin + 12),
+              ElementsAre(0, 4, 16, 1, 9, 25, 36, 64, 100, 49, 81, 121));
 }
 
 }  // namespace

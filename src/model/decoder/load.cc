@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "checkpoint/model_files.h"
 #include "checkpoint/packed/packed_cache.h"
+#include "checkpoint/quantized/ordered_rows.h"
 #include "model/decoder/halved_pairs.h"
 #include "model/decoder/stacked_experts.h"
 #include "model/decoder/text_weights.h"
@@ -59,7 +60,7 @@ DType serving_dtype(const ModelConfig& config, const WeightSource& weights,
 }
 
 // A checkpoint of which a subclass changes something.
-class OtherWeights : public WeightSource {
+class OtherWeights : public WeightSource, public OrderedRows {
  public:
   explicit OtherWeights(std::unique_ptr<WeightSource> source) : source_(std::move(source)) {}
   std::optional<Tensor> find(const std::string& name, const Shape& expected) const override {
@@ -72,6 +73,11 @@ class OtherWeights : public WeightSource {
   std::string where() const override { return source_->where(); }
   void release(const std::string& name) const override { source_->release(name); }
   PackedCache* packed() const override { return source_->packed(); }
+  std::vector<std::int64_t> stored_rows(const std::string& matrix,
+                                        std::int64_t rows) const override {
+    const auto* const ordered = dynamic_cast<const OrderedRows*>(source_.get());
+    return ordered != nullptr ? ordered->stored_rows(matrix, rows) : std::vector<std::int64_t>{};
+  }
 
  private:
   std::unique_ptr<WeightSource> source_;

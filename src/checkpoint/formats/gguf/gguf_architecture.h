@@ -17,7 +17,8 @@ namespace foretoken {
 
 struct GgufArchitecture {
   // "attn_q" in the file's "blk.0.attn_q.weight" is "self_attn.q_proj" of "model.layers.0". A name
-  // with a star stands for the matrices of all experts, which are one tensor in the file.
+  // with a star stands for the matrices of all experts, which are one tensor in the file, or in
+  // older ones one each: "ffn_up_exps", or "ffn_up.0" and so on.
   struct LayerName {
     std::string_view stored;
     std::string_view name;
@@ -35,6 +36,7 @@ struct GgufArchitecture {
   // Rows of q and k lie as pairs of neighbours are rotated.
   bool pairs_neighbours = false;
   bool layers_differ = false;  // KV heads and widths of MLPs are lists, of which add() takes care
+  bool is_head = false;        // a draft model: its layers are not those behind a target's
   float norm_offset = 0.0F;    // was added to the weights of norms
   std::string_view plain_norm = {};             // but not to those of names that end so
   std::span<const LayerName> layer_names = {};  // beside and before those of all families

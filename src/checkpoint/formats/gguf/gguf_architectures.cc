@@ -1,125 +1,19 @@
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string>
+#include <system_error>
 
 #include "base/error.h"
 #include "checkpoint/formats/gguf/gguf_architecture.h"
 #include "checkpoint/formats/gguf/gguf_mixed_layers.h"
+#include "checkpoint/formats/gguf/gguf_names.h"
 #include "checkpoint/formats/gguf/gguf_states.h"
 
 namespace foretoken {
 namespace {
 
 using LayerName = GgufArchitecture::LayerName;
-using NumberKey = GgufArchitecture::NumberKey;
-
-constexpr LayerName kLayerNames[] = {
-    {"attn_norm", "input_layernorm"},
-    {"attn_q", "self_attn.q_proj"},
-    {"attn_k", "self_attn.k_proj"},
-    {"attn_v", "self_attn.v_proj"},
-    {"attn_output", "self_attn.o_proj"},
-    {"attn_q_norm", "self_attn.q_norm"},
-    {"attn_k_norm", "self_attn.k_norm"},
-    {"ffn_norm", "post_attention_layernorm"},
-    {"ffn_gate", "mlp.gate_proj"},
-    {"ffn_up", "mlp.up_proj"},
-    {"ffn_down", "mlp.down_proj"},
-    {"ffn_gate_inp", "mlp.gate"},
-    {"ffn_gate_exps", "mlp.experts.*.gate_proj"},
-    {"ffn_up_exps", "mlp.experts.*.up_proj"},
-    {"ffn_down_exps", "mlp.experts.*.down_proj"},
-    {"exp_probs_b", "mlp.gate.e_score_correction_bias"},
-    {"ffn_gate_shexp", "mlp.shared_experts.gate_proj"},
-    {"ffn_up_shexp", "mlp.shared_experts.up_proj"},
-    {"ffn_down_shexp", "mlp.shared_experts.down_proj"},
-};
-
-constexpr LayerName kModelNames[] = {
-    {"token_embd", "model.embed_tokens"},
-    {"output_norm", "model.norm"},
-    {"token_embd_norm", "model.norm"},
-    {"output", "lm_head"},
-    {"per_layer_token_embd", "model.embed_tokens_per_layer"},
-    {"per_layer_model_proj", "model.per_layer_model_projection"},
-    {"per_layer_proj_norm", "model.per_layer_projection_norm"},
-};
-
-constexpr LayerName kSandwichNames[] = {
-    {"post_attention_norm", "post_attention_layernorm"},
-    {"ffn_norm", "pre_feedforward_layernorm"},
-    {"post_ffw_norm", "post_feedforward_layernorm"},
-};
-
-constexpr LayerName kFusedNames[] = {
-    {"attn_qkv", "self_attn.qkv_proj"},
-    {"ffn_up", "mlp.gate_up_proj"},
-};
-
-constexpr LayerName kGlm4Names[] = {
-    {"post_attention_norm", "post_self_attn_layernorm"},
-    {"post_ffw_norm", "post_mlp_layernorm"},
-    {"ffn_up", "mlp.gate_up_proj"},
-};
-
-constexpr LayerName kMixtralNames[] = {
-    {"ffn_gate_inp", "block_sparse_moe.gate"},
-    {"ffn_gate_exps", "block_sparse_moe.experts.*.w1"},
-    {"ffn_up_exps", "block_sparse_moe.experts.*.w3"},
-    {"ffn_down_exps", "block_sparse_moe.experts.*.w2"},
-};
-
-constexpr LayerName kQwen2MoeNames[] = {
-    {"ffn_gate_inp_shexp", "mlp.shared_expert_gate"},
-    {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
-    {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
-    {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
-};
-
-constexpr LayerName kGlm4MoeNames[] = {
-    {"post_attention_norm", "post_attention_layernorm"},
-};
-
-constexpr LayerName kGptOssNames[] = {
-    {"post_attention_norm", "post_attention_layernorm"},
-    {"attn_sinks", "self_attn.sinks"},
-    {"ffn_gate_inp", "mlp.router"},
-};
-
-constexpr NumberKey kExpertNumbers[] = {
-    {"expert_count", "num_experts"},
-    {"expert_used_count", "num_experts_per_tok"},
-    {"expert_feed_forward_length", "moe_intermediate_size"},
-    {"expert_shared_feed_forward_length", "shared_expert_intermediate_size"},
-    {"expert_shared_count", "n_shared_experts"},
-    {"expert_group_count", "n_group"},
-    {"expert_group_used_count", "topk_group"},
-    {"expert_weights_scale", "routed_scaling_factor"},
-    {"leading_dense_block_count", "first_k_dense_replace"},
-};
-
-constexpr LayerName kLatentNames[] = {
-    {"attn_q_a", "self_attn.q_a_proj"},
-    {"attn_q_a_norm", "self_attn.q_a_layernorm"},
-    {"attn_q_b", "self_attn.q_b_proj"},
-    {"attn_kv_a_mqa", "self_attn.kv_a_proj_with_mqa"},
-    {"attn_kv_a_norm", "self_attn.kv_a_layernorm"},
-    {"attn_kv_b", "self_attn.kv_b_proj"},
-    {"attn_k_b", "self_attn.k_b_proj"},
-    {"attn_v_b", "self_attn.v_b_proj"},
-};
-
-constexpr NumberKey kGraniteNumbers[] = {
-    {"attention.scale", "attention_multiplier"},
-    {"embedding_scale", "embedding_multiplier"},
-    {"residual_scale", "residual_multiplier"},
-    {"logit_scale", "logits_scaling"},
-};
-
-constexpr NumberKey kGemmaNumbers[] = {
-    {"attn_logit_softcapping", "attn_logit_softcapping"},
-    {"final_logit_softcapping", "final_logit_softcapping"},
-};
 
 std::optional<std::int64_t> size_of(const GgufModel& model, const std::string& key) {
   const std::string architecture = model.metadata().text("general.architecture").value_or("");
@@ -172,12 +66,15 @@ void add_olmo2(const GgufModel& model, boost::json::object& config) {
   config["sliding_window"] = *window;
 }
 
-// Layers without a router are dense.
+// Those with an MLP and without a router. A file may hold none of a layer's tensors.
 void add_dense_layers(const GgufModel& model, boost::json::object& config) {
   boost::json::array dense;
-  for (std::int64_t layer = 0; layer < config["num_hidden_layers"].as_int64(); ++layer)
-    if (model.find("blk." + std::to_string(layer) + ".ffn_gate_inp.weight") == nullptr)
+  for (std::int64_t layer = 0; layer < config["num_hidden_layers"].as_int64(); ++layer) {
+    const std::string block = "blk." + std::to_string(layer) + ".";
+    if (model.find(block + "ffn_gate_inp.weight") == nullptr &&
+        model.find(block + "ffn_gate.weight") != nullptr)
       dense.push_back(layer);
+  }
   config["mlp_only_layers"] = std::move(dense);
 }
 
@@ -187,12 +84,9 @@ void add_qwen3_moe(const GgufModel& model, boost::json::object& config) {
   add_dense_layers(model, config);
 }
 
-// Layers of draft heads are counted, too. Newer files say how scores are made and normalised.
+// Newer files say how scores are made and normalised.
 void add_glm4_moe(const GgufModel& model, boost::json::object& config) {
   add_rotated(model, config);
-  const std::int64_t heads = size_of(model, "nextn_predict_layers").value_or(0);
-  config["num_hidden_layers"] = config["num_hidden_layers"].as_int64() - heads;
-  config["num_nextn_predict_layers"] = heads;
   config["use_qk_norm"] = model.find("blk.0.attn_q_norm.weight") != nullptr;
   if (const auto normalised = model.metadata().boolean("glm4moe.expert_weights_norm"))
     config["norm_topk_prob"] = *normalised;
@@ -213,11 +107,14 @@ void add_gpt_oss(const GgufModel& model, boost::json::object& config) {
     config["sliding_window"] = *window;
 }
 
-// One name for several families, which differ in how experts are scored. Older files do not say
-// groups: then only the largest model has them.
+// One name for several families, which differ in how experts are scored. Some files do not say how:
+// then those with a bias of the scores have a logistic. Older ones do not say groups: then only the
+// largest model has them.
 void add_latent_experts(const GgufModel& model, boost::json::object& config) {
   constexpr std::int64_t kSoftmax = 1, kSigmoid = 2, kLargest = 256;
-  const std::int64_t score = size_of(model, "expert_gating_func").value_or(kSoftmax);
+  const bool has_bias = model.find_in_layers("exp_probs_b.bias") != nullptr;
+  const std::int64_t score =
+      size_of(model, "expert_gating_func").value_or(has_bias ? kSigmoid : kSoftmax);
   if (score != kSoftmax && score != kSigmoid)
     model.metadata().refuse("deepseek2.expert_gating_func", "1 or 2, softmax or sigmoid",
                             std::to_string(score));
@@ -262,7 +159,50 @@ void add_latent(const GgufModel& model, boost::json::object& config) {
     boost::json::object& yarn = scaling->as_object();
     yarn["mscale"] = yarn["mscale_all_dim"] = 10.0 * *tenth;
   }
+  if (const auto growth = model.metadata().number("deepseek2.attention.temperature_scale");
+      growth.value_or(0.0) != 0.0)
+    model.metadata().refuse("deepseek2.attention.temperature_scale",
+                            "0 (scores of latents do not grow with the position)",
+                            std::to_string(*growth));
   add_latent_experts(model, config);
+}
+
+// One name for two families: that whose scores grow with the position says by how much. Its
+// magnitude is as of an mscale of 1.
+void add_mistral3(const GgufModel& model, boost::json::object& config) {
+  auto* const scaling = config.if_contains("rope_scaling");
+  const double all_dim =
+      model.metadata().number("mistral3.rope.scaling.yarn_log_multiplier").value_or(0.0);
+  if (scaling != nullptr && all_dim != 0.0) {
+    boost::json::object& yarn = scaling->as_object();
+    yarn["mscale"] = 1.0;
+    yarn["mscale_all_dim"] = all_dim;
+  }
+  const double growth =
+      model.metadata().number("mistral3.attention.temperature_scale").value_or(0.0);
+  if (growth == 0.0) {
+    config["sliding_window"] = nullptr;
+    return;
+  }
+  const std::string length = "mistral3.rope.scaling.original_context_length";
+  if (scaling == nullptr || !model.metadata().has(length)) model.metadata().refuse_missing(length);
+  config["architectures"] = boost::json::array{"Ministral3ForCausalLM"};
+  config["model_type"] = "ministral3";
+  config.at("rope_scaling").as_object()["llama_4_scaling_beta"] = growth;
+}
+
+// A draft model that reads the target's keys and values: its layers are described apart.
+void add_gemma4_assistant(const GgufModel& model, boost::json::object& config) {
+  const auto width = size_of(model, "embedding_length_out");
+  if (!width) model.metadata().refuse_missing("gemma4-assistant.embedding_length_out");
+  add_gguf_mixed_layers(model, config);
+  boost::json::object layers = std::move(config);
+  layers["model_type"] = "gemma4_text";
+  config = {{"architectures", layers["architectures"]},
+            {"model_type", "gemma4_assistant"},
+            {"torch_dtype", layers["torch_dtype"]},
+            {"backbone_hidden_size", *width},
+            {"text_config", layers}};
 }
 
 void add_qwen3_next(const GgufModel& model, boost::json::object& config) {
@@ -276,12 +216,17 @@ constexpr auto kArchitectures = std::to_array<GgufArchitecture>({
      .model_type = "mixtral",
      .has_experts = true,
      .pairs_neighbours = true,
-     .layer_names = kMixtralNames,
-     .numbers = kExpertNumbers},
+     .layer_names = gguf_names::kMixtralNames,
+     .numbers = gguf_names::kExpertNumbers},
     {.name = "llama",
      .architecture = "LlamaForCausalLM",
      .model_type = "llama",
      .pairs_neighbours = true},
+    {.name = "mistral3",
+     .architecture = "MistralForCausalLM",
+     .model_type = "mistral",
+     .pairs_neighbours = true,
+     .add = add_mistral3},
     {.name = "qwen2", .architecture = "Qwen2ForCausalLM", .model_type = "qwen2"},
     {.name = "qwen3", .architecture = "Qwen3ForCausalLM", .model_type = "qwen3"},
     {.name = "smollm3",
@@ -292,20 +237,20 @@ constexpr auto kArchitectures = std::to_array<GgufArchitecture>({
      .architecture = "GraniteForCausalLM",
      .model_type = "granite",
      .pairs_neighbours = true,
-     .numbers = kGraniteNumbers},
+     .numbers = gguf_names::kGraniteNumbers},
     {.name = "gemma2",
      .architecture = "Gemma2ForCausalLM",
      .model_type = "gemma2",
      .norm_offset = 1.0F,
-     .layer_names = kSandwichNames,
-     .numbers = kGemmaNumbers,
+     .layer_names = gguf_names::kSandwichNames,
+     .numbers = gguf_names::kGemmaNumbers,
      .add = add_gemma2},
     {.name = "gemma3",
      .architecture = "Gemma3ForCausalLM",
      .model_type = "gemma3_text",
      .norm_offset = 1.0F,
-     .layer_names = kSandwichNames,
-     .numbers = kGemmaNumbers,
+     .layer_names = gguf_names::kSandwichNames,
+     .numbers = gguf_names::kGemmaNumbers,
      .add = add_gemma3},
     {.name = "gemma4",
      .architecture = "Gemma4ForCausalLM",
@@ -322,59 +267,67 @@ constexpr auto kArchitectures = std::to_array<GgufArchitecture>({
      .layer_names = kGgufMixedNames,
      .numbers = kGgufMixedNumbers,
      .add = add_gguf_mixed_layers},
+    {.name = "gemma4-assistant",
+     .architecture = "Gemma4AssistantForCausalLM",
+     .model_type = "gemma4_assistant",
+     .layers_differ = true,
+     .is_head = true,
+     .layer_names = kGgufMixedNames,
+     .numbers = kGgufMixedNumbers,
+     .add = add_gemma4_assistant},
     {.name = "phi3",
      .architecture = "Phi3ForCausalLM",
      .model_type = "phi3",
-     .layer_names = kFusedNames,
+     .layer_names = gguf_names::kFusedNames,
      .add = add_phi3},
     {.name = "olmo2",
      .architecture = "Olmo2ForCausalLM",
      .model_type = "olmo2",
-     .layer_names = kSandwichNames,
+     .layer_names = gguf_names::kSandwichNames,
      .add = add_olmo2},
     {.name = "glm4",
      .architecture = "Glm4ForCausalLM",
      .model_type = "glm4",
-     .layer_names = kGlm4Names,
+     .layer_names = gguf_names::kGlm4Names,
      .add = add_rotated},
     {.name = "qwen2moe",
      .architecture = "Qwen2MoeForCausalLM",
      .model_type = "qwen2_moe",
      .has_experts = true,
-     .layer_names = kQwen2MoeNames,
-     .numbers = kExpertNumbers,
+     .layer_names = gguf_names::kQwen2MoeNames,
+     .numbers = gguf_names::kExpertNumbers,
      .add = add_dense_layers},
     {.name = "qwen3moe",
      .architecture = "Qwen3MoeForCausalLM",
      .model_type = "qwen3_moe",
      .has_experts = true,
-     .numbers = kExpertNumbers,
+     .numbers = gguf_names::kExpertNumbers,
      .add = add_qwen3_moe},
     {.name = "olmoe",
      .architecture = "OlmoeForCausalLM",
      .model_type = "olmoe",
      .has_experts = true,
-     .numbers = kExpertNumbers},
+     .numbers = gguf_names::kExpertNumbers},
     {.name = "glm4moe",
      .architecture = "Glm4MoeForCausalLM",
      .model_type = "glm4_moe",
      .has_experts = true,
-     .layer_names = kGlm4MoeNames,
-     .numbers = kExpertNumbers,
+     .layer_names = gguf_names::kGlm4MoeNames,
+     .numbers = gguf_names::kExpertNumbers,
      .add = add_glm4_moe},
     {.name = "gpt-oss",
      .architecture = "GptOssForCausalLM",
      .model_type = "gpt_oss",
      .has_experts = true,
-     .layer_names = kGptOssNames,
-     .numbers = kExpertNumbers,
+     .layer_names = gguf_names::kGptOssNames,
+     .numbers = gguf_names::kExpertNumbers,
      .add = add_gpt_oss},
     {.name = "deepseek2",
      .architecture = "DeepseekV2ForCausalLM",
      .model_type = "deepseek_v2",
      .has_experts = true,
-     .layer_names = kLatentNames,
-     .numbers = kExpertNumbers,
+     .layer_names = gguf_names::kLatentNames,
+     .numbers = gguf_names::kExpertNumbers,
      .add = add_latent},
     {.name = "qwen3next",
      .architecture = "Qwen3NextForCausalLM",
@@ -383,7 +336,7 @@ constexpr auto kArchitectures = std::to_array<GgufArchitecture>({
      .norm_offset = 1.0F,
      .plain_norm = "linear_attn.norm.weight",
      .layer_names = kGgufDeltaNames,
-     .numbers = kExpertNumbers,
+     .numbers = gguf_names::kExpertNumbers,
      .add = add_qwen3_next},
     {.name = "qwen35",
      .architecture = "Qwen3_5ForCausalLM",
@@ -399,7 +352,7 @@ constexpr auto kArchitectures = std::to_array<GgufArchitecture>({
      .norm_offset = 1.0F,
      .plain_norm = "linear_attn.norm.weight",
      .layer_names = kGgufDeltaNames,
-     .numbers = kExpertNumbers,
+     .numbers = gguf_names::kExpertNumbers,
      .add = add_gguf_qwen3_5},
     {.name = "lfm2",
      .architecture = "Lfm2ForCausalLM",
@@ -411,7 +364,7 @@ constexpr auto kArchitectures = std::to_array<GgufArchitecture>({
      .model_type = "lfm2_moe",
      .has_experts = true,
      .layer_names = kGgufConvolutionNames,
-     .numbers = kExpertNumbers,
+     .numbers = gguf_names::kExpertNumbers,
      .add = add_gguf_lfm2_moe},
     {.name = "granitehybrid",
      .architecture = "GraniteMoeHybridForCausalLM",
@@ -419,20 +372,40 @@ constexpr auto kArchitectures = std::to_array<GgufArchitecture>({
      .has_experts = true,
      .pairs_neighbours = true,
      .layer_names = kGgufMambaNames,
-     .numbers = kGraniteNumbers,
+     .numbers = gguf_names::kGraniteNumbers,
      .add = add_gguf_granite_hybrid},
     {.name = "granitehybrid",
      .architecture = "GraniteMoeHybridForCausalLM",
      .model_type = "granitemoehybrid",
      .pairs_neighbours = true,
      .layer_names = kGgufMambaNames,
-     .numbers = kGraniteNumbers,
+     .numbers = gguf_names::kGraniteNumbers,
      .add = add_gguf_granite_hybrid},
 });
 
 std::optional<std::string_view> renamed(std::span<const LayerName> names, std::string_view stored) {
   const auto found = std::ranges::find(names, stored, &LayerName::stored);
   return found == names.end() ? std::nullopt : std::optional(found->name);
+}
+
+std::optional<std::string_view> layer_name(const GgufArchitecture& architecture,
+                                           std::string_view stored) {
+  const auto own = renamed(architecture.layer_names, stored);
+  return own ? own : renamed(gguf_names::kLayerNames, stored);
+}
+
+// Older files have a tensor for each expert: "ffn_up.3" is number 3 of "ffn_up_exps".
+std::optional<std::string> lone_expert(const GgufArchitecture& architecture,
+                                       std::string_view stored) {
+  const std::size_t dot = stored.rfind('.');
+  if (!architecture.has_experts || dot == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = stored.substr(dot + 1);
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size() || number < 0)
+    return std::nullopt;
+  const auto all = layer_name(architecture, std::string(stored.substr(0, dot)) + "_exps");
+  return all ? std::optional(expert_name(std::string(*all), number)) : std::nullopt;
 }
 
 }  // namespace
@@ -471,7 +444,7 @@ std::optional<std::string> decoder_name(const GgufArchitecture& architecture,
     if (stored.ends_with(suffix)) kind = suffix;
   std::string_view name = stored.substr(0, stored.size() - kind.size());
   if (!name.starts_with(kBlock)) {
-    const auto known = renamed(kModelNames, name);
+    const auto known = renamed(gguf_names::kModelNames, name);
     return known ? std::optional(std::string(*known) + std::string(kind)) : std::nullopt;
   }
   name.remove_prefix(kBlock.size());
@@ -480,8 +453,10 @@ std::optional<std::string> decoder_name(const GgufArchitecture& architecture,
   const std::string layer = "model.layers." + std::string(name.substr(0, end + 1));
   if (const auto whole = renamed(architecture.layer_names, stored.substr(kBlock.size() + end + 1)))
     return layer + std::string(*whole);
-  auto known = renamed(architecture.layer_names, name.substr(end + 1));
-  if (!known) known = renamed(kLayerNames, name.substr(end + 1));
+  name.remove_prefix(end + 1);
+  if (const auto expert = lone_expert(architecture, name))
+    return layer + *expert + std::string(kind);
+  const auto known = layer_name(architecture, name);
   if (!known) return std::nullopt;
   const std::string named = layer + std::string(*known);
   const bool is_whole = known->ends_with("_bias") || known->ends_with("sinks");

@@ -62,6 +62,18 @@ class Keys {
   std::string prefix_;
 };
 
+// Layers of draft heads are counted, too, and lie behind the others.
+void add_layers(const GgufArchitecture& architecture, const Keys& keys, json::object& config) {
+  const std::int64_t all = keys.required("block_count");
+  const std::int64_t heads =
+      architecture.is_head ? 0 : keys.integer("nextn_predict_layers").value_or(0);
+  if (heads < 0 || (heads > 0 && heads >= all))
+    keys.refuse("nextn_predict_layers", "fewer than block_count = " + std::to_string(all),
+                std::to_string(heads));
+  config["num_hidden_layers"] = all - heads;
+  if (heads > 0) config["num_nextn_predict_layers"] = heads;
+}
+
 void add_sizes(const GgufArchitecture& architecture, const Keys& keys, json::object& config) {
   const std::int64_t hidden = keys.required("embedding_length");
   const std::int64_t heads = keys.required("attention.head_count");
@@ -80,7 +92,7 @@ void add_sizes(const GgufArchitecture& architecture, const Keys& keys, json::obj
   config["intermediate_size"] = width_of_mlp ? *width_of_mlp
                                 : of_experts ? *of_experts
                                              : keys.required("feed_forward_length");
-  config["num_hidden_layers"] = keys.required("block_count");
+  add_layers(architecture, keys, config);
   config["num_attention_heads"] = heads;
   const auto kv_heads = may_be_list ? keys.first("attention.head_count_kv", true)
                                     : keys.greatest("attention.head_count_kv");

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json_text.h"
+#include "checkpoint/formats/gguf/gguf_architecture.h"
 #include "checkpoint/testing/gguf_models.h"
 #include "checkpoint/testing/test_files.h"
 
@@ -47,6 +48,66 @@ TEST_F(GgufConfig, sizes_and_tokens_are_those_of_the_keys) {
   EXPECT_EQ(config.at("eos_token_id"), 261);
   EXPECT_EQ(config.at("tie_word_embeddings"), true);
   EXPECT_FALSE(config.contains("rope_scaling"));
+}
+
+TEST_F(GgufConfig, names_of_one_expert_and_of_draft_layers_are_known) {
+  const auto name_in = [&](const char* architecture, bool has_experts, const char* stored) {
+    GgufBytes file = gguf_keys(architecture);
+    if (has_experts) file.u32(std::string(architecture) + ".expert_count", 8);
+    folder_.write("m.gguf", file.bytes());
+    const GgufModel model(folder_.path() + "/m.gguf");
+    return decoder_name(gguf_architecture(model.metadata()), stored).value_or("unknown");
+  };
+  EXPECT_EQ(name_in("llama", true, "blk.1.ffn_down.7.weight"),
+            "model.layers.1.block_sparse_moe.experts.7.w2.weight");
+  EXPECT_EQ(name_in("llama", false, "blk.1.ffn_down.7.weight"), "unknown");
+  for (const char* stored : {"blk.1.ffn_down.x.weight", "blk.1.ffn_down.-1.weight",
+                             "blk.1.attn_q.0.weight", "blk.1.ffn_down..weight"})
+    EXPECT_EQ(name_in("llama", true, stored), "unknown") << stored;
+  EXPECT_EQ(name_in("qwen35", false, "blk.2.nextn.eh_proj.weight"),
+            "model.layers.2.eh_proj.weight");
+  EXPECT_EQ(name_in("qwen35", false, "blk.2.nextn.shared_head_norm.weight"),
+            "model.layers.2.shared_head.norm.weight");
+}
+
+TEST_F(GgufConfig, a_draft_model_of_queries_describes_its_layers_apart) {
+  constexpr std::uint32_t kBool = 7, kArray = 9;
+  const auto file = [] {
+    GgufBytes made = gguf_keys("gemma4-assistant");
+    made.u32("gemma4-assistant.nextn_predict_layers", 2);
+    made.u32("gemma4-assistant.attention.shared_kv_layers", 2);
+    return made.raw(
+        "gemma4-assistant.attention.sliding_window_pattern", kArray,
+        GgufBytes::number(kBool) + GgufBytes::number(std::uint64_t{2}) + std::string("\1\0", 2));
+  };
+  const object config = config_of(file().u32("gemma4-assistant.embedding_length_out", 128));
+  EXPECT_EQ(config.at("architectures").at(0), "Gemma4AssistantForCausalLM");
+  EXPECT_EQ(config.at("backbone_hidden_size"), 128);
+  const object& layers = config.at("text_config").as_object();
+  EXPECT_EQ(layers.at("model_type"), "gemma4_text");
+  EXPECT_EQ(layers.at("num_hidden_layers"), 2);
+  EXPECT_FALSE(layers.contains("num_nextn_predict_layers"));
+  EXPECT_THAT(error_of([&] { config_of(file()); }),
+              HasSubstr("expected gemma4-assistant.embedding_length_out"));
+}
+
+// How scores are made where the file does not say, and what its scores may not do.
+TEST_F(GgufConfig, a_bias_of_scores_tells_how_they_are_made) {
+  const auto file = [] {
+    GgufBytes made = gguf_keys("deepseek2");
+    made.u32("deepseek2.expert_count", 4).u32("deepseek2.attention.key_length", 40);
+    made.u32("deepseek2.rope.dimension_count", 8).u32("deepseek2.attention.kv_lora_rank", 32);
+    return made.u32("deepseek2.attention.value_length", 32)
+        .u32("deepseek2.nextn_predict_layers", 1);
+  };
+  EXPECT_EQ(config_of(file()).at("architectures").at(0), "DeepseekV2ForCausalLM");
+  const object config = config_of(file().floats("blk.0.exp_probs_b.bias", {4}, {1, 2, 3, 4}));
+  EXPECT_EQ(config.at("architectures").at(0), "DeepseekV3ForCausalLM");
+  EXPECT_EQ(config.at("num_hidden_layers"), 1);
+  EXPECT_EQ(config.at("num_nextn_predict_layers"), 1);
+  EXPECT_THAT(
+      error_of([&] { config_of(file().f32("deepseek2.attention.temperature_scale", 0.1F)); }),
+      HasSubstr("scores of latents do not grow"));
 }
 
 TEST_F(GgufConfig, layers_of_draft_heads_are_none_of_the_model) {

@@ -68,21 +68,15 @@ std::vector<bool> layers_without_heads(const Keys& keys, const boost::json::obje
   return keeps;
 }
 
-// Layers of draft heads are counted, too, and lie behind the others.
 void add_delta_layers(const Keys& keys, boost::json::object& config) {
-  const std::int64_t heads = keys.size_or("nextn_predict_layers", 0);
-  const std::int64_t all = config.at("num_hidden_layers").as_int64();
-  if (heads < 0 || heads >= all)
-    keys.refuse("nextn_predict_layers", "fewer than block_count", heads);
-  const std::int64_t layers = all - heads;
-  config["num_hidden_layers"] = layers;
+  const std::int64_t all = keys.size("block_count");  // those of draft heads, too
   config["full_attention_interval"] = keys.size_or("full_attention_interval", 4);
   const std::string key = "attention.recurrent_layers";
   if (!keys.metadata().has(keys.of(key))) return;
   std::vector<bool> keeps = keys.metadata().booleans(keys.of(key));
   if (keeps.size() != at(all))
     keys.refuse(key, std::to_string(all) + " booleans, one for each layer", std::ssize(keeps));
-  keeps.resize(at(layers));
+  keeps.resize(layers_of(config));
   config["layer_types"] = types_of(keeps, "linear_attention");
 }
 
