@@ -167,6 +167,7 @@ TEST(LoadGgufFiles, what_cannot_be_served_is_named) {
           gguf_keys("glm4moe").u32("glm4moe.expert_count", 8).u32("glm4moe.expert_gating_func", 1)),
       HasSubstr("expected 2, sigmoid"));
   GgufBytes twice = gguf_keys("llama").u32("llama.expert_count", 8);
+  twice.floats("token_embd.weight", {8, 64}, std::vector<float>(512));
   twice.floats("blk.0.ffn_gate_exps.weight", {1, 8, 64}, std::vector<float>(512));
   twice.floats("blk.0.ffn_gate.0.weight", {8, 64}, std::vector<float>(512));
   EXPECT_THAT(fault_of(twice), HasSubstr("two for model.layers.0.block_sparse_moe.experts.0.w1"));
