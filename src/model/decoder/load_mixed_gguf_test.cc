@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string folder_of(const std::string& name) {
+std::string golden_folder(const std::string& name) {
   return std::string(FORETOKEN_SOURCE_DIR "/tests/golden/checkpoints/") + name;
 }
 
@@ -46,8 +46,8 @@ class LoadMixedGguf : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(LoadMixedGguf, answers_as_the_checkpoint_that_it_was_made_of) {
-  folder_.write("model.gguf", mixed_gguf_of(folder_of(GetParam())));
-  const auto known = logits_of(folder_of(GetParam()));
+  folder_.write("model.gguf", mixed_gguf_of(golden_folder(GetParam())));
+  const auto known = logits_of(golden_folder(GetParam()));
   const auto found = logits_of(folder_.path() + "/model.gguf");
   ASSERT_EQ(found.size(), known.size());
   for (std::size_t i = 0; i < known.size(); ++i) ASSERT_NEAR(found[i], known[i], 1e-4) << i;
@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Checkpoints, LoadMixedGguf,
 
 TEST(MixedGguf, factors_that_scale_positions_are_refused) {
   TempFolder folder;
-  folder.write("model.gguf", mixed_gguf_of(folder_of("gemma4"), true));
+  folder.write("model.gguf", mixed_gguf_of(golden_folder("gemma4"), true));
   EXPECT_THAT(error_of([&] { read_model_config(folder.path() + "/model.gguf", {}); }),
               HasSubstr("factors of 1 or of 1e30"));
 }

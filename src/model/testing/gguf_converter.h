@@ -18,7 +18,7 @@ struct GgufFamily {
   const char* unsaid = "";    // config.json's of what a GGUF file does not say
   float rounding = 0.0F;      // of what a GGUF file keeps as float32
   std::uint32_t rotated = 0;  // elements of a head; 0: the file does not say
-  double block_error = 0.03;  // of logits from blocks; more where another expert is chosen
+  double block_error = 0.04;  // of logits from blocks; more where another expert is chosen
   bool splits_heads = false;  // of latent attention, keys and values are two tensors
   bool is_older = false;      // a tensor for each expert; the file does not say how they are scored
   bool has_heads = false;     // draft heads are kept

@@ -1,5 +1,6 @@
 #include "model/testing/gguf_mixed_converter.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string_view>
@@ -118,13 +119,14 @@ std::string mixed_gguf_of(const std::string& folder, bool is_odd) {
   }
   std::vector<std::int32_t> kv_heads, widths;
   std::string slides;
+  int window = 0;
   for (int layer = 0; layer < config.layers; ++layer) {
     kv_heads.push_back(config.heads_of(layer).count);
     widths.push_back(config.intermediate_of(layer));
     slides += static_cast<char>(config.window(layer) > 0 ? 1 : 0);
-    if (config.window(layer) > 0 && layer < 2)
-      file.u32(key("attention.sliding_window"), count(config.window(layer)));
+    window = std::max(window, config.window(layer));
   }
+  if (window > 0) file.u32(key("attention.sliding_window"), count(window));
   file.i32s(key("attention.head_count_kv"), kv_heads);
   file.i32s(key("feed_forward_length"), widths);
   constexpr std::uint32_t kBool = 7, kArray = 9;

@@ -315,7 +315,8 @@ class StateConverter {
 
   void add(const std::string& name) {
     Matrix matrix = read(name);
-    if (is_delta_ && name.ends_with("norm.weight") && !name.ends_with("linear_attn.norm.weight"))
+    const bool is_norm = name.ends_with("norm.weight") || name.starts_with("mtp.pre_fc_norm_");
+    if (is_delta_ && is_norm && !name.ends_with("linear_attn.norm.weight"))
       for (float& value : matrix.values) value += 1.0F;
     if (name.ends_with("A_log"))
       for (float& value : matrix.values) value = -std::exp(value);
