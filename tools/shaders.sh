@@ -16,7 +16,7 @@ compile() {  # folder
     name=$(basename "$source" .comp)
     words "$source" "$1/$name.words"
     # The other form of those whose multiply-adds are rounded once.
-    if grep -q -e fma_once -e curves.glsl "$source"; then words "$source" "$1/${name}_doubles.words" -DDOUBLES; fi
+    if grep -q -e fma_once -e ' div(' -e curves.glsl "$source"; then words "$source" "$1/${name}_doubles.words" -DDOUBLES; fi
   done
   { echo "sources $(sources_hash)"; echo "compiler $(compiler)"; } >"$1/made_of.txt"
 }

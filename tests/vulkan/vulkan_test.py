@@ -97,12 +97,13 @@ def essence(answer):
             meta.get("input_token_logprobs"), meta.get("output_token_logprobs")]
 
 
-def answers(*flags):
-    """All answers: to each request alone, and to all at a time."""
+def answers(*flags, asked=None):
+    """All answers: to the last two requests alone, and to all at a time."""
+    asked = asked or requests()
     with server(*flags) as url:
-        alone = [essence(post(url, path, body)) for path, body in requests()[-2:]]
+        alone = [essence(post(url, path, body)) for path, body in asked[-2:]]
         with concurrent.futures.ThreadPoolExecutor(8) as several:
-            together = list(several.map(lambda r: essence(post(url, *r)), requests()))
+            together = list(several.map(lambda r: essence(post(url, *r)), asked))
         info = json.load(urllib.request.urlopen(url + "/server_info", timeout=60))
     return alone + together, info
 
@@ -136,7 +137,7 @@ class Vulkan(unittest.TestCase):
         self.assertIn("llvmpipe", result.stderr)
 
     def test_what_the_device_does_not_hold_is_refused_at_start(self):
-        for flags, words in [(["--quantization", "w8a8_int8"], "codes of 8 bits"), (["--dtype", "float16"], "float16"),
+        for flags, words in [(["--dtype", "float16"], "found float16"), (["--dtype", "float32"], "found float32"),
                              (["--kv-cache-dtype", "fp8_e4m3"], "keys and values in bfloat16"),
                              (["--gemm-order", "pair"], "tile order")]:
             result = run("serve", "--model", str(MODELS / "demo"), "--device", DEVICE, *flags)
@@ -158,9 +159,9 @@ class Vulkan(unittest.TestCase):
         self.assertEqual(result.returncode, 1, result.stdout)
         self.assertIn("gpu_check: failed: operations steps drafts", result.stdout)
 
-    def compare(self, *flags):
-        expected, _ = answers("--device", "cpu", "--gemm-order", "tile", *flags)
-        found, info = answers("--device", DEVICE, "--gemm-order", "tile", *flags)
+    def compare(self, *flags, asked=None):
+        expected, _ = answers("--device", "cpu", "--gemm-order", "tile", *flags, asked=asked)
+        found, info = answers("--device", DEVICE, "--gemm-order", "tile", *flags, asked=asked)
         self.assertEqual(len(found), len(expected))
         for one, other in zip(found, expected):
             self.assertEqual(one, other)
@@ -171,6 +172,11 @@ class Vulkan(unittest.TestCase):
 
     def test_answers_with_drafts_from_the_text(self):
         self.compare("--speculative-algorithm", "NGRAM")
+
+    def test_answers_of_weights_of_fewer_bits(self):
+        for name in ["int4", "w4a8"]:
+            with self.subTest(name):
+                self.compare("--speculative-algorithm", "NGRAM", "--quantization", name, asked=requests()[:4])
 
     @unittest.skipUnless(IS_LONG, "a minute each: FORETOKEN_LONG_TESTS=1 runs them")
     def test_answers_with_drafts_of_a_model(self):

@@ -27,7 +27,7 @@ std::string use_of(const DeviceFacts& device, std::size_t number) {
   if (!lacks.empty()) return fmt::format("cannot serve: lacks {}", fmt::join(lacks, ", "));
   if (device.is_software())
     return fmt::format("for tests: --device vulkan:{} (slower than --device cpu)", number);
-  return fmt::format("serves plain models in bfloat16: --device vulkan:{}", number);
+  return fmt::format("serves plain models: --device vulkan:{}", number);
 }
 
 std::vector<std::string> features(const DeviceFacts& device) {

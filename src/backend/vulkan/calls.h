@@ -8,12 +8,35 @@
 namespace foretoken {
 
 struct RoundCall {
-  Address x, to;
-  std::uint32_t width, pairs;
+  Address x, to, order;
+  std::uint32_t width, pairs, has_order;
+};
+struct RoundCodesCall {
+  Address x, to, scales, sums, order;
+  std::uint32_t width, blocks, group, groups, has_order;
 };
 struct LinearCall {
   Address w, x, bias, y;
   std::uint32_t blocks, columns, rows, has_bias, first;
+};
+// Weights of codes, in each call that reads them.
+struct CodesAt {
+  Address codes, scales, minima, multiples, zeros;
+};
+struct LinearCodesCall {
+  CodesAt w;
+  Address x, bias, y;
+  std::uint32_t blocks, columns, rows, has_bias, first, blocks_per_scale;
+};
+struct LinearRoundedCall {
+  CodesAt w;
+  Address x, bias, y, x_scales, x_sums;
+  std::uint32_t blocks, columns, rows, has_bias, first, blocks_per_scale;
+};
+struct RowsCodesCall {
+  CodesAt w;
+  Address order, tokens, out;
+  std::uint32_t width, blocks, blocks_per_scale, has_order;
 };
 struct RowsCall {
   Address table, tokens, out;

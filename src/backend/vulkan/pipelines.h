@@ -28,13 +28,17 @@ enum class Shader : std::uint8_t {
   kGatedAct,
   kKvMove,
   kLinear,
+  kLinearCodes,
+  kLinearRounded,
   kMoveRows,
   kNorm,
   kProbe,
   kRead,
   kRopeStore,
+  kRoundCodes,
   kRoundInput,
-  kRows
+  kRows,
+  kRowsCodes
 };
 
 class Pipelines {

@@ -26,6 +26,12 @@ constexpr std::uint32_t kKvMoveWords[] = {
 constexpr std::uint32_t kLinearWords[] = {
 #include "backend/vulkan/spirv/linear.words"
 };
+constexpr std::uint32_t kLinearCodesWords[] = {
+#include "backend/vulkan/spirv/linear_codes.words"
+};
+constexpr std::uint32_t kLinearRoundedWords[] = {
+#include "backend/vulkan/spirv/linear_rounded.words"
+};
 constexpr std::uint32_t kMoveRowsWords[] = {
 #include "backend/vulkan/spirv/move_rows.words"
 };
@@ -41,11 +47,17 @@ constexpr std::uint32_t kReadWords[] = {
 constexpr std::uint32_t kRopeStoreWords[] = {
 #include "backend/vulkan/spirv/rope_store.words"
 };
+constexpr std::uint32_t kRoundCodesWords[] = {
+#include "backend/vulkan/spirv/round_codes.words"
+};
 constexpr std::uint32_t kRoundInputWords[] = {
 #include "backend/vulkan/spirv/round_input.words"
 };
 constexpr std::uint32_t kRowsWords[] = {
 #include "backend/vulkan/spirv/rows.words"
+};
+constexpr std::uint32_t kRowsCodesWords[] = {
+#include "backend/vulkan/spirv/rows_codes.words"
 };
 constexpr std::uint32_t kAttentionDoublesWords[] = {
 #include "backend/vulkan/spirv/attention_doubles.words"
@@ -59,6 +71,9 @@ constexpr std::uint32_t kElementsDoublesWords[] = {
 constexpr std::uint32_t kGatedActDoublesWords[] = {
 #include "backend/vulkan/spirv/gated_act_doubles.words"
 };
+constexpr std::uint32_t kLinearRoundedDoublesWords[] = {
+#include "backend/vulkan/spirv/linear_rounded_doubles.words"
+};
 constexpr std::uint32_t kNormDoublesWords[] = {
 #include "backend/vulkan/spirv/norm_doubles.words"
 };
@@ -67,6 +82,9 @@ constexpr std::uint32_t kProbeDoublesWords[] = {
 };
 constexpr std::uint32_t kRopeStoreDoublesWords[] = {
 #include "backend/vulkan/spirv/rope_store_doubles.words"
+};
+constexpr std::uint32_t kRoundCodesDoublesWords[] = {
+#include "backend/vulkan/spirv/round_codes_doubles.words"
 };
 
 // Of a shader: the words, and those of its form with doubles where it has one.
@@ -90,6 +108,10 @@ Forms forms_of(Shader shader) {
       return {kKvMoveWords, {}};
     case Shader::kLinear:
       return {kLinearWords, {}};
+    case Shader::kLinearCodes:
+      return {kLinearCodesWords, {}};
+    case Shader::kLinearRounded:
+      return {kLinearRoundedWords, kLinearRoundedDoublesWords};
     case Shader::kMoveRows:
       return {kMoveRowsWords, {}};
     case Shader::kNorm:
@@ -100,10 +122,14 @@ Forms forms_of(Shader shader) {
       return {kReadWords, {}};
     case Shader::kRopeStore:
       return {kRopeStoreWords, kRopeStoreDoublesWords};
+    case Shader::kRoundCodes:
+      return {kRoundCodesWords, kRoundCodesDoublesWords};
     case Shader::kRoundInput:
       return {kRoundInputWords, {}};
     case Shader::kRows:
       return {kRowsWords, {}};
+    case Shader::kRowsCodes:
+      return {kRowsCodesWords, {}};
   }
   CHECK(false) << "no such shader";
   return {};

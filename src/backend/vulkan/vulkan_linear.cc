@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 #include "backend/float_view.h"
+#include "backend/quantize.h"
 #include "base/error.h"
 #include "base/index.h"
 
@@ -12,13 +14,11 @@ namespace foretoken {
 namespace {
 
 void refuse_format(const LinearParts& parts) {
-  if (!parts.format.is_coded() && parts.dtype == DType::kBF16) return;
+  if (parts.format.is_coded() || parts.dtype == DType::kBF16) return;
   throw Error({.what = "the Vulkan backend does not hold such weights yet",
                .where = "--device",
-               .expected = "weights of bfloat16 (see docs/use/gpu.md)",
-               .found = parts.format.is_coded()
-                            ? "codes of " + std::to_string(parts.format.bits) + " bits"
-                            : std::string(dtype_name(parts.dtype))});
+               .expected = "weights of bfloat16 or of fewer bits (see docs/use/gpu.md)",
+               .found = std::string(dtype_name(parts.dtype))});
 }
 
 // The first `width` of a row's elements, which go on for whole blocks.
@@ -66,19 +66,41 @@ VulkanLinear::VulkanLinear(std::shared_ptr<VulkanContext> context, const LinearP
                            ThreadPool& pool)
     : context_(std::move(context)) {
   refuse_format(parts);
-  CHECK(!parts.weights.empty());
-  in_ = parts.weights[0].dim(1);
+  std::vector<std::int64_t> rows;
   for (const Tensor& part : parts.weights) {
-    CHECK(part.dim(1) == in_) << "stacked matrices of widths " << in_ << " and " << part.dim(1);
-    out_ += part.dim(0);
+    rows.push_back(part.dim(0));
+    in_ = part.dim(1);
   }
+  for (const CodedRows* part : parts.codes) {
+    rows.push_back(part->rows());
+    in_ = part->width();
+  }
+  CHECK(!rows.empty() && (parts.weights.empty() || parts.codes.empty()));
+  for (const Tensor& part : parts.weights)
+    CHECK(part.dim(1) == in_) << "stacked matrices of widths " << in_ << " and " << part.dim(1);
+  out_ = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
   padded_ = round_up(in_, kBlock);
-  load_weights(parts, pool);
-  load_bias(parts);
+  if (parts.format.is_coded())
+    load_codes(parts, pool);
+  else
+    load_weights(parts, pool);
+  load_bias(parts, rows);
 }
 
 VulkanLinear::~VulkanLinear() {
-  if (weights_) context_->recorder.wait();
+  if (weights_ || codes_) context_->recorder.wait();
+}
+
+std::size_t VulkanLinear::bytes() const {
+  return (codes_ ? codes_->bytes() : weights_->bytes()) + (bias_ ? bias_->bytes() : 0);
+}
+
+void VulkanLinear::load_codes(const LinearParts& parts, ThreadPool& pool) {
+  std::vector<QuantizedRows> made;
+  made.reserve(parts.weights.size());
+  std::vector<const CodedRows*> all(parts.codes.begin(), parts.codes.end());
+  for (const Tensor& part : parts.weights) all.push_back(&made.emplace_back(part, parts.format));
+  codes_ = std::make_unique<VulkanCodes>(*context_, parts.format, all, pool);
 }
 
 void VulkanLinear::load_weights(const LinearParts& parts, ThreadPool& pool) {
@@ -109,15 +131,15 @@ void VulkanLinear::load_weights(const LinearParts& parts, ThreadPool& pool) {
   }
 }
 
-void VulkanLinear::load_bias(const LinearParts& parts) {
-  CHECK(parts.biases.empty() || parts.biases.size() == parts.weights.size());
+void VulkanLinear::load_bias(const LinearParts& parts, std::span<const std::int64_t> rows) {
+  CHECK(parts.biases.empty() || parts.biases.size() == rows.size());
   if (std::ranges::all_of(parts.biases, [](const Tensor& bias) { return bias.empty(); })) return;
   std::vector<float> all(at(out_));
   float* to = all.data();
-  for (std::size_t i = 0; i < parts.biases.size(); to += parts.weights[i++].dim(0)) {
+  for (std::size_t i = 0; i < parts.biases.size(); to += rows[i++]) {
     const Tensor& bias = parts.biases[i];
     if (bias.empty()) continue;
-    CHECK(bias.elements() == parts.weights[i].dim(0));
+    CHECK(bias.elements() == rows[i]);
     for (std::int64_t k = 0; k < bias.elements(); ++k)
       to[k] = load_float(bias.data(), bias.dtype(), k);
   }

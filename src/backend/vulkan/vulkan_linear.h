@@ -1,11 +1,13 @@
 #pragma once
-// Weights of a linear layer on a device: rows of blocks of 32 bf16, in groups of four rows, as
-// shaders/common.glsl lays them out; and the bias in float32. Behind a row's last element and
-// behind the last row are zeros. Denormals become zeros. Immutable once packed.
+// Weights of a linear layer on a device, and the bias in float32. Weights are codes, or rows of
+// blocks of 32 bf16, in groups of four rows, as shaders/common.glsl lays them out: behind a row's
+// last element and behind the last row are zeros, and denormals become zeros. Immutable once packed.
 
 #include <memory>
+#include <span>
 
 #include "backend/vulkan/context.h"
+#include "backend/vulkan/vulkan_codes.h"
 #include "backend/weights.h"
 #include "base/threads.h"
 
@@ -22,21 +24,24 @@ class VulkanLinear final : public PackedLinear {
 
   std::int64_t in_width() const override { return in_; }
   std::int64_t out_width() const override { return out_; }
-  std::size_t bytes() const override { return weights_->bytes() + (bias_ ? bias_->bytes() : 0); }
+  std::size_t bytes() const override;
 
   std::int64_t padded_width() const { return padded_; }
-  Address weights() const { return weights_->address(); }
+  const VulkanCodes* codes() const { return codes_.get(); }      // null: weights are bf16
+  Address weights() const { return weights_->address(); }        // where they are
   Address bias() const { return bias_ ? bias_->address() : 0; }  // 0: none
 
  private:
   static constexpr std::int64_t kGroup = 4;  // rows that lie together
 
   void load_weights(const LinearParts& parts, ThreadPool& pool);
-  void load_bias(const LinearParts& parts);
+  void load_codes(const LinearParts& parts, ThreadPool& pool);
+  void load_bias(const LinearParts& parts, std::span<const std::int64_t> rows);
 
   std::shared_ptr<VulkanContext> context_;
   std::int64_t in_ = 0, out_ = 0, padded_ = 0;
   std::unique_ptr<GpuBlock> weights_, bias_;
+  std::unique_ptr<VulkanCodes> codes_;
 };
 
 }  // namespace foretoken

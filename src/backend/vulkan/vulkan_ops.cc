@@ -17,6 +17,7 @@
 #include "backend/vulkan/rounded_twin.h"
 #include "backend/vulkan/vulkan_attention.h"
 #include "backend/vulkan/vulkan_linear.h"
+#include "backend/vulkan/vulkan_products.h"
 #include "base/index.h"
 #include "tensor/buffer.h"
 
@@ -51,6 +52,7 @@ class VulkanOps final : public Ops {
         scratch_(*context_),
         attention_(*context_),
         twin_(*context_),
+        products_(*context_, twin_, scratch_),
         host_(std::move(host)) {}
 
   std::string description() const override {
@@ -175,8 +177,7 @@ class VulkanOps final : public Ops {
   void embed(const PackedLinear& table, std::span<const Token> tokens, Tensor out) override {
     const VulkanLinear& w = packed(table);
     expect(out, {static_cast<std::int64_t>(tokens.size()), w.in_width()}, DType::kF32);
-    read_table({w.weights(), 0, 0, u32(w.in_width()), u32(w.padded_width())}, Table::kWeights,
-               tokens, out);
+    products_.rows(w, tokens, out);
   }
 
   void look_up(Tensor table, std::span<const Token> tokens, Tensor out) override {
@@ -215,30 +216,10 @@ class VulkanOps final : public Ops {
 
   void linear(const PackedLinear& weights, Tensor x, Tensor y) override {
     const VulkanLinear& w = packed(weights);
-    const std::int64_t rows = x.dim(0), pairs = w.padded_width() / 2;
     expect(x, {-1, w.in_width()}, DType::kF32);
-    expect(y, {rows, w.out_width()}, DType::kF32);
-    if (rows == 0) return;
+    expect(y, {x.dim(0), w.out_width()}, DType::kF32);
     const ScratchScope rounded_only(*this);
-    Address rounded = twin_.of(x);
-    if (rounded == 0) {
-      rounded = address_of(temp(DType::kI32, {rows, pairs}));
-      dispatch(Shader::kRoundInput, 0,
-               RoundCall{address_of(x), rounded, u32(w.in_width()), u32(pairs)},
-               {ceil_div(pairs, kShaderLanes), rows});
-    }
-    twin_.written(y);
-    // Of a few rows; none of the numbers depends on how many.
-    const std::int64_t tile = rows > 4 ? 8 : rows > 2 ? 4 : rows;
-    const std::int64_t groups = ceil_div(w.out_width(), VulkanLinear::kColumns);
-    const Pipeline& pipeline = context_->pipelines.of(Shader::kLinear, u32(tile));
-    for (std::int64_t first = 0; first < groups; first += kMostGroups)
-      context_->recorder.dispatch(
-          pipeline,
-          LinearCall{w.weights(), rounded, w.bias(), address_of(y),
-                     u32(w.padded_width() / VulkanLinear::kBlock), u32(w.out_width()), u32(rows),
-                     w.bias() == 0 ? 0U : 1U, u32(first)},
-          {ceil_div(rows, tile), std::min(groups - first, kMostGroups)});
+    products_.linear(w, x, y);
   }
 
   void rope_store_kv(Tensor qkv, const RopeTable& rope, const QkNorm& qk_norm,
@@ -414,7 +395,7 @@ class VulkanOps final : public Ops {
  private:
   static constexpr std::size_t kSlack = std::size_t{4} << 20;  // of sent and received bytes
 
-  enum class Table : std::uint8_t { kHalves, kFloats, kWeights };  // what shaders/rows.comp reads
+  enum class Table : std::uint8_t { kHalves, kFloats };  // what shaders/rows.comp reads
 
   void norm_rows(std::uint32_t adds, const Tensor& x, const Tensor& delta, const Tensor& weight,
                  float eps, const Tensor& out) {
@@ -467,6 +448,7 @@ class VulkanOps final : public Ops {
   GpuArena scratch_;
   VulkanAttention attention_;
   RoundedTwin twin_;
+  VulkanProducts products_;
   const std::unique_ptr<Ops> host_;  // for what the host computes
   std::vector<std::function<void()>> wanted_;
 };

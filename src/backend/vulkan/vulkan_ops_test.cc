@@ -368,7 +368,7 @@ TEST_F(VulkanOpsTest, what_it_does_not_hold_is_refused_by_name) {
   EXPECT_EQ(pack(DType::kBF16, {}), "");
   EXPECT_NE(pack(DType::kF16, {}).find("found float16"), std::string::npos);
   EXPECT_NE(pack(DType::kF32, {}).find("found float32"), std::string::npos);
-  EXPECT_NE(pack(DType::kBF16, {.bits = 8}).find("codes of 8 bits"), std::string::npos);
+  EXPECT_EQ(pack(DType::kBF16, {.bits = 8}), "");
   const auto kv = [&](KvShape shape) { return refusal([&] { gpu_->alloc_kv(shape, 2); }); };
   const KvShape plain{.layers = 1, .kv_heads = 1, .head_dim = 64};
   KvShape other = plain;

@@ -6,14 +6,20 @@ layout(local_size_x = 64) in;
 layout(push_constant) uniform Call {
   Floats x;
   Words to;
+  Ints order;         // where has_order: the column of x at each place
   uint width, pairs;  // pairs: of a row of `to`
+  uint has_order;
 } call;
+
+float value_at(uint row, uint k) {
+  if (k >= call.width) return 0.0;
+  return call.x.v[row * call.width + (call.has_order != 0u ? uint(call.order.v[k]) : k)];
+}
 
 void main() {
   const uint row = gl_WorkGroupID.y, pair = gl_GlobalInvocationID.x;
   if (pair >= call.pairs) return;
-  const uint first = 2u * pair, from = row * call.width + first;
-  const float low = first < call.width ? call.x.v[from] : 0.0;
-  const float high = first + 1u < call.width ? call.x.v[from + 1u] : 0.0;
-  call.to.v[row * call.pairs + word_of(first, 0u, 1u, call.pairs / 16u)] = bf16_pair(low, high);
+  const uint first = 2u * pair;
+  call.to.v[row * call.pairs + word_of(first, 0u, 1u, call.pairs / 16u)] =
+      bf16_pair(value_at(row, first), value_at(row, first + 1u));
 }

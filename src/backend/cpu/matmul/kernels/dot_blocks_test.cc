@@ -14,78 +14,12 @@
 #include "backend/cpu/matmul/gemm.h"
 #include "backend/cpu/select/select_kernels.h"
 #include "backend/quantize.h"
+#include "backend/testing/coded_rows_test_kit.h"
 #include "base/index.h"
 #include "tensor/float16.h"
 
 namespace foretoken::dot_blocks_test {
 namespace {
-
-struct Kind {
-  const char* name;
-  WeightFormat format;
-};
-const std::vector<Kind>& kinds() {
-  static const auto of = [](int bits, std::int64_t group, int super, bool minima,
-                            CodeList list = CodeList::kNone) {
-    return WeightFormat{.bits = bits,
-                        .group = group,
-                        .scale = DType::kF16,
-                        .super = super,
-                        .has_minima = minima,
-                        .list = list};
-  };
-  static const std::vector<Kind> all = {{"Q4_1", of(4, 32, 0, true)},
-                                        {"Q5_0", of(5, 32, 0, false)},
-                                        {"Q5_1", of(5, 32, 0, true)},
-                                        {"Q2_K", of(2, 16, 256, true)},
-                                        {"Q3_K", of(3, 16, 256, false)},
-                                        {"Q4_K", of(4, 32, 256, true)},
-                                        {"Q5_K", of(5, 32, 256, true)},
-                                        {"Q6_K", of(6, 16, 256, false)},
-                                        {"IQ4_NL", of(4, 32, 0, false, CodeList::kIq4Nl)},
-                                        {"IQ4_XS", of(4, 32, 256, false, CodeList::kIq4Nl)},
-                                        {"MXFP4", of(4, 32, 0, false, CodeList::kE2M1)}};
-  return all;
-}
-
-// Rows made up: those of one number always the same.
-class RandomBlocks final : public CodedRows {
- public:
-  RandomBlocks(const WeightFormat& format, std::int64_t rows, std::int64_t width)
-      : format_(format), rows_(rows), width_(width) {}
-  std::int64_t rows() const override { return rows_; }
-  std::int64_t width() const override { return width_; }
-  void read(std::int64_t, std::uint8_t*, float*, std::uint8_t*) const override { FAIL(); }
-  void read_blocks(std::int64_t row, const BlockRow& to) const override {
-    std::mt19937 random(static_cast<unsigned>(row) * 7 + 1);
-    const auto number = [&](int from, int to) {
-      return from + static_cast<int>(random() % static_cast<unsigned>(to - from + 1));
-    };
-    const auto half = [&] {
-      const float value = std::ldexp(static_cast<float>(number(-1000, 1000)), number(-20, -14));
-      return f16_to_f32(f32_to_f16(value));
-    };
-    for (std::int64_t k = 0; k < width_; ++k)
-      to.codes[k] = static_cast<std::uint8_t>(number(0, (1 << format_.bits) - 1));
-    const std::int64_t groups = format_.groups(width_);
-    const std::int64_t scales = format_.super > 0 ? width_ / format_.super : groups;
-    for (std::int64_t i = 0; i < scales; ++i) {
-      to.scales[i] = half();
-      if (format_.has_minima) to.minima[i] = half();
-    }
-    if (format_.super == 0) return;
-    const bool is_unsigned = format_.has_minima;
-    const int most = format_.bits == 2 ? 15 : is_unsigned ? 63 : 127;
-    for (std::int64_t g = 0; g < groups; ++g) {
-      to.multiples[g] = static_cast<std::int8_t>(number(is_unsigned ? 0 : -128, most));
-      if (format_.has_minima) to.min_multiples[g] = static_cast<std::int8_t>(number(0, most));
-    }
-  }
-
- private:
-  WeightFormat format_;
-  std::int64_t rows_, width_;
-};
 
 struct Kernels {
   std::string name;
@@ -187,7 +121,7 @@ CpuLinear packed(const WeightFormat& format, const CodedRows& rows, const std::v
 TEST_P(BlocksGemm, sums_of_integers_equal_the_definition) {
   ThreadPool pool(3, false);
   Gemm gemm(GetParam().make(), GemmOrder::kTile, pool);
-  for (const Kind& kind : kinds()) {
+  for (const BlockKind& kind : block_kinds()) {
     WeightFormat format = kind.format;
     format.rounds_input = true;
     for (const auto& [rows, in, out] :
@@ -205,7 +139,7 @@ TEST_P(BlocksGemm, sums_of_integers_equal_the_definition) {
 TEST_P(BlocksGemm, rows_of_whole_groups_suffice_where_there_is_no_super) {
   ThreadPool pool(2, false);
   Gemm gemm(GetParam().make(), GemmOrder::kTile, pool);
-  for (const Kind& kind : kinds()) {
+  for (const BlockKind& kind : block_kinds()) {
     if (kind.format.super > 0) continue;
     WeightFormat format = kind.format;
     format.rounds_input = true;
@@ -220,7 +154,7 @@ TEST_P(BlocksGemm, without_rounding_the_bits_are_those_of_the_widened_weights) {
   ThreadPool pool(3, false);
   for (const GemmOrder order : {GemmOrder::kTile, GemmOrder::kPair}) {
     Gemm gemm(GetParam().make(), order, pool);
-    for (const Kind& kind : kinds())
+    for (const BlockKind& kind : block_kinds())
       for (const auto& [rows, in, out] : {std::array{1, 256, 5}, std::array{9, 768, 100}}) {
         const RandomBlocks weights(kind.format, out, in);
         const auto x = random_floats(std::int64_t{rows} * in, 3);
@@ -248,15 +182,16 @@ TEST(Blocks, take_no_more_than_a_twentieth_more_than_their_files) {
   const Gemm gemm(scalar_kernels(), GemmOrder::kTile, pool);
   // Bits. Files have 4.25 of MXFP4, because its scales are bytes; here they are float16.
   const double stored[] = {5, 5.5, 6, 2.625, 3.4375, 4.5, 5.5, 6.5625, 4.5, 4.25, 4.5};
-  ASSERT_EQ(std::size(stored), kinds().size());
+  ASSERT_EQ(std::size(stored), block_kinds().size());
   const std::int64_t in = 1024, out = 512;
-  for (std::size_t i = 0; i < kinds().size(); ++i) {
-    const RandomBlocks weights(kinds()[i].format, out, in);
+  for (std::size_t i = 0; i < block_kinds().size(); ++i) {
+    const RandomBlocks weights(block_kinds()[i].format, out, in);
     const CodedRows* of = &weights;
-    const CpuLinear w({.weights = {}, .biases = {}, .format = kinds()[i].format, .codes = {&of, 1}},
-                      pool, gemm.code_layout());
+    const CpuLinear w(
+        {.weights = {}, .biases = {}, .format = block_kinds()[i].format, .codes = {&of, 1}}, pool,
+        gemm.code_layout());
     EXPECT_LE(static_cast<double>(w.bytes()) * 8 / static_cast<double>(in * out), stored[i] * 1.05)
-        << kinds()[i].name;
+        << block_kinds()[i].name;
   }
 }
 

@@ -18,61 +18,13 @@
 #include "backend/cpu/select/select_kernels.h"
 #include "backend/cpu/testing/amx_model.h"
 #include "backend/quantize.h"
+#include "backend/testing/coded_rows_test_kit.h"
 #include "base/index.h"
 #include "tensor/float16.h"
 #include "tensor/float8.h"
 
 namespace foretoken::dot_codes_rounded_test {
 namespace {
-
-// Codes made up, with zero points and an order of columns where the format has them.
-class RandomRows final : public CodedRows {
- public:
-  RandomRows(const WeightFormat& format, std::int64_t rows, std::int64_t width, std::uint64_t seed)
-      : format_(format), rows_(rows), width_(width) {
-    std::mt19937_64 random(seed);
-    const auto most = (1U << static_cast<unsigned>(format.bits)) - 1U;
-    const std::int64_t groups = format.groups(width);
-    for (std::int64_t i = 0; i < rows * width; ++i) {
-      codes_.push_back(static_cast<std::uint8_t>(random() & most));
-      if (format.is_float && is_nan_e4m3(codes_.back())) codes_.back() = 0x80;
-    }
-    for (std::int64_t i = 0; i < rows * groups; ++i) {
-      const float scale = std::ldexp(1.0F + static_cast<float>(random() % 1000) / 1000.0F,
-                                     static_cast<int>(random() % 8) - 9);
-      const float sign = random() % 4 == 0 ? -1.0F : 1.0F;
-      scales_.push_back(format.scale == DType::kBF16  ? bf16_to_f32(f32_to_bf16(sign * scale))
-                        : format.scale == DType::kF16 ? f16_to_f32(f32_to_f16(sign * scale))
-                                                      : sign * scale);
-      zeros_.push_back(static_cast<std::uint8_t>(random() & most));
-    }
-    if (format.has_column_order) {
-      order_.resize(at(width));
-      std::iota(order_.begin(), order_.end(), 0);
-      std::ranges::shuffle(order_, random);
-    }
-  }
-  void set_scale(std::int64_t row, std::int64_t group, float scale) {
-    scales_[at(row * format_.groups(width_) + group)] = scale;
-  }
-  std::int64_t rows() const override { return rows_; }
-  std::int64_t width() const override { return width_; }
-  std::span<const std::int32_t> column_order() const override { return order_; }
-  void read(std::int64_t row, std::uint8_t* codes, float* scales,
-            std::uint8_t* zeros) const override {
-    const std::int64_t groups = format_.groups(width_);
-    std::memcpy(codes, &codes_[at(row * width_)], at(width_));
-    std::memcpy(scales, &scales_[at(row * groups)], at(groups) * sizeof(float));
-    if (zeros != nullptr) std::memcpy(zeros, &zeros_[at(row * groups)], at(groups));
-  }
-
- private:
-  WeightFormat format_;
-  std::int64_t rows_, width_;
-  std::vector<std::uint8_t> codes_, zeros_;
-  std::vector<float> scales_;
-  std::vector<std::int32_t> order_;
-};
 
 std::uint32_t bits(float a) {
   return std::isnan(a) ? 0x7fc00000U : std::bit_cast<std::uint32_t>(a);

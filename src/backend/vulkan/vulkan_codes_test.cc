@@ -1,0 +1,189 @@
+// Products with weights of codes on a device of Vulkan against the CPU's tile order and against the
+// reference. The device is llvmpipe (tools/vulkan_run.sh) or FORETOKEN_TEST_DEVICE; skipped by name
+// where there is none.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backend/testing/coded_rows_test_kit.h"
+#include "backend/testing/gpu_test_kit.h"
+#include "backend/testing/ops_test_kit.h"
+
+namespace foretoken::vulkan_codes_test {
+namespace {
+
+struct Kind {
+  std::string name;
+  WeightFormat format;
+};
+
+// Every format that weights of a checkpoint or of --quantization have.
+std::vector<Kind> all_kinds() {
+  std::vector<Kind> kinds;
+  for (const BlockKind& kind : block_kinds()) kinds.push_back({kind.name, kind.format});
+  kinds.push_back({"Q8_0", {.bits = 8, .group = 32, .scale = DType::kF16}});
+  kinds.push_back({"Q4_0", {.bits = 4, .group = 32, .scale = DType::kF16}});
+  kinds.push_back({"int4", {.bits = 4, .group = 32, .scale = DType::kBF16}});
+  kinds.push_back({"int4_g64", {.bits = 4, .group = 64, .scale = DType::kBF16}});
+  kinds.push_back({"int8", {.bits = 8}});
+  kinds.push_back(
+      {"awq", {.bits = 4, .group = 128, .scale = DType::kF16, .has_zero_points = true}});
+  kinds.push_back({"gptq_of_an_order",
+                   {.bits = 4,
+                    .group = 32,
+                    .scale = DType::kF16,
+                    .has_zero_points = true,
+                    .has_column_order = true}});
+  kinds.push_back({"fp8", {.bits = 8, .group = 128, .is_float = true}});
+  return kinds;
+}
+
+struct Case {
+  Kind kind;
+  std::string name;
+};
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (Kind kind : all_kinds())
+    for (const bool rounds : {false, true}) {
+      if (rounds && kind.format.is_float) continue;
+      kind.format.rounds_input = rounds;
+      cases.push_back({kind, kind.name + (rounds ? "_a8" : "_a16")});
+    }
+  return cases;
+}
+
+// Both backends and the reference; one device for all, because it compiles its shaders.
+class VulkanCodesTest : public testing::TestWithParam<Case> {
+ protected:
+  static void SetUpTestSuite() {
+    pool_ = new ThreadPool(2, false);
+    cpu_ = make_backend({.device = "cpu", .gemm_order = "tile"}, *pool_).release();
+    reference_ = make_backend({.device = "reference"}, *pool_).release();
+    why_not_ = why_no_test_device();
+    if (why_not_.empty())
+      gpu_ = make_backend({.device = test_device(), .gemm_order = "tile"}, *pool_).release();
+  }
+  static void TearDownTestSuite() {
+    delete gpu_;
+    delete cpu_;
+    delete reference_;
+    delete pool_;
+    gpu_ = cpu_ = reference_ = nullptr;
+  }
+  void SetUp() override {
+    if (!why_not_.empty()) GTEST_SKIP() << why_not_;
+    ASSERT_NE(gpu_, nullptr);
+  }
+
+  inline static ThreadPool* pool_ = nullptr;
+  inline static Ops *cpu_ = nullptr, *reference_ = nullptr, *gpu_ = nullptr;
+  inline static std::string why_not_;
+};
+
+std::unique_ptr<CodedRows> made_rows(const WeightFormat& format, std::int64_t rows,
+                                     std::int64_t width) {
+  if (format.is_blocked()) return std::make_unique<RandomBlocks>(format, rows, width);
+  return std::make_unique<RandomRows>(format, rows, width, 7);
+}
+
+void begin(Ops& ops) {
+  Batch batch;
+  ops.layout({}, DraftTrees(1, 1), SeqTable(1), batch);
+}
+
+Tensor put(Ops& ops, std::vector<float> values, const Shape& shape) {
+  const Tensor to = ops.temp(DType::kF32, shape);
+  ops.upload(Tensor(values.data(), DType::kF32, shape), to);
+  return to;
+}
+
+void note(Ops& ops, const Tensor& x, Rows& to) {
+  std::vector<std::int32_t> rows(at(x.dim(0)));
+  std::iota(rows.begin(), rows.end(), 0);
+  std::vector<float> all;
+  ops.read_rows(x, rows, all);
+  ops.read_back();
+  for (std::int64_t r = 0; r < x.dim(0); ++r)
+    to.emplace_back(all.begin() + r * x.dim(1), all.begin() + (r + 1) * x.dim(1));
+}
+
+// Products of each number of rows, of inputs that are random, of values far apart, and of zeros; and
+// rows of the matrix.
+Rows results(Ops& ops, const Kind& kind, std::int64_t width, std::int64_t out,
+             const std::vector<std::int64_t>& counts) {
+  const auto first = made_rows(kind.format, out / 2, width);
+  const auto second = made_rows(kind.format, out - out / 2, width);
+  const std::vector<const CodedRows*> codes{first.get(), second.get()};
+  std::vector<float> bias(at(out - out / 2), 0.37F);
+  const std::vector<Tensor> biases{Tensor(), Tensor(bias.data(), DType::kF32, {out - out / 2})};
+  const auto w = ops.pack({.weights = {}, .biases = biases, .format = kind.format, .codes = codes});
+  EXPECT_EQ(w->out_width(), out);
+  Rows all;
+  for (const std::int64_t rows : counts) {
+    begin(ops);
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < rows * width; ++i) {
+      const float far = i / 64 % 5 == 0 ? 300.0F : i / 64 % 5 == 1 ? 1e-3F : 1.0F;
+      values.push_back(i / 32 % 7 == 6 ? 0.0F : far * value_of(width, rows, i));
+    }
+    const Tensor x = put(ops, values, {rows, width}), y = ops.temp(DType::kF32, {rows, out});
+    ops.linear(*w, x, y);
+    note(ops, y, all);
+  }
+  begin(ops);
+  const std::vector<Token> tokens{static_cast<Token>(out - 1), 0, 2, 2};
+  const Tensor rows = ops.temp(DType::kF32, {4, width});
+  ops.embed(*w, tokens, rows);
+  note(ops, rows, all);
+  return all;
+}
+
+// Widths of blocks whole and cut, more than the lanes of a workgroup take at a time.
+std::vector<std::int64_t> widths_of(const WeightFormat& format) {
+  if (format.super > 0) return {256, 1280};
+  if (format.is_blocked()) return {32, 1088};
+  return {33, 1100};
+}
+
+TEST_P(VulkanCodesTest, has_the_bits_of_the_cpu) {
+  const Kind& kind = GetParam().kind;
+  for (const std::int64_t width : widths_of(kind.format)) {
+    const std::vector<std::int64_t> counts =
+        width < 1000 ? std::vector<std::int64_t>{9} : std::vector<std::int64_t>{1, 3};
+    for (const std::int64_t out : {5, 24})
+      expect_same_bytes(results(*gpu_, kind, width, out, counts),
+                        results(*cpu_, kind, width, out, counts),
+                        std::to_string(width) + " x " + std::to_string(out));
+  }
+}
+
+TEST_P(VulkanCodesTest, is_near_the_reference) {
+  const Kind& kind = GetParam().kind;
+  const std::int64_t width = kind.format.super > 0 ? 256 : 96;
+  const Rows expected = results(*reference_, kind, width, 12, {1});
+  const Rows found = results(*gpu_, kind, width, 12, {1});
+  float most = 0;
+  for (const float value : expected[0]) most = std::max(most, std::abs(value));
+  ASSERT_GT(most, 0);
+  expect_near({found[0]}, {expected[0]}, 0.01 * most, GetParam().name);
+}
+
+TEST_P(VulkanCodesTest, takes_fewer_bytes_than_bf16) {
+  const Kind& kind = GetParam().kind;
+  const auto rows = made_rows(kind.format, 64, 1024);
+  const CodedRows* of = rows.get();
+  const auto w =
+      gpu_->pack({.weights = {}, .biases = {}, .format = kind.format, .codes = {&of, 1}});
+  const double bits = 8.0 * static_cast<double>(w->bytes()) / (64 * 1024);
+  EXPECT_LE(bits, kind.format.bits + 1.5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, VulkanCodesTest, testing::ValuesIn(all_cases()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace foretoken::vulkan_codes_test
