@@ -149,23 +149,28 @@ std::vector<std::int64_t> widths_of(const WeightFormat& format) {
   return {33, 1100};
 }
 
+// Each number of rows up to 8 has a form of the shader, which a software device compiles for a
+// second: all of them are tried with some kinds.
+std::vector<std::int64_t> counts_of(const Kind& kind) {
+  if (kind.name == "Q4_0") return {1, 2, 3};
+  if (kind.name == "Q4_K" || kind.name == "Q6_K") return {2, 9};
+  return {2};
+}
+
 TEST_P(VulkanCodesTest, has_the_bits_of_the_cpu) {
   const Kind& kind = GetParam().kind;
-  for (const std::int64_t width : widths_of(kind.format)) {
-    const std::vector<std::int64_t> counts =
-        width < 1000 ? std::vector<std::int64_t>{9} : std::vector<std::int64_t>{1, 3};
+  for (const std::int64_t width : widths_of(kind.format))
     for (const std::int64_t out : {5, 24})
-      expect_same_bytes(results(*gpu_, kind, width, out, counts),
-                        results(*cpu_, kind, width, out, counts),
+      expect_same_bytes(results(*gpu_, kind, width, out, counts_of(kind)),
+                        results(*cpu_, kind, width, out, counts_of(kind)),
                         std::to_string(width) + " x " + std::to_string(out));
-  }
 }
 
 TEST_P(VulkanCodesTest, is_near_the_reference) {
   const Kind& kind = GetParam().kind;
   const std::int64_t width = kind.format.super > 0 ? 256 : 96;
-  const Rows expected = results(*reference_, kind, width, 12, {1});
-  const Rows found = results(*gpu_, kind, width, 12, {1});
+  const Rows expected = results(*reference_, kind, width, 12, {2});
+  const Rows found = results(*gpu_, kind, width, 12, {2});
   float most = 0;
   for (const float value : expected[0]) most = std::max(most, std::abs(value));
   ASSERT_GT(most, 0);

@@ -106,8 +106,11 @@ int zero_of(uint group, uint block, uint column) {
   return int(bitfieldExtract(word, int(8u * column), 8));
 }
 
-// Code times scale, plus minimum. Of blocks the product is exact.
+// Code times scale, plus minimum. Of blocks the product is exact, and a product of 0 is +0: the sum
+// with a minimum of 0, which compilers leave out.
 float weight_of(uint code, int zero, float scale, float minimum) {
   const float number = number_of(code, zero);
-  return IS_BLOCKED ? fma_exact(number, scale, minimum) : mul(number, scale);
+  if (HAS_MINIMA) return fma_exact(number, scale, minimum);
+  const float product = mul(number, scale);
+  return IS_BLOCKED && number == 0.0 ? 0.0 : product;
 }

@@ -20,4 +20,5 @@ void load_quad(uint group, uint start, uint many, uint lane, uint i) {
   const uint at = ((group * call.blocks + start) * kQuads + i * many) * kCols + lane;
   [[unroll]] for (uint c = 0; c < kCols; ++c) w[i][c] = call.w.v[at + c * many];
 }
-uint pair_of(uint i, uint j, uint c) { return w[i][c][j]; }
+float low_of(uint i, uint j, uint c) { return low_half(w[i][c][j]); }
+float high_of(uint i, uint j, uint c) { return high_half(w[i][c][j]); }

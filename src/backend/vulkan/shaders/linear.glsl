@@ -4,7 +4,7 @@
 //
 //   load_quad(group, start, many, lane, i)   of block `lane` of `many` from `start` on, quad i of
 //                                            its columns; quads of a block by rising i
-//   pair_of(i, j, c)                         pair j of quad i of a column, as two bf16
+//   low_of(i, j, c), high_of(i, j, c)        elements 2 j and 2 j + 1 of quad i of a column: bf16
 //
 //   workgroup   ROWS rows (8 at most) x kGroups groups of kCols columns; the 32 lanes of a group
 //               take a block of 32 k each
@@ -12,15 +12,23 @@
 //   shared      the sums of kLanes blocks; then each (row, column) has one lane that adds them up
 //
 // Weights of the next blocks are on their way while the sums of these are added: all of them, or of
-// many rows the first quad, and then each while the one before it is used.
+// many rows the first quad, and then each while the one before it is used. With LOADS_LATE each
+// quad is loaded when it is used, in a loop that stays one: of weights that take many instructions.
 // The order depends on nothing else, so a row has the same bits beside any others.
 layout(local_size_x = 64) in;
 const uint kGroups = 2, kLanes = 32, kMostRows = 8, kQuads = 4;
+#ifdef LOADS_LATE
+const uint kAhead = 0u;
+#define EACH_QUAD [[dont_unroll]]
+#else
 const uint kAhead = ROWS <= 4u ? kQuads : 1u;  // quads that are loaded before the sums are added
+#define EACH_QUAD [[unroll]]
+#endif
 const uint kColumns = kGroups * kCols, kSums = kColumns * ROWS;
 
 void load_quad(uint group, uint start, uint many, uint lane, uint i);
-uint pair_of(uint i, uint j, uint c);
+float low_of(uint i, uint j, uint c);
+float high_of(uint i, uint j, uint c);
 
 // [block][row, column]; of each block turned by its number, so that neither lanes that write nor
 // lanes that read meet in a bank.
@@ -44,9 +52,12 @@ void main() {
       float even[kMostRows][kCols], odd[kMostRows][kCols];
       [[unroll]] for (uint r = 0; r < ROWS; ++r)
         [[unroll]] for (uint c = 0; c < kCols; ++c) even[r][c] = odd[r][c] = 0.0;
-      [[unroll]] for (uint i = 0; i < kQuads; ++i) {
+      EACH_QUAD for (uint i = 0; i < kQuads; ++i) {
         uvec4 x[kMostRows];
-        if (i + 1u >= kAhead && i + 1u < kQuads) load_quad(group, start, many, lane, i + 1u);
+        if (kAhead == 0u)
+          load_quad(group, start, many, lane, i);
+        else if (i + 1u >= kAhead && i + 1u < kQuads)
+          load_quad(group, start, many, lane, i + 1u);
         [[unroll]] for (uint r = 0; r < ROWS; ++r) {
           const uint row = min(first_row + r, call.rows - 1u);
           x[r] = call.x.v[(row * call.blocks + start) * kQuads + i * many + lane];
@@ -54,9 +65,8 @@ void main() {
         [[unroll]] for (uint j = 0; j < 4; ++j) {
           float low[kCols], high[kCols];
           [[unroll]] for (uint c = 0; c < kCols; ++c) {
-            const uint pair = pair_of(i, j, c);
-            low[c] = low_half(pair);
-            high[c] = high_half(pair);
+            low[c] = low_of(i, j, c);
+            high[c] = high_of(i, j, c);
           }
           [[unroll]] for (uint r = 0; r < ROWS; ++r) {
             const float x_low = low_half(x[r][j]), x_high = high_half(x[r][j]);

@@ -17,32 +17,36 @@ layout(push_constant) uniform Call {
   uint blocks_per_scale;
 } call;
 #include "codes.glsl"
+#define LOADS_LATE
 #include "linear.glsl"
 
-// Of the lane's block.
-uint words[kMostWords][kCols];
-float scales[2][kCols], minima[2][kCols];
+// Of the quad of the lane's block that is at hand.
+uint low_bits[kCols], high_bits[kCols];
+float scales[kCols], minima[kCols];
 int zeros[kCols];
 
 void load_quad(uint group, uint start, uint many, uint lane, uint i) {
-  if (i > 0u) return;
+  const uint k = 8u * i;
   [[unroll]] for (uint c = 0; c < kCols; ++c) {
-    [[unroll]] for (uint p = 0; p < BITS; ++p)
-      words[p][c] = call.codes.v[code_place(group, start, many, p, c, lane)];
-    [[unroll]] for (uint part = 0; part < kParts; ++part) {
-      scales[part][c] = scale_of(group, start + lane, c, part);
-      minima[part][c] = minimum_of(group, start + lane, c, part);
+    low_bits[c] = call.codes.v[code_place(group, start, many, low_word(k), c, lane)];
+    low_bits[c] >>= k * kLow % 32u;
+    if (kHigh > 0u) {
+      high_bits[c] = call.codes.v[code_place(group, start, many, high_word(k), c, lane)];
+      high_bits[c] >>= k * kHigh % 32u;
     }
+  }
+  if (i % (kQuads / kParts) > 0u) return;
+  [[unroll]] for (uint c = 0; c < kCols; ++c) {
+    scales[c] = scale_of(group, start + lane, c, k / 16u);
+    minima[c] = minimum_of(group, start + lane, c, k / 16u);
     zeros[c] = zero_of(group, start + lane, c);
   }
 }
 
+// Element k of the quad.
 float weight_at(uint k, uint c) {
-  const uint part = HAS_HALVES ? k / 16u : 0u;
-  const uint code = code_of(words[low_word(k)][c], words[high_word(k)][c], k);
-  return weight_of(code, zeros[c], scales[part][c], minima[part][c]);
+  const uint code = code_of(low_bits[c], high_bits[c], k);
+  return round_bf16(weight_of(code, zeros[c], scales[c], minima[c]));
 }
-uint pair_of(uint i, uint j, uint c) {
-  const uint k = 8u * i + 2u * j;
-  return bf16_pair(weight_at(k, c), weight_at(k + 1u, c));
-}
+float low_of(uint i, uint j, uint c) { return weight_at(2u * j, c); }
+float high_of(uint i, uint j, uint c) { return weight_at(2u * j + 1u, c); }
