@@ -176,7 +176,7 @@ class Vulkan(unittest.TestCase):
     def test_answers_of_weights_of_fewer_bits(self):
         for name in ["int4", "w4a8"]:
             with self.subTest(name):
-                self.compare("--speculative-algorithm", "NGRAM", "--quantization", name, asked=requests()[:4])
+                self.compare("--speculative-algorithm", "NGRAM", "--quantization", name, asked=requests()[:2])
 
     @unittest.skipUnless(IS_LONG, "a minute each: FORETOKEN_LONG_TESTS=1 runs them")
     def test_answers_with_drafts_of_a_model(self):
