@@ -112,5 +112,6 @@ float weight_of(uint code, int zero, float scale, float minimum) {
   const float number = number_of(code, zero);
   if (HAS_MINIMA) return fma_exact(number, scale, minimum);
   const float product = mul(number, scale);
-  return IS_BLOCKED && number == 0.0 ? 0.0 : product;
+  const bool is_zero = (floatBitsToUint(product) & 0x7fffffffu) == 0u;
+  return IS_BLOCKED && is_zero ? 0.0 : product;
 }
