@@ -2,7 +2,7 @@
 // reference. The device is llvmpipe (tools/vulkan_run.sh) or FORETOKEN_TEST_DEVICE; skipped by name
 // where there is none.
 
-#include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -45,6 +45,7 @@ struct Case {
   Kind kind;
   std::string name;
 };
+void PrintTo(const Case& of, std::ostream* out) { *out << of.name; }
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (Kind kind : all_kinds())

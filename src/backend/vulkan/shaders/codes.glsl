@@ -47,11 +47,13 @@ float e4m3_float(uint code) {
 int byte_of(uint word, uint i) { return bitfieldExtract(int(word), int(8u * i), 8); }
 uint half_of(uint word, uint i) { return bitfieldExtract(word, int(16u * i), 16); }
 
-// backend/listed_codes.h, four to a word.
+// backend/listed_codes.h, four to a word. Scalars: drivers differ in how they choose among constant
+// vectors.
 int listed(uint code) {
-  const uvec4 list = LIST == kIq4Nl ? uvec4(0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u)
-                                    : uvec4(0x03020100u, 0x0c080604u, 0xfdfeff00u, 0xf4f8fafcu);
-  const uint low = code < 4u ? list.x : list.y, high = code < 12u ? list.z : list.w;
+  const bool is_iq4 = LIST == kIq4Nl;
+  const uint first = is_iq4 ? 0xbfad9881u : 0x03020100u, second = is_iq4 ? 0xf6eaddcfu : 0x0c080604u;
+  const uint third = is_iq4 ? 0x26190d01u : 0xfdfeff00u, fourth = is_iq4 ? 0x71594535u : 0xf4f8fafcu;
+  const uint low = code < 4u ? first : second, high = code < 12u ? third : fourth;
   return byte_of(code < 8u ? low : high, code & 3u);
 }
 
