@@ -14,7 +14,7 @@ SUITES = {
     "text": ["text_tests", "server_tests"],
     "app": ["app_tests", "host_tests", "cli", "cli_tune"],
     "tune": ["tune_tests", "cli_tune"],
-    "draft": ["draft_tests", "pace_simulation_tests", "golden_tests"],
+    "draft": ["draft_tests", "pace_simulation_tests", "golden_tests", "app_tests"],
     "backend": ["backend_tests", "golden_tests"],
     "server": ["server_tests", "cli"],
 }
