@@ -12,6 +12,7 @@
 
 #include "server/context/server_context.h"
 #include "server/http/http_server.h"
+#include "server/http/kept_id.h"
 #include "server/http/router.h"
 #include "server/request/generation.h"
 #include "server/request/http_watch.h"
@@ -44,7 +45,7 @@ HttpConfig http_config(const ServerConfig& config) {
   out.io_threads = config.io_threads;
   out.handle_signals = config.handle_signals;
   out.answer_headers = [origins = Origins(config.allowed_origins)](const HttpRequest& head) {
-    return origins.headers(head);
+    return origins.headers(head) + kept_id_line(head);
   };
   out.max_connections = config.max_connections;
   out.max_body_bytes = config.max_body_bytes;

@@ -101,6 +101,13 @@ class GenerateTest(ServerCase):
 
 
 class InformationTest(ServerCase):
+    def test_the_id_of_a_request_comes_back(self):
+        body = {"text": "The", "sampling_params": {"max_new_tokens": 2}}
+        for path, sent in [("/generate", body), ("/generate", {**body, "stream": True}), ("/v1/none", {})]:
+            answer = self.post(path, sent, headers={"X-Request-Id": "mine-7"})
+            self.assertEqual(answer.headers["x-request-id"], "mine-7", path)
+        self.assertNotIn("x-request-id", self.post("/generate", body).headers)
+
     def test_health(self):
         self.assertEqual(self.get("/health").status_code, 200)
         self.assertEqual(self.get("/health_generate").status_code, 200)

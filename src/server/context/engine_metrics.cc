@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <utility>
+
+#include "base/types.h"
 
 namespace foretoken {
 namespace {
@@ -23,6 +26,11 @@ class Families {
   void gauge(const char* name, const char* help, double value) {
     open(name, help, MetricType::Gauge);
     add({}).gauge.value = value;
+  }
+  // A number that says what it is by its labels.
+  void info(const char* name, const char* help, const MetricLabels& labels) {
+    open(name, help, MetricType::Gauge);
+    add(labels).gauge.value = 1.0;
   }
   void counter(const char* name, const char* help, double value) {
     open(name, help, MetricType::Counter);
@@ -87,6 +95,9 @@ void add_load(Families& out, const EngineStats& stats) {
   out.gauge("token_usage", "The token usage.", share(stats.used_tokens, stats.total_tokens));
   out.gauge("max_total_num_tokens", "The number of tokens the KV cache can hold.",
             stats.total_tokens);
+  out.info("cache_config_info", "What the KV cache is made of.",
+           {{"page_size", std::to_string(kPageTokens)},
+            {"num_pages", std::to_string(stats.total_tokens / kPageTokens)}});
   out.gauge("utilization", "The share of the KV capacity in use or cached.",
             share(stats.used_tokens + stats.cached_tokens, stats.total_tokens));
   out.gauge("gen_throughput", "The generation throughput (token/s).", stats.gen_throughput);

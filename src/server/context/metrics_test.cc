@@ -62,6 +62,7 @@ TEST(Metrics, show_the_engine_as_it_is) {
                        {"gen_throughput", 12.5},
                        {"cache_hit_rate", 0.25},
                        {"num_retracted_reqs", 2}});
+  EXPECT_EQ(page.value("cache_config_info", {{"page_size", "16"}, {"num_pages", "62"}}), 1);
   EXPECT_EQ(page.value("realtime_tokens_total", {{"mode", "prefill_compute"}}), 100);
   EXPECT_EQ(page.value("realtime_tokens_total", {{"mode", "prefill_cache"}}), 64);
   EXPECT_EQ(page.value("realtime_tokens_total", {{"mode", "decode"}}), 70);

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/log.h"
+#include "server/http/kept_id.h"
 #include "server/json/json_writer.h"
 
 namespace foretoken {
@@ -46,6 +47,7 @@ void log_received(const ServerConfig& config, const HttpRequest& http, const Req
   if (!config.log_requests) return;
   std::string line = fmt::format("Receive: rid={}, route={}, client={}, prompt_tokens={}",
                                  request.id, http.path, http.client, request.prompt.size());
+  if (const auto id = kept_id(http); !id.empty()) line += fmt::format(", x_request_id={}", id);
   const int level = config.log_requests_level;
   const SamplingParams& params = request.sampling;
   if (level >= 1)

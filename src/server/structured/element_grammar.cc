@@ -1,7 +1,6 @@
 #include "server/structured/element_grammar.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 
@@ -19,10 +18,6 @@ using namespace tag_format;
 
 constexpr int kDeepestElement = 8;
 constexpr int kMostElements = 1000;  // of a tool; what is beyond is JSON
-
-// What elements can be held to, besides what keyword_of_texts takes for harmless.
-constexpr std::array<std::string_view, 6> kHeld{"properties", "required", "additionalProperties",
-                                                "items",      "$defs",    "definitions"};
 
 class Elements {
  public:
@@ -92,8 +87,7 @@ class Elements {
   }
 
   static bool can_be_held(const json::object& schema) {
-    json::object rest = schema;
-    for (const std::string_view key : kHeld) rest.erase(key);
+    const json::object rest = without_members(schema);
     return !rest.contains("enum") && !rest.contains("const") && !keyword_of_texts(rest);
   }
 

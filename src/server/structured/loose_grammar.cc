@@ -1,7 +1,6 @@
 #include "server/structured/loose_grammar.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,8 +22,6 @@ using namespace tag_format;
 constexpr int kDeepestDescribed = 4;  // of what a schema describes
 constexpr int kDeepestAny = 3;        // of what it does not
 constexpr int kMostValues = 500;      // of a tool
-constexpr std::array<std::string_view, 6> kHeld{"properties", "required", "additionalProperties",
-                                                "items",      "$defs",    "definitions"};
 
 class Loose {
  public:
@@ -62,9 +59,7 @@ class Loose {
   }
 
   std::optional<Refusal> unheld(const json::object& schema, std::string_view name) const {
-    json::object rest = schema;
-    for (const std::string_view key : kHeld) rest.erase(key);
-    return free_text_refusal(tool_.is_strict, rest, {name, tool_.name, family_});
+    return free_text_refusal(tool_.is_strict, without_members(schema), {name, tool_.name, family_});
   }
 
   Result<json::value> object(const json::object& schema, int depth) {

@@ -73,4 +73,12 @@ std::optional<Refusal> free_text_refusal(bool is_strict, const json::object& sch
       place.parameter, place.tool, *keyword, place.family)};
 }
 
+boost::json::object without_members(const boost::json::object& schema) {
+  boost::json::object rest = schema;
+  for (const char* key :
+       {"properties", "required", "additionalProperties", "items", "$defs", "definitions"})
+    rest.erase(key);
+  return rest;
+}
+
 }  // namespace foretoken

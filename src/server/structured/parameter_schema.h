@@ -41,6 +41,9 @@ struct ParameterPlace {
 std::optional<Refusal> free_text_refusal(bool is_strict, const boost::json::object& schema,
                                          const ParameterPlace& place);
 
+// Without what elements and objects written one by one are held to: their members and items.
+boost::json::object without_members(const boost::json::object& schema);
+
 // A keyword of a schema of texts that free text may violate; nullopt: there is none.
 std::optional<std::string> keyword_of_texts(const boost::json::object& schema);
 
