@@ -101,6 +101,14 @@ class PageCase(unittest.TestCase):
     def done(self):
         self.browser.until(lambda: self.browser.is_shown("#send"), "the end of the answer")
 
+    def give(self, id_of_input, text):
+        """Chooses a file with this text."""
+        self.browser.js("""
+            const files = new DataTransfer(), input = document.getElementById(arguments[0]);
+            files.items.add(new File([arguments[1]], 'x.json'));
+            input.files = files.files;
+            input.dispatchEvent(new Event('change'));""", id_of_input, text)
+
     def look(self, name):
         if OPTIONS.screenshots:
             OPTIONS.screenshots.mkdir(parents=True, exist_ok=True)
@@ -243,20 +251,13 @@ class Chat(PageCase):
             self.browser.click("#conversations li:nth-of-type(1) button:nth-of-type(2)")
             self.browser.click("#conversations li:nth-of-type(1) button:nth-of-type(2)")
         self.assertEqual(self.browser.count("#messages article"), 0)
-        self.give(exported)
+        self.give("import-file", exported)
         self.browser.until_text("#import-note", "2 conversations were added.")
         self.assertIn("of the", self.browser.text("#messages"))
         for damaged in ("{", '{"conversations": 1}', '{"conversations": [{"messages": [{"role": "x"}]}]}'):
-            self.give(damaged)
+            self.give("import-file", damaged)
             self.browser.until_text("#import-note", "cannot be read")
             self.browser.js("document.getElementById('import-note').textContent = ''")
-
-    def give(self, text):
-        self.browser.js("""
-            const files = new DataTransfer(), input = document.getElementById('import-file');
-            files.items.add(new File([arguments[0]], 'x.json'));
-            input.files = files.files;
-            input.dispatchEvent(new Event('change'));""", text)
 
     def test_the_keyboard_is_enough(self):
         self.open(self.scripted())
@@ -421,6 +422,42 @@ class Drafts(PageCase):
         self.assertEqual(self.browser.count("#flags tbody tr"), 1)
         self.look("server")
         self.assertTrue(drafted.strip())
+
+    def test_a_report_of_tune_is_read(self):
+        def result(size, pace, speedup):
+            return {"batch_size": size, "steps": 10, "rows": 52, "accept_length": 2.5, "tokens_per_second": pace,
+                    "speedup": speedup}
+        drafted = "<b>EAGLE3</b> 3/2/8"
+        report = {
+            "version": 1, "model": "m", "draft": "d", "algorithm": "EAGLE3", "backend": "cpu avx2", "temperature": 0,
+            "texts": 2, "tokens": 64,
+            "best": [{"batch_size": 1, "setting": drafted, "flags": "--speculative-num-steps 3",
+                      "tokens_per_second": 30.04, "speedup": 1.5}],
+            "settings": [{"name": "plain", "flags": [], "results": [result(1, 20, 1), result(4, 60, 1)]},
+                         {"name": drafted, "flags": ["--speculative-num-steps", "3"],
+                          "results": [result(1, 30.04, 1.5), result(4, 48, 0.8)]}],
+            "checks": [{"setting": drafted, "batch_size": 1, "accept_length": 2.4, "predicted_accept_length": 2.5,
+                        "tokens_per_second": 29, "predicted_tokens_per_second": 30, "speedup": 1.45,
+                        "predicted_speedup": 1.5}]}
+        self.open(self.scripted())
+        self.browser.click("#show-server")
+        self.give("report-file", json.dumps(report))
+        self.browser.until_text("#report", "--speculative-num-steps 3")
+        first = "#report label + div tbody tr:first-child"
+        self.assertIn(drafted, self.browser.text(first))
+        self.assertIn("1.50 ×", self.browser.text(first))
+        self.assertIn("1.45 ×", self.browser.text("#report h3 + .table"))
+        self.look("report")
+        self.browser.js("""
+            const choice = document.querySelector('#report select');
+            choice.value = '4';
+            choice.dispatchEvent(new Event('change'));""")
+        self.assertIn("plain", self.browser.text("#report label + div tbody tr:first-child"))
+        for damaged in ("{", "[]", json.dumps({**report, "version": 2}), json.dumps({**report, "settings": [{}]})):
+            self.give("report-file", damaged)
+            self.browser.until_text("#report-note", "cannot be read")
+            self.assertEqual(self.browser.text("#report"), "")
+            self.browser.js("document.getElementById('report-note').textContent = ''")
 
     def test_dark_is_as_readable_as_light(self):
         self.open(self.scripted())

@@ -1,7 +1,9 @@
 // The page: a chat with this server, the draft trees of its answers, and a view of what it does.
 // Conversations are kept in this browser, an API key only until the tab is closed. What a model
 // writes becomes text and elements made here, never HTML (see markdown.js).
+import { button, make, row } from "./elements.js";
 import { renderMarkdown } from "./markdown.js";
+import { readReport, showReport } from "./tune_report.js";
 
 const $ = (id) => document.getElementById(id);
 const KEY = "foretoken-key"; // in sessionStorage
@@ -22,16 +24,6 @@ const state = {
 };
 const views = new Map(); // of the messages on the page: message -> its elements
 const traces = new WeakMap(); // message -> its steps and sums over them; not kept beyond the page
-
-function make(name, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
-}
-
-function button(text, onclick, properties = {}) {
-  return make("button", { type: "button", textContent: text, onclick, ...properties });
-}
 
 // ---- what is kept
 
@@ -576,12 +568,12 @@ function drawn(name, attributes, ...children) {
 
 const visible = (text) => {
   const shown = text.replaceAll("\n", "⏎").replaceAll("\t", "⇥").replaceAll(" ", "␣");
-  return shown.length > 12 ? shown.slice(0, 11) + "…" : shown;
+  return shown.length > 11 ? shown.slice(0, 10) + "…" : shown;
 };
 
 // The root on the left, children to the right of their parent; the first child in its row.
 function treeOf(step, root) {
-  const wide = 118, high = 30, width = 100, height = 22;
+  const wide = 130, high = 30, width = 112, height = 22;
   const children = new Map();
   step.drafts.forEach((draft, i) => children.set(draft.parent, [...(children.get(draft.parent) ?? []), i]));
   const places = new Map();
@@ -762,8 +754,8 @@ function showLoad(load) {
 
 function showDrafters(drafts) {
   const rows = Object.entries(drafts?.drafters ?? {}).map(([name, { proposed, accepted }]) =>
-    make("tr", {}, ...[name, proposed, accepted, proposed ? percent(accepted / proposed) : "",
-      drafts.verify_steps ? (accepted / drafts.verify_steps).toFixed(2) : ""].map((value) => make("td", { textContent: value }))));
+    row([name, proposed, accepted, proposed ? percent(accepted / proposed) : "",
+      drafts.verify_steps ? (accepted / drafts.verify_steps).toFixed(2) : ""]));
   if (rows.length === 0) rows.push(make("tr", {}, make("td", { colSpan: 5, textContent: "Nothing was drafted so far." })));
   $("drafters").tBodies[0].replaceChildren(...rows);
 }
@@ -773,7 +765,18 @@ function showFlags(info) {
   const rows = Object.entries(info).filter(([name, value]) =>
     name !== "internal_states" && name !== "startup_time" && `${name} ${JSON.stringify(value)}`.toLowerCase().includes(wanted));
   $("flags").tBodies[0].replaceChildren(...rows.map(([name, value]) =>
-    make("tr", {}, make("td", { textContent: name }), make("td", { textContent: value === null ? "" : JSON.stringify(value) }))));
+    row([name, value === null ? "" : JSON.stringify(value)])));
+}
+
+async function openReport(file) {
+  try {
+    if (file.size > MOST_IMPORTED_BYTES) throw new Error("it is larger than 64 MiB");
+    showReport(readReport(await file.text()), $("report"));
+    tell("report-note", "");
+  } catch (error) {
+    $("report").replaceChildren();
+    tell("report-note", `${file.name} cannot be read: ${error.message}.`, true);
+  }
 }
 
 async function poll() {
@@ -842,6 +845,11 @@ function listenToFrame() {
     state.traced ??= state.current.messages.findLast((message) => traces.has(message)) ?? null;
     if (state.traced) showTree();
     else $("trace").hidden = true;
+  };
+  $("open-report").onclick = () => $("report-file").click();
+  $("report-file").onchange = async (event) => {
+    for (const file of event.target.files) await openReport(file);
+    event.target.value = "";
   };
   $("flag-filter").oninput = () => state.info && showFlags(state.info);
   $("step-back").onclick = () => goToStep(state.shown - 1);

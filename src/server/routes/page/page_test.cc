@@ -26,7 +26,9 @@ TEST_F(PageTest, every_file_has_its_type_and_may_load_nothing_from_elsewhere) {
   const std::pair<const char*, const char*> files[] = {
       {"/", "text/html; charset=utf-8"},
       {"/web/app.js", "text/javascript; charset=utf-8"},
+      {"/web/elements.js", "text/javascript; charset=utf-8"},
       {"/web/markdown.js", "text/javascript; charset=utf-8"},
+      {"/web/tune_report.js", "text/javascript; charset=utf-8"},
       {"/web/style.css", "text/css; charset=utf-8"},
       {"/web/icon.svg", "image/svg+xml"}};
   EXPECT_EQ(std::size(files), web_files().size());

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Makes docs/pictures/page.png, the picture of the page in the README: an answer of the demo model with its draft tree.
+
+  tools/page_picture.py [--binary FILE] [--model DIR] [--question TEXT] [--out FILE] [-- flags of serve]
+
+Needs chromium and chromium-driver. Text and tree depend on the model and the flags alone; the speed is this machine's.
+"""
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests/web"))
+import browser as web  # noqa: E402
+
+web.PATIENCE = 280  # a large model on a small machine
+
+WIDTH, HEIGHT = 1120, 700
+DRAFTS = ["--speculative-algorithm", "EAGLE3+SUFFIX", "--speculative-draft-model-path", str(ROOT / "models/demo-eagle3")]
+
+
+def address_of(server, log):
+    """Waits until the server says where it listens."""
+    while server.poll() is None:
+        if found := re.search(r"Listening on (http:\S+)", log.read_text(errors="replace")):
+            return found[1]
+        time.sleep(0.1)
+    sys.exit("page_picture: the server did not start:\n" + log.read_text(errors="replace")[-2000:])
+
+
+def show_a_good_step(page):
+    """The latest of the steps in which the most drafts were accepted."""
+    names = []
+    while not names or names[-1] != page.text("#step-name"):
+        names.append(page.text("#step-name"))
+        page.click("#step-back")
+    accepted = [int(re.search(r"(\d+) accepted", name)[1]) for name in names]
+    for _ in range(len(names) - 1 - accepted.index(max(accepted))):
+        page.click("#step-on")
+
+
+def take(address, question, out):
+    page = web.Browser(WIDTH, HEIGHT)
+    try:
+        page.size(WIDTH, HEIGHT)
+        page.open(address + "/")
+        page.until(lambda: page.js("return document.documentElement.dataset.ready"), "the page")
+        page.click("#colours")
+        page.js("document.querySelector('[data-field=temperature]').value = 0")
+        page.js("document.getElementById('prompt').value = arguments[0]", question)
+        page.click("#send")
+        page.until(lambda: page.is_shown("#send") and page.is_shown("#tree svg"), "the end of the answer")
+        show_a_good_step(page)
+        page.screenshot(out)
+    finally:
+        page.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", default=str(ROOT / "build/release/foretoken"))
+    parser.add_argument("--model", default=str(ROOT / "models/demo"))
+    parser.add_argument("--question", default="Write a Python function that adds two numbers.")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "docs/pictures/page.png")
+    parser.add_argument("flags", nargs="*", default=DRAFTS, help="of `foretoken serve`, behind --")
+    args = parser.parse_args()
+    if missing := web.missing():
+        sys.exit(f"page_picture: there is no {', no '.join(missing)}")
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    command = [args.binary, "serve", "--model", args.model, "--host", "127.0.0.1", "--port", "0",
+               "--served-model-name", pathlib.Path(args.model).name, *args.flags]
+    with tempfile.TemporaryDirectory() as folder:
+        log = pathlib.Path(folder) / "log"
+        with log.open("w") as to:
+            server = subprocess.Popen(command, stderr=to)
+        try:
+            take(address_of(server, log), args.question, args.out)
+        finally:
+            server.terminate()
+            server.wait()
+
+
+if __name__ == "__main__":
+    main()
