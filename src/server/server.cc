@@ -79,7 +79,7 @@ struct Server::State {
         watch(config, context.metrics,
               [this](std::string_view path) { return router.route_of(path); }),
         http(http_server),
-        router({config.api_key, config.admin_api_key}, Origins(config.allowed_origins),
+        router({config.api_key, config.admin_api_key}, Origins(config.allowed_origins, config.host),
                [this](HandlerKind kind, std::size_t body_bytes, std::function<void()> work) {
                  run(kind, body_bytes, std::move(work));
                }) {

@@ -1,6 +1,7 @@
 #include "server/http/origins.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,7 +16,35 @@ std::string_view host_of(std::string_view origin) {
   return scheme == std::string_view::npos ? std::string_view() : origin.substr(scheme + 3);
 }
 
+// Without the port; of "[::1]:80" what is between the brackets.
+std::string_view name_of(std::string_view host) {
+  if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
+  return std::ranges::count(host, ':') > 1 ? host : host.substr(0, host.find(':'));
+}
+
+bool is_address(std::string_view name) {
+  return name.find(':') != std::string_view::npos ||
+         name.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+bool is_localhost(std::string_view name) {
+  return name == "localhost" || name.ends_with(".localhost");
+}
+
+bool is_loopback(std::string_view name) {
+  return is_localhost(name) || name == "::1" || (is_address(name) && name.starts_with("127."));
+}
+
+// Of a page that came without TLS from a name.
+bool may_be_rebound(std::string_view origin) {
+  const std::string_view name = name_of(host_of(origin));
+  return origin.starts_with("http://") && !is_address(name) && !is_localhost(name);
+}
+
 }  // namespace
+
+Origins::Origins(std::vector<std::string> allowed, std::string_view host)
+    : allowed_(std::move(allowed)), is_on_loopback_(is_loopback(name_of(host))) {}
 
 // Browsers write schemes and hosts in lower case.
 bool Origins::allow(std::string_view origin) const {
@@ -38,6 +67,7 @@ std::string Origins::headers(const HttpRequest& head) const {
 bool Origins::are_foreign_to(const HttpRequest& head) const {
   const auto origin = head.header("origin");
   if (allow(origin)) return false;
+  if (is_on_loopback_ && may_be_rebound(lower_case(std::string(origin)))) return true;
   if (const auto site = head.header("sec-fetch-site"); !site.empty())
     return site != "same-origin" && site != "none";
   if (origin.empty()) return false;

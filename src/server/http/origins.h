@@ -13,8 +13,10 @@ namespace foretoken {
 
 class Origins {
  public:
-  // Like "https://chat.example:8443" or "null"; "*": all.
-  explicit Origins(std::vector<std::string> allowed = {}) : allowed_(std::move(allowed)) {}
+  // allowed: like "https://chat.example:8443" or "null"; "*": all. host: where the server listens.
+  // On a loopback address plain pages of names other than localhost are foreign, too: their name may
+  // have been pointed at this machine after they were loaded (DNS rebinding).
+  explicit Origins(std::vector<std::string> allowed = {}, std::string_view host = {});
 
   bool allow(std::string_view origin) const;
   // Header lines of every answer to this head, each with CR LF; empty where nobody is allowed.
@@ -24,6 +26,7 @@ class Origins {
 
  private:
   std::vector<std::string> allowed_;
+  bool is_on_loopback_;
 };
 
 }  // namespace foretoken

@@ -47,6 +47,27 @@ TEST(Origins, a_page_of_another_one_is_foreign_unless_it_is_named) {
   EXPECT_TRUE(named.are_foreign_to(head_with({{"sec-fetch-site", "same-site"}})));
 }
 
+TEST(Origins, a_name_may_have_been_pointed_at_this_machine) {
+  const auto head = [](const char* scheme, const char* host) {
+    return head_with({{"host", host},
+                      {"origin", std::string(scheme) + "://" + host},
+                      {"sec-fetch-site", "same-origin"}});
+  };
+  for (const char* listens : {"127.0.0.1", "127.1.2.3", "localhost", "::1", "[::1]"}) {
+    const Origins here({}, listens), named({"http://evil.example:30000"}, listens);
+    EXPECT_TRUE(here.are_foreign_to(head("http", "evil.example:30000"))) << listens;
+    EXPECT_TRUE(here.are_foreign_to(head("HTTP", "127.0.0.1.evil.example"))) << listens;
+    EXPECT_TRUE(here.are_foreign_to(head("http", "localhost.evil.example"))) << listens;
+    EXPECT_FALSE(named.are_foreign_to(head("http", "evil.example:30000"))) << listens;
+    for (const char* home : {"localhost:30000", "LOCALHOST", "a.localhost:1", "127.0.0.1:30000",
+                             "192.168.1.7", "[::1]:30000", "[fe80::1]"})
+      EXPECT_FALSE(here.are_foreign_to(head("http", home))) << listens << " " << home;
+    EXPECT_FALSE(here.are_foreign_to(head("https", "chat.example"))) << "a proxy with TLS";
+  }
+  for (const char* listens : {"0.0.0.0", "10.0.0.7", "::", "box"})
+    EXPECT_FALSE(Origins({}, listens).are_foreign_to(head("http", "box:30000"))) << listens;
+}
+
 class OriginsTest : public ServerTest {
  protected:
   ClientReply ask(const std::string& method, const std::string& path, const std::string& origin,
@@ -119,7 +140,8 @@ TEST_F(OriginsTest, what_changes_something_cannot_be_forged) {
       HttpClient(port).request("GET", "/flush_cache", "", "Sec-Fetch-Site: cross-site\r\n").status,
       403);
   EXPECT_EQ(HttpClient(port).request("GET", "/flush_cache").status, 200);
-  EXPECT_EQ(ask("POST", "/flush_cache", "http://test").status, 200);
+  EXPECT_EQ(ask("POST", "/flush_cache", "http://test").status, 403);  // which the host is called
+  EXPECT_EQ(ask("POST", "/flush_cache", "https://test").status, 200);
 }
 
 TEST_F(OriginsTest, a_star_allows_all) {
