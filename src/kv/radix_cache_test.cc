@@ -153,6 +153,16 @@ TEST(RadixCache, clearing_leaves_pages_to_their_other_owners) {
   EXPECT_EQ(pages[0].owners(), 1);
 }
 
+TEST(RadixCache, every_page_there_is_may_end_a_text) {
+  constexpr int kAll = 5;
+  PagePool pool(kAll);
+  RadixCache cache(pool);
+  for (Token text = 1; text <= kAll; ++text) publish(cache, text_of({text}), take(pool, 1));
+  EXPECT_EQ(cache.check_integrity(), "");
+  EXPECT_EQ(cache.evictable(), kAll);
+  for (Token text = 1; text <= kAll; ++text) EXPECT_EQ(peek(cache, text_of({text})), kPageTokens);
+}
+
 TEST(RadixCache, a_disabled_cache_remembers_nothing) {
   PagePool pool(4);
   RadixCache cache(pool, false);

@@ -2,7 +2,7 @@
 import collections
 import re
 
-# In the order of work. The room's own suites first. `cli` and `cli_tune` are scripts that run the whole program.
+# In the order of work. The room's own suites first. `cli`, `cli_tune` and `hub` are scripts that run the whole program.
 SUITES = {
     "base": ["base_tests"],
     "tensor": ["tensor_tests", "checkpoint_tests"],
@@ -10,7 +10,7 @@ SUITES = {
     "batch": ["batch_tests", "engine_tests"],
     "engine": ["engine_tests", "out_of_memory_tests"],
     "model": ["model_tests", "golden_tests"],
-    "checkpoint": ["checkpoint_tests", "model_tests"],
+    "checkpoint": ["checkpoint_tests", "model_tests", "hub"],
     "text": ["text_tests", "server_tests"],
     "app": ["app_tests", "host_tests", "cli", "cli_tune"],
     "tune": ["tune_tests", "cli_tune"],
@@ -19,7 +19,8 @@ SUITES = {
     "server": ["server_tests", "cli"],
 }
 SCRIPTS = {"cli": ["python3", "tests/cli/cli_test.py", "build/release/foretoken"],
-           "cli_tune": ["python3", "tests/cli/tune_test.py", "build/release/foretoken", "."]}
+           "cli_tune": ["python3", "tests/cli/tune_test.py", "build/release/foretoken", "."],
+           "hub": ["python3", "tests/hub/hub_test.py", "build/release/foretoken", "models"]}
 
 # A header that more sources include than this, tests aside, is left out: its faults would rebuild everything.
 WIDEST_HEADER = 8

@@ -87,6 +87,22 @@ TEST(StoredCodes, words_hold_codes_of_8_bits_too) {
   }
 }
 
+TEST(StoredCodes, a_scale_may_be_that_of_all_rows) {
+  const StoredFormat stored{.kind = Kind::kInt8, .bits = 8};
+  for (const std::int64_t count : {1, 8}) {
+    Source source;
+    source.put<std::int8_t>("w.weight", DType::kI8, {8, 64}, std::int8_t{-3});
+    source.put<float>("w.weight_scale", DType::kF32, {count, 1}, 0.5F);
+    const auto codes = take(source, stored);
+    ASSERT_TRUE(codes && codes->is_coded()) << count;
+    std::vector<std::uint8_t> row(64);
+    float scale = 0.0F;
+    codes->read(7, row.data(), &scale, nullptr);
+    EXPECT_EQ(row[63], 125) << count;
+    EXPECT_EQ(scale, 0.5F) << count;
+  }
+}
+
 TEST(StoredCodes, groups_of_unequal_width_are_floats) {
   Source source;
   source.put_gptq();

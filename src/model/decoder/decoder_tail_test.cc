@@ -16,7 +16,11 @@ namespace {
 
 constexpr int kPages = 15;
 
-class DecoderTail : public testing::TestWithParam<std::vector<int>> {
+struct Layers {
+  std::vector<int> window = {}, kv = {};
+};
+
+class DecoderTail : public testing::TestWithParam<Layers> {
  protected:
   DecoderTail()
       : pool_(2, false),
@@ -44,7 +48,8 @@ class DecoderTail : public testing::TestWithParam<std::vector<int>> {
     config.head_dim = 16;
     config.vocab = 64;
     config.max_position = config.context_length = 128;
-    config.layer_window = GetParam();
+    config.layer_window = GetParam().window;
+    config.layer_kv = GetParam().kv;
     return config;
   }
 
@@ -85,7 +90,10 @@ TEST_P(DecoderTail, has_the_bits_of_the_whole) {
   EXPECT_TRUE(whole.last_rows.empty());
   const std::vector<float> expected = values_of(runner_.logits(whole, batch));
 
-  const Features tail = runner_.forward(batch, {.last_hidden = false, .layer_inputs = {2}});
+  // Behind the last layer with keys and values of its own there are no other rows to tap.
+  const bool is_shared = !GetParam().kv.empty();
+  const Features tail =
+      runner_.forward(batch, {.last_hidden = false, .layer_inputs = {is_shared ? 0 : 2}});
   EXPECT_EQ(tail.last_hidden.dim(0), 5);
   EXPECT_EQ(tail.last_rows, batch.logit_rows);
   EXPECT_EQ(tail.taps.at(0).dim(0), batch.rows);
@@ -118,7 +126,8 @@ TEST_P(DecoderTail, is_nothing_where_nobody_reads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Windows, DecoderTail,
-                         testing::Values(std::vector<int>{}, std::vector<int>{0, 0, 8}));
+                         testing::Values(Layers{}, Layers{.window = {0, 0, 8}},
+                                         Layers{.kv = {0, 1, 1}}, Layers{.kv = {0, 0, 0}}));
 
 }  // namespace
 }  // namespace foretoken

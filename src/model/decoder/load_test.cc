@@ -173,6 +173,16 @@ TEST_F(Load, auto_serves_float32_checkpoints_as_bfloat16_and_says_so) {
   EXPECT_EQ(load({.dtype = "half"})->dtype(), DType::kF16);
 }
 
+TEST_F(Load, auto_serves_what_the_config_says_where_it_is_of_16_bits) {
+  for (const auto& [name, dtype] :
+       {std::pair{"float16", DType::kF16}, {"bfloat16", DType::kBF16}}) {
+    const ModelOptions options{.config_overrides =
+                                   R"({"torch_dtype":")" + std::string(name) + R"("})"};
+    EXPECT_EQ(load(options)->dtype(), dtype);
+    EXPECT_THAT(log_of(options), Not(HasSubstr("serves it as"))) << name;
+  }
+}
+
 TEST_F(Load, the_dtype_shows_in_the_weights_where_the_config_is_silent) {
   ModelOptions options{.config_overrides = R"({"torch_dtype":null})"};
   EXPECT_THAT(log_of(options), HasSubstr("stored as float32"));
