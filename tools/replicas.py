@@ -91,15 +91,20 @@ class Replica(Process):
 
 
 class Smg(Process):
-    """Asks each replica what it is, and sends a prompt where most of its beginning was sent before."""
+    """Asks each replica what it is, and sends a prompt where most of its beginning was sent before.
+
+    A replica that has more than BALANCE requests more than another gets no further ones: the router's default, 64, is more
+    than a CPU works on at once.
+    """
 
     key = None
+    BALANCE = 4
 
     def __init__(self, urls, port, folder):
         self.url, self.count = f"http://127.0.0.1:{port}", len(urls)
         super().__init__("smg", [
             program("smg"), "launch", "--host", "127.0.0.1", "--port", str(port), "--worker-urls", *urls,
-            "--policy", "cache_aware", "--prometheus-port", str(free_port())], folder)
+            "--policy", "cache_aware", "--balance-abs-threshold", str(self.BALANCE), "--prometheus-port", str(free_port())], folder)
 
     def is_ready(self):
         return json.loads(read(self.url + "/readiness") or "{}").get("healthy_workers") == self.count
