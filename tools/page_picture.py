@@ -1,7 +1,13 @@
 #!/usr/bin/env python3
-"""Makes docs/pictures/page.png, the picture of the page in the README: an answer of the demo model with its draft tree.
+"""Makes docs/pictures/page.png, the picture of the page in the README: an answer of a model with its draft tree.
 
-  tools/page_picture.py [--binary FILE] [--model DIR] [--question TEXT] [--out FILE] [-- flags of serve]
+  tools/page_picture.py [--binary FILE] [--model MODEL] [--question TEXT] [--out FILE] [-- flags of serve]
+
+The one in the README is of Qwen2.5-Coder, 1.5B drafted by 0.5B, both Q4_K_M:
+
+  tools/page_picture.py --model 1.5B.gguf --question "Write a Python function that returns the n-th Fibonacci number." \\
+    -- --draft-budget full --speculative-algorithm STANDALONE+SUFFIX --speculative-draft-model-path 0.5B.gguf \\
+    --speculative-num-steps 4 --speculative-eagle-topk 2 --speculative-num-draft-tokens 8
 
 Needs chromium and chromium-driver. Text and tree depend on the model and the flags alone; the speed is this machine's.
 """
