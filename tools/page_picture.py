@@ -14,10 +14,10 @@ Needs chromium and chromium-driver. Text and tree depend on the model and the fl
 import argparse
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
-import time
+
+import replicas
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/web"))
@@ -27,15 +27,6 @@ web.PATIENCE = 280  # a large model on a small machine
 
 WIDTH, HEIGHT = 1120, 700
 DRAFTS = ["--speculative-algorithm", "EAGLE3+SUFFIX", "--speculative-draft-model-path", str(ROOT / "models/demo-eagle3")]
-
-
-def address_of(server, log):
-    """Waits until the server says where it listens."""
-    while server.poll() is None:
-        if found := re.search(r"Listening on (http:\S+)", log.read_text(errors="replace")):
-            return found[1]
-        time.sleep(0.1)
-    sys.exit("page_picture: the server did not start:\n" + log.read_text(errors="replace")[-2000:])
 
 
 def show_a_good_step(page):
@@ -77,17 +68,13 @@ def main():
     if missing := web.missing():
         sys.exit(f"page_picture: there is no {', no '.join(missing)}")
     args.out.parent.mkdir(parents=True, exist_ok=True)
-    command = [args.binary, "serve", "--model", args.model, "--host", "127.0.0.1", "--port", "0",
-               "--served-model-name", pathlib.Path(args.model).name, *args.flags]
+    flags = ["--served-model-name", pathlib.Path(args.model).name, *args.flags]
     with tempfile.TemporaryDirectory() as folder:
-        log = pathlib.Path(folder) / "log"
-        with log.open("w") as to:
-            server = subprocess.Popen(command, stderr=to)
+        server = replicas.Replica(0, args.binary, args.model, flags, pathlib.Path(folder))
         try:
-            take(address_of(server, log), args.question, args.out)
+            take(server.wait().url, args.question, args.out)
         finally:
-            server.terminate()
-            server.wait()
+            server.stop()
 
 
 if __name__ == "__main__":

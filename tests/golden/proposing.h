@@ -34,7 +34,7 @@ class Proposing {
             const TreeShape& shape = kTwoLevels);
 
   // hand_over: after how many tokens, whole pages, another sequence goes on with the pages, as
-  // after a prefix hit; 0: never. decoded: so many of the last tokens come one by one, as answers
+  // after a prefix hit; 0: never. decoded: how many of the last tokens come one by one, as answers
   // do; all but the last while the drafter rests.
   Proposal run(int chunk, int hand_over = 0, int decoded = 0);
 

@@ -12,8 +12,8 @@ namespace foretoken {
 class OrderedRows {
  public:
   virtual ~OrderedRows() = default;
-  // Which row of the checkpoint is row 0, 1, .. of a matrix with so many (its name without
-  // ".weight"); empty: they are as they are.
+  // For each row of the matrix, the number of the checkpoint's row. Empty: the order is the
+  // checkpoint's. matrix: its name without ".weight". rows: how many it has.
   virtual std::vector<std::int64_t> stored_rows(const std::string& matrix,
                                                 std::int64_t rows) const = 0;
 };
