@@ -2,6 +2,7 @@
 // reference. The device is llvmpipe (tools/vulkan_run.sh) or FORETOKEN_TEST_DEVICE; skipped by name
 // where there is none.
 
+#include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -9,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/testing/coded_rows_test_kit.h"
-#include "backend/testing/gpu_test_kit.h"
+#include "backend/testing/gpu_fixture_test_kit.h"
 #include "backend/testing/ops_test_kit.h"
 
 namespace foretoken::vulkan_codes_test {
@@ -57,32 +58,19 @@ std::vector<Case> all_cases() {
   return cases;
 }
 
-// Both backends and the reference; one device for all, because it compiles its shaders.
-class VulkanCodesTest : public testing::TestWithParam<Case> {
+// And the reference.
+class VulkanCodesTest : public GpuFixture, public testing::WithParamInterface<Case> {
  protected:
   static void SetUpTestSuite() {
-    pool_ = new ThreadPool(2, false);
-    cpu_ = make_backend({.device = "cpu", .gemm_order = "tile"}, *pool_).release();
-    reference_ = make_backend({.device = "reference"}, *pool_).release();
-    why_not_ = why_no_test_device();
-    if (why_not_.empty())
-      gpu_ = make_backend({.device = test_device(), .gemm_order = "tile"}, *pool_).release();
+    GpuFixture::SetUpTestSuite();
+    reference_ = make_backend({.device = "reference"}, *pool_);
   }
   static void TearDownTestSuite() {
-    delete gpu_;
-    delete cpu_;
-    delete reference_;
-    delete pool_;
-    gpu_ = cpu_ = reference_ = nullptr;
-  }
-  void SetUp() override {
-    if (!why_not_.empty()) GTEST_SKIP() << why_not_;
-    ASSERT_NE(gpu_, nullptr);
+    reference_.reset();
+    GpuFixture::TearDownTestSuite();
   }
 
-  inline static ThreadPool* pool_ = nullptr;
-  inline static Ops *cpu_ = nullptr, *reference_ = nullptr, *gpu_ = nullptr;
-  inline static std::string why_not_;
+  inline static std::unique_ptr<Ops> reference_;
 };
 
 std::unique_ptr<CodedRows> made_rows(const WeightFormat& format, std::int64_t rows,

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/testing/gpu_test_kit.h"
+#include "backend/testing/gpu_fixture_test_kit.h"
 #include "backend/testing/ops_test_kit.h"
 #include "backend/vulkan/arithmetic.h"
 #include "base/error.h"
@@ -19,38 +19,13 @@
 namespace foretoken {
 namespace {
 
-// Both backends; tests are skipped where there is no device. One device for all of them, because
-// it compiles its shaders.
-class VulkanOpsTest : public ::testing::Test {
+class VulkanOpsTest : public GpuFixture {
  protected:
-  static void SetUpTestSuite() {
-    pool_ = new ThreadPool(2, false);
-    cpu_ = make_backend({.device = "cpu", .gemm_order = "tile"}, *pool_).release();
-    why_not_ = why_no_test_device();
-    if (why_not_.empty())
-      gpu_ = make_backend({.device = test_device(), .gemm_order = "tile"}, *pool_).release();
-  }
-  static void TearDownTestSuite() {
-    delete gpu_;
-    delete cpu_;
-    delete pool_;
-    gpu_ = cpu_ = nullptr;
-  }
-  void SetUp() override {
-    if (!why_not_.empty()) GTEST_SKIP() << why_not_;
-    ASSERT_NE(gpu_, nullptr);
-  }
-
   // What `body` makes of both.
   void expect_same(const std::function<Rows(Ops&)>& body, const std::string& what) {
     const Rows expected = body(*cpu_);
     expect_same_bytes(body(*gpu_), expected, what);
   }
-
-  inline static ThreadPool* pool_ = nullptr;
-  inline static Ops* cpu_ = nullptr;
-  inline static Ops* gpu_ = nullptr;
-  inline static std::string why_not_;
 };
 
 void begin(Ops& ops) {
