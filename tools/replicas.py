@@ -119,7 +119,8 @@ class LiteLlm(Process):
         config.write_text(json.dumps({
             "model_list": [{"model_name": NAME, "litellm_params": {
                 "model": f"openai/{NAME}", "api_base": url + "/v1", "api_key": "none"}} for url in urls],
-            "router_settings": {"routing_strategy": "least-busy", "num_retries": 3, "cooldown_time": 10},
+            "router_settings": {"routing_strategy": "least-busy", "num_retries": 3, "allowed_fails": 0,
+                                "cooldown_time": 10},
             "general_settings": {"master_key": self.key}}))
         super().__init__("litellm", [
             program("litellm"), "--config", str(config), "--host", "127.0.0.1", "--port", str(port)], folder,
