@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
+#include "backend/testing/delegate_test_kit.h"
 #include "base/index.h"
 #include "batch/state_blocks.h"
 #include "engine/testing/answers.h"
@@ -17,6 +18,16 @@ namespace foretoken::state_cache_test {
 namespace {
 
 constexpr std::int64_t kVocab = 64;
+
+class CopyWatch final : public Delegate {
+ public:
+  using Delegate::Delegate;
+  void copy_states(std::span<const StateCopy> copies, std::span<const KvLayer> layers) override {
+    copied.insert(copied.end(), copies.begin(), copies.end());
+    Delegate::copy_states(copies, layers);
+  }
+  std::vector<StateCopy> copied;
+};
 
 class StateCache : public testing::TestWithParam<int> {
  protected:
@@ -59,7 +70,8 @@ class StateCache : public testing::TestWithParam<int> {
 
   EngineConfig config_;
   ThreadPool threads_{1, false};
-  std::unique_ptr<Ops> ops_ = make_backend({.device = "reference"}, threads_);
+  std::unique_ptr<CopyWatch> ops_ =
+      std::make_unique<CopyWatch>(make_backend({.device = "reference"}, threads_));
   std::unique_ptr<Drafter> drafter_ = make_null_drafter();
   std::unique_ptr<HashModel> model_;
   std::unique_ptr<Engine> engine_;
@@ -80,6 +92,24 @@ TEST_P(StateCache, the_next_turn_of_a_chat_goes_on_from_the_end_of_the_answer) {
   for (const SampledToken& token : answer.tokens) chat.push_back(token.token);
   for (const Token token : text(0, 20, 9)) chat.push_back(token);
   EXPECT_EQ(cached(chat), 96);
+}
+
+// Two pages of states a sequence, then the snapshots.
+TEST_P(StateCache, states_are_copied_from_a_snapshot_to_the_sequence_and_back) {
+  start(8);
+  const int slots = config_.max_running_requests;
+  const auto is_of_sequence = [&](int page) { return page >= 0 && page < 2 * slots; };
+  const auto is_snapshot = [&](int page) { return page >= 2 * slots && page < 2 * slots + 8; };
+  cached(text(0, 100));
+  ops_->copied.clear();
+  EXPECT_EQ(cached(text(0, 100)), 96);
+  int restored = 0;
+  for (const StateCopy& copy : ops_->copied) {
+    EXPECT_TRUE(is_of_sequence(copy.to) ? is_snapshot(copy.from) : is_snapshot(copy.to))
+        << copy.from << " to " << copy.to;
+    restored += is_of_sequence(copy.to) ? 1 : 0;
+  }
+  EXPECT_EQ(restored, 1);
 }
 
 TEST_P(StateCache, texts_that_begin_alike_share_from_the_third_on) {

@@ -32,6 +32,7 @@ TEST(PagePool, a_page_is_free_when_its_last_handle_is_gone) {
     EXPECT_EQ(first.owners(), 2);
     const Page moved = std::move(first);
     EXPECT_FALSE(first);  // NOLINT: a moved-from handle owns nothing
+    EXPECT_EQ(first.owners(), 0);
     EXPECT_EQ(second.owners(), 2);
     EXPECT_FALSE(pool.take());
   }

@@ -98,6 +98,8 @@ TEST(ExpertFields, what_cannot_be_chosen_is_refused) {
       HasSubstr("at most the 4 experts of the groups"));
   EXPECT_THAT(fault("Glm4MoeForCausalLM", R"({"n_group":128,"topk_group":8})"),
               HasSubstr("groups of at least 2"));
+  EXPECT_THAT(fault("Glm4MoeForCausalLM", R"({"topk_group":0})"), HasSubstr("topk_group"));
+  EXPECT_THAT(fault("Glm4MoeForCausalLM", R"({"n_group":0})"), HasSubstr("n_group"));
   EXPECT_THAT(fault("Glm4MoeForCausalLM", R"({"n_shared_experts":10000})"),
               HasSubstr("n_shared_experts"));
   EXPECT_THAT(fault("Glm4MoeForCausalLM", R"({"routed_scaling_factor":0})"),

@@ -68,6 +68,9 @@ TEST(MixedConfig, heads_are_said_once_or_layer_by_layer) {
       "per_layer_config":{"05":{"head_dim":48,"num_key_value_heads":4}})");
   EXPECT_EQ(listed.heads_of(5), (KvHeads{4, 48}));
   EXPECT_EQ(listed.heads_of(4), (KvHeads{2, 16}));
+  const ModelConfig single = parse(std::string(kPlain) + R"(,
+      "per_layer_config":{"5":{"num_key_value_heads":1}})");
+  EXPECT_EQ(single.heads_of(5), (KvHeads{1, 16}));
 }
 
 TEST(MixedConfig, the_last_layers_read_what_the_last_of_their_kind_keeps) {
