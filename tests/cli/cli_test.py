@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -64,12 +65,13 @@ class CliTest(unittest.TestCase):
                 "--random-seed", "1", "--threads", "2", *more]
 
     @contextlib.contextmanager
-    def server(self, *flags, **variables):
+    def server(self, *flags, preexec_fn=None, **variables):
         """A running server as (url, process); its log is process.log() once it has ended."""
         port = free_port()
         with tempfile.TemporaryFile("w+") as log:
             process = subprocess.Popen([PROGRAM, *self.serve_flags("--port", str(port), *flags)],
-                                       env={**os.environ, **variables}, stdout=log, stderr=log, text=True)
+                                       env={**os.environ, **variables}, stdout=log, stderr=log, text=True,
+                                       preexec_fn=preexec_fn)
             process.log = lambda: (log.seek(0), log.read())[1]
             url = f"http://127.0.0.1:{port}"
             try:
@@ -189,6 +191,23 @@ class CliTest(unittest.TestCase):
             self.assert_one_sentence(result, 1, port)
             self.assertNotIn("Load weight begin", run(*self.serve_flags("--port", port)).stderr)
 
+    def test_connections_are_fewer_than_descriptors(self):
+        def few_descriptors():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))
+
+        with self.server(preexec_fn=few_descriptors) as (url, process):
+            address = ("127.0.0.1", int(url.rsplit(":", 1)[1]))
+            idle = [socket.create_connection(address, 10) for _ in range(180)]
+            closed = idle[0].recv(100)  # the oldest made room for others
+            self.assertEqual(closed, b"")
+            self.assertEqual(self.generate(url)["meta_info"]["completion_tokens"], 8)
+            for connection in idle:
+                connection.close()
+            process.terminate()
+            process.wait(60)
+            self.assertIn("172 connections may be open at once", process.log())
+            self.assertNotIn("cannot accept a connection", process.log())
+
     def test_while_the_model_is_loaded_requests_are_refused_with_the_reason(self):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "config.json").write_text(json.dumps(CONFIG))
@@ -201,7 +220,7 @@ class CliTest(unittest.TestCase):
                 said = {}
                 for _ in range(600):
                     with contextlib.suppress(ConnectionError):
-                        for path in ["/health", "/v1/models"]:
+                        for path in ["/health", "/v1/models", "/"]:
                             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
                             connection.request("GET", path)
                             reply = connection.getresponse()
@@ -212,6 +231,8 @@ class CliTest(unittest.TestCase):
                 self.assertEqual(said["/health"], (503, ""))
                 self.assertEqual(said["/v1/models"][0], 503)
                 self.assertIn("still being loaded", said["/v1/models"][1])
+                self.assertEqual(said["/"][0], 200)
+                self.assertIn("<!doctype html>", said["/"][1].lower())
                 process.send_signal(signal.SIGTERM)
                 self.assertEqual(process.wait(30), -signal.SIGTERM)
             finally:
