@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds a preset, installing what is missing first: tools/build.sh [release|asan|tsan] [target...]
-# The program is build/<preset>/foretoken. FORETOKEN_WERROR=ON: warnings end the build. asan is compiled by
+# The program is build/<preset>/foretoken; where only programs are asked for, nothing of the suites is wanted. FORETOKEN_WERROR=ON: warnings end the build. asan is compiled by
 # clang, with fuzzers (targets fuzz_<target>), where tools/find_clang.sh finds one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,8 +8,13 @@ cd "$(dirname "$0")/.."
 preset=${1:-release}
 [ $# -gt 0 ] && shift
 
-tools/setup.sh
-options=(-DFORETOKEN_WERROR="${FORETOKEN_WERROR:-OFF}")
+suites=OFF
+grep -qs '^BUILD_TESTING:BOOL=ON' "build/$preset/CMakeCache.txt" && suites=ON
+for target in "${@:-all}"; do
+  case "$target" in foretoken | foretoken-bench | package_files) ;; *) suites=ON ;; esac
+done
+if [ $suites = ON ]; then tools/setup.sh --suites; else tools/setup.sh; fi
+options=(-DFORETOKEN_WERROR="${FORETOKEN_WERROR:-OFF}" -DBUILD_TESTING=$suites)
 if [ "$preset" = asan ] && clang=$(tools/find_clang.sh); then
   options+=(-DCMAKE_CXX_COMPILER="$clang" -DFORETOKEN_FUZZ=ON -DFORETOKEN_SANITIZE=address,undefined,fuzzer-no-link)
 fi

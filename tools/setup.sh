@@ -1,16 +1,22 @@
 #!/usr/bin/env bash
-# Installs what building and testing foretoken needs and this machine lacks (packages of Debian 12 and
-# newer, or of Ubuntu, and a Rust tool chain). Quick and silent when everything is there; needs root or
-# sudo only otherwise. With --tests also the browser of tests/web, which is large.
+# Installs what building foretoken needs and this machine lacks (packages of Debian 12 and newer, or of
+# Ubuntu, and a Rust tool chain). Quick and silent when everything is there; needs root or sudo only
+# otherwise.
+#   tools/setup.sh            for the program
+#   tools/setup.sh --suites   for the suites, too
+#   tools/setup.sh --tests    for running all of them, too: a formatter, and a browser, which is large
 set -euo pipefail
 
 packages=(
   cmake ninja-build g++ ccache make
-  libspdlog-dev libfmt-dev prometheus-cpp-dev libcurl4-openssl-dev libssl-dev libgtest-dev libgmock-dev libvulkan-dev
-  python3 python3-venv curl ca-certificates
+  libspdlog-dev libfmt-dev prometheus-cpp-dev libcurl4-openssl-dev libssl-dev libvulkan-dev
+  python3 curl ca-certificates
 )
-optional=(clang-format-19)  # for tools/check_format.sh only
-if [ "${1:-}" = --tests ]; then optional+=(chromium chromium-driver); fi
+optional=()
+case "${1:-}" in
+  --suites | --tests) packages+=(libgtest-dev libgmock-dev python3-venv) ;;&
+  --tests) optional=(clang-format-19 chromium chromium-driver) ;;
+esac
 
 # The oldest Boost that will do: distributions name theirs by its minor version (libboost1.83-dev).
 boost_minor=81

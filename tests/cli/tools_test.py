@@ -16,8 +16,9 @@ import unittest
 
 TOOLS = pathlib.Path(sys.argv.pop(1)).resolve()
 
-ALWAYS = ("cmake ninja-build g++ ccache make libspdlog-dev libfmt-dev prometheus-cpp-dev "
-          "libcurl4-openssl-dev libssl-dev libgtest-dev libgmock-dev libvulkan-dev python3 python3-venv curl ca-certificates").split()
+PROGRAM = ("cmake ninja-build g++ ccache make libspdlog-dev libfmt-dev prometheus-cpp-dev "
+           "libcurl4-openssl-dev libssl-dev libvulkan-dev python3 curl ca-certificates").split()
+SUITES = "libgtest-dev libgmock-dev python3-venv".split()
 
 # $STATE/installed and $STATE/offered hold "NAME VERSION" lines; $STATE/mentioned names without a candidate.
 FAKES = {
@@ -88,7 +89,7 @@ class SetupTest(ToolsTest):
 
     @staticmethod
     def offer(*more):
-        return [f"{name} 1.0" for name in ALWAYS] + list(more)
+        return [f"{name} 1.0" for name in PROGRAM + SUITES] + list(more)
 
     def test_takes_the_boost_and_rust_that_the_distribution_has(self):
         distributions = {
@@ -107,7 +108,19 @@ class SetupTest(ToolsTest):
                 (self.root / "apt-get.log").unlink(missing_ok=True)
                 result, installed = self.set_up(self.offer(*offered), mentioned=mentioned)
                 self.assertEqual(result.returncode, 0, result.stderr)
-                self.assertEqual(set(installed), set(ALWAYS) | chosen | {"clang-format-19"})
+                self.assertEqual(set(installed), set(PROGRAM) | chosen)
+
+    def test_what_only_tests_need_is_for_tests(self):
+        offered = self.offer("libboost1.83-dev 1.83.0", "libboost-json1.83-dev 1.83.0", "cargo 1.85.0", "rustc 1.85.0",
+                             "clang-format-19 19.1", "chromium 156.0", "chromium-driver 156.0")
+        program = set(self.set_up(offered)[1])
+        (self.root / "apt-get.log").unlink()
+        suites = set(self.set_up(offered, words=["--suites"])[1])
+        (self.root / "apt-get.log").unlink()
+        tests = set(self.set_up(offered, words=["--tests"])[1])
+        self.assertEqual(suites - program, set(SUITES))
+        self.assertEqual(tests - suites, {"clang-format-19", "chromium", "chromium-driver"})
+        self.assertFalse(program - suites or suites - tests)
 
     def test_a_boost_without_its_json_library_will_not_do(self):
         result, installed = self.set_up(self.offer(
@@ -130,7 +143,7 @@ class SetupTest(ToolsTest):
 
     def test_goes_on_without_what_only_formatting_needs(self):
         result, installed = self.set_up(self.offer("libboost1.83-dev 1.83.0", "libboost-json1.83-dev 1.83.0",
-                                                   "cargo 1.85.0", "rustc 1.85.0"))
+                                                   "cargo 1.85.0", "rustc 1.85.0"), words=["--tests"])
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("without clang-format-19", result.stdout)
         self.assertIn("cmake", installed)
@@ -151,9 +164,10 @@ class SetupTest(ToolsTest):
     def test_says_and_does_nothing_when_everything_is_there(self):
         everything = self.offer("libboost1.83-dev 1.83.0", "libboost-json1.83-dev 1.83.0", "cargo 1.85.0",
                                 "clang-format-19 19.1")
-        result, installed = self.set_up([], installed=everything)
-        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
-        self.assertEqual(installed, [])
+        for words in ([], ["--suites"]):
+            result, installed = self.set_up([], installed=everything, words=words)
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+            self.assertEqual(installed, [])
 
 
 # Plays `foretoken serve`: answers as long as requests carry the key, writes down the question, and ends.
