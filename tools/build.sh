@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds a preset, installing what is missing first: tools/build.sh [release|asan|tsan] [target...]
-# The program is build/<preset>/foretoken; where only programs are asked for, nothing of the suites is wanted. FORETOKEN_WERROR=ON: warnings end the build. asan is compiled by
-# clang, with fuzzers (targets fuzz_<target>), where tools/find_clang.sh finds one.
+# The program is build/<preset>/foretoken; where only programs are asked for, nothing of the suites is wanted.
+# FORETOKEN_WERROR=ON: warnings end the build. asan is compiled by clang, with fuzzers (targets fuzz_<target>),
+# where tools/find_clang.sh finds one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
