@@ -10,6 +10,7 @@
 
 #include "app/chat/answer_delta.h"
 #include "app/chat/event_reader.h"
+#include "base/host_names.h"
 #include "base/json_text.h"
 #include "base/usage_error.h"
 
@@ -19,11 +20,6 @@ namespace {
 constexpr std::size_t kMostOfReply = std::size_t{1} << 20;
 constexpr long kConnectSeconds = 10, kReplySeconds = 30;
 constexpr int kPollMilliseconds = 50;  // how late a stop may be seen
-
-bool is_loopback(const std::string& url) {
-  const auto host = url.substr(url.find("://") + 3);
-  return host.starts_with("127.") || host.starts_with("localhost") || host.starts_with("[::1]");
-}
 
 // Of an answer that is no 200.
 std::string refusal_of(long status, const std::string& body) {
@@ -106,7 +102,7 @@ void ChatClient::State::prepare(const std::string& path) {
   curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, this);
-  if (is_loopback(url)) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+  if (is_loopback(name_of(host_of(url)))) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
 }
 
 CURLcode ChatClient::State::perform(const std::atomic<bool>& stop) {

@@ -5,35 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "base/host_names.h"
 #include "base/letters.h"
 
 namespace foretoken {
 namespace {
-
-// "host:port" of "scheme://host:port".
-std::string_view host_of(std::string_view origin) {
-  const auto scheme = origin.find("://");
-  return scheme == std::string_view::npos ? std::string_view() : origin.substr(scheme + 3);
-}
-
-// Without the port; of "[::1]:80" what is between the brackets.
-std::string_view name_of(std::string_view host) {
-  if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
-  return std::ranges::count(host, ':') > 1 ? host : host.substr(0, host.find(':'));
-}
-
-bool is_address(std::string_view name) {
-  return name.find(':') != std::string_view::npos ||
-         name.find_first_not_of("0123456789.") == std::string_view::npos;
-}
-
-bool is_localhost(std::string_view name) {
-  return name == "localhost" || name.ends_with(".localhost");
-}
-
-bool is_loopback(std::string_view name) {
-  return is_localhost(name) || name == "::1" || (is_address(name) && name.starts_with("127."));
-}
 
 // Of a page that came without TLS from a name.
 bool may_be_rebound(std::string_view origin) {
