@@ -96,6 +96,7 @@ TEST_P(StateCache, the_next_turn_of_a_chat_goes_on_from_the_end_of_the_answer) {
 
 // Two pages of states a sequence, then the snapshots.
 TEST_P(StateCache, states_are_copied_from_a_snapshot_to_the_sequence_and_back) {
+  config_.max_running_requests = 8;
   start(8);
   const int slots = config_.max_running_requests;
   const auto is_of_sequence = [&](int page) { return page >= 0 && page < 2 * slots; };

@@ -113,6 +113,7 @@ TEST(MixedConfig, what_is_not_computed_is_refused_by_name) {
               HasSubstr("intermediate_size"));
   EXPECT_THAT(fault(R"("per_layer_config":{"1":{"head_dim":32}})"),
               HasSubstr("the same heads in all layers of a type"));
+  EXPECT_THAT(fault(R"("per_layer_config":{"5":{"head_dim":16386}})"), HasSubstr("head_dim"));
   EXPECT_THAT(fault(R"("global_head_dim":33)"), HasSubstr("an even number"));
   EXPECT_THAT(fault(R"("per_layer_config":{"5":{"num_key_value_heads":3}})"),
               HasSubstr("a divisor of num_attention_heads = 4"));
