@@ -318,11 +318,22 @@ class CacheTest(HubCase):
         self.assertEqual(listed[1]["bytes"], 2 * 5004)
         self.assertIn("5 kB", self.run_program(hub, "rm", "o/n:Q8_0").stdout)
         self.assertEqual(self.files(), ["n-Q4_K_M.gguf"])
-        self.assertEqual(len(list((self.cache / "models--o--n/blobs").iterdir())), 1)
+        blob, = (self.cache / "models--o--n/blobs").iterdir()
+        self.assertEqual(blob.read_bytes(), quants["n-Q4_K_M.gguf"])
         self.assertIn("not in the cache", self.refused(hub, "rm", "o/n:Q8_0"))
         self.run_program(hub, "rm", "o/n", "o/m")
+        self.assertEqual(list((self.cache / ".locks").glob("*/*")), [])
         self.assertEqual(json.loads(self.run_program(hub, "list", "--json").stdout), [])
         self.assertIn("not in the cache", self.refused(hub, "rm", "o/m"))
+
+    def test_one_file_of_a_repository(self):
+        hub = self.hub({"o/n": {"folder/a.gguf": b"GGUF" + noise(96), "folder/b.gguf": b"GGUF" + noise(500)}})
+        found = self.run_program(hub, "pull", "o/n/folder/a.gguf").stdout.strip()
+        self.assertEqual(pathlib.Path(found).read_bytes(), b"GGUF" + noise(96))
+        offline = ["--offline", "--prompt", "x"]
+        self.assertIn(f"({found}, ", self.refused(hub, "generate", "--model", "o/n/folder/a.gguf", *offline))
+        self.assertIn("there is no", self.refused(hub, "generate", "--model", "o/n/folder/b.gguf", *offline))
+        self.assertIn(" 100 bytes", self.run_program(hub, "rm", "o/n/folder/a.gguf").stdout)
 
     def test_another_folder(self):
         hub = self.hub({"o/n": {**SMALL, "model.safetensors": b"x"}})

@@ -48,6 +48,8 @@ TEST(GgufModel, parts_of_a_split_model_are_found_by_any_of_them) {
   EXPECT_THAT(error_of([&] { GgufModel{first}; }), HasSubstr("key split.tensors.count"));
   const std::string second_part = part(1, 2).floats("b", {1, 1}, {7}).bytes();
   folder.write("m-00002-of-00002.gguf", second_part);
+  folder.write("m-00001-of-00002.gguf", part(1, 2).floats("a", {2}, {1, 2}).bytes());
+  EXPECT_THAT(error_of([&] { GgufModel{first}; }), HasSubstr("key split.no): expected 0"));
   folder.write("m-00001-of-00002.gguf", part(0, 3).floats("a", {2}, {1, 2}).bytes());
   EXPECT_THAT(error_of([&] { GgufModel{first}; }), HasSubstr("key split.count): expected 2"));
   folder.write("one.gguf", part(0, 2).bytes());
