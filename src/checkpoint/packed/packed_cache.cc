@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/file_times.h"
 #include "base/log.h"
 #include "base/word_sum.h"
 #include "checkpoint/formats/gguf/gguf_parts.h"
@@ -153,7 +154,7 @@ std::string checkpoint_state(const std::string& path) {
     const auto size = static_cast<std::uint64_t>(status.st_size);
     text +=
         fmt::format("{} {} {} {} {:016x}\n", file.filename().string(), size,
-                    time_text(status.st_mtim), time_text(status.st_ctim), sample_sum(file, size));
+                    time_text(modified_at(status)), time_text(changed_at(status)), sample_sum(file, size));
   }
   return text;
 }
