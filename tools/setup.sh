@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what building and testing foretoken needs and this machine lacks (packages of Debian 12 and
 # newer, or of Ubuntu, and a Rust tool chain). Quick and silent when everything is there; needs root or
-# sudo only otherwise. With --tests also the browser of tests/web, which is large.
+# sudo only otherwise. With --tests also what tests alone need, which is large: the browser of tests/web,
+# the cross compiler and the processor in software of tools/aarch64.sh.
 set -euo pipefail
 
 packages=(
@@ -10,7 +11,7 @@ packages=(
   python3 python3-venv curl ca-certificates
 )
 optional=(clang-format-19)  # for tools/check_format.sh only
-if [ "${1:-}" = --tests ]; then optional+=(chromium chromium-driver); fi
+if [ "${1:-}" = --tests ]; then optional+=(chromium chromium-driver g++-aarch64-linux-gnu qemu-user-static); fi
 
 # The oldest Boost that will do: distributions name theirs by its minor version (libboost1.83-dev).
 boost_minor=81

@@ -1,7 +1,7 @@
 #pragma once
 // What the system lets this process use: physical cores and CPU quota. Reads /sys and /proc at
-// start-up; a file that is missing or unreadable means "no limit". No state. Where a thread runs can
-// be chosen on Linux only.
+// start-up; a file that is missing or unreadable means "no limit". No state. Where a thread runs is
+// chosen on Linux only.
 
 #include <optional>
 #include <string>

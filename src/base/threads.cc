@@ -124,7 +124,7 @@ struct ThreadPool::State {
   alignas(64) std::atomic<RegionWord> region{first};
   alignas(64) std::atomic<std::uint32_t> left{0};  // items not finished; the caller sleeps on it
   std::atomic<bool> stopping{false};
-  bool yields = false;           // more workers than cores: spinning would keep one from working
+  bool yields = false;         // more workers than cores: spinning would keep one from working
   std::vector<CoreSet> cores;  // one per worker; empty: the pool does not pin
   CoreSet all_cores{};
   Placement caller;  // in use once pin_caller() was called, by that thread

@@ -135,13 +135,14 @@ class SetupTest(ToolsTest):
         self.assertIn("without clang-format-19", result.stdout)
         self.assertIn("cmake", installed)
 
-    def test_takes_a_browser_for_the_tests_only_and_where_there_is_one(self):
+    def test_takes_a_browser_and_a_cross_compiler_for_the_tests_only_and_where_there_are_some(self):
         everything = self.offer("libboost1.83-dev 1.83.0", "libboost-json1.83-dev 1.83.0", "cargo 1.85.0",
                                 "clang-format-19 19.1")
-        browser = ["chromium 156.0", "chromium-driver 156.0"]
-        self.assertEqual(self.set_up(browser, installed=everything)[1], [])
-        result, installed = self.set_up(browser, installed=everything, words=["--tests"])
-        self.assertEqual((result.returncode, set(installed)), (0, {"chromium", "chromium-driver"}))
+        names = {"chromium", "chromium-driver", "g++-aarch64-linux-gnu", "qemu-user-static"}
+        tests_only = [f"{name} 12.2" for name in sorted(names)]
+        self.assertEqual(self.set_up(tests_only, installed=everything)[1], [])
+        result, installed = self.set_up(tests_only, installed=everything, words=["--tests"])
+        self.assertEqual((result.returncode, set(installed)), (0, names))
         (self.root / "apt-get.log").unlink()
         result, installed = self.set_up([], installed=everything, words=["--tests"])
         self.assertEqual(result.returncode, 0)

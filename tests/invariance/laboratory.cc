@@ -336,9 +336,7 @@ std::vector<TokenDelta> Laboratory::run(const Cell& cell, const std::vector<Requ
   return answers;
 }
 
-std::vector<std::string> available_isas() {
-  return cpu_isas();
-}
+std::vector<std::string> available_isas() { return cpu_isas(); }
 
 std::string first_difference(const std::vector<TokenDelta>& answers,
                              const std::vector<TokenDelta>& base) {

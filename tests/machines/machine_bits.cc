@@ -118,10 +118,9 @@ void print_all_rows(const std::string& isa) {
       {"gelu", Activation::kGelu},
       {"clamped_swiglu", Activation::kClampedSwiglu}};
   for (const auto& [name, activation] : activations)
-    print_rows(isa, name,
-               [act = activation](Ops& ops, Tensor, Tensor pairs, Tensor, Tensor out) {
-                 ops.gated_act(pairs, act, out);
-               });
+    print_rows(isa, name, [act = activation](Ops& ops, Tensor, Tensor pairs, Tensor, Tensor out) {
+      ops.gated_act(pairs, act, out);
+    });
   print_rows(isa, "scale", [](Ops& ops, Tensor a, Tensor, Tensor, Tensor) { ops.scale(a, 0.22F); });
   print_rows(isa, "soft_cap",
              [](Ops& ops, Tensor a, Tensor, Tensor, Tensor) { ops.soft_cap(a, 3.0F); });
@@ -166,11 +165,10 @@ void print_products(const std::string& isa) {
       for (const std::int64_t in : {7, 161, 640}) {
         auto w = values(at(kOut * in), 4);
         const Tensor weight = matrix(w, kOut);
-        const auto packed =
-            device.ops->pack({.weights = std::span(&weight, 1),
-                              .biases = {},
-                              .dtype = weights.dtype,
-                              .format = weights.format});
+        const auto packed = device.ops->pack({.weights = std::span(&weight, 1),
+                                              .biases = {},
+                                              .dtype = weights.dtype,
+                                              .format = weights.format});
         for (const std::int64_t rows : {1, 2, 5, 18, 40}) {
           auto x = values(at(rows * in), 6);
           std::vector<float> y(at(rows * kOut));

@@ -78,9 +78,7 @@ FT_INLINE uint32x4_t moved4(uint32x4_t a) {
 template <int I>
 FT_INLINE I16 byte_of(I16 a) {
   return each_quad<I16>(
-      [](auto x) {
-        return signed4(vandq_u32(moved4<-8 * I>(unsigned4(x)), vdupq_n_u32(0xff)));
-      },
+      [](auto x) { return signed4(vandq_u32(moved4<-8 * I>(unsigned4(x)), vdupq_n_u32(0xff))); },
       a);
 }
 template <int Shift, int Zero>
@@ -123,8 +121,8 @@ FT_INLINE I16 listed(I16 a, const std::uint8_t (&table)[16]) {
   return each_quad<I16>([=](auto x) { return of_bytes(vqtbl1q_u8(words, bytes_of(x))); }, a);
 }
 FT_INLINE I16 bf16_pair(V16 a, V16 b) {
-  return each_quad<I16>(
-      [](auto x, auto y) { return signed4(vsriq_n_u32(bits4(y), bits4(x), 16)); }, a, b);
+  return each_quad<I16>([](auto x, auto y) { return signed4(vsriq_n_u32(bits4(y), bits4(x), 16)); },
+                        a, b);
 }
 FT_INLINE V16 bits_to_float(I16 a) {
   return each_quad<V16>([](auto x) { return vreinterpretq_f32_s32(x); }, a);

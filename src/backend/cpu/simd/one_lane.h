@@ -1,7 +1,7 @@
 #pragma once
-// What the scalar variant takes one lane through because C++ has no name for it, or leaves denormals
-// to the compiler: square roots, maxima, rounding, half floats, prefetches. Two processors, the same
-// bits. For translation units of kernels only (v16.h).
+// What one lane is computed with where C++ has no name for it, or leaves denormals to the compiler:
+// square roots, maxima, rounding, half floats; and prefetches. The same bits on x86-64 and aarch64.
+// For translation units of kernels only (v16.h).
 //
 //   sqrt1(a)  max1(a, b) = a > b ? a : b  min1(a, b) = a < b ? a : b: flushed as the operands are
 //   round1(a): to the nearest integer, ties to even    int1(a): the same as an int32
@@ -46,9 +46,13 @@ FT_INLINE void prefetch_l2(const void* p) {
 #else
 
 FT_INLINE float sqrt1(float a) { return vget_lane_f32(vsqrt_f32(vdup_n_f32(a)), 0); }
-// A choice between operands leaves a denormal as it is; this product, which no compiler folds, does
-// not.
-FT_INLINE float flushed1(float a) { return vmulxs_f32(a, 1.0F); }
+// A choice between operands leaves a denormal as it is; a product by a 1 that the compiler does not
+// know does not.
+FT_INLINE float flushed1(float a) {
+  float one = 1.0F;
+  asm("" : "+w"(one));
+  return a * one;
+}
 FT_INLINE float max1(float a, float b) { return flushed1(a > b ? a : b); }
 FT_INLINE float min1(float a, float b) { return flushed1(a < b ? a : b); }
 FT_INLINE float round1(float a) { return vget_lane_f32(vrndn_f32(vdup_n_f32(a)), 0); }

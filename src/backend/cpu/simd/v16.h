@@ -1,10 +1,11 @@
 #pragma once
-// V16: sixteen float32 lanes as one __m512, two __m256, four float32x4_t or float[16], so that a kernel written once
-// gives the same bits on every instruction set: every operation below is exactly rounded per lane,
-// and horizontal ones use one fixed tree.
+// V16: sixteen float32 lanes as one __m512, two __m256, four float32x4_t or float[16], so that a
+// kernel written once gives the same bits on every instruction set: every operation below is
+// exactly rounded per lane, and horizontal ones use one fixed tree.
 // For translation units of kernels only: each defines one of FT_V16_SCALAR, FT_V16_AVX2,
-// FT_V16_AVX512, FT_V16_NEON before including this; everything lives in an anonymous namespace. Expects FTZ and
-// DAZ to be set. Include no standard header with inline functions beside it (see kernels.h).
+// FT_V16_AVX512, FT_V16_NEON before including this; everything lives in an anonymous namespace.
+// Expects denormals to be flushed. Include no standard header with inline functions beside it (see
+// kernels.h).
 //
 // Every variant defines:
 //   V16 load(p)  load_n(p, n): lanes >= n are 0  set1(f)  zero()

@@ -1,5 +1,5 @@
 #pragma once
-// V16 as four NEON registers, lanes 0-3, 4-7, 8-11 and 12-15; see v16.h for what the functions mean.
+// V16 as four NEON registers of four lanes each, in order; see v16.h for what the functions mean.
 
 #include <cstdint>
 
@@ -73,8 +73,12 @@ FT_INLINE V16 sqrt(V16 a) {
   return each_quad<V16>([](auto x) { return vsqrtq_f32(x); }, a);
 }
 // FMAX is another function: of NaN and of zeros it has its own mind. A choice leaves a denormal as
-// it is; the product, which no compiler folds, flushes it as an instruction of the other sets does.
-FT_INLINE float32x4_t flushed4(float32x4_t a) { return vmulxq_f32(a, vdupq_n_f32(1.0F)); }
+// it is; a product by a 1 that the compiler does not know flushes it, as other sets do.
+FT_INLINE float32x4_t flushed4(float32x4_t a) {
+  float32x4_t one = vdupq_n_f32(1.0F);
+  asm("" : "+w"(one));
+  return vmulq_f32(a, one);
+}
 FT_INLINE float32x4_t max4(float32x4_t a, float32x4_t b) {
   return flushed4(vbslq_f32(vcgtq_f32(a, b), a, b));
 }
@@ -124,8 +128,7 @@ FT_INLINE V16 load_bf16(const std::uint16_t* p) {
 FT_INLINE uint32x4_t bf16_bits4(float32x4_t a) {
   const uint32x4_t bits = bits4(a), high = vshrq_n_u32(bits, 16);
   const uint32x4_t odd = vandq_u32(high, vdupq_n_u32(1));
-  const uint32x4_t r =
-      vshrq_n_u32(vaddq_u32(bits, vaddq_u32(odd, vdupq_n_u32(0x7fff))), 16);
+  const uint32x4_t r = vshrq_n_u32(vaddq_u32(bits, vaddq_u32(odd, vdupq_n_u32(0x7fff))), 16);
   const uint32x4_t magnitude = vandq_u32(bits, vdupq_n_u32(0x7fffffff));
   const uint32x4_t denormal = vcltq_u32(magnitude, vdupq_n_u32(0x00800000));
   const uint32x4_t nan = vcgtq_u32(magnitude, vdupq_n_u32(0x7f800000));
@@ -159,7 +162,9 @@ FT_INLINE V16 from_halfs(uint16x8_t a, uint16x8_t b) {
   return {vcvt_f32_f16(vget_low_f16(x)), vcvt_high_f32_f16(x), vcvt_f32_f16(vget_low_f16(y)),
           vcvt_high_f32_f16(y)};
 }
-FT_INLINE V16 load_f16(const std::uint16_t* p) { return from_halfs(vld1q_u16(p), vld1q_u16(p + 8)); }
+FT_INLINE V16 load_f16(const std::uint16_t* p) {
+  return from_halfs(vld1q_u16(p), vld1q_u16(p + 8));
+}
 FT_INLINE void store_f16(std::uint16_t* p, V16 a) {
   vst1q_u16(p, vreinterpretq_u16_f16(vcvt_high_f16_f32(vcvt_f16_f32(a.v0), a.v1)));
   vst1q_u16(p + 8, vreinterpretq_u16_f16(vcvt_high_f16_f32(vcvt_f16_f32(a.v2), a.v3)));

@@ -26,7 +26,7 @@ bool has_bf16() { return has("hw.optional.arm.FEAT_BF16"); }
 #else
 
 // Linux's numbers (asm/hwcap.h), which older headers lack.
-constexpr unsigned long kDotProd = 1UL << 20U;               // of AT_HWCAP
+constexpr unsigned long kDotProd = 1UL << 20U;                   // of AT_HWCAP
 constexpr unsigned long kI8mm = 1UL << 13U, kBf16 = 1UL << 14U;  // of AT_HWCAP2
 
 bool has_dotprod() { return (getauxval(AT_HWCAP) & kDotProd) != 0; }
