@@ -57,6 +57,10 @@ add_custom_target(tsan_tests)
 # it: a compiler that nobody has tried may know new ones.
 option(FORETOKEN_WERROR "Warnings end the build" OFF)
 add_compile_options(-Wall -Wextra $<$<BOOL:${FORETOKEN_WERROR}>:-Werror> -ffp-contract=off)
+# Elsewhere than on x86-64 a char may be without a sign.
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  add_compile_options(-fsigned-char)
+endif()
 # GCC takes the file beside another one for a header of it.
 add_compile_options($<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${FORETOKEN_UNITY}>>:-Wno-subobject-linkage>)
 # Clang holds against us what libstdc++ 12 does inside of stable_sort.

@@ -11,7 +11,7 @@ namespace foretoken {
 std::vector<std::string> cpu_isas() {
   const CpuFeatures cpu = detect_cpu();
   std::vector<std::string> names;
-  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16, Isa::kAmx})
+  for (const Isa isa : kAllIsas)
     if (has_isa(cpu, isa)) names.emplace_back(isa_name(isa));
   return names;
 }

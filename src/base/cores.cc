@@ -5,6 +5,13 @@
 #include <map>
 #include <sstream>
 
+#if defined(__linux__)
+#include <pthread.h>
+#include <sys/resource.h>
+#elif defined(__APPLE__)
+#include <sys/sysctl.h>
+#endif
+
 namespace foretoken {
 namespace {
 
@@ -56,7 +63,9 @@ void for_ancestors(const std::string& mount, std::string group, Visit visit) {
 
 }  // namespace
 
-std::vector<cpu_set_t> usable_core_sets() {
+#if defined(__linux__)
+
+std::vector<CoreSet> usable_core_sets() {
   cpu_set_t mask;
   CPU_ZERO(&mask);
   if (sched_getaffinity(0, sizeof mask, &mask) != 0) CPU_SET(0, &mask);
@@ -79,6 +88,44 @@ std::vector<cpu_set_t> usable_core_sets() {
   for (const std::string& siblings : order) sets.push_back(cores[siblings]);
   return sets;
 }
+
+CoreSet joined(const std::vector<CoreSet>& sets) {
+  CoreSet all;
+  CPU_ZERO(&all);
+  for (const CoreSet& set : sets) CPU_OR(&all, &all, &set);
+  return all;
+}
+
+void bind_thread(const CoreSet& set) {
+  (void)pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
+long interruptions_of_thread() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nivcsw;
+}
+
+#else
+
+// The fast ones, where there are slow ones, too: workers wait for each other.
+std::vector<CoreSet> usable_core_sets() {
+  int count = 0;
+#if defined(__APPLE__)
+  for (const char* name : {"hw.perflevel0.physicalcpu", "hw.physicalcpu"}) {
+    std::size_t size = sizeof count;
+    if (sysctlbyname(name, &count, &size, nullptr, 0) == 0 && count > 0) break;
+    count = 0;
+  }
+#endif
+  return std::vector<CoreSet>(static_cast<std::size_t>(std::max(count, 1)));
+}
+
+CoreSet joined(const std::vector<CoreSet>&) { return {}; }
+void bind_thread(const CoreSet&) {}
+long interruptions_of_thread() { return 0; }
+
+#endif
 
 std::optional<double> cgroup_cpu_limit(const std::string& root) {
   std::optional<double> limit;

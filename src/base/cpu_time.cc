@@ -40,7 +40,13 @@ ThreadTime read_thread(const fs::path& task) {
 
 }  // namespace
 
-void name_thread(const char* name) { (void)pthread_setname_np(pthread_self(), name); }
+void name_thread(const char* name) {
+#if defined(__APPLE__)
+  (void)pthread_setname_np(name);
+#else
+  (void)pthread_setname_np(pthread_self(), name);
+#endif
+}
 
 CpuSeconds cpu_seconds(std::span<const std::string_view> names) {
   CpuSeconds out;

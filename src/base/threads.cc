@@ -13,20 +13,16 @@
 #include <utility>
 #include <vector>
 
-#include <pmmintrin.h>
-#include <pthread.h>
 #include <sched.h>
-#include <sys/resource.h>
 
 #include "base/cores.h"
 #include "base/cpu_time.h"
 #include "base/error.h"
 #include "base/item_shares.h"
+#include "base/processor.h"
 
 namespace foretoken {
 namespace {
-
-constexpr unsigned kFlushBits = _MM_FLUSH_ZERO_MASK | _MM_DENORMALS_ZERO_MASK;
 
 // How long a wait watches before it sleeps: longer than the serial stretches inside a step, shorter
 // than what another process would miss.
@@ -40,7 +36,7 @@ bool spin_until(Done done, bool yields) {
   const auto start = Clock::now();
   do {
     for (int i = 0; i < 16; ++i) {
-      _mm_pause();
+      pause_in_wait();
       if (done()) return true;
     }
     if (yields) sched_yield();
@@ -67,7 +63,7 @@ RegionWord following(RegionWord word, RegionKind kind) {
 class Placement {
  public:
   // Both refused inside some sandboxes; the system then places the thread.
-  void start(const cpu_set_t& core, const cpu_set_t& all) {
+  void start(const CoreSet& core, const CoreSet& all) {
     core_ = core;
     all_ = all;
     bind(true);
@@ -77,7 +73,7 @@ class Placement {
   // Called often; looks at most every kInterval whether others interrupted the thread.
   void review() {
     if (Clock::now() - since_ < kInterval) return;
-    const long interruptions = interrupted() - interrupted_;
+    const long interruptions = interruptions_of_thread() - interrupted_;
     if (is_bound_ && interruptions > kTooMany) {
       bind(false);
     } else if (!is_bound_) {
@@ -93,23 +89,17 @@ class Placement {
   static constexpr long kTooMany = 3;         // interruptions per interval; an idle system has none
   static constexpr int kQuietIntervals = 20;  // without any before the thread is bound again
 
-  static long interrupted() {
-    rusage usage{};
-    getrusage(RUSAGE_THREAD, &usage);
-    return usage.ru_nivcsw;
-  }
   void bind(bool to_core) {
-    const cpu_set_t& cpus = to_core ? core_ : all_;
-    (void)pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus);
+    bind_thread(to_core ? core_ : all_);
     is_bound_ = to_core;
     quiet_intervals_ = 0;
   }
   void restart_interval() {
     since_ = Clock::now();
-    interrupted_ = interrupted();
+    interrupted_ = interruptions_of_thread();
   }
 
-  cpu_set_t core_{}, all_{};
+  CoreSet core_{}, all_{};
   bool is_bound_ = false;
   int quiet_intervals_ = 0;
   long interrupted_ = 0;
@@ -134,9 +124,9 @@ struct ThreadPool::State {
   alignas(64) std::atomic<RegionWord> region{first};
   alignas(64) std::atomic<std::uint32_t> left{0};  // items not finished; the caller sleeps on it
   std::atomic<bool> stopping{false};
-  bool yields = false;           // more workers than cores: spinning would keep one from working
-  std::vector<cpu_set_t> cores;  // one per worker; empty: the pool does not pin
-  cpu_set_t all_cores{};
+  bool yields = false;         // more workers than cores: spinning would keep one from working
+  std::vector<CoreSet> cores;  // one per worker; empty: the pool does not pin
+  CoreSet all_cores{};
   Placement caller;  // in use once pin_caller() was called, by that thread
   std::thread::id pinned_caller;
   std::vector<std::thread> workers;
@@ -193,7 +183,7 @@ struct ThreadPool::State {
     name_thread("compute");
     Placement placement;
     if (!cores.empty()) placement.start(cores[static_cast<std::size_t>(worker)], all_cores);
-    _mm_setcsr(_mm_getcsr() | kFlushBits);
+    set_float_mode(float_mode() | kFlushesDenormals);
     RegionWord seen = first;
     for (;;) {
       const auto begun = [&] { return region.load(std::memory_order_acquire) != seen; };
@@ -216,8 +206,8 @@ ThreadPool::ThreadPool(int threads, bool pin, std::uint32_t first_region) {
   const int count = threads > 0 ? threads : cores;
   state_ = std::make_unique<State>(count, first_region);
   state_->yields = count > cores;
-  std::vector<cpu_set_t> sets = usable_core_sets();
-  for (const cpu_set_t& set : sets) CPU_OR(&state_->all_cores, &state_->all_cores, &set);
+  std::vector<CoreSet> sets = usable_core_sets();
+  state_->all_cores = joined(sets);
   if (pin && static_cast<int>(sets.size()) == count) state_->cores = std::move(sets);
   state_->workers.reserve(static_cast<std::size_t>(count));
   try {
@@ -276,11 +266,13 @@ int ThreadPool::usable_cores() {
   return std::clamp(static_cast<int>(std::ceil(*limit - 0.01)), 1, cores);
 }
 
-FlushDenormals::FlushDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | kFlushBits); }
+FlushDenormals::FlushDenormals() : saved_(float_mode()) {
+  set_float_mode(saved_ | kFlushesDenormals);
+}
 
 FlushDenormals::~FlushDenormals() {
   // Keeps the exception flags that were raised inside.
-  _mm_setcsr((_mm_getcsr() & ~kFlushBits) | (saved_ & kFlushBits));
+  set_float_mode((float_mode() & ~kFlushesDenormals) | (saved_ & kFlushesDenormals));
 }
 
 }  // namespace foretoken

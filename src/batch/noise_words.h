@@ -4,10 +4,12 @@
 // bits to 64. Nearly always no word is great enough to matter, so that is all that is found out
 // fast. Written out by instruction: compilers widen and narrow what can stay wide. Pure functions.
 
-#include <immintrin.h>
-
 #include <array>
 #include <cstdint>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "base/philox_lanes.h"
 #include "base/rng.h"
@@ -23,6 +25,8 @@ inline bool noise_words_baseline(std::uint64_t seed, std::int64_t position, std:
   for (int i = 0; i < kNoiseBlock; ++i) any |= words[i] >= lowest ? 1U : 0U;
   return any != 0;
 }
+
+#if defined(__x86_64__)
 
 // What lies above the lower halves of the lanes of c0 to c3 is never looked at.
 __attribute__((target("avx2,fma"))) inline bool noise_words_avx2(std::uint64_t seed,
@@ -105,5 +109,7 @@ noise_words_avx512(std::uint64_t seed, std::int64_t position, std::int32_t first
   philox_lanes(start, seed, words);
   return true;
 }
+
+#endif  // __x86_64__
 
 }  // namespace foretoken

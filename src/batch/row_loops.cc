@@ -162,17 +162,21 @@ template <bool kDivides>
   }
 
 FORETOKEN_ROW_LOOPS(baseline, )
+#if defined(__x86_64__)
 FORETOKEN_ROW_LOOPS(avx2, __attribute__((target("avx2,fma"))))
 FORETOKEN_ROW_LOOPS(avx512, __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"))))
+#endif
 #undef FORETOKEN_ROW_LOOPS
 // NOLINTEND
 
 std::vector<RowLoops> those_of_this_machine() {
   std::vector<RowLoops> all{baseline::kLoops};
+#if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) all.push_back(avx2::kLoops);
   if (all.size() == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
     all.push_back(avx512::kLoops);
+#endif
   return all;
 }
 

@@ -32,7 +32,9 @@ void* map_huge_pages(std::size_t bytes) {
   const std::size_t head = round_up(address, kHugePage) - address;
   if (head > 0) munmap(raw, head);
   munmap(raw + head + bytes, kHugePage - head);
+#if defined(MADV_HUGEPAGE)
   madvise(raw + head, bytes, MADV_HUGEPAGE);  // a hint: without huge pages it is only slower
+#endif
   return raw + head;
 }
 

@@ -19,6 +19,7 @@ TOOLS = pathlib.Path(sys.argv.pop(1)).resolve()
 PROGRAM = ("cmake ninja-build g++ ccache make libspdlog-dev libfmt-dev prometheus-cpp-dev "
            "libcurl4-openssl-dev libssl-dev libvulkan-dev python3 curl ca-certificates").split()
 SUITES = "libgtest-dev libgmock-dev python3-venv".split()
+TESTS = "clang-format-19 chromium chromium-driver g++-aarch64-linux-gnu qemu-user-static".split()
 
 # $STATE/installed and $STATE/offered hold "NAME VERSION" lines; $STATE/mentioned names without a candidate.
 FAKES = {
@@ -112,14 +113,14 @@ class SetupTest(ToolsTest):
 
     def test_what_only_tests_need_is_for_tests(self):
         offered = self.offer("libboost1.83-dev 1.83.0", "libboost-json1.83-dev 1.83.0", "cargo 1.85.0", "rustc 1.85.0",
-                             "clang-format-19 19.1", "chromium 156.0", "chromium-driver 156.0")
+                             *(f"{name} 1.0" for name in TESTS))
         program = set(self.set_up(offered)[1])
         (self.root / "apt-get.log").unlink()
         suites = set(self.set_up(offered, words=["--suites"])[1])
         (self.root / "apt-get.log").unlink()
         tests = set(self.set_up(offered, words=["--tests"])[1])
         self.assertEqual(suites - program, set(SUITES))
-        self.assertEqual(tests - suites, {"clang-format-19", "chromium", "chromium-driver"})
+        self.assertEqual(tests - suites, set(TESTS))
         self.assertFalse(program - suites or suites - tests)
 
     def test_a_boost_without_its_json_library_will_not_do(self):
@@ -148,13 +149,14 @@ class SetupTest(ToolsTest):
         self.assertIn("without clang-format-19", result.stdout)
         self.assertIn("cmake", installed)
 
-    def test_takes_a_browser_for_the_tests_only_and_where_there_is_one(self):
+    def test_takes_a_browser_and_a_cross_compiler_for_the_tests_only_and_where_there_are_some(self):
         everything = self.offer("libboost1.83-dev 1.83.0", "libboost-json1.83-dev 1.83.0", "cargo 1.85.0",
                                 "clang-format-19 19.1")
-        browser = ["chromium 156.0", "chromium-driver 156.0"]
-        self.assertEqual(self.set_up(browser, installed=everything)[1], [])
-        result, installed = self.set_up(browser, installed=everything, words=["--tests"])
-        self.assertEqual((result.returncode, set(installed)), (0, {"chromium", "chromium-driver"}))
+        names = {"chromium", "chromium-driver", "g++-aarch64-linux-gnu", "qemu-user-static"}
+        tests_only = [f"{name} 12.2" for name in sorted(names)]
+        self.assertEqual(self.set_up(tests_only, installed=everything)[1], [])
+        result, installed = self.set_up(tests_only, installed=everything, words=["--tests"])
+        self.assertEqual((result.returncode, set(installed)), (0, names))
         (self.root / "apt-get.log").unlink()
         result, installed = self.set_up([], installed=everything, words=["--tests"])
         self.assertEqual(result.returncode, 0)

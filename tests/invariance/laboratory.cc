@@ -336,18 +336,7 @@ std::vector<TokenDelta> Laboratory::run(const Cell& cell, const std::vector<Requ
   return answers;
 }
 
-std::vector<std::string> available_isas() {
-  std::vector<std::string> isas;
-  ThreadPool one(1, false);
-  for (const std::string isa : {"scalar", "avx2", "avx512", "avx512_bf16", "amx"}) {
-    try {
-      make_backend({.device = "cpu", .cpu_isa = isa, .gemm_order = "auto"}, one);
-      isas.push_back(isa);
-    } catch (const Error&) {  // the machine lacks it
-    }
-  }
-  return isas;
-}
+std::vector<std::string> available_isas() { return cpu_isas(); }
 
 std::string first_difference(const std::vector<TokenDelta>& answers,
                              const std::vector<TokenDelta>& base) {

@@ -5,7 +5,9 @@
 #include <optional>
 #include <string>
 
+#if defined(__GLIBC__)
 #include <malloc.h>
+#endif
 
 #include "app/commands/commands.h"
 #include "app/host/draft_candidates.h"
@@ -191,7 +193,9 @@ void ServedModel::load() {
   config.startup_phases.emplace_back("e2e", seconds_since(state_->start));
   state_->server.emplace(state_->http, config, host.engine(), tokenizer,
                          text != nullptr ? text->template_or_null() : nullptr);
+#if defined(__GLIBC__)
   malloc_trim(0);  // what loading has used
+#endif
   state_->server->open();
 }
 

@@ -27,7 +27,7 @@ std::vector<Flag> own_flags() {
       {.names = {"--cpu-isa"},
        .text = "instruction set of the kernels; one that the machine lacks is an error",
        .default_value = "auto",
-       .choices = {"auto", "amx", "avx512_bf16", "avx512", "avx2", "scalar"}},
+       .choices = {"auto", "amx", "avx512_bf16", "avx512", "avx2", "neon", "scalar"}},
       {.names = {"--gemm-order"},
        .text = "order of addition in bf16 matrix products; name one for equal bits on all machines",
        .default_value = "auto",

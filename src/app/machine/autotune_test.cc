@@ -68,6 +68,10 @@ TEST(Machine, has_a_processor_with_a_name) {
   EXPECT_EQ(processor_name(root.path()), "unknown processor");
   root.write("proc/cpuinfo", "processor\t: 0\nmodel name\t: A CPU: fast\nflags\t: x\n");
   EXPECT_EQ(processor_name(root.path()), "A CPU: fast");
+  root.write("proc/cpuinfo",
+             "processor\t: 0\nCPU implementer\t: 0x41\nCPU variant\t: 0x3\nCPU part\t: 0xd0c\n\n"
+             "processor\t: 1\nCPU implementer\t: 0x41\n");
+  EXPECT_EQ(processor_name(root.path()), "CPU implementer 0x41, CPU variant 0x3, CPU part 0xd0c");
 }
 
 // A backend whose plans are those that it is told, and otherwise "made up".

@@ -12,6 +12,10 @@
 #include "base/letters.h"
 #include "draft/catalogue/algorithms.h"
 
+#if defined(__APPLE__)
+extern char** environ;  // which no header of that system names
+#endif
+
 namespace foretoken {
 namespace {
 

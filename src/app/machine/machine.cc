@@ -6,6 +6,10 @@
 #include <optional>
 
 #include <sys/resource.h>
+#if defined(__APPLE__)
+#include <mach-o/dyld.h>
+#include <sys/sysctl.h>
+#endif
 
 #include "base/error.h"
 
@@ -58,18 +62,56 @@ void narrow(MachineMemory& memory, const fs::path& folder, bool version2) {
   memory.available_bytes = std::min(memory.available_bytes, *limit - std::min(*limit, held));
 }
 
+#if defined(__APPLE__)
+
+MachineMemory memory_of_system() {
+  std::uint64_t bytes = 0;
+  std::size_t size = sizeof bytes;
+  if (sysctlbyname("hw.memsize", &bytes, &size, nullptr, 0) != 0) return {};
+  return {bytes, bytes / 4 * 3};  // it does not say what is left
+}
+fs::path path_of_program() {
+  char path[4096];
+  std::uint32_t size = sizeof path;
+  std::error_code fault;
+  return _NSGetExecutablePath(path, &size) == 0 ? fs::canonical(path, fault) : fs::path{};
+}
+
+#else
+
+fs::path path_of_program() {
+  std::error_code fault;
+  return fs::read_symlink("/proc/self/exe", fault);
+}
+
+#endif
+
 }  // namespace
 
 std::string processor_name(const std::string& root) {
+#if defined(__APPLE__)
+  char name[128] = {};
+  std::size_t size = sizeof name - 1;
+  if (root.empty() && sysctlbyname("machdep.cpu.brand_string", name, &size, nullptr, 0) == 0)
+    return name;
+#endif
   std::ifstream in(root + "/proc/cpuinfo");
+  std::string numbers;  // what aarch64 has instead
   for (std::string line; std::getline(in, line);) {
     const auto colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+    if (colon == std::string::npos) continue;
+    if (line.starts_with("model name")) return line.substr(colon + 2);
+    for (const std::string key : {"CPU implementer", "CPU variant", "CPU part"})
+      if (line.starts_with(key) && numbers.find(key) == std::string::npos)
+        numbers += (numbers.empty() ? "" : ", ") + key + " " + line.substr(colon + 2);
   }
-  return "unknown processor";
+  return numbers.empty() ? "unknown processor" : numbers;
 }
 
 MachineMemory read_memory(const std::string& root) {
+#if defined(__APPLE__)
+  if (root.empty()) return memory_of_system();
+#endif
   const fs::path info = root + "/proc/meminfo";
   MachineMemory memory{field(info, "MemTotal:") * 1024, field(info, "MemAvailable:") * 1024};
   for (const bool version2 : {true, false}) {
@@ -93,7 +135,7 @@ std::size_t raise_descriptor_limit() {
 
 std::string demo_model_folder() {
   std::error_code fault;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", fault).parent_path();
+  const fs::path folder = path_of_program().parent_path();
   // In the tree; installed; in a Python environment, from below its site-packages.
   for (const auto* relative : {"../../models/demo", "../share/foretoken/models/demo",
                                "../../../../share/foretoken/models/demo"}) {

@@ -7,6 +7,7 @@
 #include "backend/host/host_step.h"
 #include "backend/kv_codes.h"
 #include "base/index.h"
+#include "base/system_page.h"
 
 namespace foretoken {
 namespace {
@@ -96,12 +97,12 @@ std::vector<KvLayer> alloc_host_kv(const AllocZeros& alloc, const KvShape& shape
 
 void release_host_kv(std::span<const KvLayer> layers, std::span<const PageId> pages) {
   const auto release = [](const Tensor& part, PageId first, PageId end) {
-    constexpr std::uintptr_t kSystemPage = 4096;
+    const std::uintptr_t page = system_page();
     if (part.empty()) return;
     const std::uintptr_t data = reinterpret_cast<std::uintptr_t>(part.data());
     const std::size_t bytes = part.bytes() / at(part.dim(0));
-    const std::uintptr_t begin = round_up(data + at(first) * bytes, kSystemPage);
-    const std::uintptr_t last = (data + at(end) * bytes) / kSystemPage * kSystemPage;
+    const std::uintptr_t begin = round_up(data + at(first) * bytes, page);
+    const std::uintptr_t last = (data + at(end) * bytes) / page * page;
     // A hint: what the system keeps is not missed.
     if (begin < last) madvise(reinterpret_cast<void*>(begin), last - begin, MADV_DONTNEED);
   };

@@ -152,16 +152,22 @@ template <GateCurve kCurve>
   }
 
 FORETOKEN_STATE_LOOPS(baseline, )
+#if defined(__x86_64__)
 FORETOKEN_STATE_LOOPS(avx2, __attribute__((target("avx2"))))
 FORETOKEN_STATE_LOOPS(avx512, __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2"))))
+#endif
 #undef FORETOKEN_STATE_LOOPS
 // NOLINTEND
 
 const StateLoops& widest() {
+#if defined(__x86_64__)
   if (!__builtin_cpu_supports("avx2")) return baseline::kLoops;
   const bool is_512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   return is_512 ? avx512::kLoops : avx2::kLoops;
+#else
+  return baseline::kLoops;
+#endif
 }
 
 }  // namespace

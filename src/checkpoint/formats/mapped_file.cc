@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file_times.h"
 #include "base/index.h"
+#include "base/system_page.h"
 
 namespace foretoken {
 namespace {
-
-constexpr std::size_t kPageBytes = 4096;
 
 bool is_same_time(const timespec& a, const timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
@@ -57,19 +57,19 @@ void MappedFile::check() const {
                  std::to_string(now.st_size) + " bytes"});
   if (guard_ && guard_->was_hit())
     throw Error({"a part of the file cannot be read", path_, {}, {}});
-  if (!is_same_time(now.st_mtim, opened_.st_mtim))
+  if (!is_same_time(modified_at(now), modified_at(opened_)))
     throw Error({"the file was written to while it was read", path_, {}, {}});
 }
 
 void MappedFile::will_need(std::size_t offset, std::size_t bytes) const {
-  const std::size_t first = offset / kPageBytes * kPageBytes;
+  const std::size_t first = offset / system_page() * system_page();
   if (bytes > 0) madvise(data_ + first, offset + bytes - first, MADV_WILLNEED);
 }
 
 void MappedFile::drop(std::size_t offset, std::size_t bytes) const {
   // Whole pages only: neighbours may still be read (they would come back, but slowly).
-  const std::size_t first = round_up(offset, kPageBytes);
-  const std::size_t end = (offset + bytes) / kPageBytes * kPageBytes;
+  const std::size_t first = round_up(offset, system_page());
+  const std::size_t end = (offset + bytes) / system_page() * system_page();
   if (first < end) madvise(data_ + first, end - first, MADV_DONTNEED);
 }
 

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/file_times.h"
 #include "base/log.h"
 #include "base/word_sum.h"
 #include "checkpoint/formats/gguf/gguf_parts.h"
@@ -151,9 +152,9 @@ std::string checkpoint_state(const std::string& path) {
       throw Error({"cannot read file", file.string(), {}, std::strerror(errno)});
     if (!S_ISREG(status.st_mode)) continue;
     const auto size = static_cast<std::uint64_t>(status.st_size);
-    text +=
-        fmt::format("{} {} {} {} {:016x}\n", file.filename().string(), size,
-                    time_text(status.st_mtim), time_text(status.st_ctim), sample_sum(file, size));
+    text += fmt::format("{} {} {} {} {:016x}\n", file.filename().string(), size,
+                        time_text(modified_at(status)), time_text(changed_at(status)),
+                        sample_sum(file, size));
   }
   return text;
 }

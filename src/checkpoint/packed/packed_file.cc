@@ -149,9 +149,13 @@ class Part {
   }
   // So that a full disk shows before anything is written; what cannot tell is asked nothing.
   void reserve(std::uint64_t bytes) const {
+#if defined(__linux__)
     if (fallocate(descriptor_, 0, 0, static_cast<off_t>(bytes)) != 0 &&
         (errno == ENOSPC || errno == EFBIG || errno == EDQUOT))
       fail();
+#else
+    (void)bytes;
+#endif
   }
   void write(std::uint64_t offset, std::span<const std::byte> bytes) const {
     while (!bytes.empty()) {

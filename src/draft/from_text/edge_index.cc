@@ -91,8 +91,10 @@ void EdgeIndex::clear() {
 
 void give_back(const Buffer& memory) {
   if (memory.bytes() == 0) return;
-  if (madvise(memory.data(), memory.bytes(), MADV_DONTNEED) != 0)
-    std::memset(memory.data(), 0, memory.bytes());
+#if defined(__linux__)  // whose advice makes zeros
+  if (madvise(memory.data(), memory.bytes(), MADV_DONTNEED) == 0) return;
+#endif
+  std::memset(memory.data(), 0, memory.bytes());
 }
 
 }  // namespace foretoken

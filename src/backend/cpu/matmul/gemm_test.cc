@@ -181,14 +181,18 @@ std::string kernel_name(const testing::TestParamInfo<Kernel>& info) {
 
 std::vector<Kernel> all_kernels() {
   std::vector<Kernel> kernels;
-  for (const char* table : {"scalar", "avx2", "avx512"}) {
+  for (const Isa isa : {Isa::kScalar, Isa::kNeon, Isa::kAvx2, Isa::kAvx512}) {
+    if (!is_of_family(isa)) continue;
+    const std::string table(isa_name(isa));
     kernels.push_back({table, DType::kBF16, GemmOrder::kTile});
     kernels.push_back({table, DType::kBF16, GemmOrder::kPair});
     kernels.push_back({table, DType::kF16, GemmOrder::kTile});
     kernels.push_back({table, DType::kF32, GemmOrder::kTile});
   }
-  kernels.push_back({"avx512_bf16", DType::kBF16, GemmOrder::kPair});
-  kernels.push_back({"amx", DType::kBF16, GemmOrder::kTile});
+  if (is_of_family(Isa::kAmx)) {
+    kernels.push_back({"avx512_bf16", DType::kBF16, GemmOrder::kPair});
+    kernels.push_back({"amx", DType::kBF16, GemmOrder::kTile});
+  }
   kernels.push_back({"amx_model", DType::kBF16, GemmOrder::kTile});
   return kernels;
 }
@@ -197,7 +201,7 @@ class GemmKernelTest : public testing::TestWithParam<Kernel> {
  protected:
   void SetUp() override {
     if (GetParam().table == "amx_model") return;
-    for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16, Isa::kAmx})
+    for (const Isa isa : kAllIsas)
       if (GetParam().table == isa_name(isa) && !has_isa(detect_cpu(), isa))
         GTEST_SKIP() << "this machine lacks " << GetParam().table;
   }

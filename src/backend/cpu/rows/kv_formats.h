@@ -90,16 +90,37 @@ FT_INLINE __m256 load_e4m3_8(const std::uint8_t* p) {
   return _mm256_cvtph_ps(_mm_and_si128(moved, _mm_set1_epi16(static_cast<short>(0xbfff))));
 }
 FT_INLINE V16 load_e4m3(const std::uint8_t* p) { return {load_e4m3_8(p), load_e4m3_8(p + 8)}; }
+#elif defined(FT_V16_NEON)
+FT_INLINE float32x4_t floats_of(int16x4_t a) { return vcvtq_f32_s32(vmovl_s16(a)); }
+FT_INLINE V16 load_int8(const std::uint8_t* p) {
+  const int8x16_t codes = vreinterpretq_s8_u8(vld1q_u8(p));
+  const int16x8_t low = vmovl_s8(vget_low_s8(codes)), high = vmovl_high_s8(codes);
+  return {floats_of(vget_low_s16(low)), floats_of(vget_high_s16(low)),
+          floats_of(vget_low_s16(high)), floats_of(vget_high_s16(high))};
+}
+FT_INLINE V16 load_e5m2(const std::uint8_t* p) {
+  const uint8x16_t codes = vld1q_u8(p);
+  return from_halfs(vshll_n_u8(vget_low_u8(codes), 8), vshll_high_n_u8(codes, 8));
+}
+FT_INLINE uint16x8_t halfs_of_e4m3(uint16x8_t upper) {
+  const int16x8_t moved = vshrq_n_s16(vreinterpretq_s16_u16(upper), 1);
+  return vandq_u16(vreinterpretq_u16_s16(moved), vdupq_n_u16(0xbfff));
+}
+FT_INLINE V16 load_e4m3(const std::uint8_t* p) {
+  const uint8x16_t codes = vld1q_u8(p);
+  return from_halfs(halfs_of_e4m3(vshll_n_u8(vget_low_u8(codes), 8)),
+                    halfs_of_e4m3(vshll_high_n_u8(codes, 8)));
+}
 #else
 FT_INLINE V16 load_int8(const std::uint8_t* p) {
   return each_lane([=](int i) { return static_cast<float>(static_cast<std::int8_t>(p[i])); });
 }
 FT_INLINE V16 load_e5m2(const std::uint8_t* p) {
-  return each_lane([=](int i) { return _cvtsh_ss(static_cast<unsigned short>(p[i] << 8)); });
+  return each_lane([=](int i) { return from_f16(static_cast<std::uint16_t>(p[i] << 8)); });
 }
 FT_INLINE V16 load_e4m3(const std::uint8_t* p) {
   return each_lane([=](int i) {
-    return _cvtsh_ss(static_cast<unsigned short>((p[i] & 0x80) << 8 | (p[i] & 0x7f) << 7));
+    return from_f16(static_cast<std::uint16_t>((p[i] & 0x80) << 8 | (p[i] & 0x7f) << 7));
   });
 }
 #endif

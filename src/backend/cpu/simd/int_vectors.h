@@ -40,7 +40,13 @@ constexpr std::int32_t kSignBit = -0x7fffffff - 1;
 constexpr float kE4M3Unit = 0x1p-8F;
 FT_INLINE V16 below_normal(V16 a) { return min(a, fma(a, set1(2.0F), set1(-0x1p-14F))); }
 
-#if defined(FT_V16_AVX512)
+#if defined(FT_V16_NEON)
+}  // namespace
+}  // namespace foretoken
+#include "backend/cpu/simd/int_vectors_neon.h"
+namespace foretoken {
+namespace {
+#elif defined(FT_V16_AVX512)
 
 struct I16 {
   __m512i v;
@@ -344,7 +350,7 @@ FT_INLINE I16 sum_pairs(Pairs a) {
 }
 #endif
 
-#else  // the definition
+#elif !defined(FT_V16_NEON)  // the definition
 
 struct I16 {
   std::int32_t v[16];
@@ -378,7 +384,7 @@ FT_INLINE V16 to_float(I16 a) {
   return each_lane([&](int i) { return static_cast<float>(a.v[i]); });
 }
 FT_INLINE I16 to_int(V16 a) {
-  return each_int([&](int i) { return _mm_cvtss_si32(_mm_set_ss(a.v[i])); });
+  return each_int([&](int i) { return int1(a.v[i]); });
 }
 FT_INLINE I16 load_i16(const std::int16_t* p) {
   return each_int([=](int i) { return p[i]; });

@@ -1,10 +1,11 @@
 #pragma once
-// V16: sixteen float32 lanes as one __m512, two __m256 or float[16], so that a kernel written once
-// gives the same bits on every instruction set: every operation below is exactly rounded per lane,
-// and horizontal ones use one fixed tree.
+// V16: sixteen float32 lanes as one __m512, two __m256, four float32x4_t or float[16], so that a
+// kernel written once gives the same bits on every instruction set: every operation below is
+// exactly rounded per lane, and horizontal ones use one fixed tree.
 // For translation units of kernels only: each defines one of FT_V16_SCALAR, FT_V16_AVX2,
-// FT_V16_AVX512 before including this; everything lives in an anonymous namespace. Expects FTZ and
-// DAZ to be set. Include no standard header with inline functions beside it (see kernels.h).
+// FT_V16_AVX512, FT_V16_NEON before including this; everything lives in an anonymous namespace.
+// Expects denormals to be flushed. Include no standard header with inline functions beside it (see
+// kernels.h).
 //
 // Every variant defines:
 //   V16 load(p)  load_n(p, n): lanes >= n are 0  set1(f)  zero()
@@ -24,19 +25,21 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <immintrin.h>
-
 #define FT_INLINE inline __attribute__((always_inline))
 #define FT_UNROLL _Pragma("GCC unroll 16")
+
+#include "backend/cpu/simd/one_lane.h"
 
 #if defined(FT_V16_AVX512)
 #include "backend/cpu/simd/v16_avx512.h"
 #elif defined(FT_V16_AVX2)
 #include "backend/cpu/simd/v16_avx2.h"
+#elif defined(FT_V16_NEON)
+#include "backend/cpu/simd/v16_neon.h"
 #elif defined(FT_V16_SCALAR)
 #include "backend/cpu/simd/v16_scalar.h"
 #else
-#error "define FT_V16_SCALAR, FT_V16_AVX2 or FT_V16_AVX512"
+#error "define FT_V16_SCALAR, FT_V16_AVX2, FT_V16_AVX512 or FT_V16_NEON"
 #endif
 
 namespace foretoken {
@@ -45,7 +48,7 @@ namespace {
 // How many V16 the register file holds.
 #if defined(FT_V16_AVX512)
 constexpr int kRegisters = 32;
-#elif defined(FT_V16_AVX2)
+#elif defined(FT_V16_AVX2) || defined(FT_V16_NEON)
 constexpr int kRegisters = 8;
 #else
 constexpr int kRegisters = 4;
@@ -161,13 +164,6 @@ FT_INLINE V16 exp2_not_above_zero(V16 a) {
 // Beside 65536 a the grid of float32 is that of bf16 beside a, and a tie's neighbours keep their
 // parity. (The difference is taken, not the sum: at the top of a binade the sum would leave it.)
 FT_INLINE V16 round_small_bf16(V16 a) { return fma(a, set1(65536.0F), fma(a, set1(-65536.0F), a)); }
-
-FT_INLINE void prefetch_l1(const void* p) {
-  _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
-}
-FT_INLINE void prefetch_l2(const void* p) {
-  _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T1);
-}
 
 }  // namespace
 }  // namespace foretoken

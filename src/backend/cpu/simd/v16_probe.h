@@ -28,6 +28,7 @@ struct V16Outputs {
 using V16Probe = void (*)(const V16Inputs&, const V16Outputs&);
 
 void scalar_v16_probe(const V16Inputs& in, const V16Outputs& out);
+void neon_v16_probe(const V16Inputs& in, const V16Outputs& out);
 void avx2_v16_probe(const V16Inputs& in, const V16Outputs& out);
 void avx512_v16_probe(const V16Inputs& in, const V16Outputs& out);
 void avx512_bf16_v16_probe(const V16Inputs& in, const V16Outputs& out);

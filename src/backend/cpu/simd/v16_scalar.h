@@ -1,10 +1,10 @@
 #pragma once
 // V16 as an array, one lane after the other: the definition of what the other variants compute; see
-// v16.h for what the functions mean. The fused multiply-add is the processor's (FMA3).
+// v16.h for what the functions mean. The fused multiply-add is the processor's.
 
 #include <cstdint>
 
-#include <immintrin.h>
+#include "backend/cpu/simd/one_lane.h"
 
 namespace foretoken {
 namespace {
@@ -64,14 +64,7 @@ FT_INLINE V16 div(V16 a, V16 b) {
   return each_lane([&](int i) { return a.v[i] / b.v[i]; });
 }
 FT_INLINE V16 sqrt(V16 a) {
-  return each_lane([&](int i) { return _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(a.v[i]))); });
-}
-// The processor's instruction, because under DAZ it returns a denormal operand as zero.
-FT_INLINE float max1(float a, float b) {
-  return _mm_cvtss_f32(_mm_max_ss(_mm_set_ss(a), _mm_set_ss(b)));
-}
-FT_INLINE float min1(float a, float b) {
-  return _mm_cvtss_f32(_mm_min_ss(_mm_set_ss(a), _mm_set_ss(b)));
+  return each_lane([&](int i) { return sqrt1(a.v[i]); });
 }
 FT_INLINE V16 max(V16 a, V16 b) {
   return each_lane([&](int i) { return max1(a.v[i], b.v[i]); });
@@ -80,10 +73,7 @@ FT_INLINE V16 min(V16 a, V16 b) {
   return each_lane([&](int i) { return min1(a.v[i], b.v[i]); });
 }
 FT_INLINE V16 round_even(V16 a) {
-  return each_lane([&](int i) {
-    const __m128 x = _mm_set_ss(a.v[i]);
-    return _mm_cvtss_f32(_mm_round_ss(x, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-  });
+  return each_lane([&](int i) { return round1(a.v[i]); });
 }
 
 FT_INLINE M16 less(V16 a, V16 b) {
@@ -123,11 +113,10 @@ FT_INLINE V16 round_bf16(V16 a) {
 }
 FT_INLINE V16 round_plain_bf16(V16 a) { return round_bf16(a); }
 FT_INLINE V16 load_f16(const std::uint16_t* p) {
-  return each_lane([=](int i) { return _cvtsh_ss(p[i]); });
+  return each_lane([=](int i) { return from_f16(p[i]); });
 }
 FT_INLINE void store_f16(std::uint16_t* p, V16 a) {
-  constexpr int kMode = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
-  for (int i = 0; i < 16; ++i) p[i] = _cvtss_sh(a.v[i], kMode);
+  for (int i = 0; i < 16; ++i) p[i] = to_f16(a.v[i]);
 }
 FT_INLINE V16 even_bf16(const std::uint16_t* p) {
   return each_lane([=](int i) { return float_of(std::uint32_t{p[2 * i]} << 16); });

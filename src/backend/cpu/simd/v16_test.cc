@@ -74,11 +74,17 @@ TEST_P(V16Test, equals_the_scalar_variant_byte_for_byte) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, V16Test,
-                         testing::Values(std::pair{Isa::kAvx2, V16Probe{avx2_v16_probe}},
-                                         std::pair{Isa::kAvx512, V16Probe{avx512_v16_probe}},
-                                         std::pair{Isa::kAvx512Bf16,
-                                                   V16Probe{avx512_bf16_v16_probe}}),
+// Of the processor's family.
+const std::pair<Isa, V16Probe> kProbes[] = {
+#if defined(__aarch64__)
+    {Isa::kNeon, neon_v16_probe},
+#else
+    {Isa::kAvx2, avx2_v16_probe},
+    {Isa::kAvx512, avx512_v16_probe},
+    {Isa::kAvx512Bf16, avx512_bf16_v16_probe},
+#endif
+};
+INSTANTIATE_TEST_SUITE_P(Isas, V16Test, testing::ValuesIn(kProbes),
                          [](const auto& info) { return std::string(isa_name(info.param.first)); });
 
 TEST(V16Scalar, conversions_equal_those_of_the_tensor_folder) {

@@ -9,8 +9,19 @@
 
 namespace foretoken {
 
-// Ascending: each includes the ones before it.
-enum class Isa : std::uint8_t { kScalar, kAvx2, kAvx512, kAvx512Bf16, kAmx };
+// Ascending: kNeon is of aarch64, those behind it are of x86-64, where each includes the ones before
+// it.
+enum class Isa : std::uint8_t { kScalar, kNeon, kAvx2, kAvx512, kAvx512Bf16, kAmx };
+inline constexpr Isa kAllIsas[] = {Isa::kScalar, Isa::kNeon,       Isa::kAvx2,
+                                   Isa::kAvx512, Isa::kAvx512Bf16, Isa::kAmx};
+// Whether processors of the family that this program is compiled for may have it.
+constexpr bool is_of_family(Isa isa) {
+#if defined(__aarch64__)
+  return isa <= Isa::kNeon;
+#else
+  return isa != Isa::kNeon;
+#endif
+}
 
 // The order in which a bf16 GEMM adds its products; results are a function of it, not of the Isa.
 //   kTile  K in blocks of 32: (FMA chain over even k) + (FMA chain over odd k), both from 0, added
@@ -18,7 +29,8 @@ enum class Isa : std::uint8_t { kScalar, kAvx2, kAvx512, kAvx512Bf16, kAmx };
 //   kPair  one FMA chain per output, in each pair k odd before k even: what VDPBF16PS computes.
 enum class GemmOrder : std::uint8_t { kTile, kPair };
 
-std::string_view isa_name(Isa isa);  // "scalar", "avx2", "avx512", "avx512_bf16", "amx"
+// "scalar", "neon", "avx2", "avx512", "avx512_bf16", "amx"
+std::string_view isa_name(Isa isa);
 std::string_view gemm_order_name(GemmOrder order);  // "tile", "pair"
 
 // What processor and operating system allow together.
@@ -29,16 +41,20 @@ struct CpuFeatures {
   bool amx = false;          // all of that, VBMI and AMX-BF16, its use granted by the kernel
   bool avx_vnni = false;     // avx2 and VPDPBUSD of 32 bytes: faster, but no set of its own
   bool avx512_vnni = false;  // avx512 and VPDPBUSD of 64 bytes: the same
+  bool neon = false;         // what every aarch64 processor has
+  bool dotprod = false;      // neon and SDOT: faster, but no set of its own
+  bool i8mm = false;         // dotprod and USDOT: the same
+  bool bf16 = false;         // neon and BFMLALB, BFMLALT: the same
 };
 
-// Asks CPUID, XGETBV and, for AMX, the kernel's permission for this process.
+// Asks CPUID, XGETBV and, for AMX, the kernel's permission for this process; on aarch64 the system.
 CpuFeatures detect_cpu();
 
 bool has_isa(const CpuFeatures& cpu, Isa isa);
 std::string isa_list(const CpuFeatures& cpu);  // "scalar, avx2, avx512"
 
 // The ISA of --cpu-isa: "auto" is the best one. Throws Error when the name is unknown, when the
-// machine lacks it, and when the machine lacks AVX2 with FMA.
+// machine lacks it, and when an x86-64 machine lacks AVX2 with FMA.
 Isa select_isa(const std::string& name, const CpuFeatures& cpu);
 
 // The order of --gemm-order. "auto" follows the machine, not --cpu-isa: tile order where AMX

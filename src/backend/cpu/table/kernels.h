@@ -3,8 +3,8 @@
 // function pointers into translation units compiled with that set's own flags.
 // Included by those units, hence plain structs and no inline functions: an inline function compiled
 // with AVX-512 could be the copy that the linker keeps for everybody.
-// Kernels know neither threads nor memory: callers hand them disjoint outputs. They expect FTZ and
-// DAZ to be set (ThreadPool does it).
+// Kernels know neither threads nor memory: callers hand them disjoint outputs. They expect
+// denormals to be flushed (ThreadPool does it).
 
 #include <cstdint>
 
@@ -194,7 +194,8 @@ struct KernelTable {
   void (*read)(const void* data, std::int64_t bytes);  // streams over memory, a multiple of 1 KB
 };
 
-// One per translation unit; callable only where the machine has the instruction set.
+// One per translation unit; callable only where the machine has the instruction set, and linked
+// only where the processor's family has it.
 KernelTable scalar_kernels();
 KernelTable avx2_kernels();
 KernelTable avx512_kernels();
@@ -209,5 +210,8 @@ GemmKernels amx_groups_gemm();             // codes_groups4
 GemmKernels amx_lookup_gemm();             // widened4
 GemmKernels amx_bytes_gemm();              // widened8
 GemmKernels amx_e4m3_gemm();               // looked_up8
+KernelTable neon_kernels();
+GemmKernels neon_signed_codes_gemm();  // with DotProd
+GemmKernels neon_mixed_codes_gemm();   // with I8MM
 
 }  // namespace foretoken

@@ -12,7 +12,7 @@
 
 #include "backend/block_row.h"
 #include "backend/cpu/matmul/gemm.h"
-#include "backend/cpu/select/select_kernels.h"
+#include "backend/cpu/testing/kernel_tables.h"
 #include "backend/quantize.h"
 #include "backend/testing/coded_rows_test_kit.h"
 #include "base/index.h"
@@ -20,32 +20,6 @@
 
 namespace foretoken::dot_blocks_test {
 namespace {
-
-struct Kernels {
-  std::string name;
-  bool exists;
-  KernelTable (*make)();
-};
-std::vector<Kernels> all_kernels() {
-  const CpuFeatures cpu = detect_cpu();
-  return {{"scalar", true, scalar_kernels},
-          {"avx2", cpu.avx2, avx2_kernels},
-          {"avx512", cpu.avx512, avx512_kernels},
-          {"avx_vnni", cpu.avx_vnni,
-           [] {
-             KernelTable table = avx2_kernels();
-             table.codes = avx_vnni_codes_gemm();
-             return table;
-           }},
-          {"avx512_vnni", cpu.avx512_vnni,
-           [] {
-             KernelTable table = avx512_kernels();
-             table.codes = avx512_vnni_codes_gemm();
-             return table;
-           }},
-          {"avx512_bf16", cpu.avx512_bf16, [] { return select_kernels(Isa::kAvx512Bf16); }},
-          {"amx", cpu.amx, [] { return select_kernels(Isa::kAmx); }}};
-}
 
 std::vector<float> random_floats(std::int64_t count, unsigned seed) {
   std::mt19937 random(seed);
@@ -102,7 +76,14 @@ void expect_equal(const std::vector<float>& found, const std::vector<float>& wan
         << what << ", output " << i << ": " << found[i] << " for " << wanted[i];
 }
 
-class BlocksGemm : public testing::TestWithParam<Kernels> {
+// Tiles multiply no blocks.
+std::vector<NamedTable> tables_of_blocks() {
+  std::vector<NamedTable> tables = kernel_tables();
+  std::erase_if(tables, [](const NamedTable& table) { return table.name == "amx_model"; });
+  return tables;
+}
+
+class BlocksGemm : public testing::TestWithParam<NamedTable> {
  protected:
   void SetUp() override {
     if (!GetParam().exists) GTEST_SKIP() << "this machine lacks " << GetParam().name;
@@ -195,7 +176,7 @@ TEST(Blocks, take_no_more_than_a_twentieth_more_than_their_files) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, BlocksGemm, testing::ValuesIn(all_kernels()),
+INSTANTIATE_TEST_SUITE_P(Kernels, BlocksGemm, testing::ValuesIn(tables_of_blocks()),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -15,8 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/cpu/matmul/gemm.h"
-#include "backend/cpu/select/select_kernels.h"
-#include "backend/cpu/testing/amx_model.h"
+#include "backend/cpu/testing/kernel_tables.h"
 #include "backend/quantize.h"
 #include "backend/testing/coded_rows_test_kit.h"
 #include "base/index.h"
@@ -142,33 +141,6 @@ void expect_as_widened(Gemm& gemm, ThreadPool& pool, const Problem& p, const Cpu
                multiply(gemm, bf16, p.ordered_x().data(), p.rows), what);
 }
 
-struct Kernels {
-  std::string name;
-  bool exists;
-  KernelTable (*make)();
-};
-std::vector<Kernels> all_kernels() {
-  const CpuFeatures cpu = detect_cpu();
-  return {{"scalar", true, scalar_kernels},
-          {"avx2", cpu.avx2, avx2_kernels},
-          {"avx512", cpu.avx512, avx512_kernels},
-          {"avx_vnni", cpu.avx_vnni,
-           [] {
-             KernelTable table = avx2_kernels();
-             table.codes = table.codes_row8 = avx_vnni_codes_gemm();
-             return table;
-           }},
-          {"avx512_vnni", cpu.avx512_vnni,
-           [] {
-             KernelTable table = avx512_kernels();
-             table.codes = table.codes_row8 = avx512_vnni_codes_gemm();
-             return table;
-           }},
-          {"avx512_bf16", cpu.avx512_bf16, [] { return select_kernels(Isa::kAvx512Bf16); }},
-          {"amx", cpu.amx, [] { return select_kernels(Isa::kAmx); }},
-          {"amx_model", true, amx_model_kernels}};
-}
-
 std::vector<WeightFormat> all_formats(bool rounds_input) {
   std::vector<WeightFormat> formats;
   for (const int bits : {8, 4})
@@ -210,7 +182,7 @@ std::string name_of(const WeightFormat& format) {
 // So many that calls have kMaxCallCols of them.
 constexpr int kManyOutputs = 1184;
 
-class CodesGemm : public testing::TestWithParam<Kernels> {
+class CodesGemm : public testing::TestWithParam<NamedTable> {
  protected:
   void SetUp() override {
     if (!GetParam().exists) GTEST_SKIP() << "this machine lacks " << GetParam().name;
@@ -344,7 +316,7 @@ TEST_P(CodesGemm, strange_inputs_stay_in_their_row_and_group) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, CodesGemm, testing::ValuesIn(all_kernels()),
+INSTANTIATE_TEST_SUITE_P(Kernels, CodesGemm, testing::ValuesIn(kernel_tables()),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

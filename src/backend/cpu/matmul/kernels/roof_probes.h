@@ -13,9 +13,15 @@ namespace {
 FT_INLINE void keep(V16& a) { asm volatile("" : "+v"(a.v)); }
 #elif defined(FT_V16_AVX2)
 FT_INLINE void keep(V16& a) { asm volatile("" : "+x"(a.lo), "+x"(a.hi)); }
-#else
+#elif defined(FT_V16_NEON)
+FT_INLINE void keep(V16& a) { asm volatile("" : "+w"(a.v0), "+w"(a.v1), "+w"(a.v2), "+w"(a.v3)); }
+#elif defined(__x86_64__)
 FT_INLINE void keep(V16& a) {
   for (float& lane : a.v) asm volatile("" : "+x"(lane));
+}
+#else
+FT_INLINE void keep(V16& a) {
+  for (float& lane : a.v) asm volatile("" : "+w"(lane));
 }
 #endif
 
