@@ -9,7 +9,8 @@ out=$(realpath -m "${1:-build/portable-out}")
 tools/setup.sh
 tools/portable_parts.py
 PATH="$PATH:$HOME/.cargo/bin"
-export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
+# What ccache kept for another folder may name files otherwise.
+export CCACHE_DISABLE=1
 cmake --preset portable --log-level=WARNING
 cmake --build --preset portable --target package_files
 tools/make_tarball.py build/portable "$out"
