@@ -35,17 +35,7 @@ if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
 endif()
 
-# Here and not in the folders, so that every folder sees their targets.
-find_package(Threads REQUIRED)
-find_package(fmt REQUIRED)
-find_package(spdlog REQUIRED)
-find_package(Boost 1.81 REQUIRED COMPONENTS json)
-find_package(CURL REQUIRED)
-find_package(OpenSSL REQUIRED COMPONENTS Crypto)
-find_package(prometheus-cpp REQUIRED)
-if(BUILD_TESTING)
-  find_package(GTest REQUIRED)
-endif()
+include(third_party)
 
 # Build the tests that also run under sanitizers, and nothing else: of addresses and undefined
 # behaviour; of threads.

@@ -17,9 +17,14 @@ foreach(shell ${shells})
   list(APPEND printed ${package_dir}/foretoken.${shell})
 endforeach()
 set(third_party ${package_dir}/THIRD_PARTY_NOTICES ${package_dir}/sbom.cdx.json)
+if(FORETOKEN_PORTABLE)
+  set(linked_statically --portable ${portable_parts})
+endif()
 add_custom_command(OUTPUT ${third_party}
   COMMAND python3 ${PROJECT_SOURCE_DIR}/tools/third_party.py $<TARGET_FILE:foretoken> ${package_dir} --cargo ${CARGO}
-  DEPENDS foretoken ${PROJECT_SOURCE_DIR}/tools/third_party.py ${PROJECT_SOURCE_DIR}/src/text/rust/Cargo.lock VERBATIM)
+          ${linked_statically}
+  DEPENDS foretoken ${PROJECT_SOURCE_DIR}/tools/third_party.py ${PROJECT_SOURCE_DIR}/tools/portable_parts.py
+          ${PROJECT_SOURCE_DIR}/src/text/rust/Cargo.lock VERBATIM)
 add_custom_target(package_files DEPENDS ${printed} ${third_party})
 
 install(TARGETS foretoken)

@@ -5,7 +5,8 @@ Usage: make_wheel.py BUILD_FOLDER OUT_FOLDER [--repair]
 
 Build the target package_files first. The wheel holds what `cmake --install` does but for completions and the service, and
 needs the libraries that the program is linked with. With --repair auditwheel (and patchelf) put those into the wheel and name
-the glibc that is still needed in its tag. The same build makes the same wheel.
+the glibc that is still needed in its tag. The portable program needs glibc alone; the tag of its wheel names it without that.
+The same build makes the same wheel.
 """
 import argparse
 import base64
@@ -20,6 +21,8 @@ import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LEFT_OUT = ("share/bash-completion", "share/zsh", "share/fish", "lib/")
+GLIBC = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux-x86-64.so.2",
+         "ld-linux-aarch64.so.1"}
 TIME = (1980, 1, 1, 0, 0, 0)  # of all files: the same build is the same wheel
 
 
@@ -27,12 +30,26 @@ def version():
     return re.search(r"^project\(foretoken VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE).group(1)
 
 
+def check_built(build):
+    if not (build / "package/foretoken.1").exists():
+        raise SystemExit(f"build the target package_files in {build} first")
+
+
 def installed(build, folder):
-    """(path below the prefix, file) of what is installed."""
+    """(path below the prefix, file) of what is installed, sorted."""
     subprocess.run(["cmake", "--install", str(build), "--prefix", str(folder), "--strip"], check=True, stdout=subprocess.DEVNULL)
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    named = [(path.relative_to(folder).as_posix(), path) for path in files]
-    return [(name, path) for name, path in named if not name.startswith(LEFT_OUT)]
+    return sorted((path.relative_to(folder).as_posix(), path) for path in folder.rglob("*") if path.is_file())
+
+
+def platform_of(program):
+    """The tag of machines that the program runs on: with glibc alone, all whose glibc is new enough."""
+    said = subprocess.run(["readelf", "--wide", "--dynamic", "--version-info", str(program)], check=True, capture_output=True,
+                          text=True).stdout
+    needed = re.findall(r"\(NEEDED\).*\[(.+)\]", said)
+    if not set(needed) <= GLIBC:
+        return f"linux_{platform.machine()}"
+    newest = max(tuple(map(int, version)) for version in re.findall(r"Name: GLIBC_(\d+)\.(\d+)", said))
+    return f"manylinux_{newest[0]}_{newest[1]}_{platform.machine()}"
 
 
 def place_of(name, folder):
@@ -60,12 +77,14 @@ class Wheel:
 
 
 def make(build, out):
-    folder, tag = f"foretoken-{version()}", f"py3-none-linux_{platform.machine()}"
+    folder, tag = f"foretoken-{version()}", f"py3-none-{platform_of(build / 'foretoken')}"
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{folder}-{tag}.whl"
     wheel = Wheel(path)
     with tempfile.TemporaryDirectory() as prefix:
         for name, file in installed(build, pathlib.Path(prefix)):
+            if name.startswith(LEFT_OUT):
+                continue
             wheel.add(place_of(name, folder), file.read_bytes(), 0o755 if name.startswith("bin/") else 0o644)
     info = f"{folder}.dist-info"
     wheel.add(f"{info}/METADATA", (
@@ -94,8 +113,7 @@ def main():
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--repair", action="store_true")
     asked = parser.parse_args()
-    if not (asked.build / "package/foretoken.1").exists():
-        raise SystemExit(f"make_wheel: build the target package_files in {asked.build} first")
+    check_built(asked.build)
     path = make(asked.build, asked.out)
     print(repair(path, asked.out) if asked.repair else path)
 

@@ -113,6 +113,21 @@ class Installation(unittest.TestCase):
         for each in INSTALLED:
             self.assertIn(f"{top}/{each}", names)
 
+    def test_a_build_packed_twice_is_one_tarball_with_nothing_of_this_machine(self):
+        made = []
+        for folder in "ab":
+            path = run(sys.executable, SOURCE / "tools/make_tarball.py", BUILD, self.folder / folder,
+                       env={**os.environ, "SOURCE_DATE_EPOCH": "1600000000"})
+            made.append(pathlib.Path(path.strip()))
+        self.assertEqual(made[0].read_bytes(), made[1].read_bytes())
+        with tarfile.open(made[0]) as archive:
+            entries = archive.getmembers()
+        self.assertEqual([each.name for each in entries], sorted(each.name for each in entries))
+        self.assertEqual({(each.uid, each.gid, each.mtime) for each in entries}, {(0, 0, 1600000000)})
+        self.assertEqual({each.mode for each in entries if "/bin/" not in each.name}, {0o644})
+        names = {each.name.split("/", 1)[1] for each in entries}
+        self.assertLessEqual(set(INSTALLED), names)
+
     def test_everything_linked_has_a_notice(self):
         notices = (BUILD / "package/THIRD_PARTY_NOTICES").read_text()
         sbom = json.loads((BUILD / "package/sbom.cdx.json").read_text())

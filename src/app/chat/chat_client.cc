@@ -12,6 +12,7 @@
 #include "app/chat/event_reader.h"
 #include "base/host_names.h"
 #include "base/json_text.h"
+#include "base/system_authorities.h"
 #include "base/usage_error.h"
 
 namespace foretoken {
@@ -51,7 +52,7 @@ std::string server_url(const std::string& given) {
 }
 
 struct ChatClient::State {
-  std::string url, key;
+  std::string url, key, authorities;
   CURL* curl = nullptr;
   CURLM* multi = nullptr;
   curl_slist* headers = nullptr;
@@ -103,6 +104,7 @@ void ChatClient::State::prepare(const std::string& path) {
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, this);
   if (is_loopback(name_of(host_of(url)))) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+  if (!authorities.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, authorities.c_str());
 }
 
 CURLcode ChatClient::State::perform(const std::atomic<bool>& stop) {
@@ -129,11 +131,13 @@ std::string ChatClient::State::failure(CURLcode code) const {
   return fmt::format("no server answers at {}: {}", url, reason);
 }
 
-ChatClient::ChatClient(std::string url, std::string key) : state_(std::make_unique<State>()) {
+ChatClient::ChatClient(std::string url, std::string key, std::string authorities)
+    : state_(std::make_unique<State>()) {
   static std::once_flag once;
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
   state_->url = std::move(url);
   state_->key = std::move(key);
+  state_->authorities = authorities.empty() ? system_authorities() : std::move(authorities);
   state_->curl = curl_easy_init();
   state_->multi = curl_multi_init();
   if (state_->curl == nullptr || state_->multi == nullptr) throw Error("libcurl cannot be started");

@@ -27,8 +27,9 @@ class ChatClient {
     std::string why = {};  // it failed, in a sentence
   };
 
-  // key: empty: none. Throws Error.
-  ChatClient(std::string url, std::string key);
+  // key: empty: none. authorities: file of those whose certificates are taken; empty: the system's.
+  // Throws Error.
+  ChatClient(std::string url, std::string key, std::string authorities = "");
   ~ChatClient();
 
   const std::string& url() const;

@@ -92,7 +92,8 @@ int chat_with_server(const FlagValues& values, const Environment& environment,
     key = values.text("--api-key");
     from = "--api-key";
   }
-  ChatClient client(server_url(values.text("--url")), checked_key(key, from));
+  ChatClient client(server_url(values.text("--url")), checked_key(key, from),
+                    environment.hub.authorities);
   return chat_with(client, settings_of(values, environment), history);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/letters.h"
+#include "base/system_authorities.h"
 
 namespace foretoken {
 namespace {
@@ -108,6 +109,7 @@ HubClient::HubClient(const HubSettings& settings) : state_(std::make_unique<Stat
   static std::once_flag once;
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
   state_->settings = settings;
+  if (state_->settings.authorities.empty()) state_->settings.authorities = system_authorities();
   state_->curl = curl_easy_init();
   if (state_->curl == nullptr) throw Error("libcurl cannot be started");
 }

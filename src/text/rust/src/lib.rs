@@ -3,6 +3,10 @@
 //! No entry unwinds or aborts: panics become errors. Objects are immutable after construction and may be used by
 //! any number of threads.
 
+// Linked for the C++ side.
+#[cfg(feature = "static_net")]
+extern crate curl_sys as _;
+
 mod chat;
 mod continue_final;
 mod expressions;

@@ -1,0 +1,17 @@
+# The libraries of others, as targets. Included at the top, so that every folder sees them.
+option(FORETOKEN_PORTABLE "Link all but glibc statically: the preset portable" OFF)
+
+find_package(Threads REQUIRED)
+if(FORETOKEN_PORTABLE)
+  include(portable)
+else()
+  find_package(fmt REQUIRED)
+  find_package(spdlog REQUIRED)
+  find_package(Boost 1.81 REQUIRED COMPONENTS json)
+  find_package(CURL REQUIRED)
+  find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+  find_package(prometheus-cpp REQUIRED COMPONENTS core)
+endif()
+if(BUILD_TESTING)
+  find_package(GTest REQUIRED)
+endif()
