@@ -25,6 +25,7 @@ MODELS = SOURCES / "models"
 IS_LONG = os.environ.get("FORETOKEN_LONG_TESTS") == "1"
 SOFTWARE = "vulkan:llvmpipe"
 DEVICE = os.environ.get("FORETOKEN_TEST_DEVICE") or SOFTWARE
+SWIFTSHADER = pathlib.Path("/usr/lib/chromium/vk_swiftshader_icd.json")  # of Debian's chromium
 of_software = unittest.skipUnless(DEVICE == SOFTWARE, f"about software devices; this is {DEVICE}")
 os.environ["HF_HUB_OFFLINE"] = "1"  # no test asks a hub outside
 
@@ -158,6 +159,15 @@ class Vulkan(unittest.TestCase):
                                 timeout=300, capture_output=True, env={**os.environ, "FORETOKEN_VULKAN_ROOT": root})
         self.assertEqual(result.returncode, 1, result.stdout)
         self.assertIn("gpu_check: failed: operations steps drafts", result.stdout)
+
+    @of_software
+    @unittest.skipUnless(SWIFTSHADER.exists(), f"no {SWIFTSHADER}")
+    def test_arithmetic_that_gives_no_order_is_refused(self):
+        result = run("serve", "--model", str(MODELS / "demo"), "--device", "vulkan:swiftshader",
+                     FORETOKEN_VULKAN_DRIVER=str(SWIFTSHADER))
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("gives no reproducible order", result.stderr)
+        self.assertIn("found neither of the last two", result.stderr)
 
     def compare(self, *flags, asked=None):
         expected, _ = answers("--device", "cpu", "--gemm-order", "tile", *flags, asked=asked)
