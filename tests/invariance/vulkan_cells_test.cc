@@ -113,11 +113,14 @@ TEST_P(VulkanCells, tokens_and_logprobs_are_those_of_the_cpu) {
   EXPECT_GT(occurred.proposed, occurred.accepted);
 }
 
-// Those whose weights the backend holds.
+// Those whose weights the backend holds, and one whose keys and values are codes of 8 bits.
 std::vector<TinyModel> models() {
   std::vector<TinyModel> held;
   for (const TinyModel& model : tiny_models())
-    if (model.dtype == DType::kBF16) held.push_back(model);
+    if (model.dtype != DType::kF32) held.push_back(model);
+  TinyModel& coded = held.emplace_back(held.front());
+  coded.name += "_int8_kv";
+  coded.config.kv_dtype = DType::kI8;
   return held;
 }
 
