@@ -5,6 +5,7 @@
 # machine's apt uses, with its own C library and loader; nothing is installed. Where that cannot be
 # had, or FORETOKEN_VULKAN_ROOT is empty, the program runs as it is and finds what the machine has.
 #   FORETOKEN_VULKAN_ROOT   the folder; build/vulkan by default. It is kept and used again
+#   FORETOKEN_VULKAN_DRIVER the manifest (JSON) of another driver than lavapipe, for its loader
 set -uo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 work=${FORETOKEN_VULKAN_ROOT-$here/build/vulkan}
@@ -60,5 +61,6 @@ fi
 
 if [ -z "$work" ] || [ ! -d "$work/root" ]; then exec "$@"; fi
 libraries=$work/root/usr/lib/x86_64-linux-gnu
-export VK_ICD_FILENAMES=$work/root/$icd VK_DRIVER_FILES=$work/root/$icd
+export VK_DRIVER_FILES=${FORETOKEN_VULKAN_DRIVER:-$work/root/$icd}
+export VK_ICD_FILENAMES=$VK_DRIVER_FILES  # of older loaders
 exec "$work/root/usr/lib64/ld-linux-x86-64.so.2" --library-path "$libraries" "$@"

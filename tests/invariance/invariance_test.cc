@@ -64,17 +64,6 @@ std::vector<std::uint64_t> selected_cells(const Matrix& matrix, Amount amount) {
   return {cells.begin(), cells.end()};
 }
 
-// Prompts with the outputs that the base gave: what the drafter may guess from.
-std::vector<std::vector<Token>> texts_of(const std::vector<Request>& requests,
-                                         const std::vector<TokenDelta>& answers) {
-  std::vector<std::vector<Token>> texts;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    texts.push_back(requests[i].prompt.to_vector());
-    for (const SampledToken& token : answers[i].tokens) texts.back().push_back(token.token);
-  }
-  return texts;
-}
-
 void expect_invariance(Laboratory& laboratory, Amount amount) {
   const Matrix matrix(available_isas());
   auto requests = request_mix(static_cast<std::int64_t>(laboratory.vocab()));

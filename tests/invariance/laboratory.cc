@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "backend/backend.h"
+#include "backend/device_choice.h"
 #include "backend/testing/delayed_ops.h"
 #include "base/index.h"
 #include "draft/catalogue/algorithms.h"
@@ -273,9 +274,11 @@ Laboratory::Bench& Laboratory::bench(const std::string& isa, int threads, bool i
     if (wrap_) ops = wrap_(std::move(ops));
     return is_delayed ? make_delayed(std::move(ops), 3) : std::move(ops);
   };
-  made = std::make_unique<Bench>(
-      BackendConfig{.device = "cpu", .cpu_isa = isa, .gemm_order = gemm_order_}, threads, load_,
-      wrap);
+  const bool is_cpu = !means_vulkan(isa);
+  made = std::make_unique<Bench>(BackendConfig{.device = is_cpu ? "cpu" : isa,
+                                               .cpu_isa = is_cpu ? isa : "auto",
+                                               .gemm_order = gemm_order_},
+                                 threads, load_, wrap);
   return *made;
 }
 
@@ -337,6 +340,16 @@ std::vector<TokenDelta> Laboratory::run(const Cell& cell, const std::vector<Requ
 }
 
 std::vector<std::string> available_isas() { return cpu_isas(); }
+
+std::vector<std::vector<Token>> texts_of(const std::vector<Request>& requests,
+                                         const std::vector<TokenDelta>& answers) {
+  std::vector<std::vector<Token>> texts;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    texts.push_back(requests[i].prompt.to_vector());
+    for (const SampledToken& token : answers[i].tokens) texts.back().push_back(token.token);
+  }
+  return texts;
+}
 
 std::string first_difference(const std::vector<TokenDelta>& answers,
                              const std::vector<TokenDelta>& base) {

@@ -82,6 +82,10 @@ std::unique_ptr<DraftModel> made_up_head(Ops& ops, const Decoder& target, Propos
                                          const Quantization& quantization,
                                          std::optional<DType> kv_dtype);
 
+// Prompts with the outputs that the base gave: what the drafter may guess from.
+std::vector<std::vector<Token>> texts_of(const std::vector<Request>& requests,
+                                         const std::vector<TokenDelta>& answers);
+
 // The first difference between the answers of a cell and the base answers (once, or twice in a
 // row), or empty.
 std::string first_difference(const std::vector<TokenDelta>& answers,

@@ -48,7 +48,7 @@ bool is_in_matrix(const Algorithm& algorithm);
 enum class Company { kAlone, kTogether, kReversed };  // who else is in the batch
 
 struct Cell {
-  std::string isa;
+  std::string isa;  // or a device, as --device takes it
   int threads;
   Company company;
   int chunk;  // -1: whole prompts

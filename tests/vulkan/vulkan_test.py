@@ -25,6 +25,7 @@ MODELS = SOURCES / "models"
 IS_LONG = os.environ.get("FORETOKEN_LONG_TESTS") == "1"
 SOFTWARE = "vulkan:llvmpipe"
 DEVICE = os.environ.get("FORETOKEN_TEST_DEVICE") or SOFTWARE
+SWIFTSHADER = pathlib.Path("/usr/lib/chromium/vk_swiftshader_icd.json")  # of Debian's chromium
 of_software = unittest.skipUnless(DEVICE == SOFTWARE, f"about software devices; this is {DEVICE}")
 os.environ["HF_HUB_OFFLINE"] = "1"  # no test asks a hub outside
 
@@ -137,9 +138,7 @@ class Vulkan(unittest.TestCase):
         self.assertIn("llvmpipe", result.stderr)
 
     def test_what_the_device_does_not_hold_is_refused_at_start(self):
-        for flags, words in [(["--dtype", "float16"], "found float16"), (["--dtype", "float32"], "found float32"),
-                             (["--kv-cache-dtype", "fp8_e4m3"], "keys and values in bfloat16"),
-                             (["--gemm-order", "pair"], "tile order")]:
+        for flags, words in [(["--dtype", "float32"], "found float32"), (["--gemm-order", "pair"], "tile order")]:
             result = run("serve", "--model", str(MODELS / "demo"), "--device", DEVICE, *flags)
             self.assertEqual(result.returncode, 1, result.stderr)
             self.assertIn(words, result.stderr)
@@ -159,6 +158,15 @@ class Vulkan(unittest.TestCase):
         self.assertEqual(result.returncode, 1, result.stdout)
         self.assertIn("gpu_check: failed: operations steps drafts", result.stdout)
 
+    @of_software
+    @unittest.skipUnless(SWIFTSHADER.exists(), f"no {SWIFTSHADER}")
+    def test_arithmetic_that_gives_no_order_is_refused(self):
+        result = run("serve", "--model", str(MODELS / "demo"), "--device", "vulkan:swiftshader",
+                     FORETOKEN_VULKAN_DRIVER=str(SWIFTSHADER))
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("gives no reproducible order", result.stderr)
+        self.assertIn("found neither of the last two", result.stderr)
+
     def compare(self, *flags, asked=None):
         expected, _ = answers("--device", "cpu", "--gemm-order", "tile", *flags, asked=asked)
         found, info = answers("--device", DEVICE, "--gemm-order", "tile", *flags, asked=asked)
@@ -177,6 +185,12 @@ class Vulkan(unittest.TestCase):
         for name in ["int4", "w4a8"]:
             with self.subTest(name):
                 self.compare("--speculative-algorithm", "NGRAM", "--quantization", name, asked=requests()[:2])
+
+    def test_answers_of_weights_of_fp16(self):
+        self.compare("--speculative-algorithm", "NGRAM", "--dtype", "float16", asked=requests()[:2])
+
+    def test_answers_of_keys_and_values_of_8_bits(self):
+        self.compare("--speculative-algorithm", "NGRAM", "--kv-cache-dtype", "fp8_e4m3", asked=requests()[:2])
 
     @unittest.skipUnless(IS_LONG, "a minute each: FORETOKEN_LONG_TESTS=1 runs them")
     def test_answers_with_drafts_of_a_model(self):

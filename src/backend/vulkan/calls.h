@@ -19,6 +19,10 @@ struct LinearCall {
   Address w, x, bias, y;
   std::uint32_t blocks, columns, rows, has_bias, first;
 };
+struct LinearHalvesCall {
+  Address w, x, bias, y;
+  std::uint32_t width, columns, rows, has_bias, first;
+};
 // Weights of codes, in each call that reads them.
 struct CodesAt {
   Address codes, scales, minima, multiples, zeros;
@@ -57,13 +61,13 @@ struct GatedActCall {
   std::uint32_t width, blocks;
 };
 struct RopeStoreCall {
-  Address qkv, cosines, sines, q_norm, k_norm, q, k, v, positions, slots;
+  Address qkv, cosines, sines, q_norm, k_norm, q, k, v, k_scale, v_scale, positions, slots;
   std::uint32_t heads, kv_heads, dim, rotary, pairs;
   float eps;
   std::uint32_t has_norm;
 };
 struct AttentionCall {
-  Address q, k, v, to, rows, pages, sinks, rounded, parts;
+  Address q, k, v, k_scale, v_scale, to, rows, pages, sinks, rounded, parts;
   std::uint32_t heads, kv_heads, dim, window, has_sinks, has_rounded;
   float scale, cap, inverse_cap;
   std::uint32_t most_parts;
@@ -81,8 +85,8 @@ struct ReadCall {
   std::uint32_t first;
 };
 struct KvMoveCall {
-  Address k, v, moves;
-  std::uint32_t count, kv_heads, pairs;
+  Address k, v, k_scale, v_scale, moves;
+  std::uint32_t count, kv_heads, words, has_scales;
 };
 
 }  // namespace foretoken

@@ -29,6 +29,7 @@ enum class Shader : std::uint8_t {
   kKvMove,
   kLinear,
   kLinearCodes,
+  kLinearHalves,
   kLinearRounded,
   kMoveRows,
   kNorm,

@@ -29,6 +29,9 @@ constexpr std::uint32_t kLinearWords[] = {
 constexpr std::uint32_t kLinearCodesWords[] = {
 #include "backend/vulkan/spirv/linear_codes.words"
 };
+constexpr std::uint32_t kLinearHalvesWords[] = {
+#include "backend/vulkan/spirv/linear_halves.words"
+};
 constexpr std::uint32_t kLinearRoundedWords[] = {
 #include "backend/vulkan/spirv/linear_rounded.words"
 };
@@ -71,6 +74,9 @@ constexpr std::uint32_t kElementsDoublesWords[] = {
 constexpr std::uint32_t kGatedActDoublesWords[] = {
 #include "backend/vulkan/spirv/gated_act_doubles.words"
 };
+constexpr std::uint32_t kLinearHalvesDoublesWords[] = {
+#include "backend/vulkan/spirv/linear_halves_doubles.words"
+};
 constexpr std::uint32_t kLinearRoundedDoublesWords[] = {
 #include "backend/vulkan/spirv/linear_rounded_doubles.words"
 };
@@ -110,6 +116,8 @@ Forms forms_of(Shader shader) {
       return {kLinearWords, {}};
     case Shader::kLinearCodes:
       return {kLinearCodesWords, {}};
+    case Shader::kLinearHalves:
+      return {kLinearHalvesWords, kLinearHalvesDoublesWords};
     case Shader::kLinearRounded:
       return {kLinearRoundedWords, kLinearRoundedDoublesWords};
     case Shader::kMoveRows:

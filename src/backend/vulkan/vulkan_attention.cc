@@ -1,10 +1,13 @@
 #include "backend/vulkan/vulkan_attention.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "backend/host/host_step.h"
+#include "backend/kv_codes.h"
 #include "backend/vulkan/calls.h"
+#include "base/error.h"
 #include "base/index.h"
 
 namespace foretoken {
@@ -67,9 +70,46 @@ Parts parts_of(std::span<const RowWords> rows, const AttentionShape& shape) {
   return {};
 }
 
+// KIND of shaders/kv_formats.glsl.
+std::uint32_t kind_of(DType dtype) {
+  constexpr std::array kKinds{DType::kBF16, DType::kF16, DType::kI8, DType::kF8E4M3,
+                              DType::kF8E5M2};
+  const auto found = std::ranges::find(kKinds, dtype);
+  CHECK(found != kKinds.end()) << dtype_name(dtype);
+  return static_cast<std::uint32_t>(found - kKinds.begin());
+}
+
 Address address_or_none(const Tensor& tensor) { return tensor.empty() ? 0 : address_of(tensor); }
 
 }  // namespace
+
+void VulkanAttention::expect_holds(const KvShape& shape) {
+  const auto refuse = [](std::string what, std::string found) {
+    throw Error({.what = std::move(what),
+                 .where = "--device",
+                 .expected = "a model that this backend serves (see docs/use/gpu.md)",
+                 .found = std::move(found)});
+  };
+  const bool is_code = is_kv_code(shape.dtype);
+  if (!is_code && shape.dtype != DType::kBF16 && shape.dtype != DType::kF16)
+    refuse("the Vulkan backend keeps keys and values in bfloat16, float16 or 8 bits",
+           std::string(dtype_name(shape.dtype)));
+  if (!shape.has_values)
+    refuse("the Vulkan backend does not compute latent attention yet",
+           "values that are parts of keys");
+  if (!shape.keeps_state.empty())
+    refuse("the Vulkan backend does not compute layers that keep a state yet",
+           "layers without keys and values");
+  for (int layer = 0; layer < shape.layers; ++layer) {
+    const int dim = shape.heads_of(layer).dim;
+    if (dim % 2 != 0 || dim > kMostDims)
+      refuse("the Vulkan backend computes attention of even heads of up to 256",
+             "heads of " + std::to_string(dim));
+    if (is_code && dim % 4 != 0)
+      refuse("the Vulkan backend keeps codes of 8 bits of heads in multiples of 4",
+             "heads of " + std::to_string(dim));
+  }
+}
 
 void VulkanAttention::forget() {
   places_.clear();
@@ -101,6 +141,8 @@ void VulkanAttention::store(Tensor qkv, const RopeTable& rope, const QkNorm& nor
                            .q = address_of(q),
                            .k = address_of(kv.k),
                            .v = address_of(kv.v),
+                           .k_scale = address_or_none(kv.k_scale),
+                           .v_scale = address_or_none(kv.v_scale),
                            .positions = places.positions,
                            .slots = places.slots,
                            .heads = static_cast<std::uint32_t>(shape.heads),
@@ -110,7 +152,7 @@ void VulkanAttention::store(Tensor qkv, const RopeTable& rope, const QkNorm& nor
                            .pairs = static_cast<std::uint32_t>(rope.pairs()),
                            .eps = norm.eps,
                            .has_norm = norm.q_weight.empty() ? 0U : 1U};
-  context_.recorder.dispatch(context_.pipelines.of(Shader::kRopeStore), call,
+  context_.recorder.dispatch(context_.pipelines.of(Shader::kRopeStore, kind_of(kv.k.dtype())), call,
                              {shape.heads + 2 * shape.kv_heads, batch.rows});
 }
 
@@ -142,6 +184,8 @@ void VulkanAttention::run(Tensor q, const KvLayer& kv, const AttentionPlan& any,
   const AttentionCall call{.q = address_of(q),
                            .k = address_of(kv.k),
                            .v = address_of(kv.v),
+                           .k_scale = address_or_none(kv.k_scale),
+                           .v_scale = address_or_none(kv.v_scale),
                            .to = address_of(out),
                            .rows = plan.rows,
                            .pages = plan.pages,
@@ -159,8 +203,9 @@ void VulkanAttention::run(Tensor q, const KvLayer& kv, const AttentionPlan& any,
                            .inverse_cap = cap > 0 ? 1.0F / cap : 0.0F,
                            .most_parts = static_cast<std::uint32_t>(parts.most)};
   const auto variant = static_cast<std::uint32_t>(parts.positions);
-  context_.recorder.dispatch(context_.pipelines.of(Shader::kAttention, variant), call,
-                             {shape.heads, plan.count * parts.most});
+  context_.recorder.dispatch(
+      context_.pipelines.of(Shader::kAttention, variant | kind_of(kv.k.dtype()) << 16U), call,
+      {shape.heads, plan.count * parts.most});
   if (is_cut)
     context_.recorder.dispatch(context_.pipelines.of(Shader::kAttentionJoin, variant), call,
                                {shape.heads, plan.count});
@@ -172,15 +217,20 @@ void VulkanAttention::move(const Walk& walk, const Batch& batch, std::span<const
   if (moves.empty()) return;
   const Address sent = context_.recorder.send(std::span(moves));
   for (const KvLayer& layer : layers) {
-    const std::int64_t pairs = layer.k.dim(2) / 2;
+    // Of a head of one slot.
+    const std::int64_t words =
+        layer.k.dim(2) * static_cast<std::int64_t>(dtype_bytes(layer.k.dtype())) / 4;
     const KvMoveCall call{.k = address_of(layer.k),
                           .v = address_of(layer.v),
+                          .k_scale = address_or_none(layer.k_scale),
+                          .v_scale = address_or_none(layer.v_scale),
                           .moves = sent,
                           .count = static_cast<std::uint32_t>(moves.size()),
                           .kv_heads = static_cast<std::uint32_t>(layer.k.dim(1)),
-                          .pairs = static_cast<std::uint32_t>(pairs)};
+                          .words = static_cast<std::uint32_t>(words),
+                          .has_scales = layer.k_scale.empty() ? 0U : 1U};
     context_.recorder.dispatch(context_.pipelines.of(Shader::kKvMove), call,
-                               {ceil_div(pairs, std::int64_t{64}), layer.k.dim(1)});
+                               {ceil_div(words, std::int64_t{64}), layer.k.dim(1)});
   }
 }
 

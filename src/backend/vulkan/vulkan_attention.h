@@ -22,6 +22,9 @@ class VulkanAttention {
 
   explicit VulkanAttention(VulkanContext& context) : context_(context) {}
 
+  // Throws Error: keys and values of this shape are not held.
+  static void expect_holds(const KvShape& shape);
+
   // A new frame of the recorder has begun: what was sent is gone.
   void forget();
 

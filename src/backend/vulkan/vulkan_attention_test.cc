@@ -20,6 +20,7 @@ struct Layer {
   AttentionShape shape;
   int rotary_dim = 0;
   bool has_norm = false, has_sinks = false;
+  DType kv = DType::kBF16;
 };
 
 Layer layer(int heads, int kv_heads, int dim, int window = 0, float cap = 0) {
@@ -47,12 +48,14 @@ class Cache {
   Cache(Ops& ops, const Layer& layer)
       : ops_(ops), layer_(layer), trees_(kSlots, 64), table_(kSlots) {
     const AttentionShape& s = layer.shape;
-    kv_ = ops.alloc_kv({.layers = 1, .kv_heads = s.kv_heads, .head_dim = s.head_dim},
-                       kSlots * kSlotPages)[0];
-    for (const Tensor& part : {kv_.k, kv_.v}) {
+    kv_ = ops.alloc_kv(
+        {.layers = 1, .kv_heads = s.kv_heads, .head_dim = s.head_dim, .dtype = layer.kv},
+        kSlots * kSlotPages)[0];
+    for (const Tensor& part : {kv_.k, kv_.v, kv_.k_scale, kv_.v_scale}) {
+      if (part.empty()) continue;
       const Buffer nan(part.bytes());
       std::memset(nan.data(), 0xff, part.bytes());
-      ops.upload(nan.view(DType::kBF16, part.shape()), part);
+      ops.upload(nan.view(part.dtype(), part.shape()), part);
     }
     if (layer.rotary_dim > 0) {
       const std::int64_t half = layer.rotary_dim / 2;
@@ -143,6 +146,32 @@ class VulkanAttentionTest : public ::testing::Test {
 
 const std::vector<std::int32_t> kTree{-1, 0, 0, 1, 1, 2, 4, 6, 2, 7};
 
+// Two texts that grow by chunks and trees, a part of which is kept.
+void expect_bits_of_cpu(Ops& cpu_ops, Ops& gpu_ops, const Layer& of) {
+  const std::string what = std::to_string(of.shape.heads) + " heads of " +
+                           std::to_string(of.shape.head_dim) + ", kept as " +
+                           std::string(dtype_name(of.kv)) + ", step ";
+  Cache cpu(cpu_ops, of), gpu(gpu_ops, of);
+  int number = 0;
+  const auto step = [&](const std::vector<Part>& parts, std::int32_t first_slot = 0) {
+    const Rows expected = cpu.step(parts, first_slot);
+    expect_same_bytes(gpu.step(parts, first_slot), expected, what + std::to_string(number++));
+  };
+  const auto commit = [&](SeqSlot slot, int tokens) {
+    cpu.commit(slot, tokens);
+    gpu.commit(slot, tokens);
+  };
+  step({{.slot = 0, .chain = 90}, {.slot = 1, .chain = 13}});
+  commit(0, 90), commit(1, 13);
+  step({{.slot = 0, .chain = 41, .parents = kTree}, {.slot = 1, .parents = {-1}}});
+  const std::vector<std::int32_t> path{0, 2, 5};
+  cpu.keep(path), gpu.keep(path);
+  commit(0, 44), commit(1, 1);
+  step({{.slot = 0, .parents = {-1}}, {.slot = 1, .chain = 1, .parents = kTree}}, 1);
+  commit(0, 1);
+  step({{.slot = 0, .chain = 3}});
+}
+
 TEST_F(VulkanAttentionTest, chains_trees_and_batches_have_the_bits_of_the_cpu) {
   Layer normed = layer(4, 2, 64), sinking = layer(6, 2, 32), capped = layer(4, 1, 64, 0, 1.5F);
   normed.has_norm = true;
@@ -151,28 +180,18 @@ TEST_F(VulkanAttentionTest, chains_trees_and_batches_have_the_bits_of_the_cpu) {
   unrotated.rotary_dim = 0;
   for (const Layer& of :
        {layer(4, 1, 64), layer(2, 2, 16, 20), layer(7, 1, 96, 150), layer(4, 2, 80),
-        layer(2, 1, 256), layer(2, 1, 6), normed, sinking, capped, unrotated}) {
-    const std::string what = std::to_string(of.shape.heads) + " heads of " +
-                             std::to_string(of.shape.head_dim) + ", step ";
-    Cache cpu(*cpu_, of), gpu(*gpu_, of);
-    int number = 0;
-    const auto step = [&](const std::vector<Part>& parts, std::int32_t first_slot = 0) {
-      const Rows expected = cpu.step(parts, first_slot);
-      expect_same_bytes(gpu.step(parts, first_slot), expected, what + std::to_string(number++));
-    };
-    const auto commit = [&](SeqSlot slot, int tokens) {
-      cpu.commit(slot, tokens);
-      gpu.commit(slot, tokens);
-    };
-    step({{.slot = 0, .chain = 90}, {.slot = 1, .chain = 13}});
-    commit(0, 90), commit(1, 13);
-    step({{.slot = 0, .chain = 41, .parents = kTree}, {.slot = 1, .parents = {-1}}});
-    const std::vector<std::int32_t> path{0, 2, 5};
-    cpu.keep(path), gpu.keep(path);
-    commit(0, 44), commit(1, 1);
-    step({{.slot = 0, .parents = {-1}}, {.slot = 1, .chain = 1, .parents = kTree}}, 1);
-    commit(0, 1);
-    step({{.slot = 0, .chain = 3}});
+        layer(2, 1, 256), layer(2, 1, 6), normed, sinking, capped, unrotated})
+    expect_bits_of_cpu(*cpu_, *gpu_, of);
+}
+
+TEST_F(VulkanAttentionTest, keys_and_values_of_fp16_and_8_bits_have_the_bits_of_the_cpu) {
+  for (const DType kv : {DType::kF16, DType::kI8, DType::kF8E4M3, DType::kF8E5M2}) {
+    Layer plain = layer(4, 2, 48), mixed = layer(7, 1, 96, 150, 1.5F);
+    mixed.has_norm = mixed.has_sinks = true;
+    for (Layer of : {plain, mixed}) {
+      of.kv = kv;
+      expect_bits_of_cpu(*cpu_, *gpu_, of);
+    }
   }
 }
 

@@ -14,16 +14,21 @@ namespace foretoken {
 namespace {
 
 void refuse_format(const LinearParts& parts) {
-  if (parts.format.is_coded() || parts.dtype == DType::kBF16) return;
+  if (parts.format.is_coded() || parts.dtype == DType::kBF16 || parts.dtype == DType::kF16) return;
   throw Error({.what = "the Vulkan backend does not hold such weights yet",
                .where = "--device",
-               .expected = "weights of bfloat16 or of fewer bits (see docs/use/gpu.md)",
+               .expected = "weights of bfloat16, float16 or fewer bits (see docs/use/gpu.md)",
                .found = std::string(dtype_name(parts.dtype))});
 }
 
 // The first `width` of a row's elements, which go on for whole blocks.
-void read_row(const Tensor& part, std::int64_t row, std::vector<std::uint16_t>& to) {
+void read_row(const Tensor& part, std::int64_t row, DType dtype, std::vector<std::uint16_t>& to) {
   const std::int64_t width = part.dim(1), first = row * width;
+  if (dtype == DType::kF16) {
+    for (std::int64_t k = 0; k < width; ++k)
+      store_float(to.data(), dtype, k, load_float(part.data(), part.dtype(), first + k));
+    return;
+  }
   if (part.dtype() == DType::kBF16)
     std::copy_n(part.bits16() + first, width, to.begin());
   else
@@ -64,7 +69,7 @@ Place place_of(std::span<const Tensor> parts, std::int64_t row) {
 
 VulkanLinear::VulkanLinear(std::shared_ptr<VulkanContext> context, const LinearParts& parts,
                            ThreadPool& pool)
-    : context_(std::move(context)) {
+    : context_(std::move(context)), dtype_(parts.dtype) {
   refuse_format(parts);
   std::vector<std::int64_t> rows;
   for (const Tensor& part : parts.weights) {
@@ -79,7 +84,7 @@ VulkanLinear::VulkanLinear(std::shared_ptr<VulkanContext> context, const LinearP
   for (const Tensor& part : parts.weights)
     CHECK(part.dim(1) == in_) << "stacked matrices of widths " << in_ << " and " << part.dim(1);
   out_ = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
-  padded_ = round_up(in_, kBlock);
+  padded_ = round_up(in_, dtype_ == DType::kF16 && !parts.format.is_coded() ? 2 : kBlock);
   if (parts.format.is_coded())
     load_codes(parts, pool);
   else
@@ -104,7 +109,7 @@ void VulkanLinear::load_codes(const LinearParts& parts, ThreadPool& pool) {
 }
 
 void VulkanLinear::load_weights(const LinearParts& parts, ThreadPool& pool) {
-  const std::int64_t groups = ceil_div(out_, kGroup), elements = kGroup * padded_;
+  const std::int64_t groups = ceil_div(out_, group_rows()), elements = group_rows() * padded_;
   const std::size_t group_bytes = at(elements) * sizeof(std::uint16_t);
   weights_ =
       std::make_unique<GpuBlock>(context_->gpu, at(groups) * group_bytes, MemoryUse::kDevice);
@@ -115,19 +120,29 @@ void VulkanLinear::load_weights(const LinearParts& parts, ThreadPool& pool) {
     const std::int64_t many = std::min(step, groups - first);
     std::vector<std::uint16_t> made(at(many * elements));
     pool.parallel_for(static_cast<int>(many), [&](int g, int) {
-      std::vector<std::uint16_t> row(at(padded_));
-      for (std::int64_t c = 0; c < kGroup; ++c) {
-        const Place place = place_of(parts.weights, (first + g) * kGroup + c);
-        if (place.part == nullptr) continue;
-        read_row(*place.part, place.row, row);
-        put_row(row, c, kGroup, made.data() + g * elements);
-      }
+      put_group(parts.weights, first + g, made.data() + g * elements);
     });
     const auto* from = reinterpret_cast<const std::byte*>(made.data());
     context_->load(weights() + at(first) * group_bytes, at(many) * group_bytes,
                    [&](std::size_t at_byte, std::span<std::byte> piece) {
                      std::memcpy(piece.data(), from + at_byte, piece.size());
                    });
+  }
+}
+
+void VulkanLinear::put_group(std::span<const Tensor> parts, std::int64_t group,
+                             std::uint16_t* to) const {
+  std::vector<std::uint16_t> row(at(padded_));
+  for (std::int64_t c = 0; c < group_rows(); ++c) {
+    const Place place = place_of(parts, group * group_rows() + c);
+    if (place.part == nullptr) continue;
+    read_row(*place.part, place.row, dtype_, row);
+    if (dtype_ == DType::kBF16) {
+      put_row(row, c, group_rows(), to);
+      continue;
+    }
+    for (std::int64_t pair = 0; pair < padded_ / 2; ++pair)
+      std::copy_n(row.data() + 2 * pair, 2, to + (pair * group_rows() + c) * 2);
   }
 }
 

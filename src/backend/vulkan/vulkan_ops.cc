@@ -34,13 +34,6 @@ std::vector<std::remove_const_t<T>> copy_of(std::span<T> values) {
   return {values.begin(), values.end()};
 }
 
-[[noreturn]] void refuse(std::string what, std::string found) {
-  throw Error({.what = std::move(what),
-               .where = "--device",
-               .expected = "a model that this backend serves (see docs/use/gpu.md)",
-               .found = std::move(found)});
-}
-
 class VulkanOps final : public Ops {
  public:
   VulkanOps(std::shared_ptr<VulkanContext> context, bool has_bits_of_cpu, std::unique_ptr<Ops> host,
@@ -96,20 +89,7 @@ class VulkanOps final : public Ops {
   Tensor alloc(DType dtype, Shape shape) override { return store_.alloc(dtype, shape); }
 
   std::vector<KvLayer> alloc_kv(const KvShape& shape, int num_pages) override {
-    if (shape.dtype != DType::kBF16)
-      refuse("the Vulkan backend keeps keys and values in bfloat16",
-             std::string(dtype_name(shape.dtype)));
-    if (!shape.has_values)
-      refuse("the Vulkan backend does not compute latent attention yet",
-             "values that are parts of keys");
-    if (!shape.keeps_state.empty())
-      refuse("the Vulkan backend does not compute layers that keep a state yet",
-             "layers without keys and values");
-    for (int layer = 0; layer < shape.layers; ++layer)
-      if (const int dim = shape.heads_of(layer).dim;
-          dim % 2 != 0 || dim > VulkanAttention::kMostDims)
-        refuse("the Vulkan backend computes attention of even heads of up to 256",
-               "heads of " + std::to_string(dim));
+    VulkanAttention::expect_holds(shape);
     return alloc_host_kv([this](DType dtype, Shape of) { return store_.alloc(dtype, of); }, shape,
                          num_pages);
   }
@@ -131,9 +111,8 @@ class VulkanOps final : public Ops {
 
   Tensor keep_rows(Tensor matrix, DType dtype) override {
     expect(matrix, {-1, -1}, matrix.dtype());
-    if (dtype != DType::kBF16 && dtype != DType::kF32)
-      refuse("the Vulkan backend keeps tables in bfloat16 or float32",
-             std::string(dtype_name(dtype)));
+    CHECK(dtype == DType::kBF16 || dtype == DType::kF16 || dtype == DType::kF32)
+        << dtype_name(dtype);
     const Buffer memory(at(matrix.elements()) * dtype_bytes(dtype));
     const Tensor near = memory.view(dtype, matrix.shape());
     pool_.parallel_for(static_cast<int>(near.dim(0)), [&](int r, int) {
@@ -184,7 +163,10 @@ class VulkanOps final : public Ops {
     const std::int64_t width = table.dim(1);
     expect(out, {static_cast<std::int64_t>(tokens.size()), width}, DType::kF32);
     read_table({address_of(table), 0, 0, u32(width), u32(width)},
-               table.dtype() == DType::kF32 ? Table::kFloats : Table::kHalves, tokens, out);
+               table.dtype() == DType::kF32   ? Table::kFloats
+               : table.dtype() == DType::kF16 ? Table::kF16
+                                              : Table::kBf16,
+               tokens, out);
   }
 
   void norm(Tensor x, Tensor weight, float eps, Tensor out) override {
@@ -228,7 +210,7 @@ class VulkanOps final : public Ops {
     const std::int64_t dim = shape.head_dim;
     expect(qkv, {batch.rows, (shape.heads + 2 * shape.kv_heads) * dim}, DType::kF32);
     expect(q, {batch.rows, shape.heads * dim}, DType::kF32);
-    expect(kv.k, {-1, shape.kv_heads, dim, kPageTokens}, DType::kBF16);
+    expect(kv.k, {-1, shape.kv_heads, dim, kPageTokens}, kv.k.dtype());
     twin_.forget();
     attention_.store(qkv, rope, qk_norm, shape, batch, kv, q);
   }
@@ -395,7 +377,7 @@ class VulkanOps final : public Ops {
  private:
   static constexpr std::size_t kSlack = std::size_t{4} << 20;  // of sent and received bytes
 
-  enum class Table : std::uint8_t { kHalves, kFloats };  // what shaders/rows.comp reads
+  enum class Table : std::uint8_t { kBf16, kFloats, kF16 = 3 };  // what shaders/rows.comp reads
 
   void norm_rows(std::uint32_t adds, const Tensor& x, const Tensor& delta, const Tensor& weight,
                  float eps, const Tensor& out) {

@@ -15,10 +15,11 @@ std::uint32_t word(std::int64_t number) { return static_cast<std::uint32_t>(numb
 // Rows of a workgroup; none of the numbers depends on how many.
 std::int64_t tile_of(std::int64_t rows) { return rows > 4 ? 8 : rows > 2 ? 4 : rows; }
 
-// Calls for all columns: a call takes as many as a device lets it.
+// Calls for all columns, of which a workgroup takes `each`: a call takes as many as a device lets it.
 template <typename Call>
-void dispatch_columns(Recorder& recorder, const Pipeline& pipeline, Call call) {
-  const std::int64_t groups = ceil_div(std::int64_t{call.columns}, VulkanLinear::kColumns);
+void dispatch_columns(Recorder& recorder, const Pipeline& pipeline, Call call,
+                      std::int64_t each = VulkanLinear::kColumns) {
+  const std::int64_t groups = ceil_div(std::int64_t{call.columns}, each);
   const std::int64_t rows = ceil_div(std::int64_t{call.rows}, tile_of(call.rows));
   for (std::int64_t first = 0; first < groups; first += kMostGroups) {
     call.first = word(first);
@@ -32,6 +33,8 @@ void VulkanProducts::linear(const VulkanLinear& w, const Tensor& x, const Tensor
   if (x.dim(0) == 0) return;
   if (w.codes() != nullptr)
     multiply_codes(w, x, y);
+  else if (w.dtype() == DType::kF16)
+    multiply_halves(w, x, y);
   else
     multiply(w, x, y);
 }
@@ -76,6 +79,15 @@ void VulkanProducts::multiply(const VulkanLinear& w, const Tensor& x, const Tens
                               word(x.dim(0)), w.bias() == 0 ? 0U : 1U, 0});
 }
 
+void VulkanProducts::multiply_halves(const VulkanLinear& w, const Tensor& x, const Tensor& y) {
+  twin_.written(y);
+  dispatch_columns(
+      context_.recorder, context_.pipelines.of(Shader::kLinearHalves, word(tile_of(x.dim(0)))),
+      LinearHalvesCall{w.weights(), address_of(x), w.bias(), address_of(y), word(w.in_width()),
+                       word(w.out_width()), word(x.dim(0)), w.bias() == 0 ? 0U : 1U, 0},
+      VulkanLinear::kColumnsOfHalves);
+}
+
 void VulkanProducts::multiply_codes(const VulkanLinear& w, const Tensor& x, const Tensor& y) {
   const VulkanCodes& codes = *w.codes();
   const std::uint32_t kind = codes.kind(tile_of(x.dim(0)));
@@ -103,9 +115,9 @@ void VulkanProducts::rows(const VulkanLinear& w, std::span<const Token> tokens, 
   const Address sent = context_.recorder.send(tokens);
   const Recorder::Groups groups{ceil_div(out.dim(1), kLanesOfRows), out.dim(0)};
   if (w.codes() == nullptr) {
-    constexpr std::uint32_t kWeights = 2;  // KIND of shaders/rows.comp
+    const std::uint32_t kind = w.dtype() == DType::kF16 ? 4 : 2;  // KIND of shaders/rows.comp
     context_.recorder.dispatch(
-        context_.pipelines.of(Shader::kRows, kWeights),
+        context_.pipelines.of(Shader::kRows, kind),
         RowsCall{w.weights(), sent, address_of(out), word(w.in_width()), word(w.padded_width())},
         groups);
     return;

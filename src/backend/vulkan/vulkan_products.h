@@ -1,7 +1,7 @@
 #pragma once
 // VulkanProducts: products of rows with weights of each kind, and rows of weights by token. A
 // product makes of its input what its weights ask for: blocks of bf16, which the operation before
-// it may have made already (rounded_twin.h), or codes of 8 bits. One thread at a time.
+// it may have made already (rounded_twin.h), codes of 8 bits, or nothing. One thread at a time.
 
 #include <span>
 
@@ -30,6 +30,7 @@ class VulkanProducts {
   };
   InputCodes round_to_codes(const VulkanCodes& w, const Tensor& x);
   void multiply(const VulkanLinear& w, const Tensor& x, const Tensor& y);
+  void multiply_halves(const VulkanLinear& w, const Tensor& x, const Tensor& y);
   void multiply_codes(const VulkanLinear& w, const Tensor& x, const Tensor& y);
 
   VulkanContext& context_;

@@ -2,16 +2,21 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "curves.glsl"
+#include "kv_formats.glsl"
 // One query head of one row against the keys and values that its row sees, in the order of their
 // logical positions (numerics.md): blocks of 128 positions, which join a span of 512, which join
 // the result. Lanes take positions for scores and pairs of dimensions for values.
 //
+// Keys and values of bf16 are multiplied by queries and weights rounded to bf16, in two chains a
+// piece of 32. All others are multiplied in one chain by floats as they are; where they are codes, a
+// score is multiplied by the key's scale, a weight by the value's.
+//
 // One workgroup does all of it, or OF_PART positions: a block or a span, whose state
 // attention_join.comp joins with the others.
 layout(local_size_x = 64) in;
-layout(constant_id = 0) const uint OF_PART = 0;
+layout(constant_id = 0) const uint VARIANT = 0;
+const uint OF_PART = VARIANT & 0xffffu, KIND = VARIANT >> 16;
 #include "attention_state.glsl"
-const uint kPageTokens = 16;
 
 shared float query[kMostDims];
 shared uint path[64];  // nodes that the row sees, by depth
@@ -19,16 +24,19 @@ shared float scores[kBlock];
 shared uint slot_of[kBlock];
 shared float folded[64];
 
+// A query as it is multiplied.
+float asked_of(float a) { return KIND == kKvBf16 ? round_bf16(a) : flushed(a); }
+
 uint kv_head() { return gl_WorkGroupID.x / (call.heads / call.kv_heads); }
 
-// The first word of a slot's page.
-uint page_at(uint slot) {
-  const uint page = slot / kPageTokens;
-  return (page * call.kv_heads + kv_head()) * (call.dim / 2u) * kPageTokens;
+// The head's first scale, and its first word, in a slot's page.
+uint scales_at(uint slot) {
+  return (slot / kPageTokens * call.kv_heads + kv_head()) * kPageTokens;
 }
+uint page_at(uint slot) { return scales_at(slot) * (call.dim / per_word(KIND)); }
 
 // Whole pieces bring all that they read before they use it.
-float score_of(uint slot) {
+float sum_of_bf16(uint slot) {
   const uint first = page_at(slot) + slot % kPageTokens;
   float total = 0.0;
   for (uint d = 0; d < call.dim; d += 32u) {
@@ -50,7 +58,29 @@ float score_of(uint slot) {
     }
     total = add(total, add(even, odd));
   }
-  const float score = flushed(mul(flushed(total), call.scale));
+  return flushed(total);
+}
+
+float sum_of_others(uint slot) {
+  const uint first = page_at(slot) + slot % kPageTokens, each = per_word(KIND);
+  const uint words = call.dim / each;
+  float total = 0.0;
+  for (uint start = 0; start < words; start += 4u) {
+    uint word[4];
+    [[unroll]] for (uint i = 0; i < 4u; ++i)
+      word[i] = call.k.v[first + min(start + i, words - 1u) * kPageTokens];
+    for (uint i = 0; i < min(4u, words - start); ++i)
+      for (uint j = 0; j < each; ++j)
+        total = fma_once(query[(start + i) * each + j], element_of(KIND, word[i], j), total);
+  }
+  if (is_code(KIND))
+    total = flushed(mul(total, call.k_scale.v[scales_at(slot) + slot % kPageTokens]));
+  return total;
+}
+
+float score_of(uint slot) {
+  const float sum = KIND == kKvBf16 ? sum_of_bf16(slot) : sum_of_others(slot);
+  const float score = flushed(mul(sum, call.scale));
   return call.cap > 0.0 ? capped(score, call.cap, call.inverse_cap) : score;
 }
 
@@ -82,8 +112,41 @@ float sum_of_weights(uint t) {
   return sum[0];
 }
 
-uint value_at(uint slot, uint pair) {
-  return call.v.v[page_at(slot) + slot % kPageTokens * (call.dim / 2u) + pair];
+uint value_at(uint slot, uint word) {
+  return call.v.v[page_at(slot) + slot % kPageTokens * (call.dim / per_word(KIND)) + word];
+}
+
+// What a value is multiplied by.
+float weight_of(float e, uint slot) {
+  if (KIND == kKvBf16) return round_bf16(e);
+  if (!is_code(KIND)) return e;
+  return flushed(mul(e, call.v_scale.v[scales_at(slot) + slot % kPageTokens]));
+}
+
+// What a pair of bf16, fp16 or codes of a slot's value stands for.
+vec2 values_of(uint slot, uint pair) {
+  if (!is_code(KIND)) {
+    const uint word = value_at(slot, pair);
+    return vec2(element_of(KIND, word, 0u), element_of(KIND, word, 1u));
+  }
+  const uint word = value_at(slot, pair / 2u), first = pair % 2u * 2u;
+  return vec2(element_of(KIND, word, first), element_of(KIND, word, first + 1u));
+}
+
+// In one chain, and by codes' scores with their scales.
+void add_other_values(uint t, uint begin, uint end, inout State block) {
+  for (uint p = 0; p < kPairs; ++p) {
+    const uint pair = t + 64u * p;
+    if (pair >= call.dim / 2u) continue;
+    float low = 0.0, high = 0.0;
+    for (uint j = begin; j < end; ++j) {
+      const vec2 value = values_of(slot_of[j], pair);
+      low = fma_once(scores[j], value.x, low);
+      high = fma_once(scores[j], value.y, high);
+    }
+    block.o[2u * p] = low;
+    block.o[2u * p + 1u] = high;
+  }
 }
 
 // Values of the block's positions [begin, end), weighted by their scores.
@@ -117,6 +180,8 @@ void add_values(uint t, uint begin, uint end, inout State block) {
   }
 }
 
+float power_of_two(float a) { return KIND == kKvBf16 ? exp2_coarse(a) : exp2_fine(a); }
+
 void main() {
   const uint t = gl_LocalInvocationID.x, h = gl_WorkGroupID.x;
   const uint row = gl_WorkGroupID.y / call.most_parts, part = gl_WorkGroupID.y % call.most_parts;
@@ -136,7 +201,7 @@ void main() {
   if ((own & bit) != 0u)
     path[bitCount(own & (bit - 1u)) + (t < 32u ? 0u : bitCount(nodes_low))] = t;
   for (uint i = t; i < call.dim; i += 64u)
-    query[i] = round_bf16(call.q.v[(row * call.heads + h) * call.dim + i]);
+    query[i] = asked_of(call.q.v[(row * call.heads + h) * call.dim + i]);
   barrier();
   State total = nothing_seen(), span = nothing_seen();
   for (uint start = first; start <= last; start += kBlock) {
@@ -156,13 +221,17 @@ void main() {
     State block = nothing_seen();
     block.m = greatest(t, most);
     for (uint j = t; j < kBlock; j += 64u)
-      scores[j] = j >= begin && j < end ? exp2_coarse(sub(scores[j], block.m)) : 0.0;
+      scores[j] = j >= begin && j < end ? power_of_two(sub(scores[j], block.m)) : 0.0;
     barrier();
     block.l = sum_of_weights(t);
     barrier();
-    for (uint j = t; j < kBlock; j += 64u) scores[j] = round_bf16(scores[j]);
+    for (uint j = t; j < kBlock; j += 64u)
+      if (j >= begin && j < end) scores[j] = weight_of(scores[j], slot_of[j]);
     barrier();
-    add_values(t, begin, end, block);
+    if (KIND == kKvBf16)
+      add_values(t, begin, end, block);
+    else
+      add_other_values(t, begin, end, block);
     barrier();
     if (start % kSpan == 0u) {
       join(total, span);

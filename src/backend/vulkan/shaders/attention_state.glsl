@@ -3,8 +3,10 @@ const uint kMostDims = 256, kBlock = 128, kSpan = 512, kPairs = 2;
 const uint kRowWords = 6;
 layout(push_constant) uniform Call {
   Floats q;
-  Words k;  // as rope_store.comp lays them out
+  Words k;  // as kv_formats.glsl lays them out
   Words v;
+  Floats k_scale;  // of codes
+  Floats v_scale;
   Floats to;
   Words rows;  // of each: position, first seen, where the tree starts, first page, its nodes
   Ints pages;

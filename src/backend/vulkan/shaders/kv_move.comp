@@ -1,27 +1,33 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
-// Keys and values of some slots to other slots, in order. A lane takes one pair of dimensions of
-// one KV head through all moves, so that none overtakes another.
+#include "kv_formats.glsl"
+// Keys and values of some slots to other slots, in order. A lane takes one word of a row of one KV
+// head through all moves, so that none overtakes another; the first one takes the scales, too.
 layout(local_size_x = 64) in;
-const uint kPageTokens = 16;
 layout(push_constant) uniform Call {
-  Words k;  // as rope_store.comp lays them out
+  Words k;  // as kv_formats.glsl lays them out
   Words v;
+  Words k_scale;
+  Words v_scale;
   Ints moves;  // from, to
-  uint count, kv_heads, pairs;
+  uint count, kv_heads, words, has_scales;
 } call;
 
 void main() {
-  const uint pair = gl_GlobalInvocationID.x, head = gl_WorkGroupID.y;
-  if (pair >= call.pairs) return;
+  const uint word = gl_GlobalInvocationID.x, head = gl_WorkGroupID.y;
+  if (word >= call.words) return;
   for (uint i = 0; i < call.count; ++i) {
     const uint from = uint(call.moves.v[2u * i]), to = uint(call.moves.v[2u * i + 1u]);
-    const uint from_page = (from / kPageTokens * call.kv_heads + head) * call.pairs * kPageTokens;
-    const uint to_page = (to / kPageTokens * call.kv_heads + head) * call.pairs * kPageTokens;
-    call.k.v[to_page + pair * kPageTokens + to % kPageTokens] =
-        call.k.v[from_page + pair * kPageTokens + from % kPageTokens];
-    call.v.v[to_page + to % kPageTokens * call.pairs + pair] =
-        call.v.v[from_page + from % kPageTokens * call.pairs + pair];
+    const uint from_head = (from / kPageTokens * call.kv_heads + head) * kPageTokens;
+    const uint to_head = (to / kPageTokens * call.kv_heads + head) * kPageTokens;
+    const uint from_place = from % kPageTokens, to_place = to % kPageTokens;
+    call.k.v[to_head * call.words + word * kPageTokens + to_place] =
+        call.k.v[from_head * call.words + word * kPageTokens + from_place];
+    call.v.v[to_head * call.words + to_place * call.words + word] =
+        call.v.v[from_head * call.words + from_place * call.words + word];
+    if (word > 0u || call.has_scales == 0u) continue;
+    call.k_scale.v[to_head + to_place] = call.k_scale.v[from_head + from_place];
+    call.v_scale.v[to_head + to_place] = call.v_scale.v[from_head + from_place];
   }
 }

@@ -1,15 +1,16 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
-// Rows of a table, by token: rows of float32 or of bf16, or weights of a linear.
+#include "halves.glsl"
+// Rows of a table, by token: rows of float32, of bf16 or fp16, or weights of a linear of those.
 layout(local_size_x = 64) in;
 layout(constant_id = 0) const uint KIND = 0;
-const uint kHalves = 0, kFloats = 1, kWeights = 2;
+const uint kBf16 = 0, kFloats = 1, kWeights = 2, kF16 = 3, kWeightsF16 = 4;
 layout(push_constant) uniform Call {
   Words table;
   Ints tokens;
   Floats out_rows;
-  uint width, stride;  // stride: elements from row to row of the table; of bf16 an even number
+  uint width, stride;  // stride: elements from row to row of the table; of 16 bits an even number
 } call;
 
 void main() {
@@ -23,8 +24,12 @@ void main() {
     uint word = element / 2u;
     if (KIND == kWeights)
       word = token / 4u * 2u * call.stride + word_of(i, token % 4u, 4u, call.stride / 32u);
+    if (KIND == kWeightsF16)  // as linear_halves.comp has them
+      word = (token / 64u * call.stride / 2u + i / 2u) * 64u + token % 64u;
     const uint pair = call.table.v[word];
-    value = (element & 1u) == 0u ? low_half(pair) : high_half(pair);
+    const uint half_ = (element & 1u) == 0u ? pair & 0xffffu : pair >> 16;
+    const bool is_f16 = KIND == kF16 || KIND == kWeightsF16;
+    value = is_f16 ? f16_value(half_) : uintBitsToFloat(half_ << 16);
   }
   call.out_rows.v[row * call.width + i] = value;
 }
