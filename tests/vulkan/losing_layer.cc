@@ -1,6 +1,6 @@
-// A layer of Vulkan for tests: it lies between a program and its driver, and says that the device is
-// lost once the file that LOSING_LAYER_FILE names is there, which it removes. vulkan_test.py names it
-// to the loader. One instance, one device.
+// A layer of Vulkan for tests: it lies between a program and its driver, and says that the device
+// is lost once the file that LOSING_LAYER_FILE names is there, which it removes. vulkan_test.py
+// names it to the loader. One instance, one device.
 
 #include <atomic>
 #include <cstdlib>

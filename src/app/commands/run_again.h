@@ -1,6 +1,6 @@
 #pragma once
-// The program once more from its beginning, in this process and with its arguments: how a server goes
-// on after its device was lost, since nothing of what it held is left.
+// The program once more from its beginning, in this process and with its arguments: how a server
+// goes on after its device was lost, since nothing of what the device held is left.
 
 namespace foretoken {
 

@@ -1,8 +1,9 @@
 #pragma once
 // PipelineFile: what a driver has made of shaders, kept from one start to the next. One file for
-// each device, driver and set of shaders, all of which are in its key. What is damaged, too large or
-// of another key is ignored with a line of the log, and written anew. Writers leave the old file or
-// the new one, never half of it. Not what the data mean: that is the driver's. One thread at a time.
+// each device, driver and set of shaders, all of which are in its key. What is damaged, too large
+// or of another key is ignored with a line of the log, and written anew. Writers leave the old file
+// or the new one, never half of it. Not what the data mean: that is the driver's. One thread at a
+// time.
 
 #include <cstddef>
 #include <cstdint>

@@ -13,8 +13,8 @@
 
 namespace foretoken {
 
-// order: of --gemm-order; host: computes on the host what the device does not. Throws Error: there is
-// no such device, or its arithmetic cannot give the order.
+// order: of --gemm-order; host: computes on the host what the device does not. Throws Error: there
+// is no such device, or its arithmetic cannot give the order.
 std::unique_ptr<Ops> make_vulkan_backend(const VulkanOptions& options, const std::string& order,
                                          std::unique_ptr<Ops> host, ThreadPool& pool);
 
