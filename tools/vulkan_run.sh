@@ -5,6 +5,7 @@
 # machine's apt uses, with its own C library and loader; nothing is installed. Where that cannot be
 # had, or FORETOKEN_VULKAN_ROOT is empty, the program runs as it is and finds what the machine has.
 #   FORETOKEN_VULKAN_ROOT   the folder; build/vulkan by default. It is kept and used again
+#   FORETOKEN_VULKAN_LAYERS 1: under the validation layer of the same Debian, synchronisation included
 #   FORETOKEN_VULKAN_DRIVER the manifest (JSON) of another driver than lavapipe, for its loader
 set -uo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -14,8 +15,13 @@ suites=(trixie trixie-backports)
 driver=trixie-backports
 icd=usr/share/vulkan/icd.d/lvp_icd.json
 
-unpack() {
-  local mirror suite list="$work/suites.list" archive root="$work/unpacked"
+layers=usr/share/vulkan/explicit_layer.d
+
+# Of a suite, with all that they need, into a folder.
+unpack_packages() {  # suite, folder, packages
+  local from=$1 root=$2
+  shift 2
+  local mirror suite list="$work/suites.list" archive
   command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || return 1
   [ "$(dpkg --print-architecture)" = amd64 ] || return 1
   [ -r /usr/share/keyrings/debian-archive-keyring.gpg ] || return 1
@@ -29,38 +35,65 @@ unpack() {
     -o APT::Architecture=amd64 -o Debug::NoLocking=1 -o "APT::Sandbox::User=$(id -un)"
     -o Acquire::Retries=1 -o Acquire::http::Timeout=15)
   "${apt[@]}" update || return 1
-  "${apt[@]}" -y --no-install-recommends --download-only install -t "$driver" \
-    mesa-vulkan-drivers libvulkan1 libc6 libstdc++6 || return 1
+  "${apt[@]}" -y --no-install-recommends --download-only install -t "$from" "$@" || return 1
+  for archive in "$work"/cache/archives/*.deb; do
+    dpkg-deb --fsys-tarfile "$archive" | tar -C "$root" --keep-directory-symlink -xf - || return 1
+  done
+  rm -rf "$work/lists" "$work/cache"
+}
+
+unpack() {
+  local root="$work/unpacked" folder
   rm -rf "$root"
-  mkdir -p "$root"
-  local folder
   for folder in bin sbin lib lib64; do
     mkdir -p "$root/usr/$folder"
     ln -s "usr/$folder" "$root/$folder"
   done
-  for archive in "$work"/cache/archives/*.deb; do
-    dpkg-deb --fsys-tarfile "$archive" | tar -C "$root" --keep-directory-symlink -xf - || return 1
-  done
+  unpack_packages "$driver" "$root" mesa-vulkan-drivers libvulkan1 libc6 libstdc++6 || return 1
   [ -e "$root/$icd" ] || return 1
-  rm -rf "$work/lists" "$work/cache"
   mv "$root" "$work/root"
 }
 
-if [ -n "$work" ] && [ ! -d "$work/root" ]; then
+# Beside the driver, in a folder of its own.
+unpack_layers() {
+  rm -rf "$work/unpacked_layers"
+  mkdir -p "$work/unpacked_layers"
+  unpack_packages trixie "$work/unpacked_layers" vulkan-validationlayers || return 1
+  [ -d "$work/unpacked_layers/$layers" ] || return 1
+  mv "$work/unpacked_layers" "$work/layers"
+}
+
+# What is not there yet and did not fail within the last hour.
+unpack_once() {  # folder, function
+  [ -d "$work/$1" ] && return
+  [ -n "$(find "$work/failed_$1" -mmin -60 2>/dev/null)" ] && return
+  "$2" >"$work/unpack_$1.log" 2>&1 && return
+  touch "$work/failed_$1"
+  echo "vulkan: $1 could not be had: see $work/unpack_$1.log" >&2
+}
+
+wants_layers=${FORETOKEN_VULKAN_LAYERS:-0}
+if [ -n "$work" ] && { [ ! -d "$work/root" ] || { [ "$wants_layers" = 1 ] && [ ! -d "$work/layers" ]; }; }; then
   mkdir -p "$work"
   # One of several that start at once unpacks; the others wait for it.
   (
     flock 9
-    [ -d "$work/root" ] && exit
-    [ -n "$(find "$work/failed" -mmin -60 2>/dev/null)" ] && exit  # an hour's rest
-    unpack >"$work/unpack.log" 2>&1 && exit
-    touch "$work/failed"
-    echo "vulkan: lavapipe could not be had: see $work/unpack.log" >&2
+    unpack_once root unpack
+    [ "$wants_layers" = 1 ] && unpack_once layers unpack_layers
   ) 9>"$work/lock"
 fi
 
 if [ -z "$work" ] || [ ! -d "$work/root" ]; then exec "$@"; fi
 libraries=$work/root/usr/lib/x86_64-linux-gnu
+if [ "$wants_layers" = 1 ]; then
+  if [ ! -d "$work/layers" ]; then
+    echo "vulkan: no validation layer" >&2
+    exit 77
+  fi
+  libraries+=:$work/layers/usr/lib/x86_64-linux-gnu
+  export VK_LAYER_PATH=$work/layers/$layers VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation
+  export VK_LAYER_VALIDATE_SYNC=1 VK_LAYER_SYNCVAL_SHADER_ACCESSES_HEURISTIC=1
+fi
 export VK_DRIVER_FILES=${FORETOKEN_VULKAN_DRIVER:-$work/root/$icd}
 export VK_ICD_FILENAMES=$VK_DRIVER_FILES  # of older loaders
 exec "$work/root/usr/lib64/ld-linux-x86-64.so.2" --library-path "$libraries" "$@"

@@ -27,7 +27,7 @@ std::unique_ptr<Ops> make_backend(const BackendConfig& config, ThreadPool& pool)
   }
   if (means_vulkan(config.device))
     return make_vulkan_backend(
-        config.device, config.gemm_order,
+        {.device = config.device, .cache_folder = config.cache_folder}, config.gemm_order,
         make_cpu_backend(select_isa(config.cpu_isa, detect_cpu()), GemmOrder::kTile, pool), pool);
   throw Error({.what = "unknown device",
                .where = "--device",

@@ -15,6 +15,7 @@ struct BackendConfig {
   std::string device = "cpu";       // cpu | reference | vulkan | vulkan:N | vulkan:NAME
   std::string cpu_isa = "auto";     // auto | amx | avx512_bf16 | avx512 | avx2 | scalar
   std::string gemm_order = "auto";  // auto | tile | pair
+  std::string cache_folder = {};    // for what a device has compiled; empty: nothing is kept
 };
 
 // Instruction sets that this machine has, by the names of BackendConfig::cpu_isa, ascending.

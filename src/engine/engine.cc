@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "backend/device_lost.h"
 #include "base/cpu_time.h"
 #include "base/index.h"
 #include "base/log.h"
@@ -99,18 +100,21 @@ struct Engine::State {
 
   mutable std::mutex mutex;  // guards what follows
   EngineStats stats;
+  std::string lost;   // the reason, once the device is
   int submitted = 0;  // requests that lie in the inbox
   bool is_stopping = false;
   Clock::time_point stop_at = Clock::time_point::max();
 
   std::mutex lifecycle;  // guards start and stop
   std::thread thread;
+  std::function<void()> when_lost;
 
   void run();
   bool run_once();
   void make_step();
   void answer_pausing();
   void start_anew(const std::exception& failure);
+  bool close_door(const DeviceLost& loss);
   template <typename Work>
   void do_at_last(const Work& work);
   bool has_work() const;
@@ -182,6 +186,9 @@ void Engine::State::do_at_last(const Work& work) {
 // Nothing is trusted that a step, or the plan of one, may have left half done: those that ran end
 // with a reason, the prefix cache is emptied, and a new scheduler takes over those that wait.
 void Engine::State::start_anew(const std::exception& failure) {
+  const auto* loss = dynamic_cast<const DeviceLost*>(&failure);
+  const bool is_news = loss != nullptr && close_door(*loss);
+  if (loss != nullptr) scheduler->end_running(FinishReason::kShutdown, loss->what());
   ring.clear();
   runner.reset();
   WaitQueue waiting = scheduler->abandon();
@@ -190,13 +197,31 @@ void Engine::State::start_anew(const std::exception& failure) {
   scheduler.reset();
   while (!scheduler) try {
       scheduler.emplace(config, parts, before);
-      log_error("A step failed: {}. The requests in it have ended, those that wait go on.",
-                failure.what());
+      if (loss == nullptr)
+        log_error("A step failed: {}. The requests in it have ended, those that wait go on.",
+                  failure.what());
+      else if (is_news)
+        log_error("Nothing is computed any more, all requests have ended: {}.", failure.what());
     } catch (const std::bad_alloc&) {
       std::this_thread::sleep_for(kMemoryRetry);
     }
   if (pause) scheduler->pause(*pause);
-  for (auto& [place, sequence] : waiting) scheduler->add(std::move(sequence));
+  for (auto& [place, sequence] : waiting) {
+    if (loss != nullptr)
+      sequence->end_stream(FinishReason::kShutdown, loss->what());
+    else
+      scheduler->add(std::move(sequence));
+  }
+  if (is_news && when_lost) when_lost();
+}
+
+// No request is taken in any more; those that lie in the inbox meet the same failure. Whether this
+// is the first one.
+bool Engine::State::close_door(const DeviceLost& loss) {
+  const std::lock_guard lock(mutex);
+  if (!lost.empty()) return false;
+  lost = stats.fault = loss.what();
+  return true;
 }
 
 // Takes in what was posted; sleeps while there is nothing to do. False when it is time to end.
@@ -266,6 +291,7 @@ std::string Engine::State::check() {
 void Engine::State::publish_stats() {
   const std::lock_guard lock(mutex);
   stats = scheduler->stats();
+  stats.fault = lost;
 }
 
 std::optional<Refusal> Engine::State::fault(const Request& request) const {
@@ -304,6 +330,7 @@ std::optional<Refusal> Engine::State::fault(const Request& request) const {
 
 std::optional<Refusal> Engine::State::closed_door() const {
   if (is_stopping) return Refusal{.message = "The server is shutting down.", .status = 503};
+  if (!lost.empty()) return Refusal{.message = lost, .status = 503};
   const int limit = config.max_queued_requests;
   if (limit > 0 && !config.has_ranks && stats.queued + submitted >= limit)
     return Refusal{.message = "The request queue is full.", .status = 503};
@@ -377,6 +404,8 @@ std::optional<Refusal> Engine::submit(Request request) {
   ++state_->submitted;
   return std::nullopt;
 }
+
+void Engine::on_device_lost(std::function<void()> told) { state_->when_lost = std::move(told); }
 
 void Engine::abort(const std::string& id) {
   state_->inbox.post([state = state_.get(), id] { state->scheduler->abort(id); });

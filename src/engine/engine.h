@@ -9,6 +9,7 @@
 //             reason, and the engine goes on
 
 #include <chrono>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -62,6 +63,9 @@ class Engine : public EnginePort {
   Engine(const EngineConfig& config, Ops& ops, TargetModel& target, Drafter& drafter);
   ~Engine() override;  // stop(now)
 
+  // Called once, by the engine's thread, when the device is lost: nothing is computed from then on,
+  // and all requests end with that reason. Before start().
+  void on_device_lost(std::function<void()> told);
   void start();
   // Refuses new requests, finishes the running and queued ones until `grace` has passed, then fails
   // the rest with kShutdown. Returns when the thread has ended.

@@ -16,6 +16,7 @@ namespace foretoken {
 
 // A snapshot for /server_info, /metrics and the log.
 struct EngineStats {
+  std::string fault;  // why nothing is computed any more; empty: it is
   int running = 0;
   int queued = 0;
   int total_tokens = 0;       // capacity

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
+#include "backend/device_lost.h"
 #include "base/log.h"
 #include "draft/from_text/ngram/ngram_drafter.h"
 #include "draft/from_text/suffix/suffix_drafter.h"
@@ -285,6 +286,7 @@ class FailingTarget final : public TargetModel {
  public:
   explicit FailingTarget(TargetModel& target) : target_(target) {}
   Features forward(const Batch& batch, const FeatureTaps& taps) override {
+    if (is_lost_) throw DeviceLost("the device is lost");
     if (--until_failure_ == 0) throw Error("cannot allocate memory");
     return target_.forward(batch, taps);
   }
@@ -294,10 +296,12 @@ class FailingTarget final : public TargetModel {
   std::span<const KvLayer> kv_layers() const override { return target_.kv_layers(); }
   std::int64_t vocab() const override { return target_.vocab(); }
   void fail_in(int forwards) { until_failure_ = forwards; }
+  void lose() { is_lost_ = true; }
 
  private:
   TargetModel& target_;
   std::atomic<int> until_failure_{0};
+  std::atomic<bool> is_lost_{false};
 };
 
 TEST_P(OutOfMemory, a_refused_mapping_ends_the_requests_of_its_step) {
@@ -326,6 +330,32 @@ TEST_P(OutOfMemory, a_refused_mapping_ends_the_requests_of_its_step) {
     EXPECT_LE(failed, engine_config().max_running_requests) << "forward " << forwards;
     EXPECT_EQ(engine.check_integrity().get(), "");
   }
+}
+
+TEST_P(OutOfMemory, a_lost_device_ends_all_requests_for_good) {
+  ops_ = make_backend({.device = "reference"}, threads_);
+  HashModel model(*ops_, kPages, kVocabSize);
+  FailingTarget target(model);
+  const auto drafter = make_null_drafter();
+  Engine engine(engine_config(), *ops_, target, *drafter);
+  std::atomic<int> told{0};
+  engine.on_device_lost([&] { ++told; });
+  engine.start();
+  EXPECT_EQ(engine.stats().fault, "");
+  target.lose();
+  for (const TokenDelta& answer : run_requests(engine, requests(kVocabSize))) {
+    EXPECT_EQ(answer.finish->reason, FinishReason::kShutdown);
+    EXPECT_EQ(answer.finish->message, "the device is lost");
+  }
+  EXPECT_EQ(engine.stats().fault, "the device is lost");
+  EXPECT_EQ(told, 1);
+  Request late = requests(kVocabSize)[0];
+  late.stream = std::make_shared<TokenStream>();
+  const auto refusal = engine.submit(std::move(late));
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_EQ(refusal->status, 503);
+  EXPECT_EQ(refusal->message, "the device is lost");
+  EXPECT_EQ(engine.check_integrity().get(), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(RingDepth, OutOfMemory, testing::Values(1, 2));

@@ -46,6 +46,14 @@ void Scheduler::add(std::unique_ptr<Sequence> accepted) {
   }
 }
 
+void Scheduler::end_running(FinishReason reason, const std::string& message) {
+  for (const auto& s : running_)
+    if (s && !s->request.stream->finished()) {
+      s->end_stream(reason, message);
+      ++stats_.aborted_requests;
+    }
+}
+
 WaitQueue Scheduler::abandon() {
   cache_.clear();
   for (const auto& s : running_)

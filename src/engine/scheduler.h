@@ -65,6 +65,8 @@ class Scheduler {
   // running sequences, empties the cache, and returns the waiting ones for the next scheduler of
   // the same parts. Afterwards only stats() may be called. Allocates nothing.
   WaitQueue abandon();
+  // The streams of those that run end so, nothing else; abandon() follows.
+  void end_running(FinishReason reason, const std::string& message);
 
   // Until resume(), plans tell only who has left. kRetract: all running ones wait again, as soon as
   // no step is in flight.

@@ -26,12 +26,17 @@ Sequence::Sequence(Request accepted, std::uint64_t arrival_number)
 }
 
 Sequence::~Sequence() {
-  if (!is_accepted || !request.stream || request.stream->finished()) return;
+  if (is_accepted && request.stream)
+    end_stream(FinishReason::kOutOfMemory,
+               "The server ran out of memory while it worked on this request.");
+}
+
+void Sequence::end_stream(FinishReason reason, std::string_view message) const {
+  if (request.stream->finished()) return;
   TokenDelta delta;
-  delta.finish =
-      Finish{.reason = FinishReason::kOutOfMemory, .stop_token = kNoToken, .message = {}};
+  delta.finish = Finish{.reason = reason, .stop_token = kNoToken, .message = {}};
   try {
-    delta.finish->message = "The server ran out of memory while it worked on this request.";
+    delta.finish->message = message;
   } catch (const std::bad_alloc&) {  // then without words
   }
   request.stream->push(std::move(delta));

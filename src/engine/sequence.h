@@ -17,6 +17,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/shared_tokens.h"
@@ -34,6 +35,9 @@ class Sequence {
   ~Sequence();
   Sequence(const Sequence&) = delete;
   Sequence& operator=(const Sequence&) = delete;
+
+  // The stream's last delta, if there was none yet; nothing else changes.
+  void end_stream(FinishReason reason, std::string_view message) const;
 
   Request request;             // its prompt has moved to `tokens`
   std::uint64_t arrival;       // order of submission; the oldest has the smallest

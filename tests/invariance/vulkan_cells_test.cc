@@ -1,7 +1,7 @@
-// The invariance matrix on a device of Vulkan: tokens and logprobs are those of the CPU's plain code
-// in tile order, whatever is in flight, in the batch, in trees, in chunks, cached or preempted. The
-// device is llvmpipe (tools/vulkan_run.sh) or FORETOKEN_TEST_DEVICE; skipped by name where there is
-// none. A sample of cells; FORETOKEN_LONG_TESTS=1 runs the whole sweep.
+// The invariance matrix on a device of Vulkan: tokens and logprobs are those of the CPU's plain
+// code in tile order, whatever is in flight, in the batch, in trees, in chunks, cached or
+// preempted. The device is llvmpipe (tools/vulkan_run.sh) or FORETOKEN_TEST_DEVICE; skipped by name
+// where there is none. A sample of cells; FORETOKEN_LONG_TESTS=1 runs the whole sweep.
 
 #include <algorithm>
 #include <cstdlib>

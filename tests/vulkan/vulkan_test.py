@@ -42,13 +42,13 @@ def free_port():
 
 
 @contextlib.contextmanager
-def server(*flags):
+def server(*flags, **variables):
     """The address of a running server of the demo model."""
     port = free_port()
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen([RUN, PROGRAM, "serve", "--model", str(MODELS / "demo"), "--port", str(port),
                                     "--threads", "2", "--max-total-tokens", "8192", "--max-running-requests", "8",
-                                    *flags], stdout=log, stderr=log, text=True)
+                                    *flags], stdout=log, stderr=log, text=True, env={**os.environ, **variables})
         try:
             for _ in range(1200):
                 if process.poll() is not None:
@@ -174,6 +174,52 @@ class Vulkan(unittest.TestCase):
         for one, other in zip(found, expected):
             self.assertEqual(one, other)
         return info
+
+    @of_software
+    @unittest.skipUnless(os.environ.get("LOSING_LAYER"), "LOSING_LAYER names no layer")
+    def test_a_lost_device_is_started_again_once(self):
+        asked = {"text": "One, two", "sampling_params": {"max_new_tokens": 8, "temperature": 0}}
+        with tempfile.TemporaryDirectory() as folder:
+            name, trigger = "VK_LAYER_TEST_losing", pathlib.Path(folder) / "lose"
+            (pathlib.Path(folder) / "losing.json").write_text(json.dumps({"file_format_version": "1.2.0", "layer": {
+                "name": name, "type": "GLOBAL", "library_path": os.environ["LOSING_LAYER"], "api_version": "1.3.0",
+                "implementation_version": "1", "description": "loses the device"}}))
+            with server("--device", DEVICE, VK_LAYER_PATH=folder, VK_INSTANCE_LAYERS=name,
+                        LOSING_LAYER_FILE=str(trigger)) as url:
+                expected = essence(post(url, "/generate", asked))
+                trigger.touch()
+                self.assertEqual(self.refusal(url, asked)[0], 503)
+                self.assertIn("the device is lost", self.reason)
+                self.wait_until_healthy(url)
+                self.assertEqual(essence(post(url, "/generate", asked)), expected)
+                trigger.touch()
+                self.assertEqual(self.refusal(url, asked)[0], 503)
+                for _ in range(2):  # it stays so, and says why
+                    status, text = self.health(url)
+                    self.assertEqual(status, 503)
+                    self.assertIn("the device is lost", text)
+                    self.assertEqual(self.refusal(url, asked)[0], 503)
+
+    def refusal(self, url, body):
+        with self.assertRaises(urllib.error.HTTPError) as caught:
+            post(url, "/generate", body)
+        self.reason = caught.exception.read().decode()
+        return caught.exception.code, self.reason
+
+    def health(self, url):
+        try:
+            with urllib.request.urlopen(url + "/health", timeout=60) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def wait_until_healthy(self, url):
+        for _ in range(1200):
+            with contextlib.suppress(urllib.error.URLError, ConnectionError):
+                if self.health(url)[0] == 200:
+                    return
+            time.sleep(0.1)
+        self.fail("the server does not come back")
 
     def test_plain_answers(self):
         self.compare("--speculative-algorithm", "none")

@@ -1,10 +1,12 @@
 #include <csignal>
 #include <future>
+#include <memory>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "app/commands/commands.h"
+#include "app/commands/run_again.h"
 #include "app/commands/served_model.h"
 #include "app/options/resolve_options.h"
 #include "app/options/server_args.h"
@@ -32,15 +34,22 @@ int serve(std::span<const std::string> args) {
   for (const auto& warning : options.warnings) log_warning("{}", warning);
   for (const auto& note : options.notes) log_info("{}", note);
 
-  ServedModel model(options, start);
+  auto served = std::make_unique<ServedModel>(options, start);
+  ServedModel& model = *served;
+  if (!was_run_again()) model.stop_when_device_is_lost();
   log_info("Bound {}: requests are refused with 503 until the model is loaded.",
            address_of(options.server.host, model.port()));
   model.load();
   log_info("Listening on {}", address_of(options.server.host, model.port()));
   log_info("The server is fired up and ready to roll!");
-  const auto hint = std::async(std::launch::async, [&] { model.name_drafters(); });
-  model.run();
-  return 0;
+  {
+    const auto hint = std::async(std::launch::async, [&] { model.name_drafters(); });
+    model.run();
+  }
+  if (was_run_again() || !model.has_lost_device()) return 0;
+  log_warning("The device was lost: the model is loaded once more.");
+  served.reset();  // and with it the port
+  return run_again();
 }
 
 }  // namespace foretoken

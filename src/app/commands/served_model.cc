@@ -1,5 +1,6 @@
 #include "app/commands/served_model.h"
 
+#include <atomic>
 #include <exception>
 #include <future>
 #include <optional>
@@ -161,6 +162,8 @@ struct ServedModel::State {
   std::optional<ModelHost> host;
   ServerConfig config;  // the server refers to it
   std::optional<Server> server;
+  bool stops_when_lost = false;
+  std::atomic<bool> has_lost{false};
 };
 
 ServedModel::ServedModel(const Options& options, Clock::time_point start)
@@ -177,6 +180,10 @@ void ServedModel::load() {
   LoadingText& loading = state_->text.emplace(options);
   if (!options.draft.folder.empty()) loading.wait();
   ModelHost& host = state_->host.emplace(options);
+  host.engine().on_device_lost([state = state_.get()] {
+    state->has_lost = true;
+    if (state->stops_when_lost) state->http.stop();
+  });
   host.engine().start();
   const auto warmup_start = Clock::now();
   if (!options.skip_warmup) host.warm_up();
@@ -225,5 +232,9 @@ void ServedModel::run() {
 }
 
 void ServedModel::stop() { state_->http.stop(); }
+
+void ServedModel::stop_when_device_is_lost() { state_->stops_when_lost = true; }
+
+bool ServedModel::has_lost_device() const { return state_->has_lost; }
 
 }  // namespace foretoken

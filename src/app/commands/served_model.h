@@ -27,6 +27,10 @@ class ServedModel {
   // Until stop(), or a signal where the options want them handled, and the drain that follows.
   void run();
   void stop();
+  // run() returns when the device is lost, and has_lost_device() says that it was. Otherwise
+  // requests are refused from then on, /health says why. Before load().
+  void stop_when_device_is_lost();
+  bool has_lost_device() const;
 
  private:
   struct State;

@@ -415,7 +415,8 @@ Options resolve_options(const FlagValues& values, const Environment& environment
   const std::string device = values.text("--device");
   options.backend = {.device = device == "auto" ? "cpu" : device,
                      .cpu_isa = values.text("--cpu-isa"),
-                     .gemm_order = values.text("--gemm-order")};
+                     .gemm_order = values.text("--gemm-order"),
+                     .cache_folder = environment.cache};
   options.autotune = autotune_options(values, environment);
   options.threads = bounded(values, "--threads", 1, 4096).value_or(0);
   options.log_level = log_level_named(values.text("--log-level"));

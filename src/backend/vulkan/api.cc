@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 
+#include "backend/device_lost.h"
 #include "base/error.h"
 
 namespace foretoken {
@@ -48,9 +49,9 @@ void check_vulkan(VkResult result, const char* what) {
                          result == VK_ERROR_OUT_OF_HOST_MEMORY ||
                          result == VK_ERROR_TOO_MANY_OBJECTS;
   const std::string code = "Vulkan's error " + std::to_string(static_cast<int>(result));
-  throw Error({.what = no_memory                        ? "the device has no memory left"
-                       : result == VK_ERROR_DEVICE_LOST ? "the device is lost"
-                                                        : "the device does not do it",
+  if (result == VK_ERROR_DEVICE_LOST)
+    throw DeviceLost({.what = "the device is lost", .where = what, .expected = {}, .found = code});
+  throw Error({.what = no_memory ? "the device has no memory left" : "the device does not do it",
                .where = what,
                .expected = {},
                .found = code});

@@ -42,6 +42,9 @@ namespace foretoken {
   USE(vkCreatePipelineLayout)           \
   USE(vkDestroyPipelineLayout)          \
   USE(vkCreateComputePipelines)         \
+  USE(vkCreatePipelineCache)            \
+  USE(vkGetPipelineCacheData)           \
+  USE(vkDestroyPipelineCache)           \
   USE(vkDestroyPipeline)                \
   USE(vkCreateCommandPool)              \
   USE(vkDestroyCommandPool)             \
@@ -95,7 +98,7 @@ class VulkanInstance {
 // What there is; `reason` says why where that is nothing.
 std::vector<DeviceFacts> list_vulkan_devices(std::string& reason);
 
-// Throws Error where a call of Vulkan's has failed; of memory where that is why.
+// Throws Error where a call of Vulkan's has failed; of memory where that is why; DeviceLost.
 void check_vulkan(VkResult result, const char* what);
 
 }  // namespace foretoken

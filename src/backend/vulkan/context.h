@@ -16,7 +16,8 @@
 namespace foretoken {
 
 struct VulkanContext {
-  explicit VulkanContext(const std::string& device) : gpu(device), pipelines(gpu), recorder(gpu) {}
+  explicit VulkanContext(const VulkanOptions& options)
+      : gpu(options), pipelines(gpu, options.cache_folder), recorder(gpu) {}
 
   // Blocks until `bytes` from `to` on are what write(offset, piece) makes of each piece, in order.
   using WritePiece = std::function<void(std::size_t offset, std::span<std::byte> piece)>;

@@ -1,9 +1,13 @@
 #include "backend/vulkan/gpu.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
+#include <string>
 
 #include "base/error.h"
 #include "base/index.h"
+#include "base/word_sum.h"
 
 namespace foretoken {
 
@@ -57,14 +61,15 @@ GpuBlock::~GpuBlock() {
   gpu_.api().vkFreeMemory(gpu_.device(), memory_, nullptr);
 }
 
-Gpu::Gpu(const std::string& device) {
+Gpu::Gpu(const VulkanOptions& options) {
   const std::vector<DeviceFacts> all = instance_.all_facts();
-  const std::size_t chosen = choose_device(device, all);
+  const std::size_t chosen = choose_device(options.device, all);
   physical_ = instance_.devices()[chosen];
   facts_ = all[chosen];
   api_ = instance_.api();
   family_ = static_cast<std::uint32_t>(instance_.compute_family(physical_));
   open();
+  if (options.edit) options.edit(api_);
   VkPhysicalDeviceMemoryProperties2 memory{};
   memory.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;
   api_.vkGetPhysicalDeviceMemoryProperties2(physical_, &memory);
@@ -102,6 +107,23 @@ void Gpu::open() {
 Gpu::~Gpu() {
   CHECK(blocks_.empty()) << blocks_.size() << " blocks outlive their device";
   api_.vkDestroyDevice(device_, nullptr);
+}
+
+std::uint64_t Gpu::fingerprint() const {
+  VkPhysicalDeviceIDProperties ids{};
+  ids.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
+  VkPhysicalDeviceProperties2 all{};
+  all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+  all.pNext = &ids;
+  api_.vkGetPhysicalDeviceProperties2(physical_, &all);
+  const VkPhysicalDeviceProperties& p = all.properties;
+  std::string text = facts_.name + '\n' + facts_.driver + '\n';
+  for (const std::uint32_t number : {p.vendorID, p.deviceID, p.driverVersion, p.apiVersion})
+    text += std::to_string(number) + '\n';
+  for (const auto* id :
+       std::array<const std::uint8_t*, 3>{ids.deviceUUID, ids.driverUUID, p.pipelineCacheUUID})
+    text.append(id, id + VK_UUID_SIZE);
+  return word_sum(std::as_bytes(std::span(text)));
 }
 
 std::uint32_t Gpu::memory_type(std::uint32_t bits, MemoryUse use) const {

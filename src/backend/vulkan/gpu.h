@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "backend/vulkan/api.h"
+#include "backend/vulkan/vulkan_options.h"
 #include "tensor/tensor.h"
 
 namespace foretoken {
@@ -50,8 +51,8 @@ class GpuBlock {
 
 class Gpu {
  public:
-  // device: a value of --device that means Vulkan. Throws Error: there is no such device.
-  explicit Gpu(const std::string& device);
+  // Throws Error: there is no such device.
+  explicit Gpu(const VulkanOptions& options);
   ~Gpu();
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
@@ -61,6 +62,8 @@ class Gpu {
   VkQueue queue() const { return queue_; }
   std::uint32_t family() const { return family_; }
   const DeviceFacts& facts() const { return facts_; }
+  // Of the device and its driver: what has compiled shaders for one of them has for no other.
+  std::uint64_t fingerprint() const;
   DeviceFacts facts_now() const { return instance_.facts(physical_); }
   // The type of memory for a use among those of `bits`.
   std::uint32_t memory_type(std::uint32_t bits, MemoryUse use) const;

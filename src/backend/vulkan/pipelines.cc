@@ -1,11 +1,24 @@
 #include "backend/vulkan/pipelines.h"
 
+#include <exception>
+#include <utility>
+#include <vector>
+
 #include "backend/vulkan/shader_words.h"
 #include "base/error.h"
+#include "base/log.h"
 
 namespace foretoken {
 
-Pipelines::Pipelines(Gpu& gpu) : gpu_(gpu) {
+Pipelines::Pipelines(Gpu& gpu, const std::string& folder)
+    : gpu_(gpu), file_(folder, gpu.fingerprint() ^ spirv_sum()) {
+  const std::vector<std::byte> kept = file_.read();
+  VkPipelineCacheCreateInfo cache{};
+  cache.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
+  cache.initialDataSize = kept.size();
+  cache.pInitialData = kept.data();
+  check_vulkan(gpu.api().vkCreatePipelineCache(gpu.device(), &cache, nullptr, &cache_),
+               "vkCreatePipelineCache");
   const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, kPushBytes};
   VkPipelineLayoutCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
@@ -16,9 +29,31 @@ Pipelines::Pipelines(Gpu& gpu) : gpu_(gpu) {
 }
 
 Pipelines::~Pipelines() {
+  keep();
+  gpu_.api().vkDestroyPipelineCache(gpu_.device(), cache_, nullptr);
   for (const auto& [key, made] : made_)
     gpu_.api().vkDestroyPipeline(gpu_.device(), made.pipeline, nullptr);
   gpu_.api().vkDestroyPipelineLayout(gpu_.device(), layout_, nullptr);
+}
+
+void Pipelines::step() {
+  if (has_unkept_ && ++quiet_steps_ > kQuietSteps) keep();
+}
+
+void Pipelines::keep() noexcept {
+  if (!std::exchange(has_unkept_, false) || file_.path().empty()) return;
+  try {
+    std::size_t bytes = 0;
+    check_vulkan(gpu_.api().vkGetPipelineCacheData(gpu_.device(), cache_, &bytes, nullptr),
+                 "vkGetPipelineCacheData");
+    std::vector<std::byte> data(bytes);
+    check_vulkan(gpu_.api().vkGetPipelineCacheData(gpu_.device(), cache_, &bytes, data.data()),
+                 "vkGetPipelineCacheData");
+    data.resize(bytes);
+    file_.write(data);
+  } catch (const std::exception& failure) {
+    log_warning("Compiled shaders are not kept: {}.", failure.what());
+  }
 }
 
 const Pipeline& Pipelines::of(Shader shader, std::uint32_t variant) {
@@ -27,6 +62,8 @@ const Pipeline& Pipelines::of(Shader shader, std::uint32_t variant) {
   if (is_new) {
     try {
       place->second = make(code, variant);
+      has_unkept_ = true;
+      quiet_steps_ = 0;
     } catch (...) {
       made_.erase(place);
       throw;
@@ -55,8 +92,8 @@ Pipeline Pipelines::make(std::span<const std::uint32_t> code, std::uint32_t vari
   info.stage.pSpecializationInfo = &constants;
   info.layout = layout_;
   Pipeline made{VK_NULL_HANDLE, layout_};
-  const VkResult result = api.vkCreateComputePipelines(gpu_.device(), VK_NULL_HANDLE, 1, &info,
-                                                       nullptr, &made.pipeline);
+  const VkResult result =
+      api.vkCreateComputePipelines(gpu_.device(), cache_, 1, &info, nullptr, &made.pipeline);
   api.vkDestroyShaderModule(gpu_.device(), module, nullptr);
   check_vulkan(result, "vkCreateComputePipelines");
   return made;

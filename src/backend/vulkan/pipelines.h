@@ -1,14 +1,16 @@
 #pragma once
 // Pipelines: the shaders of a device, compiled when they are first asked for and kept. SPIR-V is
-// part of the program (tools/shaders.sh makes it), so nobody needs a compiler of shaders. One
-// thread at a time.
+// part of the program (tools/shaders.sh makes it), so nobody needs a compiler of shaders. What the
+// driver made of it is kept in a file, which spares the next start the time. One thread at a time.
 
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "backend/vulkan/gpu.h"
+#include "backend/vulkan/pipeline_file.h"
 
 namespace foretoken {
 
@@ -44,7 +46,8 @@ enum class Shader : std::uint8_t {
 
 class Pipelines {
  public:
-  explicit Pipelines(Gpu& gpu);
+  // folder: where compiled shaders are kept; empty: nowhere.
+  Pipelines(Gpu& gpu, const std::string& folder);
   ~Pipelines();
   Pipelines(const Pipelines&) = delete;
   Pipelines& operator=(const Pipelines&) = delete;
@@ -52,13 +55,24 @@ class Pipelines {
   // Whether multiply-adds that are rounded once go through doubles, from now on.
   void use_doubles(bool yes) { uses_doubles_ = yes; }
 
+  // A step has begun: keeps what was compiled, once no step has compiled anything for a while.
+  void step();
+  const PipelineFile& file() const { return file_; }
+
   // variant: the shader's one specialization constant.
   const Pipeline& of(Shader shader, std::uint32_t variant = 0);
 
  private:
+  static constexpr int kQuietSteps = 64;  // before new pipelines are kept
+
+  void keep() noexcept;
   Pipeline make(std::span<const std::uint32_t> code, std::uint32_t variant) const;
 
   Gpu& gpu_;
+  PipelineFile file_;
+  VkPipelineCache cache_ = VK_NULL_HANDLE;
+  int quiet_steps_ = 0;      // since the last was compiled
+  bool has_unkept_ = false;  // that the file does not have
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
   bool uses_doubles_ = false;
   std::map<std::pair<const std::uint32_t*, std::uint32_t>, Pipeline> made_;  // by code and variant

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/index.h"
+#include "base/log.h"
 
 namespace foretoken {
 
@@ -168,6 +169,14 @@ void Recorder::wait_for(std::uint64_t value) {
   info.pSemaphores = &timeline_;
   info.pValues = &value;
   check_vulkan(gpu_.api().vkWaitSemaphores(gpu_.device(), &info, UINT64_MAX), "vkWaitSemaphores");
+}
+
+void Recorder::wait_at_end() noexcept {
+  try {
+    wait();
+  } catch (const std::exception& failure) {
+    log_debug("Nothing was waited for: {}.", failure.what());
+  }
 }
 
 void Recorder::wait() {

@@ -64,6 +64,8 @@ class Recorder {
   // Hands all calls so far to the device; wait() until they are done, too.
   void submit();
   void wait();
+  // The same for who gives memory back; a device that is lost uses none.
+  void wait_at_end() noexcept;
 
  private:
   static constexpr int kCallsOfFirst = 8;    // of a frame: the device starts soon

@@ -1,6 +1,7 @@
 #include "backend/vulkan/shader_words.h"
 
 #include "base/error.h"
+#include "base/word_sum.h"
 
 namespace foretoken {
 namespace {
@@ -148,6 +149,16 @@ Forms forms_of(Shader shader) {
 std::span<const std::uint32_t> spirv_of(Shader shader, bool doubles) {
   const Forms forms = forms_of(shader);
   return doubles && !forms.doubles.empty() ? forms.doubles : forms.plain;
+}
+
+std::uint64_t spirv_sum() {
+  std::uint64_t sum = 0;
+  for (auto shader = 0U; shader <= static_cast<unsigned>(Shader::kRowsCodes); ++shader)
+    for (const bool doubles : {false, true}) {
+      const auto words = spirv_of(static_cast<Shader>(shader), doubles);
+      sum = sum * 31 + word_sum(std::as_bytes(words));
+    }
+  return sum;
 }
 
 }  // namespace foretoken

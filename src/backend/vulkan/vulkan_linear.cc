@@ -93,7 +93,7 @@ VulkanLinear::VulkanLinear(std::shared_ptr<VulkanContext> context, const LinearP
 }
 
 VulkanLinear::~VulkanLinear() {
-  if (weights_ || codes_) context_->recorder.wait();
+  if (weights_ || codes_) context_->recorder.wait_at_end();
 }
 
 std::size_t VulkanLinear::bytes() const {

@@ -150,6 +150,7 @@ class VulkanOps final : public Ops {
     attention_.forget();
     scratch_.reset();
     context_->recorder.begin_frame();
+    context_->pipelines.step();
     layout_rows(plan, trees, table, batch);
   }
 
@@ -437,14 +438,14 @@ class VulkanOps final : public Ops {
 
 }  // namespace
 
-std::unique_ptr<Ops> make_vulkan_backend(const std::string& device, const std::string& order,
+std::unique_ptr<Ops> make_vulkan_backend(const VulkanOptions& options, const std::string& order,
                                          std::unique_ptr<Ops> host, ThreadPool& pool) {
   if (order != "auto" && order != "tile")
     throw Error({.what = "the Vulkan backend adds in tile order",
                  .where = "--gemm-order",
                  .expected = "auto or tile",
                  .found = order});
-  auto context = std::make_shared<VulkanContext>(device);
+  auto context = std::make_shared<VulkanContext>(options);
   const Arithmetic arithmetic = probe_arithmetic(*context);
   if (!arithmetic.is_usable())
     throw Error({.what = "the device's arithmetic gives no reproducible order",

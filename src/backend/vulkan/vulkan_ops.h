@@ -8,14 +8,14 @@
 #include <string>
 
 #include "backend/ops.h"
+#include "backend/vulkan/vulkan_options.h"
 #include "base/threads.h"
 
 namespace foretoken {
 
-// device: a value of --device that means Vulkan; order: of --gemm-order; host: computes on
-// the host what the device does not. Throws Error: there is no
-// such device, or its arithmetic cannot give the order.
-std::unique_ptr<Ops> make_vulkan_backend(const std::string& device, const std::string& order,
+// order: of --gemm-order; host: computes on the host what the device does not. Throws Error: there
+// is no such device, or its arithmetic cannot give the order.
+std::unique_ptr<Ops> make_vulkan_backend(const VulkanOptions& options, const std::string& order,
                                          std::unique_ptr<Ops> host, ThreadPool& pool);
 
 }  // namespace foretoken

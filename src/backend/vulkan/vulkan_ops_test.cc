@@ -399,7 +399,7 @@ TEST_F(VulkanOpsTest, what_it_does_not_hold_is_refused_by_name) {
 }
 
 TEST_F(VulkanOpsTest, its_arithmetic_is_that_of_the_cpu) {
-  VulkanContext context(test_device());
+  VulkanContext context({.device = test_device()});
   const Arithmetic found = probe_arithmetic(context);
   EXPECT_TRUE(found.is_usable());
   EXPECT_TRUE(found.has_bits_of_cpu());

@@ -15,7 +15,8 @@ std::uint32_t word(std::int64_t number) { return static_cast<std::uint32_t>(numb
 // Rows of a workgroup; none of the numbers depends on how many.
 std::int64_t tile_of(std::int64_t rows) { return rows > 4 ? 8 : rows > 2 ? 4 : rows; }
 
-// Calls for all columns, of which a workgroup takes `each`: a call takes as many as a device lets it.
+// Calls for all columns, of which a workgroup takes `each`: a call takes as many as a device lets
+// it.
 template <typename Call>
 void dispatch_columns(Recorder& recorder, const Pipeline& pipeline, Call call,
                       std::int64_t each = VulkanLinear::kColumns) {

@@ -8,8 +8,8 @@
 // the result. Lanes take positions for scores and pairs of dimensions for values.
 //
 // Keys and values of bf16 are multiplied by queries and weights rounded to bf16, in two chains a
-// piece of 32. All others are multiplied in one chain by floats as they are; where they are codes, a
-// score is multiplied by the key's scale, a weight by the value's.
+// piece of 32. All others are multiplied in one chain by floats as they are; where they are codes,
+// a score is multiplied by the key's scale, a weight by the value's.
 //
 // One workgroup does all of it, or OF_PART positions: a block or a span, whose state
 // attention_join.comp joins with the others.

@@ -1,5 +1,5 @@
-// Floats with the five bits of exponent of an fp16, by integers: what a device's conversions make of
-// denormals is its own.
+// Floats with the five bits of exponent of an fp16, by integers: what a device's conversions make
+// of denormals is its own.
 
 // Of the upper bits of an fp16, rounded to nearest even; below the least normal number a sum leaves
 // the multiple of the last place in its low bits. Without the sign.

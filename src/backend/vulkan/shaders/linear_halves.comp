@@ -2,8 +2,8 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "halves.glsl"
-// Products with weights of fp16: one chain for each row and column, k ascending, of the input as it
-// is (numerics.md). A lane has a column and ROWS rows, so a row has the same bits beside any others.
+// Products with weights of fp16: one chain for each row and column, k ascending, of the input as
+// it is (numerics.md). A lane has a column and ROWS rows, so a row has the same bits beside others.
 layout(local_size_x = 64) in;
 layout(constant_id = 0) const uint ROWS = 1;
 const uint kColumns = 64, kMostRows = 8, kAhead = 8;

@@ -119,7 +119,8 @@ void main() {
   float inverse = 0.0;
   if (is_code(KIND)) {
     const float reach = reach_of_row(t), last = last_code(KIND);
-    const bool is_finite = reach < infinity(), is_seen = is_finite && reach >= 7.888609052210118e-31;
+    const bool is_finite = reach < infinity();
+    const bool is_seen = is_finite && reach >= 7.888609052210118e-31;  // 2^-100
     if (is_seen) inverse = div(last, reach);
     const float scale =
         is_seen ? div(reach, last) : is_finite ? 0.0 : uintBitsToFloat(0x7fc00000u);

@@ -89,8 +89,10 @@ void write_internal_state(JsonWriter& json, const ServerContext& context,
 }  // namespace
 
 void handle_health(ServerContext& context, const ExchangePtr& exchange) {
-  exchange->reply(
-      {.status = context.draining ? 503 : 200, .content_type = "text/plain; charset=utf-8"});
+  const std::string fault = context.engine.stats().fault;
+  exchange->reply({.status = context.draining || !fault.empty() ? 503 : 200,
+                   .content_type = "text/plain; charset=utf-8",
+                   .body = fault});
 }
 
 void handle_health_generate(ServerContext& context, const ExchangePtr& exchange) {
