@@ -36,9 +36,9 @@ constexpr char kExperts[] = R"(,"num_experts":8,"num_experts_per_tok":3,
     "moe_intermediate_size":16,"shared_expert_intermediate_size":32)";
 
 ModelConfig parse(const char* architecture, const char* more) {
-  return ModelConfig::parse(std::string(kSizes) + R"(,"architectures":[")" + architecture + "\"]" +
-                                more + "}",
-                            "config.json");
+  return ModelConfig::parse(
+      std::string(kSizes) + R"(,"architectures":[")" + architecture + "\"]" + more + "}",
+      "config.json");
 }
 
 const ModelConfig& plain() {
@@ -84,8 +84,8 @@ TEST(ForwardMemory, is_at_least_what_a_forward_takes) {
     ops.layout(plan, trees, table, batch);
     runner.forward(batch, FeatureTaps{});
     EXPECT_GT(ops.most, 0U);
-    EXPECT_LE(ops.most, decoder_bytes(*config, kRows, 0) +
-                            ops.workspace_bytes(decoder_size(*config, kRows)))
+    EXPECT_LE(ops.most,
+              decoder_bytes(*config, kRows, 0) + ops.workspace_bytes(decoder_size(*config, kRows)))
         << config->architecture;
   }
 }
