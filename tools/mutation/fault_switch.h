@@ -28,19 +28,25 @@ inline const int ft_fault_on = ft_number_of("FORETOKEN_FAULT");
 inline const char* const ft_record = std::getenv("FORETOKEN_FAULT_RECORD");
 
 // Where a fault was reached last, and how often since: what is reached in a hot loop is looked at
-// rarely. A TestInfo begins with the names of its suite and its case.
+// rarely, until another fault sees that the case is another one. A TestInfo begins with the names of
+// its suite and its case.
 struct FtReached {
   std::atomic<const void*> by{nullptr};
-  std::atomic<unsigned> times{0};
+  std::atomic<unsigned> times{0}, cases{0};
 };
 inline FtReached ft_reached[16384];
+inline std::atomic<const void*> ft_case{nullptr};
+inline std::atomic<unsigned> ft_cases{0};
 
 inline void ft_reach(int fault) {
   FtReached& reached = ft_reached[fault & 16383];
   const unsigned times = reached.times.fetch_add(1, std::memory_order_relaxed);
-  if (times > 4000 && times % 512 != 0) return;
+  const unsigned cases = ft_cases.load(std::memory_order_relaxed);
+  if (times > 4000 && times % 64 != 0 && reached.cases == cases) return;
+  reached.cases = cases;
   const std::string* info = ft_unit_test ? ft_test_info(ft_unit_test()) : nullptr;
   const void* by = info == nullptr ? static_cast<const void*>(&ft_reached) : info;
+  if (ft_case.exchange(by) != by) ++ft_cases;
   if (reached.by.exchange(by) == by) return;
   reached.times = 0;
   char line[400];
