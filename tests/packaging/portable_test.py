@@ -125,7 +125,9 @@ class Program(ProgramCase):
             self.assertFalse([name for name in archive.namelist() if ".so" in name])
         if not importlib.util.find_spec("auditwheel"):
             self.skipTest("the tag is checked; auditwheel is not installed")
-        self.assertIn(f"manylinux_2_{minor}_x86_64", run(sys.executable, "-m", "auditwheel", "show", wheel))
+        shown = run(sys.executable, "-m", "auditwheel", "show", wheel)
+        # It knows some versions of glibc only, and names the next.
+        self.assertLessEqual(int(re.search(r'tag: *"manylinux_2_(\d+)_x86_64"', shown.replace("\n", " ")).group(1)), NEWEST[1])
 
 
 @unittest.skipUnless(ROOTS and os.geteuid() == 0, "FORETOKEN_ROOTS names no folder of other distributions' roots, or not root")
