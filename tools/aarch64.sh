@@ -2,9 +2,10 @@
 # Cross-builds for aarch64 and runs the result on a processor in software: tools/aarch64.sh [COMMAND]
 #
 #   root         unpacks the libraries of aarch64 into build/aarch64_root, which is kept; installs nothing
-#   build [T..]  and builds targets of the preset "aarch64" (backend_tests and machine_bits by default)
-#   test FILE    and runs the op table, and compares what machines print with that of FILE, a machine_bits
-#                of this machine. The default, with FILE of build/release
+#   build [T..]  and builds targets of the preset "aarch64" (backend_tests and operation_bits by default)
+#   test FILE    and runs the op table, and compares what machines print with that of FILE, the
+#                operation_bits of this machine. The default, with FILE of build/release
+#   cells FILE   and compares cells of the invariance matrix: FILE is the cell_bits of this machine
 #   run PROG ..  runs a program of build/aarch64; QEMU_CPU names the processor
 #
 # Needs g++-aarch64-linux-gnu, qemu-user-static (tools/setup.sh --tests) and a mirror of Debian or Ubuntu;
@@ -104,18 +105,23 @@ same() {
 }
 
 run_tests() {
-  local native=$1 cpu bits=$here/build/aarch64/tests/machines/machine_bits
-  local suite=$here/build/aarch64/src/backend/backend_tests expected operations failures=0
+  local native=$1 cpu bits=$here/build/aarch64/tests/machines/operation_bits
+  local suite=$here/build/aarch64/src/backend/backend_tests expected failures=0
   expected=$("$native") || { echo "aarch64: $native failed" >&2; return 1; }
-  operations=$(echo "$expected" | grep -v '^cells')
   on max "$suite" --gtest_brief=1 --gtest_filter="$table" || failures=1
   same "$(on max "$bits")" "$expected" max || failures=1
   for cpu in "${lesser[@]}"; do
     on "$cpu" "$suite" --gtest_brief=1 --gtest_filter="$checks" || failures=1
-    same "$(on "$cpu" "$bits" neon)" "$operations" "$cpu" || failures=1
+    same "$(on "$cpu" "$bits" neon)" "$expected" "$cpu" || failures=1
   done
-  same "$(on max "$bits" scalar)" "$operations" "max, scalar" || failures=1
+  same "$(on max "$bits" scalar)" "$expected" "max, scalar" || failures=1
   return $failures
+}
+
+run_cells() {
+  local expected
+  expected=$("$1") || { echo "aarch64: $1 failed" >&2; return 1; }
+  same "$(on max "$here/build/aarch64/tests/machines/cell_bits")" "$expected" "max, cells"
 }
 
 command=${1:-test}
@@ -124,21 +130,27 @@ case "$command" in
   root) make_root ;;
   build)
     make_root
-    [ $# -gt 0 ] || set -- backend_tests machine_bits
+    [ $# -gt 0 ] || set -- backend_tests operation_bits
     build "$@"
     ;;
   test)
     make_root
     qemu=$(emulator) || exit 77
-    build backend_tests machine_bits || exit 1
-    run_tests "${1:-$here/build/release/tests/machines/machine_bits}"
+    build backend_tests operation_bits || exit 1
+    run_tests "${1:-$here/build/release/tests/machines/operation_bits}"
+    ;;
+  cells)
+    make_root
+    qemu=$(emulator) || exit 77
+    build cell_bits || exit 1
+    run_cells "${1:-$here/build/release/tests/machines/cell_bits}"
     ;;
   run)
     qemu=$(emulator) || exit 77
     on "${QEMU_CPU:-max}" "$@"
     ;;
   *)
-    sed -n '2,12p' "$0" >&2
+    sed -n '2,13p' "$0" >&2
     exit 2
     ;;
 esac

@@ -9,8 +9,7 @@
 
 namespace foretoken {
 
-// Ascending: kNeon is of aarch64, those behind it are of x86-64, where each includes the ones before
-// it.
+// Ascending: kNeon is of aarch64; those behind it are of x86-64, and each includes those before it.
 enum class Isa : std::uint8_t { kScalar, kNeon, kAvx2, kAvx512, kAvx512Bf16, kAmx };
 inline constexpr Isa kAllIsas[] = {Isa::kScalar, Isa::kNeon,       Isa::kAvx2,
                                    Isa::kAvx512, Isa::kAvx512Bf16, Isa::kAmx};

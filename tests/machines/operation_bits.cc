@@ -1,70 +1,22 @@
-// Prints what this machine computes as lines "what hash": operations over rows, products of all
-// kinds of weights, and cells of the invariance matrix in named orders. Two machines that keep the
-// promise of equal bits print the same, whatever instructions they have.
-// Usage: machine_bits [ISA of the operations]; cells take all that the machine has.
+// Prints hashes of operations over rows and of products of all kinds of weights, in named orders.
+// Usage: operation_bits [ISA]
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "backend/backend.h"
-#include "backend/quantize.h"
 #include "base/index.h"
 #include "base/log.h"
 #include "base/rng.h"
 #include "base/threads.h"
-#include "invariance/block_weights.h"
-#include "invariance/laboratory.h"
-#include "invariance/matrix.h"
-#include "invariance/request_mix.h"
-#include "invariance/tiny_models.h"
-#include "kv/kv_dtype.h"
-#include "model/decoder/load.h"
+#include "machines/bits_hash.h"
 
-namespace foretoken::machine_bits {
+namespace foretoken::operation_bits {
 namespace {
-
-// FNV-1a of 64 bits. All NaN are one: which bits they have is not promised.
-class Hash {
- public:
-  void add(std::uint64_t word) {
-    for (int i = 0; i < 8; ++i) hash_ = (hash_ ^ (word >> (8 * i) & 0xff)) * 0x100000001b3U;
-  }
-  void add(float value) {
-    add(std::uint64_t{std::isnan(value) ? 0x7fc00000U : std::bit_cast<std::uint32_t>(value)});
-  }
-  void add(const std::vector<float>& values) {
-    for (const float value : values) add(value);
-  }
-  void add(const std::vector<SampledToken>& tokens) {
-    add(std::uint64_t{tokens.size()});
-    for (const SampledToken& token : tokens) {
-      add(static_cast<std::uint64_t>(token.token));
-      add(token.logprob);
-      for (const TopLogprob& top : token.top) {
-        add(static_cast<std::uint64_t>(top.token));
-        add(top.logprob);
-      }
-      add(token.token_logprobs);
-    }
-  }
-  std::uint64_t value() const { return hash_; }
-
- private:
-  std::uint64_t hash_ = 0xcbf29ce484222325U;
-};
-
-void print(const std::string& what, const Hash& hash) {
-  std::printf("%s %016llx\n", what.c_str(), static_cast<unsigned long long>(hash.value()));
-  std::fflush(stdout);
-}
 
 // Within +-2 times a power of two that reaches into the denormals now and then.
 std::vector<float> values(std::size_t count, std::uint64_t seed) {
@@ -181,86 +133,12 @@ void print_products(const std::string& isa) {
   }
 }
 
-// ---- Cells --------------------------------------------------------------------------------------
-
-struct Case {
-  std::string order, model;
-  std::string quantization = "unquant";
-  std::optional<DType> kv_dtype = {};
-  std::unique_ptr<WeightSource> (*weights)(const TinyModel& model) = tiny_weights;
-  int width = 0;
-  std::size_t requests = 5;
-};
-
-const Case kCases[] = {
-    {"tile", "llama_gqa_near_ties"},
-    {"pair", "llama_gqa_near_ties"},
-    {"tile", "fp16"},
-    {"tile", "fp32_near_ties"},
-    {"tile", "llama_gqa_near_ties", "w8a8_int8", DType::kF8E4M3},
-    {"pair", "qkv_bias_window_steep", "w4a8-g64", DType::kI8},
-    {"tile", "qk_norm_mqa_tied_flat", "fp8", DType::kF8E5M2},
-    {"tile", "llama_gqa_near_ties", "int4", {}},
-    {"pair", "llama_gqa_near_ties", "", {}, block_weights, 256, 3},
-    {"tile", "latent_near_ties", "unquant", {}, tiny_weights, 0, 3},
-    {"tile", "states_near_ties", "unquant", {}, tiny_weights, 0, 3},
-};
-
-TinyModel model_named(const std::string& name) {
-  for (const auto& models : {tiny_models(), block_models()})
-    for (const TinyModel& model : models)
-      if (model.name == name) return model;
-  throw std::invalid_argument("no tiny model " + name);
-}
-
-std::string name_of(const Case& one) {
-  return "cells " + one.order + " " + one.model + " " + one.quantization +
-         (one.weights == tiny_weights ? "" : " stored") +
-         (one.kv_dtype ? " " + std::string(kv_dtype_name(*one.kv_dtype)) : "");
-}
-
-// The answers of plain decoding, and whether drafting cells of every instruction set give them.
-void print_cells(const Case& one) {
-  TinyModel model = model_named(one.model);
-  if (one.kv_dtype) model.config.kv_dtype = *one.kv_dtype;
-  if (one.width > 0) model.config.hidden = model.config.intermediate = one.width;
-  const Quantization quantization = quantization_named(one.quantization, false, "machine_bits");
-  Laboratory laboratory(one.order, [&](Ops& ops) {
-    return std::make_unique<Decoder>(ops, model.config, *one.weights(model), model.dtype,
-                                     quantization);
-  });
-  auto requests = request_mix(static_cast<std::int64_t>(laboratory.vocab()));
-  requests.resize(one.requests);
-  const auto base = laboratory.run(Laboratory::base_cell(), requests);
-  Hash hash;
-  std::vector<std::vector<Token>> truth;
-  for (std::size_t i = 0; i < base.size(); ++i) {
-    hash.add(base[i].prompt_scores);
-    hash.add(base[i].tokens);
-    for (const HiddenState& state : base[i].hidden)
-      hash.add(std::vector<float>(state.begin(), state.end()));
-    truth.push_back(requests[i].prompt.to_vector());
-    for (const SampledToken& token : base[i].tokens) truth.back().push_back(token.token);
-  }
-  print(name_of(one), hash);
-  const Matrix matrix(available_isas());
-  for (const std::uint64_t number : matrix.isa_sweep()) {
-    const Cell cell = matrix.cell(number);
-    const std::string difference = first_difference(laboratory.run(cell, requests, truth), base);
-    if (difference.empty()) continue;
-    std::printf("%s, cell %s: %s\n", name_of(one).c_str(), cell.str().c_str(), difference.c_str());
-  }
-}
-
 }  // namespace
-}  // namespace foretoken::machine_bits
+}  // namespace foretoken::operation_bits
 
 int main(int argc, char** argv) {
-  using namespace foretoken::machine_bits;
   foretoken::set_log_level(foretoken::LogLevel::kError);
   const std::string isa = argc > 1 ? argv[1] : "auto";
-  print_all_rows(isa);
-  print_products(isa);
-  if (argc > 1) return 0;
-  for (const Case& one : kCases) print_cells(one);
+  foretoken::operation_bits::print_all_rows(isa);
+  foretoken::operation_bits::print_products(isa);
 }
