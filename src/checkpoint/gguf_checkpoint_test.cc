@@ -31,9 +31,9 @@ TEST(GgufCheckpoint, floats_keep_their_type_and_blocks_become_floats) {
     std::size_t bytes;
     DType dtype;
   };
-  for (const Case& given : {Case{kF32, 4 * size, DType::kF32}, Case{kF16, 2 * size, DType::kF16},
-                            Case{kBF16, 2 * size, DType::kBF16},
-                            Case{kQ8, size / 32 * 34, DType::kF32}}) {
+  for (const Case& given :
+       {Case{kF32, 4 * size, DType::kF32}, Case{kF16, 2 * size, DType::kF16},
+        Case{kBF16, 2 * size, DType::kBF16}, Case{kQ8, size / 32 * 34, DType::kF32}}) {
     folder.write("m.gguf", file_with(given.type, std::string(given.bytes, '\0')));
     const GgufCheckpoint checkpoint(folder.path() + "/m.gguf", false);
     const auto found = checkpoint.find("model.embed_tokens.weight", shape);
