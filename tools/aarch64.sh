@@ -8,8 +8,8 @@
 #   cells FILE   and compares cells of the invariance matrix: FILE is the cell_bits of this machine
 #   run PROG ..  runs a program of build/aarch64; QEMU_CPU names the processor
 #
-# Needs g++-aarch64-linux-gnu, qemu-user-static (tools/setup.sh --tests) and a mirror of Debian or Ubuntu;
-# ends with 77 where these cannot be had.
+# Needs the packages g++-aarch64-linux-gnu and qemu-user-static, and a mirror of Debian or Ubuntu; ends
+# with 77 where these cannot be had.
 set -uo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 root=$here/build/aarch64_root

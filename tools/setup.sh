@@ -4,8 +4,7 @@
 # otherwise.
 #   tools/setup.sh            for the program
 #   tools/setup.sh --suites   for the suites, too
-#   tools/setup.sh --tests    for running all of them, too: a formatter and, which are large, a browser, the
-#                             cross compiler and the processor in software of tools/aarch64.sh
+#   tools/setup.sh --tests    for running all of them, too: a formatter, and a browser, which is large
 set -euo pipefail
 
 packages=(
@@ -16,7 +15,7 @@ packages=(
 optional=()
 case "${1:-}" in
   --suites | --tests) packages+=(libgtest-dev libgmock-dev python3-venv) ;;&
-  --tests) optional=(clang-format-19 chromium chromium-driver g++-aarch64-linux-gnu qemu-user-static) ;;
+  --tests) optional=(clang-format-19 chromium chromium-driver) ;;
 esac
 
 # The oldest Boost that will do: distributions name theirs by its minor version (libboost1.83-dev).
