@@ -20,7 +20,8 @@ TEST(SystemAuthorities, those_of_the_usual_distributions_are_found) {
         "etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "etc/ssl/ca-bundle.pem",
         "etc/ssl/cert.pem"}) {
     const TestFolder root;
-    EXPECT_EQ(system_authorities(root.path()), root.write(file, "-----BEGIN CERTIFICATE-----\n"));
+    const std::string written = root.write(file, "-----BEGIN CERTIFICATE-----\n");
+    EXPECT_EQ(system_authorities(root.path()), written);
   }
 }
 
