@@ -1,24 +1,9 @@
 // The kernel table of the instruction set "avx2".
 #define FT_V16_AVX2
-#include "backend/cpu/table/kernels.h"
-
-#include "backend/cpu/isa/op_kernels_body.h"
-#include "backend/cpu/matmul/kernels/dot_codes_rounded.h"
-#include "backend/cpu/matmul/kernels/fma_bf16.h"
-#include "backend/cpu/matmul/kernels/roof_probes.h"
+#include "backend/cpu/isa/fma_kernels.h"
 
 namespace foretoken {
 
-KernelTable avx2_kernels() {
-  return {.bf16_tile = bf16_gemm<TileOrder, CodedTileOrder>(),
-          .bf16_pair = bf16_gemm<PairOrder, CodedPairOrder>(),
-          .f16 = chain_gemm<2>(),
-          .f32 = chain_gemm<4>(),
-          .codes = code_gemm(),
-          .codes_row8 = code_gemm(),
-          .widen = widen_blocks,
-          .ops = op_kernels(),
-          .read = read_streams};
-}
+KernelTable avx2_kernels() { return fma_kernels(); }
 
 }  // namespace foretoken
