@@ -2,12 +2,9 @@
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -25,23 +22,6 @@ std::int64_t milliseconds_now() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
              std::chrono::system_clock::now().time_since_epoch())
       .count();
-}
-
-// All of it or nothing: written beside and moved there. Empty: it was; else why not.
-std::string write_whole(const std::string& path, const std::string& bytes) {
-  const std::string part = path + ".part";
-  {
-    std::ofstream out(part, std::ios::binary | std::ios::trunc);
-    out << bytes;
-    out.flush();
-    if (!out) return std::strerror(errno);
-  }
-  std::error_code fault;
-  std::filesystem::rename(part, path, fault);
-  if (!fault) return {};
-  std::error_code ignored;
-  std::filesystem::remove(part, ignored);
-  return fault.message();
 }
 
 }  // namespace
@@ -191,8 +171,9 @@ bool ChatSession::save(const std::string& path) {
   std::error_code ignored;
   if (path != own_file_ && std::filesystem::exists(path, ignored))
     return fault(path + " is there already");
-  const std::string why = write_whole(path, conversation_.exported(milliseconds_now()));
-  if (!why.empty()) return fault(path + " cannot be written: " + why);
+  const std::string text = conversation_.exported(milliseconds_now());
+  if (const std::error_code why = replace_file(path, {text}))
+    return fault(path + " cannot be written: " + why.message());
   own_file_ = path;
   note(fmt::format("{} messages were written to {}.", conversation_.messages.size(), path));
   return true;

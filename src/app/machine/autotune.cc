@@ -4,13 +4,12 @@
 #include <cctype>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <boost/json/serialize.hpp>
 
 #include "app/machine/machine.h"
+#include "base/file.h"
 #include "base/file_fields.h"
 #include "base/json_text.h"
 #include "base/log.h"
@@ -107,20 +106,11 @@ bool write_plans(const std::string& file, const std::string& machine,
                                 {"usual_us", product.usual_seconds * 1e6},
                                 {"tuned_us", product.tuned_seconds * 1e6}});
   const json::object all{{"version", kVersion}, {"machine", machine}, {"products", list}};
-  // Readers see the old file or the new one, never half of it.
-  const std::string part = fmt::format("{}.{}", file, getpid());
   std::error_code error;
   fs::create_directories(fs::path(file).parent_path(), error);
-  {
-    std::ofstream out(part, std::ios::trunc);
-    out << json::serialize(all) << '\n';
-    out.close();
-    if (!out) error = std::make_error_code(std::errc::io_error);
-  }
-  if (!error) fs::rename(part, file, error);
+  if (!error) error = replace_file(file, {json::serialize(all), "\n"});
   if (!error) return true;
   log_warning("Tuned products cannot be kept in {}: {}.", file, error.message());
-  fs::remove(part, error);
   return false;
 }
 

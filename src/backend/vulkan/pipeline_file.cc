@@ -9,8 +9,8 @@
 #include <system_error>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/word_sum.h"
 
@@ -73,18 +73,14 @@ bool PipelineFile::write(std::span<const std::byte> data) const {
   };
   if (data.size() > kMostBytes) return refuse(fmt::format("{} bytes are too many", data.size()));
   const Header header{.magic = kMagic, .key = key_, .bytes = data.size(), .sum = word_sum(data)};
-  const std::string part = fmt::format("{}.{}", path_, getpid());
+  const auto text = [](const void* bytes, std::size_t size) {
+    return std::string_view(static_cast<const char*>(bytes), size);
+  };
   std::error_code error;
   fs::create_directories(fs::path(path_).parent_path(), error);
-  std::ofstream out(part, std::ios::binary | std::ios::trunc);
-  out.write(reinterpret_cast<const char*>(&header), sizeof header);
-  out.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
-  out.close();
-  if (!out) error = std::make_error_code(std::errc::io_error);
-  if (!error) fs::rename(part, path_, error);
+  if (!error)
+    error = replace_file(path_, {text(&header, sizeof header), text(data.data(), data.size())});
   if (!error) return true;
-  std::error_code ignored;
-  fs::remove(part, ignored);
   return refuse(error.message());
 }
 
