@@ -21,17 +21,15 @@ bool has(const char* name) {
 }
 bool has_dotprod() { return has("hw.optional.arm.FEAT_DotProd"); }
 bool has_i8mm() { return has("hw.optional.arm.FEAT_I8MM"); }
-bool has_bf16() { return has("hw.optional.arm.FEAT_BF16"); }
 
 #else
 
 // Linux's numbers (asm/hwcap.h), which older headers lack.
-constexpr unsigned long kDotProd = 1UL << 20U;                   // of AT_HWCAP
-constexpr unsigned long kI8mm = 1UL << 13U, kBf16 = 1UL << 14U;  // of AT_HWCAP2
+constexpr unsigned long kDotProd = 1UL << 20U;  // of AT_HWCAP
+constexpr unsigned long kI8mm = 1UL << 13U;     // of AT_HWCAP2
 
 bool has_dotprod() { return (getauxval(AT_HWCAP) & kDotProd) != 0; }
 bool has_i8mm() { return (getauxval(AT_HWCAP2) & kI8mm) != 0; }
-bool has_bf16() { return (getauxval(AT_HWCAP2) & kBf16) != 0; }
 
 #endif
 
@@ -42,7 +40,6 @@ CpuFeatures detect_cpu() {
   cpu.neon = true;
   cpu.dotprod = has_dotprod();
   cpu.i8mm = cpu.dotprod && has_i8mm();
-  cpu.bf16 = has_bf16();
   return cpu;
 }
 

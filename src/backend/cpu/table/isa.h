@@ -43,7 +43,6 @@ struct CpuFeatures {
   bool neon = false;         // what every aarch64 processor has
   bool dotprod = false;      // neon and SDOT: faster, but no set of its own
   bool i8mm = false;         // dotprod and USDOT: the same
-  bool bf16 = false;         // neon and BFMLALB, BFMLALT: the same
 };
 
 // Asks CPUID, XGETBV and, for AMX, the kernel's permission for this process; on aarch64 the system.
