@@ -15,6 +15,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/backend.h"
 #include "base/log.h"
 #include "draft/catalogue/algorithms.h"
 #include "draft/catalogue/make_drafter.h"
@@ -65,7 +66,7 @@ std::vector<std::uint64_t> selected_cells(const Matrix& matrix, Amount amount) {
 }
 
 void expect_invariance(Laboratory& laboratory, Amount amount) {
-  const Matrix matrix(available_isas());
+  const Matrix matrix(cpu_isas());
   auto requests = request_mix(static_cast<std::int64_t>(laboratory.vocab()));
   for (Request& request : grammar_requests(selection.seed)) requests.push_back(std::move(request));
   if (amount != Amount::kSweep && !selection.all)
@@ -274,7 +275,7 @@ TEST(LongTexts, tokens_and_logprobs_are_the_same_across_the_ends_of_spans) {
   });
   ASSERT_NE(model, models.end());
   Laboratory laboratory("pair", loader_of(*model));
-  const Matrix matrix(available_isas());
+  const Matrix matrix(cpu_isas());
   const auto requests = long_request_mix(model->config.vocab);
   const auto base = laboratory.run(Laboratory::base_cell(), requests);
   const auto truth = texts_of(requests, base);

@@ -339,8 +339,6 @@ std::vector<TokenDelta> Laboratory::run(const Cell& cell, const std::vector<Requ
   return answers;
 }
 
-std::vector<std::string> available_isas() { return cpu_isas(); }
-
 std::vector<std::vector<Token>> texts_of(const std::vector<Request>& requests,
                                          const std::vector<TokenDelta>& answers) {
   std::vector<std::vector<Token>> texts;

@@ -73,9 +73,6 @@ class Laboratory {
   Occurrences occurrences_;
 };
 
-// ISAs that this machine has, the best one last.
-std::vector<std::string> available_isas();
-
 // A head of made-up weights of the family that a proposer means, kept as a quantization says, with
 // keys and values of this type; absent: that of the target's weights.
 std::unique_ptr<DraftModel> made_up_head(Ops& ops, const Decoder& target, Proposer proposer,

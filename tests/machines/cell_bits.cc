@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/backend.h"
 #include "base/log.h"
 #include "invariance/block_weights.h"
 #include "invariance/laboratory.h"
@@ -71,18 +72,16 @@ bool print_cells(const Case& one) {
   requests.resize(one.requests);
   const auto base = laboratory.run(Laboratory::base_cell(), requests);
   Hash hash;
-  std::vector<std::vector<Token>> truth;
-  for (std::size_t i = 0; i < base.size(); ++i) {
-    hash.add(base[i].prompt_scores);
-    hash.add(base[i].tokens);
-    for (const HiddenState& state : base[i].hidden)
+  for (const TokenDelta& answer : base) {
+    hash.add(answer.prompt_scores);
+    hash.add(answer.tokens);
+    for (const HiddenState& state : answer.hidden)
       hash.add(std::vector<float>(state.begin(), state.end()));
-    truth.push_back(requests[i].prompt.to_vector());
-    for (const SampledToken& token : base[i].tokens) truth.back().push_back(token.token);
   }
   print(name_of(one), hash);
   bool is_same = true;
-  const Matrix matrix(available_isas());
+  const auto truth = texts_of(requests, base);
+  const Matrix matrix(cpu_isas());
   for (const std::uint64_t number : matrix.isa_sweep()) {
     const Cell cell = matrix.cell(number);
     const std::string difference = first_difference(laboratory.run(cell, requests, truth), base);
