@@ -65,7 +65,7 @@ FT_INLINE void store_i8(std::int8_t* p, V16 a) {
   vst1q_s8(p, vcombine_s8(vmovn_s16(first), vmovn_s16(second)));
 }
 
-// Up by so many bits, or down where that is negative; zeros come in.
+// a << Up; a >> -Up where Up is negative. Bits that move in are zero.
 template <int Up>
 FT_INLINE uint32x4_t moved4(uint32x4_t a) {
   if constexpr (Up > 0)
