@@ -97,11 +97,10 @@ class Behind:
                     "ignore_eos": True}
 
         def begin(number):
-            try:
+            stream = None
+            with contextlib.suppress(requests.ConnectionError):
                 stream = self.chat(stream=True, **asked(number))
-            except requests.ConnectionError:
-                return None, None, ()
-            if stream.status_code >= 500:
+            if stream is None or stream.status_code >= 500:
                 return None, None, ()
             self.assertEqual(stream.status_code, 200)
             read = events(stream)

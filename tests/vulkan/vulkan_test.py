@@ -188,8 +188,9 @@ class Vulkan(unittest.TestCase):
                         LOSING_LAYER_FILE=str(trigger)) as url:
                 expected = essence(post(url, "/generate", asked))
                 trigger.touch()
-                self.assertEqual(self.refusal(url, asked)[0], 503)
-                self.assertIn("the device is lost", self.reason)
+                status, reason = self.refusal(url, asked)
+                self.assertEqual(status, 503)
+                self.assertIn("the device is lost", reason)
                 self.wait_until_healthy(url)
                 self.assertEqual(essence(post(url, "/generate", asked)), expected)
                 trigger.touch()
@@ -203,8 +204,7 @@ class Vulkan(unittest.TestCase):
     def refusal(self, url, body):
         with self.assertRaises(urllib.error.HTTPError) as caught:
             post(url, "/generate", body)
-        self.reason = caught.exception.read().decode()
-        return caught.exception.code, self.reason
+        return caught.exception.code, caught.exception.read().decode()
 
     def health(self, url):
         try:
