@@ -36,6 +36,7 @@ class Campaign:
         self.tree = schemata.Tree(root, self.work / "drawn", head.stdout.strip())
         known = json.loads(self.kept.read_text()) if self.kept.exists() else {"results": {}, "numbers": {}}
         self.results = known["results"]  # identity -> [verdict, by]
+        self.said = verdicts.Verdicts()
         self.numbers = known["numbers"]  # identity -> number, so that a file keeps its text from run to run
         found = draw.possible(root)
         self.urns = [draw.Urn(root, found, size, seed) for seed in seeds]
@@ -83,8 +84,8 @@ class Campaign:
         return [fault for fault in self.drawn if fault.state == "in"]
 
     def _pending(self, room):
-        return [fault for fault in self._inside() if fault.room == room
-                and self.results.get(fault.identity, [""])[0] != "noticed"]
+        return [fault for fault in self._inside() if fault.room == room and self._judged(fault) != "noticed"
+                and not verdicts.is_equivalent(self.said.of(fault))]
 
     def _try_room(self, runner, room, own):
         for suite in own:
@@ -105,25 +106,26 @@ class Campaign:
               f"| {by or fault.text[:100]} ({time.monotonic() - begin:.0f} s)", flush=True)
 
     def report(self):
-        said = verdicts.Verdicts()
         enough = True
         for seed in self.seeds:
             counts = collections.defaultdict(collections.Counter)
             for fault in (f for f in self._inside() if f.seed == seed):
-                counts[fault.room][self._judged(fault, said)] += 1
+                counts[fault.room][self._judged(fault)] += 1
             enough = _print_scores(seed, counts) and enough
-            said.set_score(seed, self.size, {
+            self.said.set_score(seed, self.size, {
                 room: [of_room["noticed"], of_room["noticed"] + of_room["missed"], of_room["equivalent"],
                        of_room["untried"]] for room, of_room in sorted(counts.items())})
-        said.write()
+        self.said.write()
         return enough
 
-    def _judged(self, fault, said):
+    def _judged(self, fault):
         verdict = self.results.get(fault.identity, ["untried"])[0]
+        if verdict != "noticed" and verdicts.is_equivalent(self.said.of(fault)):
+            return "equivalent"
         if verdict in ("noticed", "untried"):
             return verdict
-        said.add_survivor(fault)
-        return "equivalent" if verdicts.is_equivalent(said.of(fault)) else "missed"
+        self.said.add_survivor(fault)
+        return "missed"
 
     def _save(self):
         kept = {"results": self.results, "numbers": self.numbers}

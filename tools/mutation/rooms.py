@@ -14,6 +14,7 @@ SUITES = {
     "text": ["text_tests", "server_tests"],
     "draft": ["draft_tests", "pace_simulation_tests", "golden_tests", "app_tests"],
     "backend": ["backend_tests", "golden_tests"],
+    "vulkan": ["vulkan_tests"],
     "server": ["server_tests", "cli"],
     "tune": ["tune_tests", "cli_tune"],
     "app": ["app_tests", "host_tests", "cli", "cli_tune"],
@@ -21,6 +22,10 @@ SUITES = {
 SCRIPTS = {"cli": ["python3", "tests/cli/cli_test.py", "build/release/foretoken"],
            "cli_tune": ["python3", "tests/cli/tune_test.py", "build/release/foretoken", "."],
            "hub": ["python3", "tests/hub/hub_test.py", "build/release/foretoken", "models"]}
+# Rooms that lie deeper than src/ROOM.
+FOLDERS = {"vulkan": "src/backend/vulkan"}
+# What starts a suite that needs more than its program.
+STARTERS = {"vulkan_tests": ["tools/vulkan_run.sh"]}
 
 # A header that more sources include than this, tests aside, is left out: its faults would rebuild everything.
 WIDEST_HEADER = 8
@@ -39,9 +44,18 @@ def files(root):
                 users[header].add(source)
     found = {}
     for room in SUITES:
-        paths = [str(path.relative_to(root)) for path in sorted((root / "src" / room).rglob("*"))]
-        found[room] = [path for path in paths if _may_hold_faults(path, users)]
+        paths = [str(path.relative_to(root)) for path in sorted((root / _folder(room)).rglob("*"))]
+        found[room] = [path for path in paths if _may_hold_faults(path, users) and not _is_deeper(room, path)]
     return found
+
+
+def _folder(room):
+    return FOLDERS.get(room, f"src/{room}")
+
+
+def _is_deeper(room, path):
+    """Whether a file of this room's folder is of a room within it."""
+    return any(path.startswith(folder + "/") for other, folder in FOLDERS.items() if other != room)
 
 
 def _may_hold_faults(path, users):

@@ -34,9 +34,11 @@ class Tree:
         if (self.root / "build/rust").exists() and not crates.exists():
             crates.parent.mkdir(exist_ok=True)
             shutil.copytree(self.root / "build/rust", crates, symlinks=True)
-        shared, data = self.path.parent / "shared", self.root.parent / "shared"
-        if data.exists() and not shared.exists():
-            shared.symlink_to(data)
+        for link, kept in ((self.path.parent / "shared", self.root.parent / "shared"),
+                           (self.path / "build/vulkan", self.root / "build/vulkan")):
+            if kept.exists() and not link.exists():
+                link.parent.mkdir(exist_ok=True)
+                link.symlink_to(kept)
 
     def original(self, file):
         return self._must(["git", "show", f"{self.head}:{file}"], self.root)
