@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -342,19 +343,35 @@ TEST_P(OutOfMemory, a_lost_device_ends_all_requests_for_good) {
   engine.on_device_lost([&] { ++told; });
   engine.start();
   EXPECT_EQ(engine.stats().fault, "");
+  const auto submit = [&](Request request, const std::shared_ptr<TokenStream>& stream) {
+    request.stream = stream;
+    return engine.submit(std::move(request));
+  };
+  const auto expect_refused = [](const std::optional<Refusal>& refusal) {
+    ASSERT_TRUE(refusal.has_value());
+    EXPECT_EQ(refusal->status, 503);
+    EXPECT_EQ(refusal->message, "the device is lost");
+  };
   target.lose();
-  for (const TokenDelta& answer : run_requests(engine, requests(kVocabSize))) {
+  // The first is accepted. Its step loses the device, perhaps before the next is submitted.
+  std::vector<std::shared_ptr<TokenStream>> accepted;
+  for (Request& request : requests(kVocabSize)) {
+    const auto stream = std::make_shared<TokenStream>();
+    const auto refusal = submit(std::move(request), stream);
+    if (refusal)
+      expect_refused(refusal);
+    else
+      accepted.push_back(stream);
+  }
+  ASSERT_FALSE(accepted.empty());
+  for (const auto& stream : accepted) {
+    const TokenDelta answer = collect(*stream);
     EXPECT_EQ(answer.finish->reason, FinishReason::kShutdown);
     EXPECT_EQ(answer.finish->message, "the device is lost");
   }
   EXPECT_EQ(engine.stats().fault, "the device is lost");
   EXPECT_EQ(told, 1);
-  Request late = requests(kVocabSize)[0];
-  late.stream = std::make_shared<TokenStream>();
-  const auto refusal = engine.submit(std::move(late));
-  ASSERT_TRUE(refusal.has_value());
-  EXPECT_EQ(refusal->status, 503);
-  EXPECT_EQ(refusal->message, "the device is lost");
+  expect_refused(submit(requests(kVocabSize)[0], std::make_shared<TokenStream>()));
   EXPECT_EQ(engine.check_integrity().get(), "");
 }
 

@@ -107,15 +107,13 @@ TEST_F(VulkanLoss, no_memory_ends_the_requests_of_a_step_and_no_others) {
   EXPECT_EQ(engine_->check_integrity().get(), "");
 }
 
-TEST_F(VulkanLoss, a_lost_device_ends_all_requests) {
+TEST_F(VulkanLoss, a_lost_device_ends_requests_for_good) {
   run_requests(*engine_, {short_request()});
   is_lost = true;
-  const auto failed = run_requests(*engine_, {short_request(), long_request(vocab())});
-  for (const TokenDelta& answer : failed) {
-    EXPECT_EQ(answer.finish->reason, FinishReason::kShutdown);
-    EXPECT_NE(answer.finish->message.find("the device is lost"), std::string::npos)
-        << answer.finish->message;
-  }
+  const auto failed = run_requests(*engine_, {long_request(vocab())});
+  EXPECT_EQ(failed[0].finish->reason, FinishReason::kShutdown);
+  EXPECT_NE(failed[0].finish->message.find("the device is lost"), std::string::npos)
+      << failed[0].finish->message;
   EXPECT_NE(engine_->stats().fault.find("the device is lost"), std::string::npos);
   Request late = short_request();
   late.stream = std::make_shared<TokenStream>();
