@@ -4,6 +4,7 @@
   tools/fresh_root.py bookworm trixie noble              installs, builds and asks; says how many seconds each took
   tools/fresh_root.py bullseye --package FILE.tar.gz     unpacks a tarball there and runs it; .deb and .whl are installed
   tools/fresh_root.py noble --ca FILE.crt                with a certificate that it is to trust, as that of a proxy
+  tools/fresh_root.py bullseye noble --make FOLDER       only makes roots, with Python, as FOLDER/NAME: for the suite `portable`
 
 The sources are those of HEAD. A bare root is made once by mmdebstrap and kept as build/roots/NAME.tar. Needs root rights.
 Exit code 1 when anything failed.
@@ -29,18 +30,25 @@ QUESTION = ('{"model": "demo", "temperature": 0, "max_tokens": 16, "messages": [
             '"List 3 countries and their capitals."}]}')
 
 
-def bare(suite):
-    """The tar of a root with nothing but the packages that a distribution calls essential, and apt."""
-    tar = KEPT / f"{suite}.tar"
-    if not tar.exists():
-        KEPT.mkdir(parents=True, exist_ok=True)
-        # Of Ubuntu's keys Debian has no package; what is fetched here is tried, not trusted.
-        sources = f"deb [trusted=yes] {SUITES[suite]} {suite} main" + (" universe" if SUITES[suite] == UBUNTU else "")
-        print(f"{suite}: making the root", flush=True)
-        made = tar.with_suffix(".new")
-        subprocess.run(["mmdebstrap", "--variant=apt", "--format=tar", "--quiet", suite, str(made), sources], check=True)
-        made.rename(tar)
-    return tar
+def make_root(suite, target, *options):
+    """A folder, or a tar by its name: the packages that the distribution calls essential, and apt."""
+    if target.exists():
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # Of Ubuntu's keys Debian has no package; what is fetched here is tried, not trusted.
+    sources = f"deb [trusted=yes] {SUITES[suite]} {suite} main" + (" universe" if SUITES[suite] == UBUNTU else "")
+    print(f"{suite}: making the root", flush=True)
+    made = target.with_name(f"new-{target.name}")
+    subprocess.run(["mmdebstrap", "--variant=apt", "--quiet", *options, suite, str(made), sources], check=True)
+    made.rename(target)
+
+
+def inside(root, words, variables, user="root"):
+    """The command line that runs a program in the folder `root`, as on a system of its own."""
+    mounts = "".join(f"mount --rbind /{name} '{root}/{name}'; " for name in ("dev", "sys"))
+    enter = f"{mounts} mount -t proc proc '{root}/proc'; exec chroot --userspec={user} '{root}' \"$@\""
+    return ["unshare", "--mount", "--pid", "--fork", "--kill-child", "bash", "-ec", enter, "bash",
+            "env", "-i", *(f"{name}={value}" for name, value in variables.items()), *map(str, words)]
 
 
 class Root:
@@ -48,7 +56,9 @@ class Root:
 
     def __init__(self, suite, certificate, folder):
         self.suite, self.path = suite, pathlib.Path(folder)
-        subprocess.run(["tar", "-C", folder, "-xpf", str(bare(suite))], check=True)
+        kept = KEPT / f"{suite}.tar"
+        make_root(suite, kept)
+        subprocess.run(["tar", "-C", folder, "-xpf", str(kept)], check=True)
         for name in ("resolv.conf", "hosts"):
             (self.path / "etc" / name).unlink(missing_ok=True)
             shutil.copy(f"/etc/{name}", self.path / "etc" / name)
@@ -64,13 +74,10 @@ class Root:
         subprocess.run(["tar", "-C", str(folder), "-x"], input=archive, check=True)
 
     def start(self, script, user="root"):
-        mounts = "".join(f"mount --rbind /{name} '{self.path}/{name}'; " for name in ("dev", "sys"))
-        enter = f"{mounts} mount -t proc proc '{self.path}/proc'; exec chroot --userspec={user} '{self.path}' /bin/bash -c \"$1\""
-        environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root" if user == "root" else "/tmp",
-                       **{name: value for name, value in os.environ.items() if name.endswith(("_proxy", "_PROXY"))}}
-        return subprocess.Popen(["unshare", "--mount", "--pid", "--fork", "--kill-child", "bash", "-ec", enter, "bash", script],
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, errors="replace",
-                                start_new_session=True)
+        variables = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root" if user == "root" else "/tmp",
+                     **{name: value for name, value in os.environ.items() if name.endswith(("_proxy", "_PROXY"))}}
+        return subprocess.Popen(inside(self.path, ["bash", "-c", script], variables, user), stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
 
     def run(self, script, user="root"):
         """(exit code, output)"""
@@ -164,12 +171,17 @@ def main():
     parser.add_argument("suites", nargs="+", choices=SUITES, metavar="SUITE", help=", ".join(SUITES))
     parser.add_argument("--package", type=pathlib.Path, metavar="FILE")
     parser.add_argument("--ca", metavar="FILE")
+    parser.add_argument("--make", type=pathlib.Path, metavar="FOLDER")
     args = parser.parse_args()
     for tool in ("mmdebstrap", "unshare", "chroot", "curl"):
         if not shutil.which(tool):
             sys.exit(f"fresh_root: {tool} is not installed")
     if os.geteuid() != 0:
         sys.exit("fresh_root: run as root: it makes namespaces and mounts")
+    if args.make:
+        for suite in args.suites:
+            make_root(suite, args.make / suite, "--include=python3-venv")
+        return
     tried = [try_package(suite, args.ca, args.package) if args.package else try_first_command(suite, args.ca)
              for suite in args.suites]
     sys.exit(0 if all(tried) else 1)
