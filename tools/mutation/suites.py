@@ -60,7 +60,7 @@ class Suites:
             if not cases or len(filter_) > LONGEST_FILTER:
                 filter_ = "*"
             filter_ += "".join(["-", ":".join(sorted(self.failing[suite]))]) if self.failing[suite] else ""
-            limit = 90 + sum(self.milliseconds[suite].get(case, 0) for case in (
+            limit = 30 + sum(self.milliseconds[suite].get(case, 0) for case in (
                 self.milliseconds[suite] if filter_[0] == "*" else cases)) / 50
             by = self._run(suite, filter_, fault, limit)
             if by is None or " " in by or self._run(suite, by, None, 600) is None:
