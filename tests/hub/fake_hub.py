@@ -34,6 +34,8 @@ class FakeHub:
     def __init__(self, models, lists="blobs", tls=None):
         self.models, self.lists, self.tls = models, lists, tls
         self.token = None  # required when set
+        self.etag = '"{}"'.format  # the header of a small file, from its sum
+        self.next_host = None  # before the path of a list's next page; None: the hub's address
         self.requests, self.tokens_elsewhere = [], []
         self.sent = 0  # bytes of files
         self._faults, self._faults_elsewhere = {}, []
@@ -127,7 +129,7 @@ class FakeHub:
         if name not in self.models[model]:
             return self._refuse(request, 404, "EntryNotFound")
         data = self.models[model][name]
-        headers = {"X-Repo-Commit": COMMIT, "ETag": f'"{git_sum(data)}"', "Accept-Ranges": "bytes"}
+        headers = {"X-Repo-Commit": COMMIT, "ETag": self.etag(git_sum(data)), "Accept-Ranges": "bytes"}
         if len(data) < LARGE:
             return self._send(request, data, headers, fault)
         headers["X-Linked-Etag"] = f'"{hashlib.sha256(data).hexdigest()}"'
@@ -152,7 +154,7 @@ class FakeHub:
         model, _, rest = path.partition("/revision/") if "/revision/" in path else path.partition("/tree/")
         if model not in self.models:
             return self._refuse(request, 404, "RepoNotFound")
-        if rest not in ("main", "v1", "refs/pr/1", COMMIT):
+        if rest not in ("main", "v1", *(f"refs/pr/{n}" for n in range(1, 10)), COMMIT):
             return self._refuse(request, 404, "RevisionNotFound")
         files = self.models[model]
         if "/tree/" in path:
@@ -183,7 +185,8 @@ class FakeHub:
         headers = {"Content-Type": "application/json"}
         if first + 2 < len(entries):
             page = request.path.partition("?")[0]
-            headers["Link"] = f'<{self.url}{page}?recursive=true&cursor={first + 2}>; rel="next"'
+            host = self.url if self.next_host is None else self.next_host
+            headers["Link"] = f'<{host}{page}?recursive=true&cursor={first + 2}>; rel="next"'
         self._reply(request, 200, headers, json.dumps(entries[first:first + 2]).encode())
 
     def _send(self, request, data, headers, fault):

@@ -124,6 +124,28 @@ class ChoiceTest(HubCase):
         result = self.run_program(hub, "pull", "o/n", "--revision", "../v2")
         self.assertEqual(result.returncode, 2)
 
+    def test_pages_of_a_list_are_followed_on_the_hub_alone(self):
+        hub = self.hub({"o/n": {**SMALL, "model.safetensors": b"x"}}, lists="tree")
+        hub.next_host = ""  # a path
+        self.pull(hub, "o/n")
+        self.assertEqual(self.files(), ["config.json", "model.safetensors", "tokenizer.json"])
+        for elsewhere in hub.other_url, hub.url + "0":
+            hub.next_host = elsewhere
+            self.assertIn("a tree without an end", self.refused(hub, "pull", "o/n"))
+
+    def test_a_sum_comes_from_the_header_where_the_list_has_none(self):
+        hub = self.hub({"o/n": {**SMALL, "model.safetensors": b"x"}}, lists="names")
+        hub.etag = 'W/"{}"'.format
+        folder = self.pull(hub, "o/n")
+        self.assertEqual(os.readlink(folder / "model.safetensors"), f"../../blobs/{git_sum(b'x')}")
+        for bad in '""', '"a/{}"', '".."':
+            hub = self.hub({"o/n": {"config.json": b"{}", "model.safetensors": b"y"}}, lists="names")
+            hub.etag = bad.format
+            self.assertIn("ETag", self.refused(hub, "pull", "o/n"))
+        hub.etag = '"{}"'.format
+        hub.fault("model.safetensors", "status", status=400)
+        self.assertIn("status 400", self.refused(hub, "pull", "o/n"))
+
     def test_names_from_the_hub_stay_inside_the_cache(self):
         for bad in "../../escaped.json", "/escaped.json", "a//b.json", "a\nb.json":
             hub = self.hub({"o/n": {**SMALL, "model.safetensors": b"x", bad: b"{}"}})
@@ -325,6 +347,14 @@ class CacheTest(HubCase):
         self.assertEqual(list((self.cache / ".locks").glob("*/*")), [])
         self.assertEqual(json.loads(self.run_program(hub, "list", "--json").stdout), [])
         self.assertIn("not in the cache", self.refused(hub, "rm", "o/m"))
+
+    def test_names_of_revisions_are_listed_in_order(self):
+        hub = self.hub({"o/n": {**SMALL, "model.safetensors": b"x"}})
+        revisions = [f"refs/pr/{n}" for n in (5, 9, 2, 7, 1, 8)]
+        for revision in revisions:
+            self.pull(hub, "o/n", "--revision", revision)
+        listed, = json.loads(self.run_program(hub, "list", "--json").stdout)
+        self.assertEqual(listed["refs"], sorted(revisions))
 
     def test_one_file_of_a_repository(self):
         hub = self.hub({"o/n": {"folder/a.gguf": b"GGUF" + noise(96), "folder/b.gguf": b"GGUF" + noise(500)}})

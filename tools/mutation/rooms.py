@@ -10,7 +10,7 @@ SUITES = {
     "batch": ["batch_tests", "engine_tests"],
     "engine": ["engine_tests", "out_of_memory_tests"],
     "model": ["model_tests", "golden_tests"],
-    "checkpoint": ["checkpoint_tests", "model_tests", "hub"],
+    "checkpoint": ["checkpoint_tests", "hub_tests", "model_tests", "hub"],
     "text": ["text_tests", "server_tests"],
     "draft": ["draft_tests", "pace_simulation_tests", "golden_tests", "app_tests"],
     "backend": ["backend_tests", "golden_tests"],
