@@ -185,7 +185,8 @@ TEST(CouplingOdds, what_was_not_expected_says_nothing) {
     each->expect(0, 1.0F, found, found);
     each->add_outcome(0, world.drawn());
   }
-  for (int i = 0; i < 100; ++i) odds.add_outcome(0, 3);
+  constexpr Token kNotFound = kTokens + 5;
+  for (int i = 0; i < 100; ++i) odds.add_outcome(0, i % 2 == 0 ? 3 : kNotFound);
   std::array<float, kTokens> chance{}, same_chance{};
   odds.to_chances(0, 1.0F, found, chance);
   same.to_chances(0, 1.0F, found, same_chance);

@@ -13,7 +13,7 @@
 #include "base/index.h"
 #include "draft/with_model/draft_reader.h"
 
-namespace foretoken {
+namespace foretoken::draft_reader_test {
 namespace {
 
 using testing::ElementsAreArray;
@@ -406,4 +406,4 @@ TEST_F(CarryingReaderTest, after_a_longer_rest_the_targets_feature_stands_in) {
 }
 
 }  // namespace
-}  // namespace foretoken
+}  // namespace foretoken::draft_reader_test

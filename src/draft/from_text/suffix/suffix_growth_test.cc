@@ -68,6 +68,12 @@ TEST_F(SuffixGrowthTest, what_followed_most_often_is_drafted_and_scored_by_its_c
   EXPECT_FLOAT_EQ(score_, 2.0F / 3 + 3 * (1.0F / 3));
 }
 
+// After 1: 7, 8, 8, 7.
+TEST_F(SuffixGrowthTest, of_what_followed_equally_often_the_latest_is_drafted) {
+  EXPECT_THAT(grow({1, 7, 2, 1, 8, 3, 1, 8, 4, 1, 7, 5, 1}, 20), ElementsAre(7));
+  EXPECT_THAT(grow({1, 8, 2, 1, 7, 3, 1, 7, 4, 1, 8, 5, 1}, 20), ElementsAre(8));
+}
+
 TEST_F(SuffixGrowthTest, what_is_improbable_is_not_drafted) {
   const std::vector<Token> text{1, 2, 7, 6, 1, 2, 8, 9, 3, 1, 2, 8, 4, 5, 1, 2};
   EXPECT_THAT(grow(text, 20, {.factor = 2, .least_probability = 0.5F}), ElementsAre(8));
