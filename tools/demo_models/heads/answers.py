@@ -20,7 +20,7 @@ class Answer:
 
 def read_answers(path: Path, max_length: int, held_out: bool = False) -> list:
     answers = []
-    for line in open(path):
+    for line in path.read_text().splitlines(keepends=True):
         if not line.endswith("\n"):
             break  # still being written
         item = json.loads(line)
