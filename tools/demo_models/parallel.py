@@ -188,7 +188,7 @@ class Log:
 
 
 def work(rank: int, shared: Shared, model, make_task, settings: Settings):
-    if settings.own_sessions:
+    if settings.own_sessions and settings.workers > 1:
         os.setsid()
     torch.set_num_threads(1)
     for name, p in model.named_parameters():
@@ -222,4 +222,6 @@ def work(rank: int, shared: Shared, model, make_task, settings: Settings):
 def run(model, make_task, settings: Settings):
     """Trains the parameters of `model` that require gradients; make_task(model) -> Task is called in every worker."""
     shared = Shared(model, settings)
+    if settings.workers == 1:
+        return work(0, shared, model, make_task, settings)  # in this process: a GPU cannot be used after a fork
     mp.start_processes(work, (shared, model, make_task, settings), nprocs=settings.workers, start_method="fork")

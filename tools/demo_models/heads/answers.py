@@ -20,7 +20,7 @@ class Answer:
 
 def read_answers(path: Path, max_length: int, held_out: bool = False) -> list:
     answers = []
-    for line in open(path):
+    for line in path.read_text().splitlines(keepends=True):
         if not line.endswith("\n"):
             break  # still being written
         item = json.loads(line)
@@ -37,6 +37,16 @@ def frequent_tokens(answers, count: int, always=()) -> list:
     return ids[:count]
 
 
+def as_rows(answers: list):
+    """(ids [rows, length], answered [rows, length - 1]: whether the model said the token after this one)."""
+    length = max(len(a.tokens) for a in answers)
+    ids, answered = torch.zeros(len(answers), length, dtype=torch.long), torch.zeros(len(answers), length - 1, dtype=torch.bool)
+    for row, a in enumerate(answers):
+        ids[row, : len(a.tokens)] = torch.tensor(a.tokens)
+        answered[row, a.prompt - 1 : len(a.tokens) - 1] = True
+    return ids, answered
+
+
 class Rows:
     """Micro-batches of about `tokens` tokens; every epoch in another order."""
 
@@ -49,12 +59,7 @@ class Rows:
         self.batches.append(ordered[first:])
 
     def batch(self, number: int):
-        """(ids [rows, length], answered [rows, length - 1]: whether the model said the token after this one)."""
+        """as_rows() of a micro-batch."""
         epoch, index = divmod(number, len(self.batches))
         chosen = self.batches[np.random.default_rng(epoch).permutation(len(self.batches))[index]]
-        length = max(len(a.tokens) for a in chosen)
-        ids, answered = torch.zeros(len(chosen), length, dtype=torch.long), torch.zeros(len(chosen), length - 1, dtype=torch.bool)
-        for row, a in enumerate(chosen):
-            ids[row, : len(a.tokens)] = torch.tensor(a.tokens)
-            answered[row, a.prompt - 1 : len(a.tokens) - 1] = True
-        return ids, answered
+        return as_rows(chosen)

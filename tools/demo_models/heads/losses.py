@@ -37,7 +37,7 @@ def cross_entropy(logits, aims):
 
 def unrolled(head, target, lesson):
     """Yields per level (hidden of the rows before answered positions, outputs of the level [rows, length - 2, hidden])."""
-    rope = tuple(t[: lesson.ids.shape[1] - 2].bfloat16() for t in (target.model.cos, target.model.sin))
+    rope = target.rope(lesson.ids.shape[1] - 2)
     embedded = F.embedding(lesson.ids[:, 1:-1], target.embedding)
     feature, seen = head.first_feature(lesson.features)[:, :-2], []
     for _ in range(head.levels):
@@ -48,8 +48,12 @@ def unrolled(head, target, lesson):
 
 def head_loss(head, target, lesson, aims):
     draft_ids = getattr(head, "draft_ids", None)
-    if draft_ids is not None:
-        aims = aims[:, draft_ids]  # what is missing weighs nothing
+    # What a small vocabulary lacks weighs nothing.
+    return unrolled_loss(head, target, lesson, aims if draft_ids is None else aims[:, draft_ids])
+
+
+def unrolled_loss(head, target, lesson, aims):
+    """aims: over the tokens that the head has logits of."""
     loss, weight = 0.0, 1.0
     for hidden, out in unrolled(head, target, lesson):
         loss = loss + weight * cross_entropy(head.logits(hidden), aims)

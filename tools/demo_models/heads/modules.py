@@ -39,7 +39,7 @@ class UnrolledAttention(nn.Module):
         v = split(self.v_proj(x), self.kv_heads).repeat_interleave(group, dim=1)
         seen.append((k, v))
         level = len(seen) - 1
-        hidden_keys = torch.full((length, length), float("-inf"), dtype=q.dtype).triu(1 - level)
+        hidden_keys = torch.full((length, length), float("-inf"), dtype=q.dtype, device=q.device).triu(1 - level)
         scores = [q @ seen[0][0].transpose(-1, -2) + hidden_keys]
         for i in range(1, level + 1):
             scores.append((q * shift(seen[i][0], level - i, 2)).sum(-1, keepdim=True))

@@ -35,6 +35,9 @@ class Target:
         """Input and output matrix [vocab, hidden]: the demo target ties them."""
         return self.model.model.embed_tokens.weight
 
+    def rope(self, length: int) -> tuple:
+        return tuple(table[:length].bfloat16() for table in (self.model.cos, self.model.sin))
+
     @torch.no_grad()
     def features(self, ids) -> Features:
         last, taps = self.model.hidden_states(ids, taps=self.taps)
