@@ -20,12 +20,13 @@ class Answer:
 
 def read_answers(path: Path, max_length: int, held_out: bool = False) -> list:
     answers = []
-    for line in path.read_text().splitlines(keepends=True):
-        if not line.endswith("\n"):
-            break  # still being written
-        item = json.loads(line)
-        if (item["prompt_number"] % HELD_OUT == 0) == held_out and len(item["answer"]) > 1 and len(item["prompt"]) + 1 < max_length:
-            answers.append(Answer((item["prompt"] + item["answer"])[:max_length], len(item["prompt"]), item["temperature"]))
+    with path.open() as lines:
+        for line in lines:
+            if not line.endswith("\n"):
+                break  # still being written
+            item = json.loads(line)
+            if (item["prompt_number"] % HELD_OUT == 0) == held_out and len(item["answer"]) > 1 and len(item["prompt"]) + 1 < max_length:
+                answers.append(Answer((item["prompt"] + item["answer"])[:max_length], len(item["prompt"]), item["temperature"]))
     return answers
 
 
