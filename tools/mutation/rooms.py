@@ -13,7 +13,7 @@ SUITES = {
     "checkpoint": ["checkpoint_tests", "hub_tests", "model_tests", "hub"],
     "text": ["text_tests", "server_tests"],
     "draft": ["draft_tests", "pace_simulation_tests", "golden_tests", "app_tests"],
-    "backend": ["backend_tests", "golden_tests"],
+    "backend": ["backend_tests", "golden_tests", "engine_tests"],
     "vulkan": ["vulkan_tests"],
     "server": ["server_tests", "cli"],
     "tune": ["tune_tests", "cli_tune"],

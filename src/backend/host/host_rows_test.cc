@@ -65,6 +65,15 @@ TEST(HostRows, of_rows_copied_to_one_place_the_last_stays) {
     }
 }
 
+TEST(HostRows, rows_that_are_read_come_one_after_another) {
+  Matrix x(5, 3, 0.0F);
+  std::vector<float> found(100, -1.0F);
+  read_host_rows(x.view(), std::vector<std::int32_t>{4, 0, 4}, found);
+  EXPECT_EQ(found, (std::vector<float>{12, 13, 14, 0, 1, 2, 12, 13, 14}));
+  read_host_rows(x.view(), {}, found);
+  EXPECT_TRUE(found.empty());
+}
+
 TEST(HostRows, columns_join_in_order) {
   for (const int threads : {1, 3})
     for (const auto [count, width] : kSizes) {

@@ -184,6 +184,16 @@ TEST_F(VulkanAttentionTest, chains_trees_and_batches_have_the_bits_of_the_cpu) {
     expect_bits_of_cpu(*cpu_, *gpu_, of);
 }
 
+TEST_F(VulkanAttentionTest, trees_of_as_many_nodes_as_there_may_be_have_the_bits_of_the_cpu) {
+  std::vector<std::int32_t> parents{-1};
+  for (std::int32_t node = 1; node < kMaxTreeNodes; ++node) parents.push_back((node - 1) / 2 * 2);
+  const Layer of = layer(4, 2, 64);
+  Cache cpu(*cpu_, of), gpu(*gpu_, of);
+  for (Cache* cache : {&cpu, &gpu}) cache->step({{.slot = 0, .chain = 70}}), cache->commit(0, 70);
+  const std::vector<Part> tree{{.slot = 0, .parents = parents}};
+  expect_same_bytes(gpu.step(tree), cpu.step(tree), "a tree of all nodes");
+}
+
 TEST_F(VulkanAttentionTest, keys_and_values_of_fp16_and_8_bits_have_the_bits_of_the_cpu) {
   for (const DType kv : {DType::kF16, DType::kI8, DType::kF8E4M3, DType::kF8E5M2}) {
     Layer plain = layer(4, 2, 48), mixed = layer(7, 1, 96, 150, 1.5F);

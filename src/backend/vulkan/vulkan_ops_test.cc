@@ -309,6 +309,31 @@ TEST_F(VulkanOpsTest, rows_of_tables_and_of_packed_matrices) {
     }
 }
 
+// Larger than what small tables share.
+TEST_F(VulkanOpsTest, tables_that_have_memory_of_their_own_leave_others_alone) {
+  const std::int64_t rows = 1300, width = 1024;
+  std::vector<float> values = some(3, rows * width);
+  const Tensor matrix(values.data(), DType::kF32, {rows, width});
+  std::vector<Token> tokens;
+  for (Token row = 0; row < rows; row += 7) tokens.push_back(row);
+  expect_same(
+      [&](Ops& ops) {
+        const Tensor small =
+            ops.keep_rows(Tensor(values.data(), DType::kF32, {3, width}), DType::kF32);
+        const Tensor large = ops.keep_rows(matrix, DType::kF32);
+        const Tensor next =
+            ops.keep_rows(Tensor(values.data(), DType::kF32, {9, width}), DType::kF32);
+        begin(ops);
+        const auto count = static_cast<std::int64_t>(tokens.size());
+        const Tensor out = ops.temp(DType::kF32, {count + 4, width});
+        ops.look_up(large, tokens, out.rows(0, count));
+        ops.look_up(small, std::vector<Token>{2, 0}, out.rows(count, 2));
+        ops.look_up(next, std::vector<Token>{8, 0}, out.rows(count + 2, 2));
+        return got(ops, out);
+      },
+      "tables");
+}
+
 TEST_F(VulkanOpsTest, extreme_numbers_go_the_same_way) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   const std::vector<float> values{0.0F, -0.0F, 1e-40F, -1e-40F, 1e-38F, 3e38F,  -3e38F,

@@ -164,6 +164,13 @@ TEST(TuneProducts, measures_what_is_not_known_up_to_the_rows_that_are_asked_for)
   EXPECT_EQ(tuned[2].name, "64 to 64 float32");
   EXPECT_NE(tuned[2].plan, "broken");
   for (const TunedProduct& product : tuned) EXPECT_LE(product.tuned_seconds, product.usual_seconds);
+  const auto plan_of = [](const PackedLinear& w, int rows) {
+    return dynamic_cast<const CpuLinear&>(w).plans().of(rows).str();
+  };
+  EXPECT_EQ(plan_of(*one, 1), tuned[0].plan);
+  EXPECT_EQ(plan_of(*one, 4), tuned[1].plan);
+  EXPECT_EQ(plan_of(*other, 1), tuned[2].plan);
+  EXPECT_EQ(plan_of(*other, 4), tuned[3].plan);
 }
 
 }  // namespace

@@ -1,5 +1,9 @@
 #include "backend/cpu/table/isa.h"
 
+#include <fstream>
+#include <string>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -71,6 +75,26 @@ TEST(DetectCpu, each_instruction_set_implies_the_lower_ones) {
   EXPECT_TRUE(!cpu.avx512 || cpu.avx2);
   EXPECT_TRUE(has_isa(cpu, select_isa("auto", cpu)));
 }
+
+#if defined(__x86_64__)
+TEST(DetectCpu, finds_what_linux_finds) {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line) && !line.starts_with("flags")) continue;
+  if (!file) GTEST_SKIP() << "no flags in /proc/cpuinfo";
+  const auto has = [padded = line + ' '](const char* flag) {
+    return padded.find(fmt::format(" {} ", flag)) != std::string::npos;
+  };
+  const CpuFeatures cpu = detect_cpu();
+  EXPECT_EQ(cpu.avx2, has("avx2") && has("fma") && has("f16c"));
+  EXPECT_EQ(cpu.avx512, has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl"));
+  EXPECT_EQ(cpu.avx512_vnni, cpu.avx512 && has("avx512_vnni"));
+  EXPECT_EQ(cpu.avx512_bf16, cpu.avx512 && has("avx512_bf16"));
+  EXPECT_EQ(cpu.avx_vnni, cpu.avx2 && has("avx_vnni"));
+  // The system may refuse tile registers to a process.
+  EXPECT_TRUE(!cpu.amx || (has("amx_tile") && has("amx_bf16") && has("amx_int8")));
+}
+#endif
 
 }  // namespace
 }  // namespace foretoken
