@@ -120,6 +120,23 @@ TEST_F(HttpServerTest, a_client_that_half_closes_gets_its_answer) {
   EXPECT_TRUE(client.at_end());
 }
 
+TEST_F(HttpServerTest, an_exchange_that_is_dropped_ends_its_answer) {
+  start([&](const std::shared_ptr<Exchange>& exchange) {
+    if (exchange->request().path == "/none") return;
+    exchange->start_stream("text/plain");
+    exchange->send("begun");
+  });
+  HttpClient client(server->port());
+  const ClientReply none = client.request("GET", "/none");
+  EXPECT_EQ(none.status, 500);
+  EXPECT_NE(none.body.find("Internal server error"), std::string::npos);
+  for (int i = 0; i < 2; ++i) {
+    const ClientReply begun = client.request("GET", "/stream");
+    EXPECT_EQ(begun.status, 200);
+    EXPECT_EQ(begun.body, "begun");
+  }
+}
+
 TEST_F(HttpServerTest, a_client_that_leaves_behind_a_full_pipeline_is_noticed) {
   start([&](const std::shared_ptr<Exchange>& exchange) {
     exchange->on_closed([&] { closed = true; });
