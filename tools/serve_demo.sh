@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-tools/build.sh release foretoken foretoken-bench  # the bench, for who wants to see what drafts bring
+tools/build.sh release foretoken
 
 # Where the server will listen and what it will ask for, read from its own flags.
 host=127.0.0.1 port=30000 key=
