@@ -142,6 +142,11 @@ TEST_F(GrammarRequestTest, what_is_wrong_gets_400_with_field_keyword_and_place) 
             "body.response_format.json_schema: Field required");
   EXPECT_EQ(chat(R"("response_format":{"type":"json_schema","json_schema":{"name":"x"}})"),
             "body.response_format.json_schema.schema: Field required");
+  for (const char* schema : {"[1]", "\"x\""})
+    EXPECT_TRUE(
+        chat(std::string(R"("response_format":{"type":"json_object","schema":)") + schema + "}")
+            .starts_with("body.response_format.schema: Input should be a dictionary (found "))
+        << schema;
   EXPECT_EQ(chat(R"("structured_outputs":{"regex":"a","disable_additional_properties":true})"),
             "disable_additional_properties is not supported: say \"additionalProperties\": false "
             "in the schema");
