@@ -56,6 +56,7 @@ TEST_F(ConnectionTest, http_1_0_is_answered_and_closed) {
   const auto reply = client.read_reply();
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(sse_events(reply.body).back(), "[DONE]");
+  EXPECT_TRUE(client.at_end());
 }
 
 TEST_F(ConnectionTest, a_body_over_the_limit_is_413) {

@@ -49,6 +49,16 @@ TEST(RequestReaderTest, a_request_may_come_in_pieces_of_any_size) {
   }
 }
 
+TEST(RequestReaderTest, the_version_is_that_of_the_head) {
+  for (const bool is_old : {true, false}) {
+    Feeder feeder;
+    feeder.feed(std::string("POST /x HTTP/1.") + (is_old ? "0" : "1") +
+                "\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
+    EXPECT_EQ(feeder.reader.is_http11(), !is_old);
+    EXPECT_EQ(feeder.reader.expects_continue(), !is_old);
+  }
+}
+
 TEST(RequestReaderTest, the_head_is_known_before_the_body) {
   Feeder feeder;
   EXPECT_TRUE(feeder.feed("POST /x HTTP/1.1\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n"));
