@@ -2,14 +2,15 @@
 # Cross-builds for aarch64 and runs the result on a processor in software: tools/aarch64.sh [COMMAND]
 #
 #   root         unpacks the libraries of aarch64 into build/aarch64_root, which is kept; installs nothing
-#   build [T..]  and builds targets of the preset "aarch64" (backend_tests and operation_bits by default)
+#   build [T..]  and builds targets of the preset "aarch64" (backend_tests and operation_bits by default);
+#                "foretoken", the whole program, needs Rust's library of aarch64, too (see rust_options below)
 #   test FILE    and runs the op table, and compares what machines print with that of FILE, the
 #                operation_bits of this machine. The default, with FILE of build/release
 #   cells FILE   and compares cells of the invariance matrix: FILE is the cell_bits of this machine
 #   run PROG ..  runs a program of build/aarch64; QEMU_CPU names the processor
 #
-# Needs the packages g++-aarch64-linux-gnu and qemu-user-static, and a mirror of Debian or Ubuntu; ends
-# with 77 where these cannot be had.
+# Needs g++-aarch64-linux-gnu, qemu-user-static (tools/setup.sh --tests) and a mirror of Debian or Ubuntu;
+# ends with 77 where these cannot be had.
 set -uo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 root=$here/build/aarch64_root
@@ -27,6 +28,11 @@ packages() {
   minor=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' 'libboost-json1.*-dev' 2>/dev/null |
     sed -n 's/^libboost-json1\.\([0-9]*\)-dev installed$/\1/p' | sort -n | tail -1)
   [ -n "$minor" ] && echo "libboost1.$minor-dev" "libboost-json1.$minor-dev"
+}
+
+# Rust's library, where the packages of Debian's compiler for browsers are installed: of the same version as that one.
+rust_package() {
+  dpkg-query -W -f='${db:Status-Status}' rustc-web 2>/dev/null | grep -qx installed && echo libstd-rust-web-dev
 }
 
 # A compiler brings its own C and C++ libraries, whose headers must not be there twice.
@@ -47,7 +53,7 @@ unpack() {
     -o "APT::Sandbox::User=$(id -un)" -o Acquire::Retries=2)
   "${apt[@]}" update || return 1
   # shellcheck disable=SC2046
-  "${apt[@]}" -y --no-install-recommends --download-only install $(packages) || return 1
+  "${apt[@]}" -y --no-install-recommends --download-only install $(packages) $(rust_package) || return 1
   for folder in bin lib sbin; do
     mkdir -p "$work/root/usr/$folder"
     ln -s "usr/$folder" "$work/root/$folder"
@@ -78,10 +84,22 @@ emulator() {
   command -v qemu-aarch64-static || command -v qemu-aarch64 || skip "no qemu-aarch64 (package qemu-user-static)"
 }
 
+# For crates: the compiler's own library of aarch64 (rustup target add aarch64-unknown-linux-gnu), or that of the root.
+rust_options() {
+  local target=aarch64-unknown-linux-gnu kept=$root/usr/lib/rustlib/aarch64-unknown-linux-gnu/lib
+  export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=$triple-gcc
+  [ -d "$(rustc --print target-libdir --target $target 2>/dev/null)" ] && return
+  [ -d "$kept" ] || return
+  export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS="--sysroot=$root/usr" RUSTC=/usr/bin/rustc
+  echo -DCARGO=/usr/bin/cargo
+}
+
 build() {
   export CCACHE_BASEDIR="$here" CCACHE_NOHASHDIR=1 PATH="$PATH:$HOME/.cargo/bin"
   cd "$here" || exit 1
-  cmake --preset aarch64 --log-level=WARNING -DFORETOKEN_WERROR="${FORETOKEN_WERROR:-OFF}" &&
+  rust_options >/dev/null  # for what it exports
+  # shellcheck disable=SC2046
+  cmake --preset aarch64 --log-level=WARNING $(rust_options) -DFORETOKEN_WERROR="${FORETOKEN_WERROR:-OFF}" &&
     cmake --build build/aarch64 --target "$@"
 }
 

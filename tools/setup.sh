@@ -4,7 +4,8 @@
 # otherwise.
 #   tools/setup.sh            for the program
 #   tools/setup.sh --suites   for the suites, too
-#   tools/setup.sh --tests    for running all of them, too: a formatter, and a browser, which is large
+#   tools/setup.sh --tests    for running all of them, too: a formatter and, which are large, a browser, the
+#                             cross compiler and the processor in software of tools/aarch64.sh
 set -euo pipefail
 
 packages=(
@@ -15,7 +16,7 @@ packages=(
 optional=()
 case "${1:-}" in
   --suites | --tests) packages+=(libgtest-dev libgmock-dev python3-venv) ;;&
-  --tests) optional=(clang-format-19 chromium chromium-driver) ;;
+  --tests) optional=(clang-format-19 chromium chromium-driver g++-aarch64-linux-gnu qemu-user-static) ;;
 esac
 
 # The oldest Boost that will do: distributions name theirs by its minor version (libboost1.83-dev).

@@ -19,7 +19,7 @@ TOOLS = pathlib.Path(sys.argv.pop(1)).resolve()
 PROGRAM = ("cmake ninja-build g++ ccache make libspdlog-dev libfmt-dev prometheus-cpp-dev "
            "libcurl4-openssl-dev libssl-dev libvulkan-dev python3 curl ca-certificates").split()
 SUITES = "libgtest-dev libgmock-dev python3-venv".split()
-TESTS = "clang-format-19 chromium chromium-driver".split()
+TESTS = "clang-format-19 chromium chromium-driver g++-aarch64-linux-gnu qemu-user-static".split()
 
 # $STATE/installed and $STATE/offered hold "NAME VERSION" lines; $STATE/mentioned names without a candidate.
 FAKES = {
@@ -149,10 +149,10 @@ class SetupTest(ToolsTest):
         self.assertIn("without clang-format-19", result.stdout)
         self.assertIn("cmake", installed)
 
-    def test_takes_a_browser_for_the_tests_only_and_where_there_is_one(self):
+    def test_takes_a_browser_and_a_cross_compiler_for_the_tests_only_and_where_there_are_some(self):
         everything = self.offer("libboost1.83-dev 1.83.0", "libboost-json1.83-dev 1.83.0", "cargo 1.85.0",
                                 "clang-format-19 19.1")
-        names = {"chromium", "chromium-driver"}
+        names = {"chromium", "chromium-driver", "g++-aarch64-linux-gnu", "qemu-user-static"}
         tests_only = [f"{name} 12.2" for name in sorted(names)]
         self.assertEqual(self.set_up(tests_only, installed=everything)[1], [])
         result, installed = self.set_up(tests_only, installed=everything, words=["--tests"])
