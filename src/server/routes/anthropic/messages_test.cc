@@ -74,6 +74,20 @@ TEST_F(MessagesTest, an_answer_is_a_list_of_blocks) {
   EXPECT_EQ(message.at("usage").at("output_tokens"), std::string(kAnswer).size() + 1);
 }
 
+TEST_F(MessagesTest, there_are_as_many_calls_as_there_may_be) {
+  const std::string call = "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>";
+  answer_with(call + "\n" + call);
+  start();
+  const auto calls = [&](const std::string& choice) {
+    const auto message = json_of(ask(std::string(kTool) + choice).body);
+    return message.at("content").as_array().size();
+  };
+  EXPECT_EQ(calls(""), 2U);
+  EXPECT_EQ(calls(R"(,"tool_choice":{"type":"auto"})"), 2U);
+  EXPECT_EQ(calls(R"(,"tool_choice":{"type":"auto","disable_parallel_tool_use":false})"), 2U);
+  EXPECT_EQ(calls(R"(,"tool_choice":{"type":"auto","disable_parallel_tool_use":true})"), 1U);
+}
+
 TEST_F(MessagesTest, a_budget_for_thoughts_is_less_than_all_tokens) {
   start();
   const auto status = [&](int most, int budget) {
