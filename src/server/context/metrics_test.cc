@@ -55,6 +55,7 @@ TEST(Metrics, show_the_engine_as_it_is) {
   const MetricPage page(metrics.page(busy_engine()));
   EXPECT_EQ(page.value("num_running_reqs", {{"model_name", "m"}, {"engine_type", "unified"}}), 3);
   expect_values(page, {{"num_queue_reqs", 5},
+                       {"num_grammar_queue_reqs", 0},
                        {"num_used_tokens", 250},
                        {"token_usage", 0.25},
                        {"utilization", 0.75},

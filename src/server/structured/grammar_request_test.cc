@@ -116,6 +116,17 @@ TEST_F(GrammarRequestTest, the_layout_is_the_servers_or_the_requests) {
   EXPECT_EQ(chat(schema + R"(,"guided_whitespace_pattern":"_?")"), "[1,2]");
 }
 
+TEST_F(GrammarRequestTest, a_request_may_bar_white_space) {
+  wish("[1,\n  2]");
+  start();
+  const std::string schema =
+      R"("structured_outputs":{"json":{"type":"array","items":{"enum":[1,2]}})";
+  EXPECT_EQ(chat(schema + "}"), "[1,\n  2]");
+  EXPECT_EQ(chat(schema + R"(,"disable_any_whitespace":false})"), "[1,\n  2]");
+  // After the line break is refused the script says what comes first.
+  EXPECT_TRUE(chat(schema + R"(,"disable_any_whitespace":true})").starts_with("[1, 1, 1"));
+}
+
 TEST_F(GrammarRequestTest, an_end_without_a_stop_token_is_a_stop) {
   wish("ok");
   start();

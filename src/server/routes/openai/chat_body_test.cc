@@ -194,6 +194,16 @@ TEST_F(ChatTest, developers_are_the_system_where_the_template_has_no_word_for_th
       loop + "{% if m.role == 'developer' %}{{ raise_exception('who?') }}{% endif %}" + show + end;
   EXPECT_EQ(prompt_of(refuses, chat), "[system:d][user:u]");
   EXPECT_EQ(prompt_of("{{ raise_exception('never') }}", chat), "chat template: never");
+  const std::string first =
+      loop +
+      "{% if m.role == 'system' and not loop.first %}{{ raise_exception('late') }}{% endif %}";
+  const std::string late = R"({"role":"system","content":"a"},{"role":"user","content":"b"},)"
+                           R"({"role":"system","content":"c"})";
+  EXPECT_EQ(prompt_of(first + show + end, late), "[system:a][user:b][user:c]");
+  EXPECT_EQ(prompt_of(first + "{% if m.content == 'c' %}{{ raise_exception('c') }}{% endif %}" +
+                          show + end,
+                      late),
+            "chat template: late");
 }
 
 TEST_F(ChatTest, a_chat_has_the_begin_token_of_its_template_only) {

@@ -91,7 +91,8 @@ TEST_F(ResponsesTest, a_streams_events_are_numbered_and_join_to_the_whole) {
   EXPECT_EQ(deltas["response.output_text.delta"], "Look.");
   EXPECT_EQ(deltas["response.function_call_arguments.delta"], R"({"a": "x"})");
   for (const char* type : {"response.created", "response.in_progress", "response.completed",
-                           "response.content_part.added", "response.content_part.done"})
+                           "response.content_part.added", "response.content_part.done",
+                           "response.reasoning_text.done"})
     EXPECT_EQ(counts[type], 1) << type;
   EXPECT_EQ(counts["response.output_item.added"], 3);
   EXPECT_EQ(counts["response.output_item.done"], 3);

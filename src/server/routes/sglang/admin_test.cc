@@ -55,6 +55,8 @@ TEST_F(AdminTest, information_is_flat) {
     EXPECT_EQ(info.at("model_path"), "/models/bytes");
     EXPECT_EQ(info.at("is_generation"), true);
     EXPECT_EQ(info.at("architectures").at(0), "LlamaForCausalLM");
+    EXPECT_EQ(info.at("has_image_understanding"), false);
+    EXPECT_EQ(info.at("has_audio_understanding"), false);
   }
   for (const char* path : {"/get_server_info", "/server_info"}) {
     const auto info = json_of(get(port, path).body);
