@@ -230,6 +230,21 @@ TEST_F(ConnectionTest, draining_gives_up_after_its_time) {
   thread.join();
 }
 
+TEST(HttpConfigOf, limits_are_those_of_the_server) {
+  ServerConfig config;
+  config.drain_seconds = 0.25;
+  config.receive_timeout_seconds = 1.5;
+  config.max_connections = 7;
+  config.max_body_bytes = 1001;
+  config.body_budget_bytes = 2002;
+  const HttpConfig http = http_config(config);
+  EXPECT_EQ(http.drain_timeout, std::chrono::milliseconds(250));
+  EXPECT_EQ(http.receive_timeout, std::chrono::milliseconds(1500));
+  EXPECT_EQ(http.max_connections, 7U);
+  EXPECT_EQ(http.max_body_bytes, 1001U);
+  EXPECT_EQ(http.body_budget_bytes, 2002U);
+}
+
 TEST_F(ConnectionTest, every_open_stream_ends_with_a_reason_when_the_drain_is_over) {
   endless();
   config.drain_seconds = 0.1;
