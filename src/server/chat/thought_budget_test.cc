@@ -84,6 +84,18 @@ class ThoughtBudgetTest : public ServerTest {
   int masks_ = 0;
 };
 
+TEST_F(ThoughtBudgetTest, where_a_prompt_of_tokens_ends_is_told_by_its_tail_and_the_style) {
+  const auto begins_inside = [&](const char* style, const std::string& prompt) {
+    config.reasoning_parser = style;
+    const ServerContext context(config, engine, &tokenizer(), nullptr);
+    return thoughts_after(context, byte_tokens(prompt)).begins_inside;
+  };
+  EXPECT_TRUE(begins_inside("qwen3-thinking", "Hi"));
+  EXPECT_FALSE(begins_inside("qwen3-thinking", "Hi<think>\n\n</think>"));
+  EXPECT_FALSE(begins_inside("qwen3", "Hi"));
+  EXPECT_TRUE(begins_inside("qwen3", std::string(200, 'x') + "<think>\n"));
+}
+
 TEST_F(ThoughtBudgetTest, thoughts_end_at_the_token_in_the_words_of_every_server) {
   start();
   for (const char* field :
