@@ -107,6 +107,7 @@ class Campaign:
 
     def report(self):
         enough = True
+        self.said.forget_unread()
         for seed in self.seeds:
             counts = collections.defaultdict(collections.Counter)
             for fault in (f for f in self._inside() if f.seed == seed):

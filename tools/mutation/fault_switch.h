@@ -60,12 +60,16 @@ inline void ft_reach(int fault) {
   close(file);
 }
 
-// False while the compiler evaluates a constant.
-constexpr bool ft_fault(int fault) {
-  if (std::is_constant_evaluated()) return false;
+// Of what was a constant: no compiler evaluates it, and where it must, the fault does not compile.
+inline bool ft_fault_in_constant(int fault) {
   if (ft_record != nullptr) [[unlikely]] {
     ft_reach(fault);
     return false;
   }
   return ft_fault_on == fault;
+}
+
+// False while the compiler evaluates a constant.
+constexpr bool ft_fault(int fault) {
+  return !std::is_constant_evaluated() && ft_fault_in_constant(fault);
 }

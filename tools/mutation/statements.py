@@ -108,4 +108,4 @@ class Statements(Places):
                 for value in values_instead(self.tokens[k].text):
                     wrong = f"{self.source.words(equal + 1, k)} {value} {self.source.words(k + 1, end)}"
                     self._add("constant", i, end + 1, f"{self.tokens[k].text} -> {value}",
-                              f"const {head} = ft_fault(@N@) ? ({wrong}) : ({rest});")
+                              f"const {head} = ft_fault_in_constant(@N@) ? ({wrong}) : ({rest});")

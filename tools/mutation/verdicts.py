@@ -28,6 +28,10 @@ class Verdicts:
         entry = self._survivors.get(fault.key())
         return (entry["verdict"] or None) if entry else None
 
+    def forget_unread(self):
+        """Before survivors are added: what nobody has read and is no survivor any more leaves the list."""
+        self._survivors = {key: entry for key, entry in self._survivors.items() if entry["verdict"]}
+
     def add_survivor(self, fault):
         entry = {"file": fault.file, "kind": fault.kind, "text": fault.text, "detail": fault.detail, "verdict": ""}
         self._survivors.setdefault(fault.key(), entry)

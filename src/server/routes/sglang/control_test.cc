@@ -108,6 +108,19 @@ TEST_F(ControlTest, a_turn_follows_the_one_it_names) {
   EXPECT_EQ(last_prompt(), "G");
 }
 
+TEST_F(ControlTest, openais_routes_have_sessions_too) {
+  start();
+  const std::string session = open(R"("capacity_of_str_len":1,"streaming":true,"session_id":"s")");
+  answer_with("1");
+  for (const char* prompt : {"A", "B"}) {
+    const auto reply = post(
+        port, "/v1/completions",
+        std::string(R"({"model":"m","prompt":")") + prompt + R"(","session_params":{"id":"s"}})");
+    EXPECT_EQ(reply.status, 200) << reply.body;
+  }
+  EXPECT_EQ(last_prompt(), "A1|B");
+}
+
 TEST_F(ControlTest, what_is_replaced_is_gone) {
   start();
   const std::string session = open();
