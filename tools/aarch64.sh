@@ -103,7 +103,7 @@ build() {
     cmake --build build/aarch64 --target "$@"
 }
 
-on() { QEMU_CPU=$1 "$qemu" -L "/usr/$triple" "${@:2}"; }
+on() { QEMU_CPU=$1 "$qemu" -L "/usr/$triple" -E "LD_LIBRARY_PATH=$root/usr/lib/$triple" "${@:2}"; }
 
 # Without USDOT; without SDOT, too. "max" has all that the emulator knows.
 lesser=(neoverse-n1 cortex-a72)
