@@ -152,7 +152,10 @@ class CliTest(unittest.TestCase):
         report = json.loads(run("inspect", demo, "--json").stdout)
         lines = [line.strip() for line in run("inspect", demo).stdout.splitlines()]
         config, tensors = report["config"], sum(kind["tensors"] for kind in report["types"].values())
-        for line in [f"width          {config['hidden_size']}, MLP {config['intermediate_size']}",
+        types = [f"{name:14} {kind['tensors']:3} tensors, {kind['bytes'] / 1e6:.1f} MB" for name, kind in report["types"].items()]
+        for line in [f"architecture   {config['architecture']}", f"layers         {config['layers']}",
+                     f"width          {config['hidden_size']}, MLP {config['intermediate_size']}",
+                     f"parameters     {report['parameters'] / 1e6:.1f} M", *types,
                      f"heads          {config['heads']} of {config['head_dim']}, KV heads {config['kv_heads']}",
                      f"weights        safetensors, {report['bytes'] / 1e6:.1f} MB in {tensors} tensors",
                      f"tokenizer      {report['tokens']} tokens", "served         yes"]:

@@ -17,7 +17,7 @@ SUITES = {
     "vulkan": ["vulkan_tests"],
     "server": ["server_tests", "cli"],
     "tune": ["tune_tests", "cli_tune"],
-    "app": ["app_tests", "host_tests", "cli", "cli_tune"],
+    "app": ["app_tests", "host_tests", "chat_tests", "cli", "cli_shells", "cli_chat", "cli_tune"],
 }
 SCRIPTS = {"cli": ["python3", "tests/cli/cli_test.py", "build/release/foretoken"],
            "cli_tune": ["python3", "tests/cli/tune_test.py", "build/release/foretoken", "."],

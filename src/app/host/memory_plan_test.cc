@@ -64,6 +64,16 @@ TEST(MemoryPlan, max_total_tokens_is_a_cap_to_the_token) {
   EXPECT_EQ(pages({.fraction = 0.5, .max_total_tokens = 1 << 30}), 6 * 1024);
 }
 
+TEST(MemoryPlan, tokens_that_do_not_fit_are_warned_of) {
+  const auto said = [](int wanted) {
+    testing::internal::CaptureStderr();
+    pages({.fraction = 0.5, .max_total_tokens = wanted});
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(said(6 * 1024 * kPageTokens).find("does not fit"), std::string::npos);
+  EXPECT_NE(said(6 * 1024 * kPageTokens + 1).find("does not fit"), std::string::npos);
+}
+
 TEST(MemoryPlan, the_largest_step_is_planned_for) {
   MemoryNeeds needs = kNeeds;
   needs.step_bytes = 3 * kGiB;

@@ -49,7 +49,7 @@ TEST_F(MadeUpMachine, inside_a_container_the_limit_stands_at_the_mount) {
 }
 
 TEST_F(MadeUpMachine, the_first_version_of_cgroups_counts_as_well) {
-  root_.write("proc/self/cgroup", "4:cpu:/x\n3:memory:/box\n");
+  root_.write("proc/self/cgroup", "1:memory\n4:cpu:/x\n3:memory:/box\n");
   root_.write("sys/fs/cgroup/memory/box/memory.limit_in_bytes", std::to_string(250 * kMiB));
   root_.write("sys/fs/cgroup/memory/box/memory.usage_in_bytes", std::to_string(50 * kMiB));
   const auto memory = read_memory(root_.path());
