@@ -36,7 +36,8 @@ constexpr Command kCommands[] = {
     {"generate", "foretoken generate [--model DIR] --prompt TEXT [flags]",
      "Continues one prompt on standard output.", generate, generate_flags},
     {"tune", "foretoken tune [--model DIR] --speculative-algorithm NAME [flags]",
-     "Records texts and drafts once, replays every way to draft from them, and says which pays.",
+     "Records texts and drafts once, replays every way to draft from them, and says which is "
+     "fastest.",
      tune, tune_flags},
     {"tokenize", "foretoken tokenize [--model DIR] [flags]",
      "Reads JSON lines ({\"text\": ...} or {\"messages\": [...]}), prints prompts and token ids.",

@@ -31,7 +31,7 @@ struct KvShape {
   RecurrentShape recurrent = {};
   int slots = 1;                   // sequences whose states are kept at a time
   int tree_nodes = kMaxTreeNodes;  // of one of them
-  int snapshots = 0;               // states that are kept of texts, whoever goes on with them
+  int snapshots = 0;               // states kept of texts, for requests that continue them
 
   KvHeads heads_of(int layer) const {
     return layer_heads.empty() ? KvHeads{kv_heads, head_dim}

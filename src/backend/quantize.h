@@ -12,7 +12,7 @@ namespace foretoken {
 // the value farthest from 0 onto the last code. Of 8 bits both signs have 127 codes, of floats of 8
 // bits the last is 448; of 4 bits the farthest value becomes -8 and the scale has its sign. The
 // matrix is the caller's, and it must be finite: a row that is not gets scales of NaN, which
-// whoever loads weights reports.
+// loaders of weights report.
 class QuantizedRows final : public CodedRows {
  public:
   // format: without zero points.

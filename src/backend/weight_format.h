@@ -1,7 +1,7 @@
 #pragma once
 // WeightFormat: how a matrix is kept and what its product does to the input. The one description of
-// weights of fewer bits: `pack` chooses layout and kernels by it, whoever loads weights passes it
-// on, and nobody else asks. Plain data.
+// weights of fewer bits: `pack` chooses layout and kernels by it, loaders of weights pass it on,
+// and no other code reads it. Plain data.
 //
 // A matrix of codes: the weight at (n, k) is (code - zero) * scale, with a scale, and perhaps a
 // zero point, for each row and group of neighbouring k; codes that are floats have no zero. See
@@ -61,7 +61,7 @@ struct BlockRow {
   std::int8_t *multiples, *min_multiples;  // [groups], where there is a super; min_: with minima
 };
 
-// The rows of a matrix of codes, by whoever has them: a checkpoint, or floats that are rounded.
+// The rows of a matrix of codes: of a checkpoint, or of floats that are rounded.
 // Read by several threads at a time.
 class CodedRows {
  public:

@@ -11,7 +11,7 @@ ItemShares::ItemShares(int workers)
     : shares_(at(workers)), open_(at(workers > kFewWorkers ? ceil_div(workers, kFlags) : 0)) {}
 
 // With fewer items than workers some have none, as far from each other as they can be. Flags first:
-// whoever sees an item may be the one to clear its share's.
+// the worker that sees an item may be the one to clear its share's.
 void ItemShares::open(int items) {
   const int count = size();
   const auto begin_of = [&](int share) {

@@ -1,7 +1,7 @@
 #pragma once
 // A checksum of bytes that is read as fast as memory delivers them: for files of weights, whose
 // damage must be noticed within a start of seconds. Any one changed word changes it for certain,
-// other damage does with the chance of 64 bits. No proof against whoever wants two to be the same.
+// other damage does with the chance of 64 bits. No protection against damage that is made to fit.
 // Pure function.
 
 #include <cstddef>

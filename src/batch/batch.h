@@ -24,7 +24,7 @@ namespace foretoken {
 // step.
 struct StepEntry {
   SeqSlot slot = -1;
-  std::uint64_t owner = 0;  // number of the sequence in the slot, for whoever reads the result
+  std::uint64_t owner = 0;  // number of the sequence in the slot, for readers of the result
   std::span<const Token> chain = {};  // prompt tokens at positions length .. length + size() - 1
   bool has_tree = false;  // trees.size(slot) nodes follow the chain, root at length + chain.size()
   Token root = kNoToken;  // of a new tree, where prompt text ends; kNoToken: the tree stands

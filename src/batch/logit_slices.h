@@ -1,6 +1,6 @@
 #pragma once
 // Rows of logits that are in memory at once: a slice. The logits of a whole step, its rows times
-// the vocabulary, can be more than everything else it computes, and whoever samples or drafts from
+// the vocabulary, can be more than everything else it computes, and sampling or drafting from
 // a row needs that row only. Small steps are one slice.
 
 #include <algorithm>

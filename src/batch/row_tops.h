@@ -1,6 +1,6 @@
 #pragma once
-// RowTops: the greatest values of a row of logits, part by part, so that whoever looks for great
-// values reads a row where they are. Of the row as it was when they were made.
+// RowTops: the greatest values of a row of logits, part by part, so that a search for great
+// values reads only the parts that have them. Of the row as it was when they were made.
 
 #include <cstddef>
 #include <span>

@@ -3,7 +3,7 @@
 // before and of nothing else: so a text is the same however many of its tokens a step finds. It
 // stands at the end of the text; the walk moves it along the tokens that are sampled, so each node
 // of a tree is sampled under the mask of its own path, and only nodes that are visited cost one.
-// Not a grammar: whoever knows one implements it. One thread at a time, that of the walk or the
+// Not a grammar: grammars implement it. One thread at a time, that of the walk or the
 // engine's. ConstraintSource: what makes them, one for each text; const use from any thread.
 
 #include <cstdint>

@@ -34,7 +34,7 @@ class DraftTrees {
   int size(SeqSlot slot) const { return size_[index(slot)]; }
   std::span<const Token> tokens(SeqSlot slot) const;
   std::span<const std::int32_t> parents(SeqSlot slot) const;
-  // How probable whoever grew them takes the nodes for; 1: nothing is known. No node is more
+  // How probable their drafter takes the nodes to be; 1: nothing is known. No node is more
   // probable than its parent.
   std::span<const float> scores(SeqSlot slot) const;
 

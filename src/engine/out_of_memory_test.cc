@@ -1,6 +1,6 @@
 // The system refuses memory to the engine, once or again and again, anywhere: in plans, steps,
-// drafters, workers, streams. Requests end with a reason, nothing is lost, and who comes after it
-// gets the same tokens as ever. Replaces operator new, so it is a program of its own.
+// drafters, workers, streams. Requests end with a reason, nothing is lost, and requests after it
+// get the same tokens as ever. Replaces operator new, so it is a program of its own.
 #include <atomic>
 #include <cstdlib>
 #include <memory>
@@ -282,7 +282,7 @@ TEST_P(OutOfMemory, a_draft_model_that_was_interrupted_drafts_as_ever) {
   rig_.expect_answers_as_ever();
 }
 
-// A mapping that the system refuses is an Error, thrown by whoever asked for the memory.
+// A mapping that the system refuses is an Error, thrown by the call that needed the memory.
 class FailingTarget final : public TargetModel {
  public:
   explicit FailingTarget(TargetModel& target) : target_(target) {}

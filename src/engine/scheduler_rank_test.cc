@@ -1,4 +1,4 @@
-// Requests of different rank: who goes first, who makes way, whom a full queue loses.
+// Requests of different rank: which goes first, which is preempted, which a full queue refuses.
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
 // Buffer: owns anonymous memory, 64-byte aligned, zeroed, on transparent huge pages where it is
-// large. Not resizable. Memory is touched first by whoever writes it (NUMA placement follows the
+// large. Not resizable. The first writer touches the memory first (NUMA placement follows the
 // writer).
 
 #include <cstddef>

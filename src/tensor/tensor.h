@@ -1,7 +1,7 @@
 #pragma once
 // Tensor: a typed, shaped, non-owning view of contiguous memory (row-major, last dimension
 // fastest). Not a container (owners are Arena, Buffer, mapped files), not an expression: no
-// arithmetic here. Copying a view is copying a pointer; whoever takes a view may not keep it beyond
+// arithmetic here. Copying a view is copying a pointer; a function may not keep a view beyond
 // the call unless it says so.
 
 #include <array>

@@ -31,7 +31,7 @@ struct StopScan {
 };
 
 // The stop strings of a request and their automaton, and its expressions. Immutable. Takes some 25
-// bytes per byte of the strings, so whoever accepts them from outside bounds their total.
+// bytes per byte of the strings, so callers bound the total of what comes from outside.
 class StopStrings {
  public:
   // Empty strings match nothing, but count in indices. Expressions are counted behind the strings.

@@ -28,7 +28,7 @@ struct AnswerWish {
   std::vector<Token> stop_tokens;
 };
 
-// A request for the prompt. Its seed is the prompt's, so that whoever asks again gets the same.
+// A request for the prompt. Its seed is the prompt's, so that a prompt gets the same answer again.
 Request request_of(const TunePrompt& prompt, const AnswerWish& wish);
 
 // Has all prompts answered, so many at once, and hands over each answer as it comes, trees

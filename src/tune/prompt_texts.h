@@ -18,7 +18,7 @@ struct PromptText {
 std::vector<PromptText> read_prompt_texts(const std::string& path);
 std::vector<PromptText> parse_prompt_texts(std::string_view text, const std::string& where);
 
-// Some of many kinds, for who has none of their own.
+// Texts of many kinds, used where the user names none.
 std::vector<PromptText> usual_prompt_texts();
 
 }  // namespace foretoken

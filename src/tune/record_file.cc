@@ -187,7 +187,7 @@ RecordedText text_of_bytes(std::span<const std::byte> bytes, const RecordIdentit
   throw Error({.what = "cannot write the record", .where = path, .found = std::strerror(errno)});
 }
 
-// In one piece, and to the system at once: whoever is killed has lost nothing that was added.
+// In one piece, and to the system at once: a killed process loses nothing that was added.
 void append(std::FILE* file, const std::string& path, std::uint32_t kind,
             std::string_view payload) {
   ByteWriter block;

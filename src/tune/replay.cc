@@ -50,7 +50,7 @@ class ReplayRun {
   }
 
  private:
-  // Who finds out by measuring what pays has done so after the first seconds of a server's life.
+  // A pace that measures has measured after the first seconds of a server's life.
   bool learns() const {
     return options_.costs != nullptr && options_.pace == nullptr && setting_.drafts() &&
            setting_.draft.budget == TreeBudget::kMeasured;

@@ -348,8 +348,8 @@ TEST_F(ReplayTest, what_is_read_is_told_to_the_pace) {
   EXPECT_GE(pace->rows[DraftWork::kReading], tokens - 2 * static_cast<int>(recorded.texts.size()));
 }
 
-// A setting that finds out what pays is told as it runs once it knows: here, that nothing does.
-TEST_F(ReplayTest, who_measures_what_pays_has_done_so_before_it_counts) {
+// A setting that measures is reported as it runs once it has measured: here, without drafts.
+TEST_F(ReplayTest, a_setting_that_measures_has_measured_before_it_counts) {
   const Record recorded = record(Draft::kItself);
   StepCosts costs;
   for (const int rows : {1, 2, 4, 8}) {

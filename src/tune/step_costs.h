@@ -10,7 +10,7 @@
 namespace foretoken {
 
 struct StepCosts {
-  CostCurve plain;    // a step without drafts and whoever might draft, by sequences
+  CostCurve plain;    // a step without drafts and without a drafter, by sequences
   CostCurve target;   // from trees to what was found in them, by their rows
   CostCurve prompt;   // on top of that, by rows of prompts
   CostCurve reading;  // the draft model reads what was committed, by rows

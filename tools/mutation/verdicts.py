@@ -2,7 +2,7 @@
 
 A survivor is known by its file, its kind, the text of its line and what became what, so that it stays known when lines
 move. Its verdict begins with `equivalent:` (nothing that the code promises changes; why) or with `test:` (the case that
-was written for it), or is empty as long as nobody has read it. A run writes scores and new survivors, verdicts are
+was written for it) or with `open:` (nothing notices it; why), or is empty as long as nobody has read it. A run writes scores and new survivors, verdicts are
 written by hand.
 """
 import json

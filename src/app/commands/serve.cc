@@ -25,7 +25,7 @@ std::string address_of(const std::string& host, int port) {
 
 int serve(std::span<const std::string> args) {
   const auto start = ServedModel::Clock::now();
-  std::signal(SIGPIPE, SIG_IGN);  // whoever read the log may leave
+  std::signal(SIGPIPE, SIG_IGN);  // the reader of the log may end
   const Options options =
       resolve_options(parse_flags(args, serve_flags()), Environment::from_process());
   set_log_level(options.log_level);

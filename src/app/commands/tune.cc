@@ -152,7 +152,7 @@ class Tuning {
 
   // ---- costs
 
-  // Where the draft model comes from: from the record, too, whoever replays it elsewhere.
+  // Where the draft model comes from: from the record where that is replayed on another machine.
   std::vector<std::string> model_flags() const {
     const RecordIdentity& identity = record_.identity;
     const bool is_given = std::ranges::count(model_flags_, "--speculative-draft-model-path") > 0;
@@ -309,7 +309,7 @@ class Tuning {
     RealRun drafted(options_, setting, record_, at_once);
     std::vector<double> plain_paces, paces;  // seconds per token
     RealRun::Result all;
-    drafted.run();  // what measures what pays does so here
+    drafted.run();  // a pace that measures does so here
     for (int round = 0; round < tune_.rounds; ++round) {
       const RealRun::Result without = plain.run(), with = drafted.run();
       plain_paces.push_back(without.seconds / static_cast<double>(without.tokens));

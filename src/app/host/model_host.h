@@ -51,7 +51,7 @@ class ModelHost {
   // Who drafts, in the order in which reports and wishes number them.
   std::vector<std::string> drafters() const;
 
-  // Texts that drafts are taken from, for who adds to them; null: none are.
+  // The texts that drafts are taken from, so that more can be added; null: none are.
   const std::shared_ptr<Corpora>& corpora() const { return drafts_->corpora; }
 
   // Generates a few tokens, so that the first request finds everything in place, and forgets them.

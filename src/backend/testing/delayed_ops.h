@@ -1,8 +1,8 @@
 #pragma once
 // A backend that answers later: another one behind a queue and a thread, now and then slow. Its
 // memory cannot be touched by the host, scratch is filled with NaN before it is written, and what
-// the host wants to know is not there before read_back(). So whoever reads a result early, or
-// changes what an operation was given too early, is found out. For tests only.
+// the host wants to know is not there before read_back(). So code that reads a result early, or
+// changes what an operation was given too early, fails its test. For tests only.
 
 #include <cstdint>
 #include <memory>

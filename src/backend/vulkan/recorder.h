@@ -64,7 +64,7 @@ class Recorder {
   // Hands all calls so far to the device; wait() until they are done, too.
   void submit();
   void wait();
-  // The same for who gives memory back; a device that is lost uses none.
+  // The same before memory is given back; a device that is lost uses none.
   void wait_at_end() noexcept;
 
  private:

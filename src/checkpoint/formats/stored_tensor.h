@@ -1,5 +1,5 @@
 #pragma once
-// StoredTensor: where one tensor lies in a checkpoint file. Plain data; whoever fills it in has
+// StoredTensor: where one tensor lies in a checkpoint file. Plain data; its maker has
 // checked that every byte it speaks of is inside the file.
 
 #include <cstddef>

@@ -256,7 +256,7 @@ bool write_packed_file(const std::string& path, const std::string& state,
 }
 
 std::unique_ptr<PackedFile> PackedFile::open(const std::string& path) {
-  // Not waiting for who writes to a pipe of that name.
+  // Does not wait for a writer where that name is a pipe.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0 && errno == ENOENT) return nullptr;
   if (descriptor < 0) refuse(path, std::strerror(errno));

@@ -1,5 +1,5 @@
 #pragma once
-// What descriptions of quantized weights (`quantization_config`) say alike, whoever wrote them.
+// What descriptions of quantized weights (`quantization_config`) have in common.
 // Each throws Error naming the field and what was expected. For the parsers of
 // StoredQuantization only.
 

@@ -34,7 +34,7 @@ class ConstraintDrafter final : public Drafter {
   TextOffers offers_;
   const std::shared_ptr<const DraftPace> pace_;
   std::vector<TextDraft> drafts_;  // of the sequence that is being drafted for
-  std::size_t turn_ = 0;           // who comes first where drafts do not suffice for all
+  std::size_t turn_ = 0;           // the sequence that is first where drafts do not suffice for all
 };
 
 }  // namespace foretoken

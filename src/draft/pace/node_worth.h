@@ -19,7 +19,7 @@ class NodeWorth {
   float break_even() const;
   // The same where drafts are to be tried: likely ones are worth it in any case.
   float least_score() const;
-  // Whether a level that takes so long pays below nodes with this sum of scores.
+  // Whether a level that takes so long saves more below nodes with this sum of scores.
   bool is_level_worth(double promised, double seconds) const;
 
  private:

@@ -123,7 +123,7 @@ void DraftReader::pass_by(const CommittedRows& rows, std::size_t i, bool is_kept
   }
 }
 
-// Prompts are read even by those who rest: that costs little beside what the target pays for them,
+// Prompts are read also for sequences that rest: that costs little beside the target's reading,
 // and a draft model that knows the prompt can wake at any time.
 DraftReader::Reading DraftReader::choose_reading(const CommittedRows& rows, std::size_t i,
                                                  bool rests) const {

@@ -12,9 +12,9 @@
 //   x[p]  the token at p     f[p]  the target's feature of it     n  tokens committed
 //
 // Beside each page lies the feature of the last token read in it, and what the model carries from
-// that row to the next one (HeadChain). So who goes on there, with the next step or after a prefix
-// hit, finds both. Where nothing was carried to the first row of a reading, because what is before
-// it went by unread, the target's feature stands in.
+// that row to the next one (HeadChain). So a sequence that goes on there, with the next step or
+// after a prefix hit, finds both. Where nothing was carried to the first row of a reading, because
+// what is before it went by unread, the target's feature stands in.
 //
 //   a sequence   | of what is committed the model reads | of the last 32 tokens are kept
 //   -------------+--------------------------------------+-------------------------------

@@ -89,7 +89,7 @@ const std::vector<Group>& accepted_groups() {
        {},
        {"text", "input_ids", "sampling_params", "return_logprob", "logprob_start_len",
         "top_logprobs_num", "token_ids_logprob", "return_text_in_logprobs"}},
-      // For who pays, keeps or watches answers.
+      // For billing, storage and monitoring.
       {kAll,
        {},
        {"store",

@@ -17,7 +17,7 @@ struct AttentionItems final : AttentionPlan {
   static constexpr std::size_t kNone = ~std::size_t{0};
 
   struct Item {
-    AttnItem call;  // what depends on the layer is filled in by whoever runs it
+    AttnItem call;  // what depends on the layer is filled in when it runs
     int kv_head;
     int first_row;        // row of the batch that is call.rows[0]
     std::size_t partial;  // floats into the memory for partial results, or kNone: it has all spans

@@ -54,7 +54,7 @@ class Gemm {
   void run_heads(std::span<const std::unique_ptr<PackedLinear>> w, const Tensor& x,
                  const Tensor& y);
 
-  // The input of a product, written in pieces by whoever has them at hand; any thread.
+  // The input of a product, written in pieces as they are computed; any thread.
   class Input {
    public:
     // Where the values of a row from a column on may be made: their place, if they stay as they

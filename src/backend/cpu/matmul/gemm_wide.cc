@@ -1,7 +1,7 @@
 // Products of many rows, where a kernel can keep the sums of many columns until K is done: an item
 // is all rows, as far as a call takes them, by some hundred columns, so that the input is read
 // again for each of few items only and the weights once. Outputs are taken from the sums when they
-// are complete, row after row or in tiles for whoever computes with them.
+// are complete, row after row, or in tiles for an operation that follows.
 
 #include <algorithm>
 #include <array>

@@ -89,7 +89,7 @@ class SuffixDrafter final : public Drafter {
   std::vector<Sequence> sequences_;  // by slot
   std::vector<SeqSlot> unread_;      // those with something still to be read
   std::vector<Felled> felled_;
-  std::size_t turn_ = 0;  // who comes first where drafts do not suffice for all
+  std::size_t turn_ = 0;  // the sequence that is first where drafts do not suffice for all
 };
 
 }  // namespace foretoken
