@@ -84,8 +84,7 @@ class Campaign:
         return [fault for fault in self.drawn if fault.state == "in"]
 
     def _pending(self, room):
-        return [fault for fault in self._inside() if fault.room == room and self._judged(fault) != "noticed"
-                and not verdicts.is_equivalent(self.said.of(fault))]
+        return [fault for fault in self._inside() if fault.room == room and self._judged(fault) not in ("noticed", "equivalent")]
 
     def _try_room(self, runner, room, own):
         for suite in own:

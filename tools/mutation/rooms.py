@@ -2,7 +2,7 @@
 import collections
 import re
 
-# In the order of work: what takes longest comes last. The room's own suites first. `cli`, `cli_tune` and `hub` are scripts that run the whole program.
+# In the order of work: what takes longest comes last. The room's own suites first. Those in SCRIPTS run the whole program.
 SUITES = {
     "base": ["base_tests"],
     "tensor": ["tensor_tests", "checkpoint_tests"],
@@ -20,6 +20,8 @@ SUITES = {
     "app": ["app_tests", "host_tests", "chat_tests", "cli", "cli_shells", "cli_chat", "cli_tune"],
 }
 SCRIPTS = {"cli": ["python3", "tests/cli/cli_test.py", "build/release/foretoken"],
+           "cli_shells": ["python3", "tests/cli/shell_test.py", "build/release/foretoken"],
+           "cli_chat": ["python3", "tests/cli/chat_test.py", "build/release/foretoken", "models"],
            "cli_tune": ["python3", "tests/cli/tune_test.py", "build/release/foretoken", "."],
            "hub": ["python3", "tests/hub/hub_test.py", "build/release/foretoken", "models"]}
 # Rooms that lie deeper than src/ROOM.
