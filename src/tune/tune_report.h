@@ -40,7 +40,7 @@ struct TuneReport {
   }
   // Tokens per second over those of plain decoding.
   double speedup(std::size_t row, std::size_t batch) const;
-  // The row that is fastest with so many requests at once; 0: plain decoding.
+  // The fastest row for `batch` requests at once; 0: plain decoding.
   std::size_t best(std::size_t batch) const;
   // Requests at once from which on a row is slower than plain decoding, between batch sizes by
   // interpolation; 0: it always is; negative: it never is, as far as was looked.

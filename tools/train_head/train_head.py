@@ -151,7 +151,7 @@ def parser() -> argparse.ArgumentParser:
     answers.add_argument("--prompts", type=Path, nargs="+", help="files of prompts, JSONL or one text a line")
     answers.add_argument("--count", type=int, default=2000, help="prompts that invent makes (default 2000)")
     answers.add_argument("--max-prompt-tokens", type=int, default=512, help="longer prompts are left out (default 512)")
-    answers.add_argument("--answer-minutes", type=float, default=1e9, help="answers end after so many minutes")
+    answers.add_argument("--answer-minutes", type=float, default=1e9, help="the step stops after this time (default: none)")
     taps = p.add_argument_group("taps")
     taps.add_argument("--dtype", choices=("bfloat16", "float32"), default="bfloat16", help="of the target (default bfloat16)")
     taps.add_argument("--taps-gib", type=float, default=40, help="size of the files at most (default 40 GiB)")
@@ -166,7 +166,7 @@ def parser() -> argparse.ArgumentParser:
     validate = p.add_argument_group("validate")
     validate.add_argument("--validate", type=Path, nargs="+", help="files of prompts that were not trained on")
     validate.add_argument("--every", type=int, default=1, help="take every n-th of them (default 1: all)")
-    validate.add_argument("--speed", type=int, default=0, help="measure speed with so many of them, too (default 0)")
+    validate.add_argument("--speed", type=int, default=0, help="number of prompts that measure speed (default 0)")
     return p
 
 

@@ -103,11 +103,11 @@ struct GemmCall {
   float* y;                       // the first row, at the first column of the first block
   std::int64_t y_stride;          // elements from row to row
   const float* bias =
-      nullptr;         // of the first column, readable to the end of the last block; or null
-  int rows;            // <= GemmKernels::max_rows
-  int cols;            // outputs that exist; the last block may be partial
-  int tile_rows = 16;  // of packed x, see GemmKernels
-  int step_k = 0;      // where it is faster K is interrupted after so many, a multiple of kBlockK
+      nullptr;             // of the first column, readable to the end of the last block; or null
+  int rows;                // <= GemmKernels::max_rows
+  int cols;                // outputs that exist; the last block may be partial
+  int tile_rows = 16;      // of packed x, see GemmKernels
+  int step_k = 0;          // the loop over K pauses after this many, a multiple of kBlockK
   int prefetch_bytes = 0;  // weights are asked for so far ahead; both 0: as the kernel likes
   CodeLayout codes = {};   // of the weights, where they are codes
   float* sums = nullptr;   // for GemmKernels::sum: aligned, wide_sums(rows, cols) of them

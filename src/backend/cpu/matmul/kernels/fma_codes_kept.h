@@ -98,7 +98,7 @@ constexpr int kMostCodedRows = kRegisters >= 8 ? 2 : 1, kTwoChainRows = 1;
 constexpr int kMostCodedRows = kRegisters == 32 ? 12 : kRegisters == 8 ? 2 : 1;
 constexpr int kTwoChainRows = kRegisters / 8;
 #endif
-// Where input is bf16 this is faster up to so many rows.
+// The most rows for which kept codes are faster where input is bf16.
 constexpr int kFewCodedRows = kMostCodedRows < 4 ? kMostCodedRows : 4;
 
 // kBlockK of k of both halves of a unit.
