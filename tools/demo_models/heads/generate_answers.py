@@ -12,9 +12,8 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from .answer_file import TEMPERATURES, finished
 from .prompts import FOLLOW_UPS
-
-TEMPERATURES = (0.0, 0.0, 0.6, 0.8, 1.0)
 
 
 def post(url: str, body: dict) -> dict:
@@ -46,17 +45,6 @@ class Asker:
             second = prompt + turns[0]["answer"] + rng.choice(self.follow_ups)
             turns.append({"prompt": second, "answer": self.answer(second, temperature, number)})
         return [{"prompt_number": number, "temperature": temperature, **turn} for turn in turns]
-
-
-def finished(path: Path) -> set:
-    """Numbers of the prompts that are answered; a line that was cut off is removed."""
-    if not path.exists():
-        return set()
-    text = path.read_text()
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        path.write_text(whole)
-    return {json.loads(line)["prompt_number"] for line in whole.splitlines()}
 
 
 def main():

@@ -10,10 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from heads.answer_file import TEMPERATURES, finished
+
 from .faults import Fault
 from .prompts import user
 
-TEMPERATURES = (0.0, 0.0, 0.6, 0.8, 1.0)
 HELD_OUT = 50
 
 
@@ -41,17 +42,6 @@ def answer_turns(server, number: int, prompt, limits: Limits) -> list:
             messages += [{"role": "assistant", "content": answer["text"]}, user(later)]
     # A prompt that is too long leaves a line without an answer, so that it is not asked again.
     return lines or [{"prompt_number": number, "temperature": temperature, "prompt": [], "answer": []}]
-
-
-def finished(path: Path) -> set:
-    """Numbers of the prompts that are answered. What was cut off by an end in the middle is removed from the file."""
-    if not path.exists():
-        return set()
-    text = path.read_text()
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        path.write_text(whole)
-    return {json.loads(line)["prompt_number"] for line in whole.splitlines()}
 
 
 def in_flight(pool, ask, items, at_once: int):
