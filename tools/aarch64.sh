@@ -3,7 +3,7 @@
 #
 #   root         unpacks the libraries of aarch64 into build/aarch64_root, which is kept; installs nothing
 #   build [T..]  and builds targets of the preset "aarch64" (backend_tests and operation_bits by default);
-#                "foretoken", the whole program, needs Rust's library of aarch64, too (see rust_options below)
+#                "foretoken", the whole program, needs Rust's library of aarch64, too (see find_rust below)
 #   test FILE    and runs the op table, and compares what machines print with that of FILE, the
 #                operation_bits of this machine. The default, with FILE of build/release
 #   cells FILE   and compares cells of the invariance matrix: FILE is the cell_bits of this machine
@@ -85,21 +85,21 @@ emulator() {
 }
 
 # For crates: the compiler's own library of aarch64 (rustup target add aarch64-unknown-linux-gnu), or that of the root.
-rust_options() {
+rust_options=()
+find_rust() {
   local target=aarch64-unknown-linux-gnu kept=$root/usr/lib/rustlib/aarch64-unknown-linux-gnu/lib
   export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=$triple-gcc
   [ -d "$(rustc --print target-libdir --target $target 2>/dev/null)" ] && return
   [ -d "$kept" ] || return
   export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS="--sysroot=$root/usr" RUSTC=/usr/bin/rustc
-  echo -DCARGO=/usr/bin/cargo
+  rust_options=(-DCARGO=/usr/bin/cargo)
 }
 
 build() {
   export CCACHE_BASEDIR="$here" CCACHE_NOHASHDIR=1 PATH="$PATH:$HOME/.cargo/bin"
   cd "$here" || exit 1
-  rust_options >/dev/null  # for what it exports
-  # shellcheck disable=SC2046
-  cmake --preset aarch64 --log-level=WARNING $(rust_options) -DFORETOKEN_WERROR="${FORETOKEN_WERROR:-OFF}" &&
+  find_rust
+  cmake --preset aarch64 --log-level=WARNING "${rust_options[@]}" -DFORETOKEN_WERROR="${FORETOKEN_WERROR:-OFF}" &&
     cmake --build build/aarch64 --target "$@"
 }
 
