@@ -63,7 +63,11 @@ int plan_kv_tokens(const MemoryOptions& options, const MachineMemory& memory,
   if (!options.fraction || budget > memory.available_bytes) budget = std::min(budget, free_share);
 
   const std::size_t fixed = needs.fixed_bytes();
-  const std::size_t pages = budget > fixed ? (budget - fixed) / needs.page_bytes : 0;
+  // Where all layers keep states, a page takes nothing.
+  const bool is_free = needs.page_bytes == 0;
+  const std::size_t room = budget > fixed ? budget - fixed : 0;
+  const std::size_t pages = is_free && room > 0 ? kMaxTokens / kPageTokens
+                                                : room / std::max<std::size_t>(needs.page_bytes, 1);
   if (pages == 0) throw_no_room(needs, budget, memory);
   std::size_t tokens = std::min(pages * kPageTokens, kMaxTokens);
   if (options.max_total_tokens) {
@@ -76,7 +80,7 @@ int plan_kv_tokens(const MemoryOptions& options, const MachineMemory& memory,
                    .expected = fmt::format("at least one page of {} tokens", kPageTokens),
                    .found = std::to_string(wanted)});
     tokens = std::min(tokens, wanted);
-  } else if (!options.fraction) {
+  } else if (!options.fraction || is_free) {
     tokens = std::min(tokens, static_cast<std::size_t>(needs.useful_tokens));
   }
   return static_cast<int>(std::max<std::size_t>(tokens, kPageTokens));

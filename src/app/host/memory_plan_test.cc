@@ -64,6 +64,18 @@ TEST(MemoryPlan, max_total_tokens_is_a_cap_to_the_token) {
   EXPECT_EQ(pages({.fraction = 0.5, .max_total_tokens = 1 << 30}), 6 * 1024);
 }
 
+// A model whose layers all keep states has no keys and values.
+TEST(MemoryPlan, pages_that_take_nothing_are_as_many_as_requests_can_use) {
+  MemoryNeeds needs = kNeeds;
+  needs.page_bytes = 0;
+  needs.useful_tokens = 1000;
+  EXPECT_EQ(plan_kv_tokens({}, kMachine, needs), 1000);
+  EXPECT_EQ(plan_kv_tokens({.fraction = 0.5, .max_total_tokens = {}}, kMachine, needs), 1000);
+  EXPECT_EQ(plan_kv_tokens({.fraction = {}, .max_total_tokens = 600}, kMachine, needs), 600);
+  needs.weight_bytes = 20 * kGiB;
+  EXPECT_THROW(plan_kv_tokens({}, kMachine, needs), Error);
+}
+
 TEST(MemoryPlan, tokens_that_do_not_fit_are_warned_of) {
   const auto said = [](int wanted) {
     testing::internal::CaptureStderr();
