@@ -190,6 +190,10 @@ TEST(ModelConfig, smollm3_rotates_all_but_every_fourth_layer_unless_it_says_othe
                     R"({"no_rope_layer_interval":2,"use_sliding_window":true,"sliding_window":8})")
                   .layer_window,
               ElementsAre(0, 8, 0));
+  EXPECT_THAT(parse("SmolLM3ForCausalLM", R"({"sliding_window":8,
+      "layer_types":["sliding_attention","full_attention","sliding_attention"]})")
+                  .layer_window,
+              ElementsAre(8, 0, 8));
   EXPECT_THAT(error_of([] { parse("SmolLM3ForCausalLM", R"({"no_rope_layers":[1,1]})"); }),
               HasSubstr("bad value of \"no_rope_layers\" (config.json): expected 3 entries"));
 }

@@ -29,7 +29,9 @@ Blocks read_smollm3(const FileFields& fields, const ModelConfig& sizes) {
                 .o_bias = bias,
                 .layer_rope = layer_rope(fields, sizes.layers),
                 .mlp_bias = is_on(fields, "mlp_bias")};
-  if (is_on(fields, "use_sliding_window") && fields.has("sliding_window"))
+  // Layers that are listed slide whatever "use_sliding_window" says.
+  const bool slides = is_on(fields, "use_sliding_window") || fields.has("layer_types");
+  if (slides && fields.has("sliding_window"))
     blocks.layer_window = sliding_windows(
         fields, sizes.layers, [&](int layer) { return blocks.rope_of(layer) == LayerRope::kNone; });
   return blocks;
