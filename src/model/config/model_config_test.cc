@@ -198,6 +198,15 @@ TEST(ModelConfig, smollm3_rotates_all_but_every_fourth_layer_unless_it_says_othe
               HasSubstr("bad value of \"no_rope_layers\" (config.json): expected 3 entries"));
 }
 
+TEST(ModelConfig, gpt_oss_says_how_positions_are_scaled) {
+  constexpr const char* kFlat = R"({"rope_theta":150000,"rope_scaling":null})";
+  for (const char* settings : {"{}", kFlat})
+    EXPECT_THAT(error_of([&] { parse("GptOssForCausalLM", settings); }),
+                HasSubstr("missing key \"rope_parameters\""));
+  EXPECT_EQ(parse("GptOssForCausalLM", R"({"rope_parameters":{"rope_theta":1000}})").rope_theta,
+            1000.0);
+}
+
 TEST(ModelConfig, granite_scales_scores_by_1_unless_it_says_otherwise) {
   EXPECT_EQ(parse("GraniteForCausalLM").score_scale, 1.0);
   const ModelConfig config =

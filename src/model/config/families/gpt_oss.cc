@@ -14,8 +14,15 @@ void check_activation(const FileFields& fields) {
     fields.refuse("swiglu_limit", "7.0");
 }
 
+// transformers scales positions by 32 where a config does not say; none is meant to.
+void check_rope(const FileFields& fields) {
+  if (fields.object("rope_parameters") == nullptr && fields.object("rope_scaling") == nullptr)
+    fields.refuse_missing("rope_parameters");
+}
+
 Blocks read_gpt_oss(const FileFields& fields, const ModelConfig& sizes) {
   check_activation(fields);
+  check_rope(fields);
   ExpertBlocks experts =
       read_experts(fields, {.width = "intermediate_size", .absent_count = 128, .absent_chosen = 4});
   if (experts.routing.experts == 0) fields.refuse("num_local_experts", "at least 1");
