@@ -49,6 +49,7 @@ struct EngineConfig {
   double waiting_timeout_seconds = 0;  // a request waits no longer; 0: no limit
   double running_timeout_seconds = 0;  // nor runs longer since it was admitted last
   bool radix_cache = true;
+  std::optional<int> state_snapshots;  // of the prefix cache; absent: by max_running_requests
   int ring_depth = 1;   // steps that may be in flight; more than one: a thread computes them
   bool greedy = false;  // every request is decoded as at temperature 0, whatever it asks for
   std::size_t logit_slice_bytes = kLogitSliceBytes;  // of logits that are in memory at once

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kMemoryOnly = "not supported yet: the KV cache lives in memory only";
 constexpr std::string_view kNoState =
-    "not supported yet: states of layers are float32, their number follows --max-running-requests";
+    "not supported yet: states of layers are float32, --max-mamba-cache-size says how many";
 constexpr std::string_view kOneLayout = "pages have the one layout that the kernels want";
 constexpr std::string_view kNoDelay = "not supported yet: prompts are admitted as soon as they fit";
 constexpr std::string_view kEveryStep = "every step is scheduled";
@@ -42,7 +42,6 @@ FlagGroup cache_flags() {
               idle({"--c128-page-size"}, kInteger, kOneLayout, "16"),
               idle({"--disable-hybrid-swa-memory"}, kSwitch, kOneLayout),
               idle({"--hybrid-kvcache-ratio"}, kNumber, kOneLayout),
-              refused({"--max-mamba-cache-size"}, kInteger, kNoState),
               refused({"--mamba-ssm-dtype"}, kText, kNoState),
               refused({"--mamba-max-states-per-path"}, kInteger, kNoState, "-1"),
               refused({"--enable-mamba-cache-stochastic-rounding"}, kSwitch, kNoState),

@@ -26,6 +26,11 @@ std::vector<Flag> memory_flags() {
       {.names = {"--disable-radix-cache"},
        .kind = kSwitch,
        .text = "reuse no prefix of earlier texts"},
+      {.names = {"--max-mamba-cache-size"},
+       .kind = kInteger,
+       .text = "states of earlier texts that the prefix cache holds, of models whose layers keep "
+               "states",
+       .default_note = "2 for each of --max-running-requests, and 8"},
       {.names = {"--radix-eviction-policy"},
        .support = kRefused,
        .text = "not supported yet: the least recently used text goes first",

@@ -60,7 +60,8 @@ DraftSetup draft_setup(const Options& options, const std::string& target_archite
 // for a few chats beside.
 int state_snapshots(const EngineConfig& config) {
   constexpr int kOfRequest = 2, kMore = 8;
-  return config.radix_cache ? kOfRequest * config.max_running_requests + kMore : 0;
+  if (!config.radix_cache) return 0;
+  return config.state_snapshots.value_or(kOfRequest * config.max_running_requests + kMore);
 }
 
 }  // namespace

@@ -149,6 +149,7 @@ EngineConfig engine_config(const FlagValues& values, const Environment& environm
                  0.0, 1e9));
   engine.ring_depth = ring_depth(values, environment);
   engine.radix_cache = !values.on("--disable-radix-cache");
+  engine.state_snapshots = bounded(values, "--max-mamba-cache-size", 1, 1 << 20);
   engine.force_preempt_every = environment.force_preempt_every;
   engine.check_integrity = environment.check_integrity;
   return engine;

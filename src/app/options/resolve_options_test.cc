@@ -94,6 +94,7 @@ TEST(Options, numbers_are_taken_up_to_both_ends_of_their_range) {
   expect_range("--torch-compile-max-bs", 1, 1 << 16);
   expect_range("--max-running-requests", 1, 1 << 16);
   expect_range("--max-queued-requests", 1, kMost);
+  expect_range("--max-mamba-cache-size", 1, 1 << 20);
   expect_range("--chunked-prefill-size", -1, kMost);
   expect_range("--max-prefill-tokens", 1, kMost);
   expect_range("--decode-log-interval", 1, kMost);

@@ -110,6 +110,7 @@ TEST(Options, every_supported_flag_reaches_its_configuration) {
       {{"--max-total-tokens", "640"}, [](auto& o) { return o.memory.max_total_tokens == 640; }},
       {{"--overlap-schedule", "on"}, [](auto& o) { return o.engine.ring_depth == 2; }},
       {{"--disable-radix-cache"}, [](auto& o) { return !o.engine.radix_cache; }},
+      {{"--max-mamba-cache-size", "9"}, [](auto& o) { return o.engine.state_snapshots == 9; }},
       {{"--max-running-requests", "5"}, [](auto& o) { return o.engine.max_running_requests == 5; }},
       {{"--max-queued-requests", "6"}, [](auto& o) { return o.engine.max_queued_requests == 6; }},
       {{"--chunked-prefill-size", "-1"},
