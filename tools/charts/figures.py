@@ -281,47 +281,23 @@ def structured(data):
 
 
 def speedup(data):
-    """The picture of the README: gain by kind of text, with the drafter that fits it."""
+    """The picture of the README: answers of a real file, over foretoken's plain decoding."""
 
-    def gain(drafter, workload, machine):
-        return data.value(
-            "accept", metric="gain", drafter=drafter, workload=workload, model="demo", **machine
+    def gain(engine, drafter, workload):
+        own, plain = (
+            answer_speed(data, *of, workload) for of in ((engine, drafter), ("foretoken", "none"))
         )
+        return round(own / plain, 3)
 
-    chat = data.value(
-        "load", metric="gain", drafter="STANDALONE", workload="natural answers", size=1, **AMX
-    )
-    def real(drafter, workload):
-        return data.value(
-            "accept",
-            metric="gain",
-            drafter=drafter,
-            workload=workload,
-            model="qwen2.5-coder-0.5b",
-        )
-
-    return [
-        ("Without drafting", "", 1.0),
-        (
-            "Qwen2.5-Coder-0.5B: chat",
-            "SUFFIX",
-            real("SUFFIX", "mt_bench_question.jsonl, --limit 6"),
-        ),
-        ("Qwen2.5-Coder-0.5B: quotes", "NGRAM", real("NGRAM", "repeat.jsonl, --limit 8")),
-        ("Chat answers", "STANDALONE", chat),
-        (
-            "Tool calls bound to schemas",
-            "EAGLE3 and the grammar",
-            gain("EAGLE-3 and GRAMMAR", "tool calls, free white space", VNNI),
-        ),
-        ("Chat and repeated text, mixed", "EAGLE3+SUFFIX", gain("EAGLE3+SUFFIX", "mix", AMX)),
-        ("Answers that repeat themselves", "NGRAM", gain("NGRAM, 16 nodes", "repeat.jsonl", AMX)),
-        (
-            "Client predicts the answer",
-            "prediction",
-            gain("prediction", "the prediction is the answer, --limit 12", AMX),
-        ),
-    ]
+    panels = []
+    for title, workload, peers in (
+        ("Functions of HumanEval", HUMAN_EVAL, PEER_DRAFTS),
+        ("A whole file, one name changed", WHOLE_FILE, ("none", "ngram-simple")),
+    ):
+        bars = [("foretoken", name) for name in ("none", "as it starts")]
+        bars += [("llama.cpp", name) for name in peers]
+        panels.append((title, [(*bar, gain(*bar, workload)) for bar in bars]))
+    return panels
 
 
 CHARTS = {
@@ -341,21 +317,90 @@ CHARTS = {
 OWN = ("bf16", "w8a8_int8", "w8a16", "int4", "w4a8", "w4a8-g128")
 LLAMA = ("bf16", "Q8_0", "Q4_0", "Q4_0 --pure")
 VINO = ("bf16", "8 bits", "4 bits")
-TABLES = {
+CLASSES = {
     "amx": [("2", AMX), ("16", AMX16)],
     "avx512": [("2, Zen 4", ZEN4), ("2, Zen 5", ZEN5), ("2, no bf16 instructions", VNNI)],
     "avx2": [("2", AVX2)],
 }
 
 
-def table(data, name):
-    """The lines of one class's table in docs/performance/README.md."""
+REAL = [
+    ("smollm2-135m-instruct", "Q4_1"),
+    ("qwen2.5-coder-0.5b-instruct", "Q4_K_M"),
+    ("qwen2.5-coder-1.5b-instruct", "Q4_K_M"),
+]
+REAL_ENGINES = ("foretoken", "llama.cpp")
+
+
+def files_table(data):
+    """Files that people have: both programs on the same file, and ours over theirs."""
+    lines = [
+        "| file | engine | decode, tokens/s | 16 sequences, tokens/s | prompt of 512, tokens/s |",
+        "|---|---|---|---|---|",
+    ]
+    for model, weights in REAL:
+        speeds = [
+            [
+                data.value(
+                    "peers", metric=metric, engine=engine, model=model, quantization=weights, **ZEN4
+                )
+                for metric in ("decode", "sequences", "prompt")
+            ]
+            for engine in REAL_ENGINES
+        ]
+        for engine, values in zip(REAL_ENGINES, speeds):
+            lines.append(f"| {model} {weights} | {engine} | {' | '.join(map(brief, values))} |")
+        ratios = " | ".join(f"{own / peer:.2f} ×" for own, peer in zip(*speeds))
+        lines.append(f"| | foretoken over llama.cpp | {ratios} |")
+    return lines
+
+
+HUMAN_EVAL = "ten HumanEval prompts over HTTP"
+WHOLE_FILE = "a function renamed and the whole file answered over HTTP"
+OWN_DRAFTS = (
+    "none",
+    "as it starts",
+    "SUFFIX",
+    "NGRAM",
+    "STANDALONE 4/1/5",
+    "STANDALONE+SUFFIX 4/1/5",
+)
+PEER_DRAFTS = ("none", "the 0.5B", "ngram-simple")
+
+
+def answer_speed(data, engine, drafter, workload):
+    """Tokens per second of the largest file."""
+    model, weights = REAL[-1]
+    return data.value(
+        "peers",
+        metric="speed",
+        engine=engine,
+        drafter=drafter,
+        workload=workload,
+        model=model,
+        quantization=weights,
+        **ZEN4,
+    )
+
+
+def answers_table(data):
+    lines = ["| engine | drafts | HumanEval, tokens/s | whole file, tokens/s |", "|---|---|---|---|"]
+    for engine, drafts in zip(REAL_ENGINES, (OWN_DRAFTS, PEER_DRAFTS)):
+        for name in drafts:
+            speeds = [answer_speed(data, engine, name, work) for work in (HUMAN_EVAL, WHOLE_FILE)]
+            shown = " | ".join("" if speed is None else brief(speed) for speed in speeds)
+            lines.append(f"| {engine} | {name} | {shown} |")
+    return lines
+
+
+def class_table(data, machines):
+    """The made-up model on machines of one class of instruction sets."""
     lines = [
         "| cores | engine | weights | decode, tokens/s | 8 rows, plain steps | 16 rows "
         "| 16 sequences, tokens/s | prompt, tokens/s |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for cores, machine in TABLES[name]:
+    for cores, machine in machines:
         for engine, formats in (("foretoken", OWN), ("llama.cpp", LLAMA), ("openvino", VINO)):
             for weights in formats:
                 cells = table_cells(data, engine, quantization=weights, model=SHAPE, **machine)
@@ -388,3 +433,14 @@ def table_cells(data, engine, **wanted):
 def brief(value):
     """Three digits, and no more than two behind the point."""
     return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+TABLES = {
+    name: lambda data, of=machines: class_table(data, of) for name, machines in CLASSES.items()
+}
+TABLES |= {"files": files_table, "answers": answers_table}
+
+
+def table(data, name):
+    """The lines of a table in docs/performance/README.md."""
+    return TABLES[name](data)
