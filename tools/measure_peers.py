@@ -4,43 +4,33 @@
   tools/measure_peers.py --prompts FILE [--count 10] [--max-tokens 256] [--rounds 2] --server NAME=COMMAND [--server NAME=COMMAND ..]
 
 A COMMAND starts a server; `{port}` in it is replaced by a free port. It answers /health and /v1/chat/completions. The first one is the base of the ratios.
-All servers stay up; each prompt is asked of one after the other, in another order each time, greedily, and alone. A line of FILE is JSON with `prompt` or
-`turns`, of which the first is asked. Prints for each server tokens, tokens per second over all prompts, the median of its ratios to the base in the same
+All servers stay up; each prompt is asked of one after the other, in another order each time, greedily, and alone. FILE is one of
+docs/use/train_a_head.md; of several turns the first is asked. Prints for each server tokens, tokens per second over all prompts, the median of its ratios to the base in the same
 round, and whether its texts are those of the base.
 """
 
 import argparse
-import gzip
-import json
-import os
 import pathlib
 import random
 import shlex
-import signal
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
 
-START_SECONDS = 120
+from replicas import Process, free_port
+from train_head.recipe.faults import Fault
+from train_head.recipe.prompts import read_prompts
+from train_head.recipe.server import post
 
 
-class Server:
-    def __init__(self, name, command, log):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+class Server(Process):
+    def __init__(self, number, name, command, folder):
+        port = free_port()
+        super().__init__(f"server{number}", shlex.split(command.replace("{port}", str(port))), folder)
         self.name, self.url = name, f"http://127.0.0.1:{port}"
-        self.process = subprocess.Popen(shlex.split(command.replace("{port}", str(port))), stdout=log, stderr=log, start_new_session=True)
-        end = time.monotonic() + START_SECONDS
-        while not self.is_up():
-            if self.process.poll() is not None or time.monotonic() > end:
-                self.close()
-                sys.exit(f"{name}: the server did not start; see {log.name}")
-            time.sleep(0.1)
+        self.expect(self.is_up)
 
     def is_up(self):
         try:
@@ -48,25 +38,21 @@ class Server:
         except OSError:
             return False
 
-    def ask(self, prompt, max_tokens):
+    def ask(self, messages, max_tokens):
         """(text, tokens, seconds)"""
-        body = {"model": "default", "temperature": 0, "max_tokens": max_tokens, "messages": [{"role": "user", "content": prompt}]}
-        request = urllib.request.Request(f"{self.url}/v1/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"})
         begin = time.monotonic()
-        answer = json.load(urllib.request.urlopen(request))
+        answer = post(f"{self.url}/v1/chat/completions", {"model": "default", "temperature": 0, "max_tokens": max_tokens, "messages": messages})
         seconds = time.monotonic() - begin
         return answer["choices"][0]["message"]["content"], answer["usage"]["completion_tokens"], seconds
 
-    def close(self):
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
 
-
-def read_prompts(path, count):
-    text = gzip.open(path, "rt").read() if path.suffix == ".gz" else path.read_text()
-    lines = [json.loads(line) for line in text.splitlines() if line.strip()][:count]
-    return [line["turns"][0] if "turns" in line else line["prompt"] for line in lines]
+def conversations(args):
+    found = [prompt.messages for prompt in read_prompts(args.prompts)[:args.count]]
+    if not all(found):
+        raise Fault(f"{args.prompts}: a prompt without a user's turn")
+    for messages in found:
+        messages[-1]["content"] = args.before + messages[-1]["content"]
+    return found
 
 
 def named(text):
@@ -88,6 +74,25 @@ def report(names, said):
         print(f"{name:28} {tokens:7} {speed:9.1f} {ratio:6.2f}  {same} of {len(base)}", flush=True)
 
 
+def measure(args):
+    prompts, servers = conversations(args), []
+    with tempfile.TemporaryDirectory(prefix="measure_peers_") as folder:
+        try:
+            for number, (name, command) in enumerate(args.server):
+                servers.append(Server(number, name, command, pathlib.Path(folder)))
+            said = {server.name: [] for server in servers}
+            for server in servers:
+                server.ask([{"role": "user", "content": "Say hello."}], 8)
+            for _ in range(args.rounds):
+                for prompt in prompts:
+                    for server in random.sample(servers, len(servers)):
+                        said[server.name].append(server.ask(prompt, args.max_tokens))
+            report(list(said), said)
+        finally:
+            for server in servers:
+                server.stop()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prompts", type=pathlib.Path, required=True)
@@ -97,23 +102,10 @@ def main():
     parser.add_argument("--before", default="", help="a sentence put before each prompt")
     parser.add_argument("--server", type=named, action="append", required=True, metavar="NAME=COMMAND")
     args = parser.parse_args()
-    prompts = [args.before + prompt for prompt in read_prompts(args.prompts, args.count)]
-    servers = []
-    with tempfile.NamedTemporaryFile("w", prefix="measure_peers_", suffix=".log", delete=False) as log:
-        try:
-            for name, command in args.server:
-                servers.append(Server(name, command, log))
-            said = {server.name: [] for server in servers}
-            for server in servers:
-                server.ask("Say hello.", 8)
-            for _ in range(args.rounds):
-                for prompt in prompts:
-                    for server in random.sample(servers, len(servers)):
-                        said[server.name].append(server.ask(prompt, args.max_tokens))
-            report([server.name for server in servers], said)
-        finally:
-            for server in servers:
-                server.close()
+    try:
+        measure(args)
+    except Fault as fault:
+        sys.exit(f"measure_peers: {fault}")
 
 
 if __name__ == "__main__":

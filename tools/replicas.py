@@ -64,7 +64,7 @@ class Process:
                 break
             time.sleep(0.1)
         self.stop()
-        sys.exit(f"replicas: {self.name} did not start:\n{self.log.read_text(errors='replace')[-3000:]}")
+        sys.exit(f"{pathlib.Path(sys.argv[0]).stem}: {self.name} did not start:\n{self.log.read_text(errors='replace')[-3000:]}")
 
     def stop(self, seconds=40):
         if self.process.poll() is None:
