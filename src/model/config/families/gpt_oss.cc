@@ -14,7 +14,7 @@ void check_activation(const FileFields& fields) {
     fields.refuse("swiglu_limit", "7.0");
 }
 
-// transformers scales positions by 32 where a config does not say; none is meant to.
+// Without settings transformers takes yarn with factor 32. A file that leaves them out may mean none.
 void check_rope(const FileFields& fields) {
   if (fields.object("rope_parameters") == nullptr && fields.object("rope_scaling") == nullptr)
     fields.refuse_missing("rope_parameters");
