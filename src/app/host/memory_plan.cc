@@ -65,9 +65,9 @@ int plan_kv_tokens(const MemoryOptions& options, const MachineMemory& memory,
   const std::size_t fixed = needs.fixed_bytes();
   // Where all layers keep states, a page takes nothing.
   const bool is_free = needs.page_bytes == 0;
-  const std::size_t room = budget > fixed ? budget - fixed : 0;
-  const std::size_t pages = is_free && room > 0 ? kMaxTokens / kPageTokens
-                                                : room / std::max<std::size_t>(needs.page_bytes, 1);
+  const std::size_t pages = budget <= fixed ? 0
+                            : is_free       ? kMaxTokens / kPageTokens
+                                            : (budget - fixed) / needs.page_bytes;
   if (pages == 0) throw_no_room(needs, budget, memory);
   std::size_t tokens = std::min(pages * kPageTokens, kMaxTokens);
   if (options.max_total_tokens) {
