@@ -22,6 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 CODE = ROOT / "tools" / "charts"
 sys.path.insert(0, str(CODE))
 import figures  # noqa: E402
+import tables  # noqa: E402
 
 STAMP = re.compile(r"<!-- figures (\w{64}) picture (\w{64}) -->\n\Z")
 TABLE = re.compile(
@@ -44,7 +45,7 @@ def drawing_source():
 def with_tables(data, page):
     """The page with each of its tables made anew."""
     return TABLE.sub(
-        lambda found: found[1] + "\n".join(figures.table(data, found[2])) + "\n" + found[3], page
+        lambda found: found[1] + "\n".join(tables.table(data, found[2])) + "\n" + found[3], page
     )
 
 
@@ -78,7 +79,7 @@ def check(folder, source):
     for name, compute in figures.CHARTS.items():
         faults += chart_faults(name, charts.get(name), digest(compute(data), source))
     page = (folder / "README.md").read_text()
-    if sorted(found[2] for found in TABLE.finditer(page)) != sorted(figures.TABLES):
+    if sorted(found[2] for found in TABLE.finditer(page)) != sorted(tables.TABLES):
         faults.append("README.md: does not have each table once")
     if with_tables(data, page) != page:
         faults.append("README.md: a table does not belong to the data")

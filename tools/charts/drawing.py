@@ -345,13 +345,13 @@ def speedup(panels):
     margins(figure, 1.75, 0.2, 0.62, 0.36, wspace=0.62)
     for axes, (title, bars) in zip(grid[0], panels):
         for place, (engine, drafts, value) in enumerate(bars):
-            color = BLUE if engine == "foretoken" else GREY
+            color = ENGINE_COLOURS[engine]
             axes.barh(place, value, 0.68, color=color)
             axes.text(value + 0.06, place, f"{value:.2f}×", va="center", fontsize=10, color=color)
         names = [
             f"{engine}, {'plain' if drafts == 'none' else drafts}" for engine, drafts, _ in bars
         ]
-        axes.set_title(title, fontsize=9.5)
+        axes.set_title(title)
         axes.set_ylim(len(bars) - 0.5, -0.6)
         axes.set_xlim(0, 4.2)
         axes.set_yticks(range(len(bars)), names, fontsize=8.5)
