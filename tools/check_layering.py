@@ -24,7 +24,7 @@ ORDER = [
     # what a machine has to offer, then one machine after the other, then the factory that knows all of them
     "backend", "backend/ops", "backend/host", "backend/reference",
     "backend/cpu/table", "backend/cpu/simd", "backend/cpu/rows", "backend/cpu/matmul/kernels", "backend/cpu/matmul",
-    "backend/cpu/attention", "backend/cpu/experts", "backend/cpu/isa", "backend/cpu/select", "backend/cpu",
+    "backend/cpu/attention", "backend/cpu/experts", "backend/cpu/isa", "backend/cpu/isa/absent", "backend/cpu/select", "backend/cpu",
     "backend/vulkan/spirv", "backend/vulkan", "backend/backend",
     "kv",
     "checkpoint/formats", "checkpoint/formats/gguf", "checkpoint", "checkpoint/hub", "checkpoint/quantized", "checkpoint/packed",

@@ -4,7 +4,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-tools/build.sh release foretoken
+# A first build has no kernels that this machine would not take; a folder that is there stays as it was chosen.
+# `tools/build.sh release foretoken` adds the others.
+isas=native
+cache=build/release/CMakeCache.txt
+if [ -e "$cache" ]; then isas=$(sed -n 's/^FORETOKEN_ISAS:[A-Z]*=//p' "$cache"); fi
+FORETOKEN_ISAS=${isas:-all} tools/build.sh release foretoken
 
 # Where the server will listen and what it will ask for, read from its own flags.
 host=127.0.0.1 port=30000 key=

@@ -10,9 +10,11 @@ namespace foretoken {
 
 std::vector<std::string> cpu_isas() {
   const CpuFeatures cpu = detect_cpu();
+  const std::vector<std::string_view> compiled = compiled_tables();
   std::vector<std::string> names;
   for (const Isa isa : kAllIsas)
-    if (has_isa(cpu, isa)) names.emplace_back(isa_name(isa));
+    if (has_isa(cpu, isa) && is_compiled(isa_name(isa), compiled))
+      names.emplace_back(isa_name(isa));
   return names;
 }
 

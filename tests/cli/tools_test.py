@@ -226,7 +226,7 @@ def has_ipv6():
 class ServeDemoTest(ToolsTest):
     def ask(self, *flags):
         """What serve_demo.sh prints; the server in its temporary tree is a fake."""
-        self.program(self.root / "tools/build.sh", "#!/bin/sh\n")
+        self.program(self.root / "tools/build.sh", '#!/bin/sh\necho "kernels: $FORETOKEN_ISAS"\n')
         self.program(self.root / "build/release/foretoken", FAKE_SERVER)
         shutil.copy(TOOLS / "serve_demo.sh", self.root / "tools/serve_demo.sh")
         result = subprocess.run([str(self.root / "tools/serve_demo.sh"), *flags], capture_output=True, text=True,
@@ -246,6 +246,15 @@ class ServeDemoTest(ToolsTest):
                 shown = self.ask(*flags)
                 self.assertIn('"Paris"', shown)
                 self.assertNotIn("geheim", shown)
+
+    def test_a_first_build_has_the_kernels_of_this_machine_and_a_later_one_those_that_were_chosen(self):
+        cache = self.root / "build/release/CMakeCache.txt"
+        for text, chosen in ((None, "native"), ("FORETOKEN_ISAS:STRING=native\n", "native"),
+                             ("FORETOKEN_ISAS:STRING=all\n", "all"), ("OTHER:BOOL=ON\n", "all")):
+            with self.subTest(text):
+                if text:
+                    cache.write_text(text)
+                self.assertIn(f"kernels: {chosen}\n", self.ask("--port", self.port()))
 
     def test_without_a_key_none_is_sent(self):
         shown = self.ask("--port", self.port())

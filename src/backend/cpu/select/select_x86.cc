@@ -31,10 +31,13 @@ void adopt_tiles(Adoption& adopt) {
 KernelTable select_kernels(Isa isa) {
   if (isa == Isa::kScalar) return scalar_kernels();
   const CpuFeatures cpu = detect_cpu();
+  const std::vector<std::string_view> compiled = compiled_tables();
   Adoption adopt(isa == Isa::kAvx2 ? avx2_kernels() : avx512_kernels());
   KernelTable& table = adopt.table();
-  if (isa == Isa::kAvx2 && cpu.avx_vnni) adopt.codes(avx_vnni_codes_gemm(), "VPDPBUSD");
-  if (isa >= Isa::kAvx512 && cpu.avx512_vnni) adopt.codes(avx512_vnni_codes_gemm(), "VPDPBUSD");
+  if (isa == Isa::kAvx2 && cpu.avx_vnni && is_compiled("avx_vnni", compiled))
+    adopt.codes(avx_vnni_codes_gemm(), "VPDPBUSD");
+  if (isa >= Isa::kAvx512 && cpu.avx512_vnni && is_compiled("avx512_vnni", compiled))
+    adopt.codes(avx512_vnni_codes_gemm(), "VPDPBUSD");
   if (isa >= Isa::kAvx512Bf16) {
     adopt.product(table.bf16_pair, avx512_bf16_pair_gemm(), "VDPBF16PS");
     adopt.attention(table.ops.attention_pair, avx512_bf16_attention, "VDPBF16PS");

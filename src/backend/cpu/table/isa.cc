@@ -1,5 +1,8 @@
 #include "backend/cpu/table/isa.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "base/error.h"
 
 namespace foretoken {
@@ -51,19 +54,38 @@ std::string isa_list(const CpuFeatures& cpu) {
   return list.empty() ? "none of them" : list;
 }
 
-Isa select_isa(const std::string& name, const CpuFeatures& cpu) {
+bool is_compiled(std::string_view table, const std::vector<std::string_view>& compiled) {
+  return std::ranges::find(compiled, table) != compiled.end();
+}
+
+Isa select_isa(const std::string& name, const CpuFeatures& cpu,
+               const std::vector<std::string_view>& compiled) {
   if (!has_isa(cpu, Isa::kScalar))
     throw Error({.what = "this processor is not supported",
                  .where = "",
                  .expected = "an x86-64 processor with AVX2, FMA and F16C, or one of aarch64",
                  .found = "one without"});
-  Isa best = Isa::kScalar;
+  std::optional<Isa> best;
+  std::string usable = "auto";
   for (const Isa isa : kAllIsas) {
-    if (!has_isa(cpu, isa)) continue;
+    if (!has_isa(cpu, isa) || !is_compiled(isa_name(isa), compiled)) continue;
     if (name == isa_name(isa)) return isa;
     best = isa;
+    usable += " or " + std::string(isa_name(isa));
   }
-  if (name == "auto") return best;
+  if (!best)
+    throw Error({.what = "this program was built for other processors (FORETOKEN_ISAS=native)",
+                 .where = "--cpu-isa",
+                 .expected = "one built on this machine or with FORETOKEN_ISAS=all",
+                 .found = "none of " + isa_list(cpu)});
+  if (name == "auto") return *best;
+  for (const Isa isa : kAllIsas)
+    if (name == isa_name(isa) && has_isa(cpu, isa))
+      throw Error({.what = "this program was built without the instruction set " + name +
+                           " (FORETOKEN_ISAS=native)",
+                   .where = "--cpu-isa",
+                   .expected = usable + ", or a build with FORETOKEN_ISAS=all",
+                   .found = name});
   for (const Isa isa : kAllIsas)
     if (name == isa_name(isa))
       throw Error({.what = "this machine lacks the instruction set " + name,

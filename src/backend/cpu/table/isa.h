@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace foretoken {
 
@@ -51,9 +52,15 @@ CpuFeatures detect_cpu();
 bool has_isa(const CpuFeatures& cpu, Isa isa);
 std::string isa_list(const CpuFeatures& cpu);  // "scalar, avx2, avx512"
 
+// The tables that this program was built with (FORETOKEN_ISAS), by the names of cpu/isa/kernels_*.cc:
+// those of isa_name, and what is taken beside them. The build writes it.
+std::vector<std::string_view> compiled_tables();
+bool is_compiled(std::string_view table, const std::vector<std::string_view>& compiled);
+
 // The ISA of --cpu-isa: "auto" is the best one. Throws Error when the name is unknown, when the
-// machine lacks it, and when an x86-64 machine lacks AVX2 with FMA.
-Isa select_isa(const std::string& name, const CpuFeatures& cpu);
+// machine or the program lacks it, and when an x86-64 machine lacks AVX2 with FMA.
+Isa select_isa(const std::string& name, const CpuFeatures& cpu,
+               const std::vector<std::string_view>& compiled = compiled_tables());
 
 // The order of --gemm-order. "auto" follows the machine, not --cpu-isa: tile order where AMX
 // computes it or where AVX512_BF16 is missing, pair order where VDPBF16PS is the fastest

@@ -16,9 +16,10 @@ constexpr CpuFeatures kSkylake{.avx2 = true, .avx512 = true};
 constexpr CpuFeatures kZen4{.avx2 = true, .avx512 = true, .avx512_bf16 = true};
 constexpr CpuFeatures kSapphire{.avx2 = true, .avx512 = true, .avx512_bf16 = true, .amx = true};
 
-std::string refusal(const std::string& name, const CpuFeatures& cpu) {
+std::string refusal(const std::string& name, const CpuFeatures& cpu,
+                    const std::vector<std::string_view>& compiled = compiled_tables()) {
   try {
-    select_isa(name, cpu);
+    select_isa(name, cpu, compiled);
   } catch (const Error& error) {
     return error.what();
   }
@@ -43,6 +44,26 @@ TEST(SelectIsa, one_that_the_machine_lacks_is_refused_with_what_it_has) {
             "this machine lacks the instruction set amx (--cpu-isa): expected auto or one of "
             "scalar, avx2, avx512, avx512_bf16, found amx");
   EXPECT_NE(refusal("avx512", kHaswell), "");
+}
+
+TEST(SelectIsa, one_that_the_program_was_built_without_is_refused_with_the_option) {
+  const std::vector<std::string_view> native{"avx512", "avx512_bf16", "avx512_vnni"};
+  EXPECT_EQ(select_isa("auto", kZen4, native), Isa::kAvx512Bf16);
+  EXPECT_EQ(select_isa("auto", kSapphire, native), Isa::kAvx512Bf16);
+  EXPECT_EQ(select_isa("avx512", kZen4, native), Isa::kAvx512);
+  EXPECT_EQ(refusal("avx2", kZen4, native),
+            "this program was built without the instruction set avx2 (FORETOKEN_ISAS=native) "
+            "(--cpu-isa): expected auto or avx512 or avx512_bf16, or a build with "
+            "FORETOKEN_ISAS=all, found avx2");
+  EXPECT_NE(refusal("amx", kZen4, native).find("this machine lacks"), std::string::npos);
+  for (const char* name : {"auto", "avx2"})
+    EXPECT_NE(refusal(name, kHaswell, native).find("built for other processors"), std::string::npos)
+        << name;
+}
+
+TEST(SelectIsa, the_suites_have_every_table_of_the_family) {
+  for (const Isa isa : kAllIsas)
+    EXPECT_EQ(is_compiled(isa_name(isa), compiled_tables()), is_of_family(isa)) << isa_name(isa);
 }
 
 TEST(SelectIsa, unknown_names_are_refused) {

@@ -1,0 +1,8 @@
+// In the place of ../kernels_avx2.cc where that is not compiled (FORETOKEN_ISAS). Never called.
+#include "backend/cpu/table/kernels.h"
+
+namespace foretoken {
+
+KernelTable avx2_kernels() { return {}; }
+
+}  // namespace foretoken
