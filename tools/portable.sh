@@ -8,6 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 out=$(realpath -m "${1:-build/portable-out}")
 
+umask 022  # folders in the Debian package have its modes
 tools/setup.sh
 tools/portable_parts.py
 PATH="$PATH:$HOME/.cargo/bin"
