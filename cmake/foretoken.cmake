@@ -29,6 +29,18 @@ if(FORETOKEN_SANITIZE)
   endif()
 endif()
 
+# No path of this machine is in what is compiled: the same commit makes the same program in any folder.
+# Of two maps that fit, GCC and clang take the last.
+set(cargo_home $ENV{CARGO_HOME})
+if(NOT cargo_home)
+  set(cargo_home $ENV{HOME}/.cargo)
+endif()
+add_compile_options(-ffile-prefix-map=${CMAKE_BINARY_DIR}=build -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
+# Build folders share what cargo makes, so that its flags name none of them.
+set(cargo_cflags "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -ffile-prefix-map=${cargo_home}=cargo")
+set(cargo_environment
+  "RUSTFLAGS=--remap-path-prefix=${PROJECT_SOURCE_DIR}=. --remap-path-prefix=${cargo_home}=cargo")
+
 find_program(CCACHE ccache)
 if(CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})

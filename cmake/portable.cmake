@@ -3,9 +3,6 @@ if(NOT CMAKE_SYSROOT)
   message(FATAL_ERROR "FORETOKEN_PORTABLE needs cmake/portable_toolchain.cmake: use the preset portable")
 endif()
 
-# No path of this machine is in the program.
-add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
-
 # portable_library(<target> LINKS a.a ... DEFINES X ...)
 function(portable_library target)
   cmake_parse_arguments(ARG "" "" "LINKS;DEFINES" ${ARGN})
@@ -31,13 +28,8 @@ target_include_directories(portable_prometheus PRIVATE ${portable_parts}/prometh
 
 set(VULKAN_HEADERS ${portable_parts}/include)
 
-# What cargo is told: compile C against the older glibc, leave libcurl and libcrypto in, and no paths.
-set(cargo_home $ENV{CARGO_HOME})
-if(NOT cargo_home)
-  set(cargo_home $ENV{HOME}/.cargo)
-endif()
-set(portable_cargo_environment
-  CC=gcc "CFLAGS=--sysroot=${CMAKE_SYSROOT} -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -ffile-prefix-map=${cargo_home}=cargo"
-  "RUSTFLAGS=--remap-path-prefix=${PROJECT_SOURCE_DIR}=. --remap-path-prefix=${cargo_home}=cargo"
-  LIBZ_SYS_STATIC=1 OPENSSL_STATIC=1 OPENSSL_NO_VENDOR=1
+# What cargo is told: compile C against the older glibc, leave libcurl and libcrypto in.
+string(PREPEND cargo_cflags "--sysroot=${CMAKE_SYSROOT} ")
+list(APPEND cargo_environment
+  CC=gcc LIBZ_SYS_STATIC=1 OPENSSL_STATIC=1 OPENSSL_NO_VENDOR=1
   OPENSSL_LIB_DIR=${portable_parts}/lib OPENSSL_INCLUDE_DIR=${portable_parts}/include)

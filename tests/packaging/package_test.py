@@ -104,6 +104,18 @@ class Installation(unittest.TestCase):
         self.assertLessEqual(modes, {"drwxr-xr-x", "-rw-r--r--", "-rwxr-xr-x"})
         self.check_program(self.folder / "root/usr/bin/foretoken")
 
+    @needs("dpkg-deb")
+    @needs("dpkg-shlibdeps")
+    def test_a_build_packed_twice_is_one_debian_package(self):
+        made = []
+        for folder, time_of_files in (("a", "1600000000"), ("b", "1600000000"), ("c", "1700000000")):
+            run("cpack", "-G", "DEB", "-B", self.folder / folder, cwd=BUILD,
+                env={**os.environ, "SOURCE_DATE_EPOCH": time_of_files})
+            package, = (self.folder / folder).glob("*.deb")
+            made.append(package.read_bytes())
+        self.assertTrue(made[0] == made[1])
+        self.assertFalse(made[0] == made[2])
+
     def test_a_tarball_has_one_folder(self):
         run("cpack", "-G", "TGZ", "-B", self.folder, cwd=BUILD)
         file, = self.folder.glob("*.tar.gz")
@@ -171,6 +183,7 @@ class Examples(unittest.TestCase):
         text = (PACKAGING / "Containerfile").read_text()
         self.assertRegex(text, r"(?m)^USER 65534:65534$")
         self.assertRegex(text, r"(?m)^HEALTHCHECK ")
+        self.assertRegex(text, r"(?m)^ARG DEB=$")  # a package that is made already takes the place of building
         # Folders and scripts that it names are there.
         for name in re.findall(r"\b(tools/\S+?\.sh)\b", text):
             self.assertTrue((SOURCE / name).is_file(), name)

@@ -110,6 +110,15 @@ class Program(ProgramCase):
         sums = {hashlib.sha256(self.tarball(self.folder / each).read_bytes()).hexdigest() for each in "ab"}
         self.assertEqual(len(sums), 1)
 
+    @unittest.skipUnless(shutil.which("dpkg-deb"), "dpkg-deb is not installed")
+    def test_the_debian_package_needs_glibc_alone_and_has_one_hash(self):
+        packages = []
+        for each in "ab":
+            run("cpack", "-G", "DEB", "-B", self.folder / each, cwd=PORTABLE)
+            packages += (self.folder / each).glob("*.deb")
+        self.assertEqual(len({hashlib.sha256(package.read_bytes()).hexdigest() for package in packages}), 1)
+        self.assertEqual(run("dpkg-deb", "-f", packages[0], "Depends").strip(), "libc6 (>= {}.{})".format(*NEWEST))
+
     def test_what_is_linked_statically_has_a_notice(self):
         notices = (PORTABLE / "package/THIRD_PARTY_NOTICES").read_text()
         components = json.loads((PORTABLE / "package/sbom.cdx.json").read_text())["components"]
