@@ -47,7 +47,8 @@ class Recorded final : public DraftModel {
       rows_.emplace_back(logits.row_f32(row), logits.row_f32(row) + logits.dim(1));
     return logits;
   }
-  Token target_token(Token draft) const override { return model_->target_token(draft); }
+  std::span<const Token> target_tokens() const override { return model_->target_tokens(); }
+  void see(std::span<const Token> text) override { model_->see(text); }
 
  private:
   std::unique_ptr<DraftModel> model_;

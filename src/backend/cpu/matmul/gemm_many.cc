@@ -10,8 +10,8 @@
 namespace foretoken {
 namespace {
 
-constexpr int kManyRows = 64;           // a product of more keeps all workers busy on its own
-constexpr int kItemsEach = 6;           // of a worker, over all products
+constexpr int kManyRows = 64;            // a product of more keeps all workers busy on its own
+constexpr int kItemsEach = 6;            // of a worker, over all products
 constexpr std::size_t kPaddedLine = 64;  // bytes
 
 // Lists of items one after the other.
