@@ -222,6 +222,11 @@ CHECKPOINTS = {
                                     num_hidden_layers=3, residual_multiplier=0.6,
                                     layer_types=["linear_attention", "full_attention",
                                                  "linear_attention"]), torch.bfloat16, "1GB"),
+    # Keys and queries of two groups of heads.
+    "granite_hybrid_groups": ("GraniteMoeHybridConfig",
+                              dict(MAMBA, num_hidden_layers=3, mamba_n_groups=2,
+                                   layer_types=["linear_attention", "full_attention",
+                                                "linear_attention"]), torch.bfloat16, "1GB"),
 }
 # The seed of a checkpoint or case is its place, but for these.
 SEEDS = {"qwen3_5_moe": 35, "lfm2_moe": 36, "granite_hybrid_experts": 37,
@@ -396,6 +401,7 @@ CASES = [
     ("qwen3_5_moe_default", "qwen3_5_moe", {}, 70, {}),
     ("lfm2_moe_default", "lfm2_moe", {}, 70, {}),
     ("granite_hybrid_experts_default", "granite_hybrid_experts", {}, 70, {}),
+    ("granite_hybrid_groups_default", "granite_hybrid_groups", {}, 70, {}),
 ]
 
 

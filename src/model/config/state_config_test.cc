@@ -132,6 +132,12 @@ TEST(StateConfig, keys_change_what_they_name) {
   EXPECT_TRUE(parse(kHybrid, "{" + kDense + R"(, "mamba_n_heads": 8,
       "position_embedding_type": "rope"})")
                   .layer_rope.empty());
+  const RecurrentBlocks grouped =
+      parse(kHybrid, "{" + kDense + R"(, "mamba_n_heads": 8, "mamba_n_groups": 4})").recurrent;
+  EXPECT_EQ(grouped.shape.key_heads, 4);
+  EXPECT_EQ(grouped.norm_groups, 4);
+  EXPECT_EQ(grouped.shape.channels, 128 + 2 * 4 * 256);
+  EXPECT_EQ(grouped.shape.first.query, 128 + 4 * 256);
 }
 
 TEST(StateConfig, what_is_not_computed_is_refused_by_name) {
@@ -154,7 +160,7 @@ TEST(StateConfig, what_is_not_computed_is_refused_by_name) {
            {kLfmMoe, R"({"num_dense_layers": -1})", "num_dense_layers"},
            {kHybrid, "{" + kDense + R"(, "mamba_n_heads": 7})", "mamba_n_heads"},
            {kHybrid, "{" + kDense + R"(, "mamba_n_heads": 8, "mamba_d_head": 8})", "mamba_d_head"},
-           {kHybrid, "{" + kDense + R"(, "mamba_n_heads": 8, "mamba_n_groups": 2})",
+           {kHybrid, "{" + kDense + R"(, "mamba_n_heads": 8, "mamba_n_groups": 3})",
             "mamba_n_groups"},
            {kHybrid, "{" + kDense + R"(, "mamba_n_heads": 8, "time_step_limit": [2.0, 1.0]})",
             "time_step_limit"},

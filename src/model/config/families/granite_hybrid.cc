@@ -58,24 +58,33 @@ void read_limits(const FileFields& fields, RecurrentShape& shape) {
   shape.most_dt = static_cast<float>(limits->back());
 }
 
-// Mamba-2: in_proj is gate | x | B | C | dt.
+// How many keys and queries a layer has: each is of neighbouring heads, whose results are normed
+// together, too.
+int groups_of(const FileFields& fields, int heads) {
+  const int groups = size_field(fields, "mamba_n_groups", 1);
+  if (heads % groups != 0)
+    fields.refuse("mamba_n_groups", "a divisor of mamba_n_heads = " + std::to_string(heads));
+  return groups;
+}
+
+// Mamba-2: in_proj is gate | x | B | C | dt, with B and C of all groups.
 RecurrentBlocks mamba(const FileFields& fields, const ModelConfig& sizes) {
   const int heads = size_field(fields, "mamba_n_heads", 128);
   const int width = size_field(fields, "mamba_expand", 2) * sizes.hidden;
   const int states = size_field(fields, "mamba_d_state", 256);
-  if (size_field(fields, "mamba_n_groups", 1) != 1) fields.refuse("mamba_n_groups", "1");
+  const int groups = groups_of(fields, heads), keys = groups * states;
   if (width % heads != 0) fields.refuse("mamba_n_heads", "a divisor of mamba_expand * hidden_size");
   const boost::json::value* const size = fields.find("mamba_d_head");
   const bool is_named = size != nullptr && !size->is_string();  // else "auto"
   if (is_named && size_field(fields, "mamba_d_head", 0) != width / heads)
     fields.refuse("mamba_d_head", std::to_string(width / heads));
-  RecurrentShape shape{.channels = width + 2 * states,
+  RecurrentShape shape{.channels = width + 2 * keys,
                        .taps = taps_field(fields, "mamba_d_conv", 4),
-                       .key_heads = 1,
+                       .key_heads = groups,
                        .value_heads = heads,
                        .key_dim = states,
                        .value_dim = width / heads,
-                       .first = {.query = width + states, .key = width, .value = 0}};
+                       .first = {.query = width + keys, .key = width, .value = 0}};
   read_limits(fields, shape);
   const int stored = width + shape.channels + heads;
   const auto listed = listed_states(fields, sizes.layers, {"linear_attention", "mamba"},
@@ -91,7 +100,7 @@ RecurrentBlocks mamba(const FileFields& fields, const ModelConfig& sizes) {
           .has_bias = is_on(fields, "mamba_proj_bias"),
           .has_skip = true,
           .gate_curve = GateCurve::kSilu,
-          .norms_all = true};
+          .norm_groups = groups};
 }
 
 Blocks read_granite_hybrid(const FileFields& fields, const ModelConfig& sizes) {
