@@ -332,6 +332,8 @@ constexpr Change kChanges[] = {
      [](ModelConfig& c) { c.experts.shared_intermediate = 0; }},
     {"bounds of dt", "granite_hybrid_bias_default",
      [](ModelConfig& c) { c.recurrent.shape.most_dt = 0; }},
+    {"lower bound of dt", "granite_hybrid_bias_least_dt",
+     [](ModelConfig& c) { c.recurrent.shape.most_dt = 0; }},
     {"norm of values", "gemma4_unified_default", [](ModelConfig& c) { c.v_norm = false; }},
     {"score scale", "gemma4_unified_default", [](ModelConfig& c) { c.score_scale = 0; }},
     {"scale of the stream behind a layer", "gemma4_unified_default",

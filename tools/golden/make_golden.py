@@ -402,6 +402,8 @@ CASES = [
     ("lfm2_moe_default", "lfm2_moe", {}, 70, {}),
     ("granite_hybrid_experts_default", "granite_hybrid_experts", {}, 70, {}),
     ("granite_hybrid_groups_default", "granite_hybrid_groups", {}, 70, {}),
+    ("granite_hybrid_bias_least_dt", "granite_hybrid_bias",
+     dict(time_step_limit=[0.9, {"__float__": "Infinity"}]), 40, {}),
 ]
 
 
@@ -484,7 +486,12 @@ def case_config(checkpoint, changes):
     if rope is not None:
         written["rope_parameters"] = {"rope_theta": 10000.0, **rope}
     kind = getattr(transformers, type(transformers.AutoConfig.from_pretrained(checkpoint)).__name__)
-    return kind.from_dict(json.loads(json.dumps(written))), written
+    return kind.from_dict(json.loads(json.dumps(written), object_hook=read_float)), written
+
+
+def read_float(item):
+    """What json has no number for is written as {"__float__": "Infinity"}."""
+    return float(item["__float__"]) if "__float__" in item else item
 
 
 def restyle(written, style):

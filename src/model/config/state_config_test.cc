@@ -1,6 +1,7 @@
 // Configs of models whose layers partly keep a state: what absent keys mean, and every key by which
 // a config can ask for a computation that there is not.
 
+#include <limits>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -125,6 +126,10 @@ TEST(StateConfig, keys_change_what_they_name) {
       "time_step_limit": [0.0, {"__float__": "Infinity"}], "mamba_d_head": "auto"})");
   EXPECT_THAT(named.recurrent.layers, ElementsAre(true, false, true, false));
   EXPECT_EQ(named.recurrent.shape.most_dt, 0.0F);
+  const ModelConfig slow = parse(kHybrid, "{" + kDense + R"(, "mamba_n_heads": 8,
+      "time_step_limit": [0.25, {"__float__": "Infinity"}]})");
+  EXPECT_EQ(slow.recurrent.shape.least_dt, 0.25F);
+  EXPECT_EQ(slow.recurrent.shape.most_dt, std::numeric_limits<float>::infinity());
   EXPECT_EQ(parse(kHybrid, "{" + kDense + R"(, "mamba_n_heads": 8,
       "time_step_limit": [0.25, 2.0]})")
                 .recurrent.shape.most_dt,
@@ -163,6 +168,8 @@ TEST(StateConfig, what_is_not_computed_is_refused_by_name) {
            {kHybrid, "{" + kDense + R"(, "mamba_n_heads": 8, "mamba_n_groups": 3})",
             "mamba_n_groups"},
            {kHybrid, "{" + kDense + R"(, "mamba_n_heads": 8, "time_step_limit": [2.0, 1.0]})",
+            "time_step_limit"},
+           {kHybrid, "{" + kDense + R"(, "mamba_n_heads": 8, "time_step_limit": [0, "none"]})",
             "time_step_limit"},
            {"LlamaForCausalLM", R"({"layer_types": ["linear_attention"]})", "layer_types"}})
     EXPECT_THAT(refusal(architecture, changes), HasSubstr(key)) << architecture << changes;

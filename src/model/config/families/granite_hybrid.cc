@@ -1,5 +1,8 @@
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <span>
+#include <string>
 
 #include "base/index.h"
 #include "model/config/expert_fields.h"
@@ -41,21 +44,28 @@ void resize_granite_hybrid(const FileFields& fields, ModelConfig& sizes) {
   sizes.intermediate = size_field(fields, "shared_intermediate_size", 1024);
 }
 
-// transformers writes infinity as {"__float__": "Infinity"}: no bound.
-bool is_unbounded(const boost::json::value& limits) {
-  return limits.is_array() && limits.get_array().size() == 2 && limits.get_array()[1].is_object();
+// transformers writes infinity as {"__float__": "Infinity"}.
+std::optional<double> limit_of(const boost::json::value& limit) {
+  if (limit.is_number()) return limit.to_number<double>();
+  const auto* const object = limit.if_object();
+  const auto* const name = object == nullptr ? nullptr : object->if_contains("__float__");
+  if (name == nullptr || *name != "Infinity") return std::nullopt;
+  return std::numeric_limits<double>::infinity();
 }
 
-// Bounds of dt.
+// Bounds of dt, which is above 0.
 void read_limits(const FileFields& fields, RecurrentShape& shape) {
   const boost::json::value* const stored = fields.find("time_step_limit");
-  if (stored == nullptr || is_unbounded(*stored)) return;
-  const auto limits = fields.numbers("time_step_limit");
-  if (!limits) return;
-  if (limits->size() != 2 || !(limits->front() >= 0.0 && limits->back() > limits->front()))
+  if (stored == nullptr || stored->is_null()) return;
+  const auto* const limits = stored->if_array();
+  const bool are_two = limits != nullptr && limits->size() == 2;
+  const auto least = are_two ? limit_of((*limits)[0]) : std::nullopt;
+  const auto most = are_two ? limit_of((*limits)[1]) : std::nullopt;
+  if (!least || !most || !(*least >= 0.0 && *most > *least))
     fields.refuse("time_step_limit", "two rising numbers");
-  shape.least_dt = static_cast<float>(limits->front());
-  shape.most_dt = static_cast<float>(limits->back());
+  if (*least == 0.0 && std::isinf(*most)) return;
+  shape.least_dt = static_cast<float>(*least);
+  shape.most_dt = static_cast<float>(*most);
 }
 
 // How many keys and queries a layer has: each is of neighbouring heads, whose results are normed
