@@ -311,6 +311,8 @@ constexpr Change kChanges[] = {
      [](ModelConfig& c) { c.recurrent.has_skip = false; }},
     {"norm behind the gate", "granite_hybrid_default",
      [](ModelConfig& c) { c.recurrent.norm_groups = 0; }},
+    {"experts of the first layer", "glm4_moe_lite_sparse_default",
+     [](ModelConfig& c) { c.experts.routing.chosen = 1; }},
     {"norm of each group", "granite_hybrid_groups_default",
      [](ModelConfig& c) { c.recurrent.norm_groups = 1; }},
     {"keys of a group", "granite_hybrid_groups_default",

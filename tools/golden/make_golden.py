@@ -227,6 +227,11 @@ CHECKPOINTS = {
                               dict(MAMBA, num_hidden_layers=3, mamba_n_groups=2,
                                    layer_types=["linear_attention", "full_attention",
                                                 "linear_attention"]), torch.bfloat16, "1GB"),
+    # No dense layer.
+    "glm4_moe_lite_sparse": ("Glm4MoeLiteConfig",
+                             dict(LATENT, **EXPERTS, q_lora_rank=32, n_routed_experts=6,
+                                  mlp_layer_types=["sparse", "sparse"], first_k_dense_replace=0),
+                             torch.bfloat16, "1GB"),
 }
 # The seed of a checkpoint or case is its place, but for these.
 SEEDS = {"qwen3_5_moe": 35, "lfm2_moe": 36, "granite_hybrid_experts": 37,
@@ -402,6 +407,7 @@ CASES = [
     ("lfm2_moe_default", "lfm2_moe", {}, 70, {}),
     ("granite_hybrid_experts_default", "granite_hybrid_experts", {}, 70, {}),
     ("granite_hybrid_groups_default", "granite_hybrid_groups", {}, 70, {}),
+    ("glm4_moe_lite_sparse_default", "glm4_moe_lite_sparse", {}, 40, {}),
     ("granite_hybrid_bias_least_dt", "granite_hybrid_bias",
      dict(time_step_limit=[0.9, {"__float__": "Infinity"}]), 40, {}),
 ]
