@@ -97,7 +97,7 @@ void add_glm4_moe(const GgufModel& model, boost::json::object& config) {
 }
 
 // Experts are all that is between the norms. The file does not say that the ramp of wavelengths
-// begins and ends between pairs. Whether positions are scaled it has to say: trained models need it.
+// begins and ends between pairs. Whether positions are scaled it has to say.
 void add_gpt_oss(const GgufModel& model, boost::json::object& config) {
   if (const auto width = size_of(model, "expert_feed_forward_length"))
     config["intermediate_size"] = *width;
