@@ -271,6 +271,7 @@ class VulkanOps final : public Ops {
   }
   void gate_rows(Tensor, Tensor) override { never("gate_rows"); }
   void gate(Tensor, Tensor, GateCurve) override { never("gate"); }
+  void norm_groups(Tensor, Tensor, float) override { never("norm_groups"); }
   void recur(const RecurrentRows&, const RecurrentWeights&, const Batch&, const KvLayer&,
              Tensor) override {
     never("recur");

@@ -113,6 +113,12 @@ TEST_F(MakeDrafter, each_algorithm_reads_what_it_needs_of_the_target) {
   EXPECT_TRUE(load(with("EAGLE", "targets/mimo"), "llama")->taps().last_hidden);
 }
 
+TEST_F(MakeDrafter, heads_of_the_target_draft_unasked_whether_its_config_names_them_or_not) {
+  EXPECT_EQ(unasked_algorithms(kGolden + "targets/llama"), "SUFFIX");
+  for (const char* target : {"mimo", "nextn_chain", "states_mtp", "states_experts_mtp"})
+    EXPECT_THAT(unasked_algorithms(kGolden + "targets/" + target), HasSubstr("EAGLE")) << target;
+}
+
 TEST_F(MakeDrafter, a_wrong_draft_model_is_refused_by_its_config_alone) {
   const ModelConfig target = read_model_config(kGolden + "targets/llama", {});
   const auto refusal = [&](const DraftOptions& options) -> std::string {

@@ -16,6 +16,7 @@
 #include "checkpoint/token_map.h"
 #include "draft/with_model/model_drafter.h"
 #include "model/decoder/halved_pairs.h"
+#include "model/decoder/stacked_experts.h"
 #include "model/heads/head_chain.h"
 #include "model/heads/head_draft.h"
 #include "model/heads/head_tensors.h"
@@ -27,7 +28,7 @@ namespace {
 // Of a checkpoint that carries heads beside or without the target that it is of.
 std::unique_ptr<WeightSource> open_heads(const std::string& path, const ModelOptions& load,
                                          const ModelConfig& target) {
-  auto weights = open_weights(path, load);
+  auto weights = stacked_experts(open_weights(path, load), target.experts.stacks);
   return target.pairs_neighbours ? halved_pairs(std::move(weights), target) : std::move(weights);
 }
 

@@ -92,12 +92,16 @@ void add_glm4_moe(const GgufModel& model, boost::json::object& config) {
 }
 
 // Experts are all that is between the norms. The file does not say that the ramp of wavelengths
-// begins and ends between pairs.
+// begins and ends between pairs. Whether positions are scaled it has to say.
 void add_gpt_oss(const GgufModel& model, boost::json::object& config) {
   if (const auto width = model.size("expert_feed_forward_length"))
     config["intermediate_size"] = *width;
-  if (auto* const scaling = config.if_contains("rope_scaling"))
-    scaling->as_object()["truncate"] = false;
+  const std::string type = "gpt-oss.rope.scaling.type";
+  if (!config.contains("rope_scaling")) {
+    if (!model.metadata().has(type)) model.metadata().refuse_missing(type);
+    config["rope_scaling"] = boost::json::object{{"rope_type", "default"}};
+  }
+  config["rope_scaling"].as_object()["truncate"] = false;
   if (const auto window = model.size("attention.sliding_window"))
     config["sliding_window"] = *window;
 }
