@@ -36,11 +36,16 @@ void check_eagle(const DraftOptions& options, const ModelConfig& target) {
     check_head(options, target, HeadFamily::kEagle);
 }
 
-// A head of the target's own was trained with it. Some configs do not say that there is one.
+// Configs of models whose layers keep a state do not always say so.
+bool may_have_head(const ModelConfig& config) {
+  return config.mtp_layers > 0 || !config.recurrent.layers.empty();
+}
+
+// A head of the target's own was trained with it.
 bool drafts_unasked(const std::string& target) {
   try {
-    const auto names = source_names(target);
-    return !names.empty() && !find_mtp_heads(names, read_model_config(target, {})).empty();
+    const ModelConfig config = read_model_config(target, {});
+    return may_have_head(config) && !find_mtp_heads(source_names(target), config).empty();
   } catch (const Error&) {
     return false;  // loading the target says what is wrong
   }
