@@ -118,9 +118,13 @@ std::vector<TinyModel> models() {
   std::vector<TinyModel> held;
   for (const TinyModel& model : tiny_models())
     if (model.dtype != DType::kF32) held.push_back(model);
-  TinyModel& coded = held.emplace_back(held.front());
+  TinyModel coded = held.front();
   coded.name += "_int8_kv";
   coded.config.kv_dtype = DType::kI8;
+  held.push_back(coded);
+  for (const TinyModel& model : block_models())
+    if (!model.config.latent.is_on() && model.config.recurrent.layers.empty())
+      held.push_back(model);
   return held;
 }
 

@@ -9,33 +9,52 @@ namespace foretoken {
 
 struct RoundCall {
   Address x, to, order;
-  std::uint32_t width, pairs, has_order;
+  std::uint32_t width, stride, pairs, has_order;
 };
 struct RoundCodesCall {
   Address x, to, scales, sums, order;
   std::uint32_t width, blocks, group, groups, has_order;
 };
-struct LinearCall {
-  Address w, x, bias, y;
-  std::uint32_t blocks, columns, rows, has_bias, first;
-};
-struct LinearHalvesCall {
-  Address w, x, bias, y;
-  std::uint32_t width, columns, rows, has_bias, first;
-};
 // Weights of codes, in each call that reads them.
 struct CodesAt {
   Address codes, scales, minima, multiples, zeros;
 };
-struct LinearCodesCall {
-  CodesAt w;
-  Address x, bias, y;
-  std::uint32_t blocks, columns, rows, has_bias, first, blocks_per_scale;
+// Whose weights a product multiplies by, at the start of its call, and what stands at its end: those
+// of the call, or those of the matrix that each row chooses (shaders/matrices.glsl).
+struct MatrixAt {  // also of the table among which rows choose
+  CodesAt w;       // of floats: codes
+  Address bias;
 };
-struct LinearRoundedCall {
-  CodesAt w;
-  Address x, bias, y, x_scales, x_sums;
+struct FloatsOfCall {
+  Address w, bias;
+};
+struct ChosenOfCall {
+  Address matrices, chosen;
+};
+struct NoChoice {};
+struct Choice {
+  std::uint32_t each = 1, turns = 0, x_stride = 0, y_stride = 0;
+};
+template <typename Weights, typename Chooses>
+struct LinearCall {
+  Weights w;
+  Address x, y;
+  std::uint32_t blocks, columns, rows, has_bias, first;  // blocks: of chains, the width
+  [[no_unique_address]] Chooses choice;
+};
+template <typename Weights, typename Chooses>
+struct LinearCodesCall {
+  Weights w;
+  Address x, y;
   std::uint32_t blocks, columns, rows, has_bias, first, blocks_per_scale;
+  [[no_unique_address]] Chooses choice;
+};
+template <typename Weights, typename Chooses>
+struct LinearRoundedCall {
+  Weights w;
+  Address x, y, x_scales, x_sums;
+  std::uint32_t blocks, columns, rows, has_bias, first, blocks_per_scale;
+  [[no_unique_address]] Chooses choice;
 };
 struct RowsCodesCall {
   CodesAt w;
@@ -55,6 +74,17 @@ struct ElementsCall {
   Address x, b;
   std::uint32_t count;
   float factor, inverse;
+  std::uint32_t width;
+};
+struct RouteCall {
+  Address logits, bias, scale, chosen, weights;
+  std::uint32_t experts, count, normalises, has_bias, has_scale;
+  float factor;
+  std::uint32_t groups, kept_groups, group_tops;
+};
+struct AddWeightedCall {
+  Address parts, weights, to;
+  std::uint32_t width, each;
 };
 struct GatedActCall {
   Address gate_up, to, rounded;

@@ -24,15 +24,20 @@ struct Pipeline {
 
 enum class Shader : std::uint8_t {
   kAddAt,
+  kAddWeighted,
   kAttention,
   kAttentionJoin,
   kElements,
   kGatedAct,
   kKvMove,
   kLinear,
+  kLinearChain,
+  kLinearChainChosen,
+  kLinearChosen,
   kLinearCodes,
-  kLinearHalves,
+  kLinearCodesChosen,
   kLinearRounded,
+  kLinearRoundedChosen,
   kMoveRows,
   kNorm,
   kProbe,
@@ -40,6 +45,7 @@ enum class Shader : std::uint8_t {
   kRopeStore,
   kRoundCodes,
   kRoundInput,
+  kRoute,
   kRows,
   kRowsCodes
 };

@@ -9,6 +9,9 @@ namespace {
 constexpr std::uint32_t kAddAtWords[] = {
 #include "backend/vulkan/spirv/add_at.words"
 };
+constexpr std::uint32_t kAddWeightedWords[] = {
+#include "backend/vulkan/spirv/add_weighted.words"
+};
 constexpr std::uint32_t kAttentionWords[] = {
 #include "backend/vulkan/spirv/attention.words"
 };
@@ -27,14 +30,26 @@ constexpr std::uint32_t kKvMoveWords[] = {
 constexpr std::uint32_t kLinearWords[] = {
 #include "backend/vulkan/spirv/linear.words"
 };
+constexpr std::uint32_t kLinearChainWords[] = {
+#include "backend/vulkan/spirv/linear_chain.words"
+};
+constexpr std::uint32_t kLinearChainChosenWords[] = {
+#include "backend/vulkan/spirv/linear_chain_chosen.words"
+};
+constexpr std::uint32_t kLinearChosenWords[] = {
+#include "backend/vulkan/spirv/linear_chosen.words"
+};
 constexpr std::uint32_t kLinearCodesWords[] = {
 #include "backend/vulkan/spirv/linear_codes.words"
 };
-constexpr std::uint32_t kLinearHalvesWords[] = {
-#include "backend/vulkan/spirv/linear_halves.words"
+constexpr std::uint32_t kLinearCodesChosenWords[] = {
+#include "backend/vulkan/spirv/linear_codes_chosen.words"
 };
 constexpr std::uint32_t kLinearRoundedWords[] = {
 #include "backend/vulkan/spirv/linear_rounded.words"
+};
+constexpr std::uint32_t kLinearRoundedChosenWords[] = {
+#include "backend/vulkan/spirv/linear_rounded_chosen.words"
 };
 constexpr std::uint32_t kMoveRowsWords[] = {
 #include "backend/vulkan/spirv/move_rows.words"
@@ -57,6 +72,9 @@ constexpr std::uint32_t kRoundCodesWords[] = {
 constexpr std::uint32_t kRoundInputWords[] = {
 #include "backend/vulkan/spirv/round_input.words"
 };
+constexpr std::uint32_t kRouteWords[] = {
+#include "backend/vulkan/spirv/route.words"
+};
 constexpr std::uint32_t kRowsWords[] = {
 #include "backend/vulkan/spirv/rows.words"
 };
@@ -75,8 +93,14 @@ constexpr std::uint32_t kElementsDoublesWords[] = {
 constexpr std::uint32_t kGatedActDoublesWords[] = {
 #include "backend/vulkan/spirv/gated_act_doubles.words"
 };
-constexpr std::uint32_t kLinearHalvesDoublesWords[] = {
-#include "backend/vulkan/spirv/linear_halves_doubles.words"
+constexpr std::uint32_t kLinearChainChosenDoublesWords[] = {
+#include "backend/vulkan/spirv/linear_chain_chosen_doubles.words"
+};
+constexpr std::uint32_t kLinearChainDoublesWords[] = {
+#include "backend/vulkan/spirv/linear_chain_doubles.words"
+};
+constexpr std::uint32_t kLinearRoundedChosenDoublesWords[] = {
+#include "backend/vulkan/spirv/linear_rounded_chosen_doubles.words"
 };
 constexpr std::uint32_t kLinearRoundedDoublesWords[] = {
 #include "backend/vulkan/spirv/linear_rounded_doubles.words"
@@ -93,6 +117,9 @@ constexpr std::uint32_t kRopeStoreDoublesWords[] = {
 constexpr std::uint32_t kRoundCodesDoublesWords[] = {
 #include "backend/vulkan/spirv/round_codes_doubles.words"
 };
+constexpr std::uint32_t kRouteDoublesWords[] = {
+#include "backend/vulkan/spirv/route_doubles.words"
+};
 
 // Of a shader: the words, and those of its form with doubles where it has one.
 struct Forms {
@@ -103,6 +130,8 @@ Forms forms_of(Shader shader) {
   switch (shader) {
     case Shader::kAddAt:
       return {kAddAtWords, {}};
+    case Shader::kAddWeighted:
+      return {kAddWeightedWords, {}};
     case Shader::kAttention:
       return {kAttentionWords, kAttentionDoublesWords};
     case Shader::kAttentionJoin:
@@ -115,12 +144,20 @@ Forms forms_of(Shader shader) {
       return {kKvMoveWords, {}};
     case Shader::kLinear:
       return {kLinearWords, {}};
+    case Shader::kLinearChain:
+      return {kLinearChainWords, kLinearChainDoublesWords};
+    case Shader::kLinearChainChosen:
+      return {kLinearChainChosenWords, kLinearChainChosenDoublesWords};
+    case Shader::kLinearChosen:
+      return {kLinearChosenWords, {}};
     case Shader::kLinearCodes:
       return {kLinearCodesWords, {}};
-    case Shader::kLinearHalves:
-      return {kLinearHalvesWords, kLinearHalvesDoublesWords};
+    case Shader::kLinearCodesChosen:
+      return {kLinearCodesChosenWords, {}};
     case Shader::kLinearRounded:
       return {kLinearRoundedWords, kLinearRoundedDoublesWords};
+    case Shader::kLinearRoundedChosen:
+      return {kLinearRoundedChosenWords, kLinearRoundedChosenDoublesWords};
     case Shader::kMoveRows:
       return {kMoveRowsWords, {}};
     case Shader::kNorm:
@@ -135,6 +172,8 @@ Forms forms_of(Shader shader) {
       return {kRoundCodesWords, kRoundCodesDoublesWords};
     case Shader::kRoundInput:
       return {kRoundInputWords, {}};
+    case Shader::kRoute:
+      return {kRouteWords, kRouteDoublesWords};
     case Shader::kRows:
       return {kRowsWords, {}};
     case Shader::kRowsCodes:

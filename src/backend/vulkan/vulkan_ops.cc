@@ -16,6 +16,7 @@
 #include "backend/vulkan/read_speed.h"
 #include "backend/vulkan/rounded_twin.h"
 #include "backend/vulkan/vulkan_attention.h"
+#include "backend/vulkan/vulkan_experts.h"
 #include "backend/vulkan/vulkan_linear.h"
 #include "backend/vulkan/vulkan_products.h"
 #include "base/index.h"
@@ -46,6 +47,7 @@ class VulkanOps final : public Ops {
         attention_(*context_),
         twin_(*context_),
         products_(*context_, twin_, scratch_),
+        experts_(*context_, products_, scratch_),
         host_(std::move(host)) {}
 
   std::string description() const override {
@@ -139,6 +141,7 @@ class VulkanOps final : public Ops {
     const std::int64_t rounded =
         round_up(std::max({size.widest_input, size.intermediate, size.hidden}), 32);
     return at(size.rows) * (at(between) * sizeof(float) + at(rounded) * 4) +
+           at(VulkanExperts::workspace_bytes(size)) +
            at(pool_.size() * size.vocab) * sizeof(float) + states + kSlack;
   }
   std::size_t most_step_bytes() const override { return scratch_.most_bytes() + kSlack; }
@@ -186,15 +189,15 @@ class VulkanOps final : public Ops {
   void add(Tensor residual, Tensor delta) override {
     expect(residual, {-1, -1}, DType::kF32);
     expect(delta, {residual.dim(0), residual.dim(1)}, DType::kF32);
-    each_element(0, residual, {address_of(residual), address_of(delta), 0, 0, 0});
+    each_element(0, residual, {address_of(residual), address_of(delta), 0, 0, 0, 0});
   }
   void scale(Tensor x, float factor) override {
     expect(x, {-1, -1}, DType::kF32);
-    each_element(1, x, {address_of(x), 0, 0, factor, 0});
+    each_element(1, x, {address_of(x), 0, 0, factor, 0, 0});
   }
   void soft_cap(Tensor x, float cap) override {
     expect(x, {-1, -1}, DType::kF32);
-    each_element(2, x, {address_of(x), 0, 0, cap, 1.0F / cap});
+    each_element(2, x, {address_of(x), 0, 0, cap, 1.0F / cap, 0});
   }
 
   void linear(const PackedLinear& weights, Tensor x, Tensor y) override {
@@ -211,7 +214,7 @@ class VulkanOps final : public Ops {
     const std::int64_t dim = shape.head_dim;
     expect(qkv, {batch.rows, (shape.heads + 2 * shape.kv_heads) * dim}, DType::kF32);
     expect(q, {batch.rows, shape.heads * dim}, DType::kF32);
-    expect(kv.k, {-1, shape.kv_heads, dim, kPageTokens}, kv.k.dtype());
+    if (shape.kv_heads > 0) expect(kv.k, {-1, shape.kv_heads, dim, kPageTokens}, kv.k.dtype());
     twin_.forget();
     attention_.store(qkv, rope, qk_norm, shape, batch, kv, q);
   }
@@ -241,14 +244,7 @@ class VulkanOps final : public Ops {
   }
 
   void gated_act(Tensor gate_up, Activation act, Tensor out) override {
-    const std::int64_t width = out.dim(1);
-    expect(gate_up, {out.dim(0), 2 * width}, DType::kF32);
-    const std::int64_t blocks = ceil_div(width, VulkanLinear::kBlock);
-    const Address rounded = twin_.make(out);
-    context_->recorder.dispatch(
-        context_->pipelines.of(Shader::kGatedAct, static_cast<std::uint32_t>(act)),
-        GatedActCall{address_of(gate_up), address_of(out), rounded, u32(width), u32(blocks)},
-        {ceil_div(blocks * 16, kShaderLanes), out.dim(0)});
+    products_.gated_act(gate_up, act, out);
   }
   void gated_mlp(const PackedLinear& gate_up, const PackedLinear& down, Activation act, Tensor x,
                  Tensor out) override {
@@ -256,20 +252,29 @@ class VulkanOps final : public Ops {
     StepOps::gated_mlp(gate_up, down, act, x, out);
   }
 
-  // Models that need these are refused while loading: their caches, or their routers of float32.
+  void route(Tensor logits, const Routing& routing, const RouterVectors& vectors, Tensor chosen,
+             Tensor weights) override {
+    experts_.route(logits, routing, vectors, chosen, weights);
+    twin_.written(chosen);
+    twin_.written(weights);
+  }
+  void mix_experts(std::span<const ExpertLinears> experts, Activation act, Tensor x, Tensor chosen,
+                   Tensor weights, Tensor out) override {
+    experts_.mix(experts, act, x, chosen, weights, out);
+    twin_.forget();
+  }
+  void gate_rows(Tensor x, Tensor gate) override {
+    expect(x, {-1, -1}, DType::kF32);
+    expect(gate, {x.dim(0), 1}, DType::kF32);
+    each_element(3, x, {address_of(x), address_of(gate), 0, 0, 0, 0});
+  }
+
+  // Models that need these are refused while loading, by their caches.
   void linear_heads(HeadLinears, Tensor, Tensor) override { never("linear_heads"); }
   void store_latent(const LatentRows&, const RopeTable&, const AttentionShape&, const Batch&,
                     const KvLayer&, Tensor) override {
     never("store_latent");
   }
-  void route(Tensor, const Routing&, const RouterVectors&, Tensor, Tensor) override {
-    never("route");
-  }
-  void mix_experts(std::span<const ExpertLinears>, Activation, Tensor, Tensor, Tensor,
-                   Tensor) override {
-    never("mix_experts");
-  }
-  void gate_rows(Tensor, Tensor) override { never("gate_rows"); }
   void gate(Tensor, Tensor, GateCurve) override { never("gate"); }
   void recur(const RecurrentRows&, const RecurrentWeights&, const Batch&, const KvLayer&,
              Tensor) override {
@@ -409,6 +414,7 @@ class VulkanOps final : public Ops {
     if (groups == 0) return;
     const std::int64_t across = std::min(groups, kMostGroups);
     call.count = u32(x.elements());
+    call.width = u32(x.dim(1));
     dispatch(Shader::kElements, kind, call, {across, ceil_div(groups, across)});
   }
 
@@ -432,6 +438,7 @@ class VulkanOps final : public Ops {
   VulkanAttention attention_;
   RoundedTwin twin_;
   VulkanProducts products_;
+  VulkanExperts experts_;
   const std::unique_ptr<Ops> host_;  // for what the host computes
   std::vector<std::function<void()>> wanted_;
 };

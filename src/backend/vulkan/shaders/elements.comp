@@ -2,7 +2,8 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "curves.glsl"
-// Element by element: x += b, x *= factor, x = factor * tanh(x * inverse).
+// Element by element: x += b, x *= factor, x = factor * tanh(x * inverse), and, of rows of `width`,
+// x *= 1 / (1 + e^-b[row]).
 layout(local_size_x = 64) in;
 layout(constant_id = 0) const uint KIND = 0;
 layout(push_constant) uniform Call {
@@ -10,6 +11,7 @@ layout(push_constant) uniform Call {
   Floats b;
   uint count;
   float factor, inverse;
+  uint width;
 } call;
 
 void main() {
@@ -21,7 +23,9 @@ void main() {
     y = add(x, flushed(call.b.v[i]));
   else if (KIND == 1u)
     y = mul(x, call.factor);
-  else
+  else if (KIND == 2u)
     y = capped(x, call.factor, call.inverse);
+  else
+    y = mul(x, flushed(div(1.0, add(1.0, exp_e(sub(0.0, flushed(call.b.v[i / call.width])))))));
   call.x.v[i] = flushed(y);
 }

@@ -1,6 +1,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "matrices.glsl"
 // Products with weights of codes (codes.glsl) of an input that is codes, too (round_codes.comp).
 // The sums of a group are integers; then, by rising group (numerics.md),
 //
@@ -13,19 +14,15 @@
 layout(local_size_x = 64) in;
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer Pairs { uvec2 v[]; };
 layout(push_constant) uniform Call {
-  Words codes;
-  Words scales;
-  Words minima;
-  Words multiples;
-  Words zeros;
+  WEIGHTS_OF_CALL(CODES_OF_CALL)
   Pairs x;  // [rows][32 blocks][quad of 8 codes][block]
-  Floats bias;
   Floats y;
   Floats x_scales;  // [rows][groups]
   Ints x_sums;
   uint blocks, columns, rows, has_bias;
   uint first;  // of the workgroups' columns
   uint blocks_per_scale;
+  OF_CHOICE
 } call;
 #include "codes.glsl"
 
@@ -44,7 +41,7 @@ void add_blocks(uint group, uint my_group, uint first_row, uint start, uint many
   int zeros[kCols], sum[2][kMostRows][kCols];
   [[unroll]] for (uint c = 0; c < kCols; ++c) {
     [[unroll]] for (uint p = 0; p < BITS; ++p)
-      words[p][c] = call.codes.v[code_place(group, start, many, p, c, lane)];
+      words[p][c] = WEIGHTS.codes.v[code_place(group, start, many, p, c, lane)];
     zeros[c] = zero_of(group, start + lane, c);
     [[unroll]] for (uint r = 0; r < ROWS; ++r) sum[0][r][c] = sum[1][r][c] = 0;
   }
@@ -53,7 +50,7 @@ void add_blocks(uint group, uint my_group, uint first_row, uint start, uint many
     uvec2 x[kMostRows];
     [[unroll]] for (uint r = 0; r < ROWS; ++r) {
       const uint row = min(first_row + r, call.rows - 1u);
-      x[r] = call.x.v[(row * call.blocks + start) * kQuads + i * many + lane];
+      x[r] = call.x.v[(INPUT_OF(row) * call.blocks + start) * kQuads + i * many + lane];
     }
     [[unroll]] for (uint j = 0; j < 8; ++j)
       [[unroll]] for (uint c = 0; c < kCols; ++c) {
@@ -73,6 +70,7 @@ void add_blocks(uint group, uint my_group, uint first_row, uint start, uint many
 void main() {
   const uint t = gl_LocalInvocationID.x, lane = t % kLanes, my_group = t / kLanes;
   const uint first_row = gl_WorkGroupID.x * ROWS;
+  CHOOSE_MATRIX(first_row)
   const uint first_group = (call.first + gl_WorkGroupID.y) * kGroups;
   const uint group = first_group + my_group;
   // Of the lane that goes through the groups of a row and a column.
@@ -93,7 +91,7 @@ void main() {
           const uint block = start + b;
           sum += sums[place_of(part, b, t)];
           if ((block + 1u) % blocks_per_group != 0u && block + 1u < call.blocks) continue;
-          const uint g = row * groups + block / blocks_per_group * kParts + part;
+          const uint g = INPUT_OF(row) * groups + block / blocks_per_group * kParts + part;
           const float x_scale = call.x_scales.v[g];
           const float scale = scale_of(column / kCols, block, column % kCols, part);
           total = fma_once(float(sum), flushed(mul(x_scale, scale)), total);
@@ -107,6 +105,6 @@ void main() {
     barrier();
   }
   if (!has_result) return;
-  if (call.has_bias != 0u) total = add(total, call.bias.v[column]);
-  call.y.v[row * call.columns + column] = flushed(total);
+  if (call.has_bias != 0u) total = add(total, WEIGHTS.bias.v[column]);
+  call.y.v[row * Y_STRIDE + column] = flushed(total);
 }
