@@ -96,9 +96,15 @@ struct RopeStoreCall {
   float eps;
   std::uint32_t has_norm;
 };
+struct StoreLatentCall {
+  Address kv, q_in, norm, cosines, sines, q, k, k_scale, positions, slots;
+  std::uint32_t heads, q_width, dim, value_dim, rotary, pairs;
+  float eps;
+  std::uint32_t pairs_neighbours;
+};
 struct AttentionCall {
   Address q, k, v, k_scale, v_scale, to, rows, pages, sinks, rounded, parts;
-  std::uint32_t heads, kv_heads, dim, window, has_sinks, has_rounded;
+  std::uint32_t heads, kv_heads, dim, value_dim, window, flags;
   float scale, cap, inverse_cap;
   std::uint32_t most_parts;
 };
@@ -116,7 +122,7 @@ struct ReadCall {
 };
 struct KvMoveCall {
   Address k, v, k_scale, v_scale, moves;
-  std::uint32_t count, kv_heads, words, has_scales;
+  std::uint32_t count, kv_heads, words, has_scales, has_values;
 };
 
 }  // namespace foretoken

@@ -47,7 +47,8 @@ enum class Shader : std::uint8_t {
   kRoundInput,
   kRoute,
   kRows,
-  kRowsCodes
+  kRowsCodes,
+  kStoreLatent
 };
 
 class Pipelines {

@@ -81,6 +81,9 @@ constexpr std::uint32_t kRowsWords[] = {
 constexpr std::uint32_t kRowsCodesWords[] = {
 #include "backend/vulkan/spirv/rows_codes.words"
 };
+constexpr std::uint32_t kStoreLatentWords[] = {
+#include "backend/vulkan/spirv/store_latent.words"
+};
 constexpr std::uint32_t kAttentionDoublesWords[] = {
 #include "backend/vulkan/spirv/attention_doubles.words"
 };
@@ -119,6 +122,9 @@ constexpr std::uint32_t kRoundCodesDoublesWords[] = {
 };
 constexpr std::uint32_t kRouteDoublesWords[] = {
 #include "backend/vulkan/spirv/route_doubles.words"
+};
+constexpr std::uint32_t kStoreLatentDoublesWords[] = {
+#include "backend/vulkan/spirv/store_latent_doubles.words"
 };
 
 // Of a shader: the words, and those of its form with doubles where it has one.
@@ -178,6 +184,8 @@ Forms forms_of(Shader shader) {
       return {kRowsWords, {}};
     case Shader::kRowsCodes:
       return {kRowsCodesWords, {}};
+    case Shader::kStoreLatent:
+      return {kStoreLatentWords, kStoreLatentDoublesWords};
   }
   CHECK(false) << "no such shader";
   return {};
@@ -192,7 +200,7 @@ std::span<const std::uint32_t> spirv_of(Shader shader, bool doubles) {
 
 std::uint64_t spirv_sum() {
   std::uint64_t sum = 0;
-  for (auto shader = 0U; shader <= static_cast<unsigned>(Shader::kRowsCodes); ++shader)
+  for (auto shader = 0U; shader <= static_cast<unsigned>(Shader::kStoreLatent); ++shader)
     for (const bool doubles : {false, true}) {
       const auto words = spirv_of(static_cast<Shader>(shader), doubles);
       sum = sum * 31 + word_sum(std::as_bytes(words));

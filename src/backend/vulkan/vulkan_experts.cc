@@ -1,10 +1,11 @@
 #include "backend/vulkan/vulkan_experts.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
+#include <vector>
 
 #include "backend/host/expert_rows.h"
+#include "backend/vulkan/calls.h"
 #include "backend/vulkan/vulkan_linear.h"
 #include "base/error.h"
 #include "base/index.h"
@@ -19,20 +20,6 @@ const VulkanLinear& held_linear(const PackedLinear* w) {
   return static_cast<const VulkanLinear&>(*w);
 }
 std::uint32_t as_word(std::int64_t value) { return static_cast<std::uint32_t>(value); }
-
-void expect_alike(const VulkanLinear& w, const VulkanLinear& first) {
-  const bool is_coded = first.codes() != nullptr;
-  const bool is_alike = (w.codes() != nullptr) == is_coded && w.dtype() == first.dtype() &&
-                        (w.bias() == 0) == (first.bias() == 0) &&
-                        (!is_coded || w.codes()->format() == first.codes()->format());
-  CHECK(w.in_width() == first.in_width() && w.out_width() == first.out_width());
-  const bool has_order = is_coded && w.codes()->order() != 0;
-  if (is_alike && !has_order) return;
-  throw Error({.what = "the Vulkan backend holds experts of a layer in one format",
-               .where = "--device",
-               .expected = "experts of one format, whose columns have no order of their own",
-               .found = has_order ? "an order of columns" : "several formats"});
-}
 
 }  // namespace
 
@@ -78,29 +65,10 @@ void VulkanExperts::route(const Tensor& logits, const Routing& routing,
       {logits.dim(0), 1});
 }
 
-// Written once: a layer's experts stay where they are. What is found is compared, because other
-// experts may have come to lie there.
 Address VulkanExperts::table_of(std::span<const ExpertLinears> experts, Matrix matrix) {
-  const VulkanLinear& first = held_linear(experts[0].*matrix);
-  std::vector<MatrixAt> matrices;
-  matrices.reserve(experts.size());
-  for (const ExpertLinears& expert : experts)
-    matrices.push_back(held_linear(expert.*matrix).place());
-  const std::size_t bytes = matrices.size() * sizeof(MatrixAt);
-  Table& table = tables_[&first];
-  if (table.matrices.size() == matrices.size() &&
-      std::memcmp(table.matrices.data(), matrices.data(), bytes) == 0)
-    return table.memory->address();
-  for (const ExpertLinears& expert : experts) expect_alike(held_linear(expert.*matrix), first);
-  context_.recorder.wait();  // for calls that read the old one
-  table.memory = context_.heap.take(bytes);
-  table.matrices = std::move(matrices);
-  const auto* from = reinterpret_cast<const std::byte*>(table.matrices.data());
-  context_.load(table.memory->address(), bytes,
-                [&](std::size_t offset, std::span<std::byte> piece) {
-                  std::memcpy(piece.data(), from + offset, piece.size());
-                });
-  return table.memory->address();
+  std::vector<const VulkanLinear*> all;
+  for (const ExpertLinears& expert : experts) all.push_back(&held_linear(expert.*matrix));
+  return tables_.of(all);
 }
 
 void VulkanExperts::mix(std::span<const ExpertLinears> experts, Activation act, const Tensor& x,

@@ -9,24 +9,22 @@
 // One thread at a time.
 
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <span>
-#include <vector>
 
 #include "backend/activation.h"
 #include "backend/experts.h"
 #include "backend/forward_size.h"
-#include "backend/vulkan/calls.h"
 #include "backend/vulkan/context.h"
+#include "backend/vulkan/matrix_tables.h"
 #include "backend/vulkan/vulkan_products.h"
 
 namespace foretoken {
 
 class VulkanExperts {
  public:
-  VulkanExperts(VulkanContext& context, VulkanProducts& products, GpuArena& scratch)
-      : context_(context), products_(products), scratch_(scratch) {}
+  VulkanExperts(VulkanContext& context, VulkanProducts& products, GpuArena& scratch,
+                MatrixTables& tables)
+      : context_(context), products_(products), scratch_(scratch), tables_(tables) {}
 
   // As StepOps has them. Throws Error: the router's numbers are not held.
   void route(const Tensor& logits, const Routing& routing, const RouterVectors& vectors,
@@ -40,11 +38,6 @@ class VulkanExperts {
  private:
   static constexpr std::int64_t kMostRows = 256;  // whose parts lie in the scratch at a time
 
-  // Where matrices lie, on the device, and what was written there.
-  struct Table {
-    std::vector<MatrixAt> matrices;
-    std::unique_ptr<GpuPart> memory;
-  };
   using Matrix = const PackedLinear* ExpertLinears::*;
   Address table_of(std::span<const ExpertLinears> experts, Matrix matrix);
   void mix_some(std::span<const ExpertLinears> experts, Activation act, const Tensor& x,
@@ -53,7 +46,7 @@ class VulkanExperts {
   VulkanContext& context_;
   VulkanProducts& products_;
   GpuArena& scratch_;
-  std::map<const PackedLinear*, Table> tables_;  // by the first matrix
+  MatrixTables& tables_;
 };
 
 }  // namespace foretoken

@@ -13,6 +13,7 @@
 #include "backend/vulkan/arithmetic.h"
 #include "backend/vulkan/calls.h"
 #include "backend/vulkan/context.h"
+#include "backend/vulkan/matrix_tables.h"
 #include "backend/vulkan/read_speed.h"
 #include "backend/vulkan/rounded_twin.h"
 #include "backend/vulkan/vulkan_attention.h"
@@ -47,7 +48,8 @@ class VulkanOps final : public Ops {
         attention_(*context_),
         twin_(*context_),
         products_(*context_, twin_, scratch_),
-        experts_(*context_, products_, scratch_),
+        tables_(*context_),
+        experts_(*context_, products_, scratch_, tables_),
         host_(std::move(host)) {}
 
   std::string description() const override {
@@ -141,6 +143,7 @@ class VulkanOps final : public Ops {
     const std::int64_t rounded =
         round_up(std::max({size.widest_input, size.intermediate, size.hidden}), 32);
     return at(size.rows) * (at(between) * sizeof(float) + at(rounded) * 4) +
+           at(size.rows * a.heads * round_up(size.head_input, 32) * 2) +
            at(VulkanExperts::workspace_bytes(size)) +
            at(pool_.size() * size.vocab) * sizeof(float) + states + kSlack;
   }
@@ -208,6 +211,41 @@ class VulkanOps final : public Ops {
     products_.linear(w, x, y);
   }
 
+  // Heads of rows are rows, which take the matrices in turns.
+  void linear_heads(HeadLinears w, Tensor x, Tensor y) override {
+    const auto heads = static_cast<std::int64_t>(w.size());
+    expect(x, {-1, -1}, DType::kF32);
+    expect(y, {x.dim(0), y.dim(1)}, DType::kF32);
+    CHECK(heads > 0 && x.dim(1) % heads == 0 && y.dim(1) % heads == 0) << heads << " heads";
+    const std::int64_t from = x.dim(1) / heads, to = y.dim(1) / heads;
+    CHECK(from >= w[0]->in_width() && to >= w[0]->out_width());
+    std::vector<const VulkanLinear*> all;
+    for (const auto& matrix : w) all.push_back(&packed(*matrix));
+    const RowChoice choice{.matrices = tables_.of(all), .turns = heads};
+    const std::int64_t most = kMostGroups / heads;
+    for (std::int64_t first = 0; first < x.dim(0); first += most) {
+      const ScratchScope rounded_only(*this);
+      const std::int64_t rows = std::min(most, x.dim(0) - first);
+      products_.linear_chosen(
+          *all[0], choice,
+          tensor_at(address_of(x.rows(first, rows)), DType::kF32, {rows * heads, from}),
+          tensor_at(address_of(y.rows(first, rows)), DType::kF32, {rows * heads, to}));
+    }
+  }
+
+  void store_latent(const LatentRows& latent, const RopeTable& rope, const AttentionShape& shape,
+                    const Batch& batch, const KvLayer& kv, Tensor q) override {
+    CHECK(shape.value_dim > 0 && shape.kv_heads == 1 &&
+          shape.head_dim == shape.value_dim + rope.rotary_dim)
+        << "keys of " << shape.head_dim << " with values of " << shape.value_dim;
+    expect(latent.kv, {batch.rows, shape.head_dim}, DType::kF32);
+    expect(latent.norm, {shape.value_dim}, DType::kF32);
+    expect(q, {batch.rows, shape.heads * shape.head_dim}, DType::kF32);
+    expect(kv.k, {-1, 1, shape.head_dim, kPageTokens}, kv.k.dtype());
+    twin_.forget();
+    attention_.store_latent(latent, rope, shape, batch, kv, q);
+  }
+
   void rope_store_kv(Tensor qkv, const RopeTable& rope, const QkNorm& qk_norm,
                      const AttentionShape& shape, const Batch& batch, const KvLayer& kv,
                      Tensor q) override {
@@ -270,11 +308,6 @@ class VulkanOps final : public Ops {
   }
 
   // Models that need these are refused while loading, by their caches.
-  void linear_heads(HeadLinears, Tensor, Tensor) override { never("linear_heads"); }
-  void store_latent(const LatentRows&, const RopeTable&, const AttentionShape&, const Batch&,
-                    const KvLayer&, Tensor) override {
-    never("store_latent");
-  }
   void gate(Tensor, Tensor, GateCurve) override { never("gate"); }
   void recur(const RecurrentRows&, const RecurrentWeights&, const Batch&, const KvLayer&,
              Tensor) override {
@@ -438,6 +471,7 @@ class VulkanOps final : public Ops {
   VulkanAttention attention_;
   RoundedTwin twin_;
   VulkanProducts products_;
+  MatrixTables tables_;
   VulkanExperts experts_;
   const std::unique_ptr<Ops> host_;  // for what the host computes
   std::vector<std::function<void()>> wanted_;
