@@ -26,7 +26,7 @@ forms() {  # source, result without its end, options
   local source=$1 result=$2
   shift 2
   words "$source" "$result.words" "$@"
-  if grep -q -e fma_once -e ' div(' -e curves.glsl -e head_row.glsl "$source"; then words "$source" "${result}_doubles.words" -DDOUBLES "$@"; fi
+  if grep -q -e fma_once -e ' div(' -e curves.glsl -e head_row.glsl -e states.glsl "$source"; then words "$source" "${result}_doubles.words" -DDOUBLES "$@"; fi
 }
 
 words() {  # source, result, options

@@ -127,8 +127,7 @@ std::vector<TinyModel> models() {
   wide.config.kv_heads = 1;
   wide.config.head_dim = 512;
   held.push_back(wide);
-  for (const TinyModel& model : block_models())
-    if (model.config.recurrent.layers.empty()) held.push_back(model);
+  for (const TinyModel& model : block_models()) held.push_back(model);
   return held;
 }
 

@@ -110,7 +110,7 @@ struct AttentionCall {
 };
 struct MoveRowsCall {
   Address x, to, from_rows, to_rows;
-  std::uint32_t count, width, to_stride, to_column;
+  std::uint32_t count, width, x_stride, to_stride, to_column;
 };
 struct AddAtCall {
   Address x, places, starts, values;
@@ -119,6 +119,34 @@ struct AddAtCall {
 struct ReadCall {
   Address from, to;
   std::uint32_t first;
+};
+struct RecurMixCall {
+  Address rows, items, tails, taps, bias, tokens, to;
+  std::uint32_t channels, count, has_bias, has_silu;
+};
+struct RecurNormCall {
+  Address mixed;
+  std::uint32_t channels, heads, dim, query, key;
+  float factor;
+};
+struct RecurDecayCall {
+  Address dt_in, bias, rate, items, before, seqs, dt, decays;
+  std::uint32_t heads;
+  float least, most;
+};
+// In memory: shaders/state_block.glsl.
+struct StateLayerAt {
+  Address mixed, item_keys, row_updates, item_updates, row_decays, item_decays, state, made;
+  Address seqs, rows, paths, dt, beta, skip, to;
+  std::uint32_t channels, query_at, key_at, value_at, heads, key_heads, key_dim, value_dim;
+  std::uint32_t takes_turns, corrects, has_skip;
+};
+struct RecurRowsCall {
+  Address layer;
+};
+struct RecurAdvanceCall {
+  Address layer, blocks;
+  std::uint32_t items;
 };
 struct KvMoveCall {
   Address k, v, k_scale, v_scale, moves;

@@ -63,6 +63,21 @@ constexpr std::uint32_t kProbeWords[] = {
 constexpr std::uint32_t kReadWords[] = {
 #include "backend/vulkan/spirv/read.words"
 };
+constexpr std::uint32_t kRecurAdvanceWords[] = {
+#include "backend/vulkan/spirv/recur_advance.words"
+};
+constexpr std::uint32_t kRecurDecayWords[] = {
+#include "backend/vulkan/spirv/recur_decay.words"
+};
+constexpr std::uint32_t kRecurMixWords[] = {
+#include "backend/vulkan/spirv/recur_mix.words"
+};
+constexpr std::uint32_t kRecurNormWords[] = {
+#include "backend/vulkan/spirv/recur_norm.words"
+};
+constexpr std::uint32_t kRecurRowsWords[] = {
+#include "backend/vulkan/spirv/recur_rows.words"
+};
 constexpr std::uint32_t kRopeStoreWords[] = {
 #include "backend/vulkan/spirv/rope_store.words"
 };
@@ -113,6 +128,21 @@ constexpr std::uint32_t kNormDoublesWords[] = {
 };
 constexpr std::uint32_t kProbeDoublesWords[] = {
 #include "backend/vulkan/spirv/probe_doubles.words"
+};
+constexpr std::uint32_t kRecurAdvanceDoublesWords[] = {
+#include "backend/vulkan/spirv/recur_advance_doubles.words"
+};
+constexpr std::uint32_t kRecurDecayDoublesWords[] = {
+#include "backend/vulkan/spirv/recur_decay_doubles.words"
+};
+constexpr std::uint32_t kRecurMixDoublesWords[] = {
+#include "backend/vulkan/spirv/recur_mix_doubles.words"
+};
+constexpr std::uint32_t kRecurNormDoublesWords[] = {
+#include "backend/vulkan/spirv/recur_norm_doubles.words"
+};
+constexpr std::uint32_t kRecurRowsDoublesWords[] = {
+#include "backend/vulkan/spirv/recur_rows_doubles.words"
 };
 constexpr std::uint32_t kRopeStoreDoublesWords[] = {
 #include "backend/vulkan/spirv/rope_store_doubles.words"
@@ -172,6 +202,16 @@ Forms forms_of(Shader shader) {
       return {kProbeWords, kProbeDoublesWords};
     case Shader::kRead:
       return {kReadWords, {}};
+    case Shader::kRecurAdvance:
+      return {kRecurAdvanceWords, kRecurAdvanceDoublesWords};
+    case Shader::kRecurDecay:
+      return {kRecurDecayWords, kRecurDecayDoublesWords};
+    case Shader::kRecurMix:
+      return {kRecurMixWords, kRecurMixDoublesWords};
+    case Shader::kRecurNorm:
+      return {kRecurNormWords, kRecurNormDoublesWords};
+    case Shader::kRecurRows:
+      return {kRecurRowsWords, kRecurRowsDoublesWords};
     case Shader::kRopeStore:
       return {kRopeStoreWords, kRopeStoreDoublesWords};
     case Shader::kRoundCodes:

@@ -105,10 +105,8 @@ void VulkanAttention::expect_holds(const KvShape& shape) {
                  .found = std::move(found)});
   };
   const bool is_code = is_kv_code(shape.dtype);
-  if (!shape.keeps_state.empty())
-    refuse("the Vulkan backend does not compute layers that keep a state yet",
-           "layers without keys and values");
   for (int layer = 0; layer < shape.layers; ++layer) {
+    if (shape.keeps_state_of(layer)) continue;
     const int dim = shape.heads_of(layer).dim;
     if (dim % 2 != 0 || dim > kMostDims)
       refuse("the Vulkan backend computes attention of even heads of up to 1024",
@@ -253,6 +251,7 @@ void VulkanAttention::move(const Walk& walk, const Batch& batch, std::span<const
   if (moves.empty()) return;
   const Address sent = context_.recorder.send(std::span(moves));
   for (const KvLayer& layer : layers) {
+    if (layer.k.empty()) continue;
     // Of a head of one slot.
     const std::int64_t words =
         layer.k.dim(2) * static_cast<std::int64_t>(dtype_bytes(layer.k.dtype())) / 4;

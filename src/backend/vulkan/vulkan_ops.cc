@@ -20,6 +20,7 @@
 #include "backend/vulkan/vulkan_experts.h"
 #include "backend/vulkan/vulkan_linear.h"
 #include "backend/vulkan/vulkan_products.h"
+#include "backend/vulkan/vulkan_states.h"
 #include "base/index.h"
 #include "tensor/buffer.h"
 
@@ -50,6 +51,7 @@ class VulkanOps final : public Ops {
         products_(*context_, twin_, scratch_),
         tables_(*context_),
         experts_(*context_, products_, scratch_, tables_),
+        states_(*context_, scratch_),
         host_(std::move(host)) {}
 
   std::string description() const override {
@@ -154,6 +156,7 @@ class VulkanOps final : public Ops {
     wanted_.clear();
     twin_.forget();
     attention_.forget();
+    states_.forget();
     scratch_.reset();
     context_->recorder.begin_frame();
     context_->pipelines.step();
@@ -307,11 +310,17 @@ class VulkanOps final : public Ops {
     each_element(3, x, {address_of(x), address_of(gate), 0, 0, 0, 0});
   }
 
-  // Models that need these are refused while loading, by their caches.
-  void gate(Tensor, Tensor, GateCurve) override { never("gate"); }
-  void recur(const RecurrentRows&, const RecurrentWeights&, const Batch&, const KvLayer&,
-             Tensor) override {
-    never("recur");
+  void gate(Tensor x, Tensor gate, GateCurve curve) override {
+    expect(x, {gate.dim(0), gate.dim(1)}, DType::kF32);
+    each_element(4 + static_cast<std::uint32_t>(curve), x,
+                 {address_of(x), address_of(gate), 0, 0, 0, 0});
+  }
+
+  void recur(const RecurrentRows& rows, const RecurrentWeights& weights, const Batch& batch,
+             const KvLayer& kv, Tensor out) override {
+    const ScratchScope between_only(*this);
+    twin_.forget();
+    states_.recur(rows, weights, batch, kv.states, out);
   }
 
   void gather_columns(Tensor x, std::span<const std::int32_t> rows, Tensor out,
@@ -319,10 +328,11 @@ class VulkanOps final : public Ops {
     expect(x, {-1, -1}, DType::kF32);
     expect(out, {static_cast<std::int64_t>(rows.size()), -1}, DType::kF32);
     CHECK(column >= 0 && column + x.dim(1) <= out.dim(1));
-    dispatch(Shader::kMoveRows, 0,
-             MoveRowsCall{address_of(x), address_of(out), context_->recorder.send(rows), 0,
-                          u32(out.dim(0)), u32(x.dim(1)), u32(out.dim(1)), u32(column)},
-             {ceil_div(x.dim(1), kShaderLanes), out.dim(0)});
+    dispatch(
+        Shader::kMoveRows, 0,
+        MoveRowsCall{address_of(x), address_of(out), context_->recorder.send(rows), 0,
+                     u32(out.dim(0)), u32(x.dim(1)), u32(x.dim(1)), u32(out.dim(1)), u32(column)},
+        {ceil_div(x.dim(1), kShaderLanes), out.dim(0)});
   }
   void copy_rows(Tensor x, std::span<const std::int32_t> from, Tensor out,
                  std::span<const std::int32_t> to) override {
@@ -332,7 +342,7 @@ class VulkanOps final : public Ops {
     dispatch(Shader::kMoveRows, 1,
              MoveRowsCall{address_of(x), address_of(out), context_->recorder.send(from),
                           context_->recorder.send(to), u32(static_cast<std::int64_t>(from.size())),
-                          u32(x.dim(1)), u32(x.dim(1)), 0},
+                          u32(x.dim(1)), u32(x.dim(1)), u32(x.dim(1)), 0},
              {ceil_div(x.dim(1), kShaderLanes), 1});
   }
   void join_columns(Tensor a, Tensor b, Tensor out) override {
@@ -370,9 +380,10 @@ class VulkanOps final : public Ops {
 
   void kv_keep(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) override {
     attention_.move(walk, batch, layers);
+    states_.keep(walk, batch, layers);
   }
-  void copy_states(std::span<const StateCopy>, std::span<const KvLayer>) override {
-    never("copy_states");
+  void copy_states(std::span<const StateCopy> copies, std::span<const KvLayer> layers) override {
+    states_.copy(copies, layers);
   }
 
   // ---- what the host reads
@@ -456,13 +467,6 @@ class VulkanOps final : public Ops {
     return {context_->recorder.receive(address_of(x), x.bytes()), x.dtype(), x.shape()};
   }
 
-  [[noreturn]] static void never(const char* name) {
-    throw Error({.what = "the Vulkan backend does not compute this",
-                 .where = name,
-                 .expected = {},
-                 .found = {}});
-  }
-
   const std::shared_ptr<VulkanContext> context_;
   const bool has_bits_of_cpu_;
   ThreadPool& pool_;
@@ -473,6 +477,7 @@ class VulkanOps final : public Ops {
   VulkanProducts products_;
   MatrixTables tables_;
   VulkanExperts experts_;
+  VulkanStates states_;
   const std::unique_ptr<Ops> host_;  // for what the host computes
   std::vector<std::function<void()>> wanted_;
 };

@@ -418,8 +418,6 @@ TEST_F(VulkanOpsTest, what_it_does_not_hold_is_refused_by_name) {
   EXPECT_NE(kv(other).find("heads of 1026"), std::string::npos);
   other = plain, other.head_dim = 63, other.dtype = DType::kF16;
   EXPECT_NE(kv(other).find("heads of 63"), std::string::npos);
-  other = plain, other.keeps_state = {true};
-  EXPECT_NE(kv(other).find("keep a state"), std::string::npos);
   EXPECT_NE(refusal([&] {
               make_backend({.device = test_device(), .gemm_order = "pair"}, *pool_);
             }).find("tile order"),

@@ -122,7 +122,8 @@ float weight_of(float e, uint slot) {
   if (KIND == kKvBf16) return round_bf16(e);
   if (!is_code(KIND)) return e;
   const uint at = scales_at(slot) + slot % kPageTokens;
-  return flushed(mul(e, IS_LATENT ? call.k_scale.v[at] : call.v_scale.v[at]));
+  if (IS_LATENT) return flushed(mul(e, call.k_scale.v[at]));
+  return flushed(mul(e, call.v_scale.v[at]));
 }
 
 // What a pair of a slot's value stands for.
