@@ -21,8 +21,12 @@ struct CodesAt {
 };
 // Whose weights a product multiplies by, at the start of its call, and what stands at its end: those
 // of the call, or those of the matrix that each row chooses (shaders/matrices.glsl).
-struct MatrixAt {  // also of the table among which rows choose
+struct MatrixAt {  // of the table among which rows choose
   CodesAt w;       // of floats: codes
+  Address bias, order;
+};
+struct CodesOfCall {
+  CodesAt w;
   Address bias;
 };
 struct FloatsOfCall {
@@ -81,6 +85,10 @@ struct RouteCall {
   std::uint32_t experts, count, normalises, has_bias, has_scale;
   float factor;
   std::uint32_t groups, kept_groups, group_tops;
+};
+struct OrderRowsCall {
+  Address matrices, chosen, x, to;
+  std::uint32_t each, width;
 };
 struct AddWeightedCall {
   Address parts, weights, to;

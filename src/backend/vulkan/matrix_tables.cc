@@ -14,12 +14,11 @@ void expect_alike(const VulkanLinear& w, const VulkanLinear& first) {
                         (w.bias() == 0) == (first.bias() == 0) &&
                         (!is_coded || w.codes()->format() == first.codes()->format());
   CHECK(w.in_width() == first.in_width() && w.out_width() == first.out_width());
-  const bool has_order = is_coded && w.codes()->order() != 0;
-  if (is_alike && !has_order) return;
+  if (is_alike) return;
   throw Error({.what = "the Vulkan backend holds experts of a layer in one format",
                .where = "--device",
-               .expected = "experts of one format, whose columns have no order of their own",
-               .found = has_order ? "an order of columns" : "several formats"});
+               .expected = "experts of one format",
+               .found = "several formats"});
 }
 
 }  // namespace

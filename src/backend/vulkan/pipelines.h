@@ -40,6 +40,7 @@ enum class Shader : std::uint8_t {
   kLinearRoundedChosen,
   kMoveRows,
   kNorm,
+  kOrderRows,
   kProbe,
   kRead,
   kRecurAdvance,

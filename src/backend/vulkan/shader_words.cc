@@ -57,6 +57,9 @@ constexpr std::uint32_t kMoveRowsWords[] = {
 constexpr std::uint32_t kNormWords[] = {
 #include "backend/vulkan/spirv/norm.words"
 };
+constexpr std::uint32_t kOrderRowsWords[] = {
+#include "backend/vulkan/spirv/order_rows.words"
+};
 constexpr std::uint32_t kProbeWords[] = {
 #include "backend/vulkan/spirv/probe.words"
 };
@@ -198,6 +201,8 @@ Forms forms_of(Shader shader) {
       return {kMoveRowsWords, {}};
     case Shader::kNorm:
       return {kNormWords, kNormDoublesWords};
+    case Shader::kOrderRows:
+      return {kOrderRowsWords, {}};
     case Shader::kProbe:
       return {kProbeWords, kProbeDoublesWords};
     case Shader::kRead:

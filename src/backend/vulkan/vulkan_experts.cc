@@ -26,8 +26,8 @@ std::uint32_t as_word(std::int64_t value) { return static_cast<std::uint32_t>(va
 std::int64_t VulkanExperts::workspace_bytes(const ForwardSize& size) {
   const std::int64_t pairs = std::min(size.rows, kMostRows) * size.chosen_experts;
   const std::int64_t inner = round_up(size.expert_intermediate, VulkanLinear::kBlock);
-  // The twin, too; and the input of down once more, as codes with scales and sums.
-  return pairs * (size.hidden + 5 * inner) * static_cast<std::int64_t>(sizeof(float));
+  // The twin, too; and inputs once more in the order of columns, and as codes with scales and sums.
+  return pairs * (3 * size.hidden + 7 * inner) * static_cast<std::int64_t>(sizeof(float));
 }
 
 void VulkanExperts::route(const Tensor& logits, const Routing& routing,

@@ -163,7 +163,13 @@ class Layer {
       std::vector<Tensor> weights, biases;
       std::vector<std::unique_ptr<RandomBlocks>> blocks;
       std::vector<const CodedRows*> codes;
+      std::unique_ptr<RandomRows> rows;
       for (int i = 0; i < parts; ++i) {
+        if (kind.format.has_column_order) {  // which matrices below one another share
+          rows = std::make_unique<RandomRows>(kind.format, parts * out, in, at(seed));
+          codes.push_back(rows.get());
+          break;
+        }
         if (kind.format.is_blocked()) {
           codes.push_back(
               blocks.emplace_back(std::make_unique<RandomBlocks>(kind.format, out, in)).get());
@@ -223,6 +229,15 @@ std::vector<Layer::Kind> kinds() {
       {"int4", bf16, {.bits = 4, .group = 32, .scale = bf16}},
       {"w4a8", bf16, {.bits = 4, .group = 32, .scale = bf16, .rounds_input = true}, 40, 24, true},
       {"fp8", bf16, {.bits = 8, .is_float = true}}};
+  for (const bool rounds : {false, true})
+    all.push_back({rounds ? "ordered_a8" : "ordered_a16",
+                   bf16,
+                   {.bits = 4,
+                    .group = 32,
+                    .scale = DType::kF16,
+                    .has_zero_points = true,
+                    .rounds_input = rounds,
+                    .has_column_order = true}});
   for (const BlockKind& kind : block_kinds())
     if (const std::string name = kind.name; name == "Q4_K" || name == "Q6_K" || name == "MXFP4")
       for (const bool rounds : {false, true}) {

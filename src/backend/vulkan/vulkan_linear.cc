@@ -93,7 +93,8 @@ std::size_t VulkanLinear::bytes() const {
 }
 
 MatrixAt VulkanLinear::place() const {
-  return {codes_ ? codes_->place() : CodesAt{weights(), 0, 0, 0, 0}, bias()};
+  if (!codes_) return {{weights(), 0, 0, 0, 0}, bias(), 0};
+  return {codes_->place(), bias(), codes_->order()};
 }
 
 void VulkanLinear::load_codes(const LinearParts& parts, ThreadPool& pool) {

@@ -63,7 +63,24 @@ void VulkanProducts::linear(const VulkanLinear& w, const Tensor& x, const Tensor
 void VulkanProducts::linear_chosen(const VulkanLinear& like, const RowChoice& choice,
                                    const Tensor& x, const Tensor& y) {
   CHECK(y.dim(0) == x.dim(0) * choice.each && y.dim(0) <= kMostGroups) << y.dim(0) << " rows";
-  if (x.dim(0) > 0) multiply(like, &choice, x, y);
+  if (x.dim(0) == 0) return;
+  if (like.codes() == nullptr || like.codes()->order() == 0) return multiply(like, &choice, x, y);
+  RowChoice alone = choice;
+  alone.each = 1;
+  multiply(like, &alone, ordered(like, choice, x), y);
+}
+
+// Each row of the result has an input of its own, in the order of its matrix's columns.
+Tensor VulkanProducts::ordered(const VulkanLinear& like, const RowChoice& choice, const Tensor& x) {
+  CHECK(choice.turns == 0 && x.dim(1) == like.in_width());
+  const std::int64_t rows = x.dim(0) * choice.each;
+  const Tensor to = scratch_.alloc(DType::kF32, {rows, x.dim(1)});
+  twin_.written(to);
+  context_.recorder.dispatch(context_.pipelines.of(Shader::kOrderRows),
+                             OrderRowsCall{choice.matrices, choice.chosen, address_of(x),
+                                           address_of(to), word(choice.each), word(x.dim(1))},
+                             {ceil_div(x.dim(1), kLanesOfRows), rows});
+  return to;
 }
 
 void VulkanProducts::multiply(const VulkanLinear& w, MaybeChoice choice, const Tensor& x,
@@ -76,9 +93,8 @@ void VulkanProducts::multiply(const VulkanLinear& w, MaybeChoice choice, const T
     multiply_chains(w, choice, x, y);
 }
 
-// The input as blocks of bf16, in the order of the weights' columns.
-Address VulkanProducts::rounded(const VulkanLinear& w, const Tensor& x) {
-  const Address order = w.codes() == nullptr ? 0 : w.codes()->order();
+// The input as blocks of bf16.
+Address VulkanProducts::rounded(const VulkanLinear& w, const Tensor& x, Address order) {
   if (x.dim(1) == w.in_width() && order == 0)
     if (const Address made = twin_.of(x); made != 0) return made;
   const std::int64_t rows = x.dim(0), pairs = round_up(w.in_width(), VulkanLinear::kBlock) / 2;
@@ -91,7 +107,8 @@ Address VulkanProducts::rounded(const VulkanLinear& w, const Tensor& x) {
   return address_of(to);
 }
 
-VulkanProducts::InputCodes VulkanProducts::round_to_codes(const VulkanCodes& w, const Tensor& x) {
+VulkanProducts::InputCodes VulkanProducts::round_to_codes(const VulkanCodes& w, const Tensor& x,
+                                                          Address order) {
   const std::int64_t rows = x.dim(0), blocks = w.blocks();
   const std::int64_t groups = ceil_div(blocks * VulkanCodes::kBlock, w.group());
   const Tensor codes = scratch_.alloc(DType::kI8, {rows, blocks * VulkanCodes::kBlock});
@@ -101,15 +118,15 @@ VulkanProducts::InputCodes VulkanProducts::round_to_codes(const VulkanCodes& w, 
   twin_.forget();
   context_.recorder.dispatch(
       context_.pipelines.of(Shader::kRoundCodes),
-      RoundCodesCall{address_of(x), made.codes, made.scales, made.sums, w.order(), word(x.dim(1)),
-                     word(blocks), word(w.group()), word(groups), w.order() == 0 ? 0U : 1U},
+      RoundCodesCall{address_of(x), made.codes, made.scales, made.sums, order, word(x.dim(1)),
+                     word(blocks), word(w.group()), word(groups), order == 0 ? 0U : 1U},
       {groups, rows});
   return made;
 }
 
 void VulkanProducts::multiply_blocks(const VulkanLinear& w, MaybeChoice choice, const Tensor& x,
                                      const Tensor& y) {
-  const Address input = rounded(w, x);
+  const Address input = rounded(w, x, 0);
   twin_.written(y);
   dispatch_product(context_, {Shader::kLinear, Shader::kLinearChosen, 0, VulkanLinear::kColumns},
                    FloatsOfCall{w.weights(), w.bias()}, choice, x, y,
@@ -151,27 +168,29 @@ void VulkanProducts::multiply_codes(const VulkanLinear& w, MaybeChoice choice, c
                                     const Tensor& y) {
   const VulkanCodes& codes = *w.codes();
   const std::uint32_t kind = codes.kind(0);
+  const Address order = choice == nullptr ? codes.order() : 0;  // else x has it already
+  const CodesOfCall own{codes.place(), w.bias()};
   const std::uint32_t blocks = word(codes.blocks()), columns = word(w.out_width()),
                       rows = word(y.dim(0)), has_bias = w.bias() == 0 ? 0U : 1U,
                       per_scale = word(codes.blocks_per_scale());
   if (codes.format().rounds_input) {
-    const InputCodes input = round_to_codes(codes, x);
+    const InputCodes input = round_to_codes(codes, x, order);
     twin_.written(y);
     dispatch_product(
         context_,
-        {Shader::kLinearRounded, Shader::kLinearRoundedChosen, kind, VulkanLinear::kColumns},
-        w.place(), choice, x, y, [&](const auto& weights, const auto& chooses) {
+        {Shader::kLinearRounded, Shader::kLinearRoundedChosen, kind, VulkanLinear::kColumns}, own,
+        choice, x, y, [&](const auto& weights, const auto& chooses) {
           return LinearRoundedCall{weights,    input.codes, address_of(y), input.scales,
                                    input.sums, blocks,      columns,       rows,
                                    has_bias,   0U,          per_scale,     chooses};
         });
     return;
   }
-  const Address input = rounded(w, x);
+  const Address input = rounded(w, x, order);
   twin_.written(y);
   dispatch_product(context_,
                    {Shader::kLinearCodes, Shader::kLinearCodesChosen, kind, VulkanLinear::kColumns},
-                   w.place(), choice, x, y, [&](const auto& weights, const auto& chooses) {
+                   own, choice, x, y, [&](const auto& weights, const auto& chooses) {
                      return LinearCodesCall{weights,  input, address_of(y), blocks, columns, rows,
                                             has_bias, 0U,    per_scale,     chooses};
                    });

@@ -43,12 +43,14 @@ class VulkanProducts {
   // The rows of a result; null: all are those of one matrix.
   using MaybeChoice = const RowChoice*;
 
-  Address rounded(const VulkanLinear& w, const Tensor& x);
+  // order: of the columns, of which x has its own; 0: of x, too.
+  Address rounded(const VulkanLinear& w, const Tensor& x, Address order);
   struct InputCodes {
     Address codes, scales, sums;
   };
-  InputCodes round_to_codes(const VulkanCodes& w, const Tensor& x);
+  InputCodes round_to_codes(const VulkanCodes& w, const Tensor& x, Address order);
   void multiply(const VulkanLinear& w, MaybeChoice choice, const Tensor& x, const Tensor& y);
+  Tensor ordered(const VulkanLinear& like, const RowChoice& choice, const Tensor& x);
   void multiply_blocks(const VulkanLinear& w, MaybeChoice choice, const Tensor& x, const Tensor& y);
   void multiply_chains(const VulkanLinear& w, MaybeChoice choice, const Tensor& x, const Tensor& y);
   void multiply_codes(const VulkanLinear& w, MaybeChoice choice, const Tensor& x, const Tensor& y);

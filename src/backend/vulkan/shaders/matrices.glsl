@@ -8,15 +8,7 @@
 #define FLOATS_OF_CALL Words codes; Floats bias;
 #define CODES_OF_CALL \
   Words codes; Words scales; Words minima; Words multiples; Words zeros; Floats bias;
-struct MatrixAt {
-  Words codes;  // or floats
-  Words scales;
-  Words minima;
-  Words multiples;
-  Words zeros;
-  Floats bias;
-};
-layout(buffer_reference, std430, buffer_reference_align = 8) buffer Matrices { MatrixAt v[]; };
+#include "matrix_at.glsl"
 
 #ifdef CHOSEN
 #define WEIGHTS_OF_CALL(own) Matrices matrices; Ints chosen;
