@@ -33,11 +33,11 @@ struct FloatsOfCall {
   Address w, bias;
 };
 struct ChosenOfCall {
-  Address matrices, chosen;
+  Address matrices, choices, order;
 };
 struct NoChoice {};
 struct Choice {
-  std::uint32_t each = 1, turns = 0, x_stride = 0, y_stride = 0;
+  std::uint32_t each = 1, turns = 0, is_sorted = 0, x_stride = 0, y_stride = 0;
 };
 template <typename Weights, typename Chooses>
 struct LinearCall {
@@ -89,6 +89,10 @@ struct RouteCall {
 struct OrderRowsCall {
   Address matrices, chosen, x, to;
   std::uint32_t each, width;
+};
+struct GroupRowsCall {
+  Address chosen, order, groups;
+  std::uint32_t rows, matrices, most_groups;
 };
 struct AddWeightedCall {
   Address parts, weights, to;

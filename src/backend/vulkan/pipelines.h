@@ -29,6 +29,7 @@ enum class Shader : std::uint8_t {
   kAttentionJoin,
   kElements,
   kGatedAct,
+  kGroupRows,
   kKvMove,
   kLinear,
   kLinearChain,

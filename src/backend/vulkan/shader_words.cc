@@ -24,6 +24,9 @@ constexpr std::uint32_t kElementsWords[] = {
 constexpr std::uint32_t kGatedActWords[] = {
 #include "backend/vulkan/spirv/gated_act.words"
 };
+constexpr std::uint32_t kGroupRowsWords[] = {
+#include "backend/vulkan/spirv/group_rows.words"
+};
 constexpr std::uint32_t kKvMoveWords[] = {
 #include "backend/vulkan/spirv/kv_move.words"
 };
@@ -179,6 +182,8 @@ Forms forms_of(Shader shader) {
       return {kElementsWords, kElementsDoublesWords};
     case Shader::kGatedAct:
       return {kGatedActWords, kGatedActDoublesWords};
+    case Shader::kGroupRows:
+      return {kGroupRowsWords, {}};
     case Shader::kKvMove:
       return {kKvMoveWords, {}};
     case Shader::kLinear:

@@ -27,7 +27,7 @@ std::int64_t VulkanExperts::workspace_bytes(const ForwardSize& size) {
   const std::int64_t pairs = std::min(size.rows, kMostRows) * size.chosen_experts;
   const std::int64_t inner = round_up(size.expert_intermediate, VulkanLinear::kBlock);
   // The twin, too; and inputs once more in the order of columns, and as codes with scales and sums.
-  return pairs * (3 * size.hidden + 7 * inner) * static_cast<std::int64_t>(sizeof(float));
+  return pairs * (3 * size.hidden + 7 * inner + 8) * static_cast<std::int64_t>(sizeof(float));
 }
 
 void VulkanExperts::route(const Tensor& logits, const Routing& routing,
@@ -71,6 +71,22 @@ Address VulkanExperts::table_of(std::span<const ExpertLinears> experts, Matrix m
   return tables_.of(all);
 }
 
+void VulkanExperts::sort(RowChoice& choice, std::int64_t rows, std::int64_t experts) {
+  constexpr std::int64_t kFewest = 4;  // rows of an expert: with fewer most of a group is empty
+  if (rows < kFewest * experts || experts > kMostExperts) return;
+  choice.most_groups = std::min(rows, experts + rows / RowChoice::kGroupRows);
+  choice.order = address_of(scratch_.alloc(DType::kI32, {rows}));
+  choice.groups = address_of(scratch_.alloc(DType::kI32, {3 * choice.most_groups}));
+  context_.recorder.dispatch(context_.pipelines.of(Shader::kGroupRows),
+                             GroupRowsCall{.chosen = choice.chosen,
+                                           .order = choice.order,
+                                           .groups = choice.groups,
+                                           .rows = as_word(rows),
+                                           .matrices = as_word(experts),
+                                           .most_groups = as_word(choice.most_groups)},
+                             {1, 1});
+}
+
 void VulkanExperts::mix(std::span<const ExpertLinears> experts, Activation act, const Tensor& x,
                         const Tensor& chosen, const Tensor& weights, const Tensor& out) {
   expect_mix(experts, x, chosen, weights, out);
@@ -93,11 +109,13 @@ void VulkanExperts::mix_some(std::span<const ExpertLinears> experts, Activation 
   const Tensor both = scratch_.alloc(DType::kF32, {pairs, gate_up.out_width()});
   const Tensor gated = scratch_.alloc(DType::kF32, {pairs, down.in_width()});
   const Tensor parts = scratch_.alloc(DType::kF32, {pairs, down.out_width()});
-  const RowChoice first{.matrices = table_of(experts, &ExpertLinears::gate_up),
-                        .chosen = address_of(chosen),
-                        .each = each};
-  const RowChoice second{.matrices = table_of(experts, &ExpertLinears::down),
-                         .chosen = address_of(chosen)};
+  RowChoice first{.matrices = table_of(experts, &ExpertLinears::gate_up),
+                  .chosen = address_of(chosen),
+                  .each = each};
+  sort(first, pairs, std::ssize(experts));
+  RowChoice second = first;
+  second.matrices = table_of(experts, &ExpertLinears::down);
+  second.each = 1;
   products_.linear_chosen(gate_up, first, x, both);
   products_.gated_act(both, act, gated);
   products_.linear_chosen(down, second, gated, parts);

@@ -40,6 +40,8 @@ class VulkanExperts {
 
   using Matrix = const PackedLinear* ExpertLinears::*;
   Address table_of(std::span<const ExpertLinears> experts, Matrix matrix);
+  // Sorts rows by their experts where experts have some rows each.
+  void sort(RowChoice& choice, std::int64_t rows, std::int64_t experts);
   void mix_some(std::span<const ExpertLinears> experts, Activation act, const Tensor& x,
                 const Tensor& chosen, const Tensor& weights, const Tensor& out);
 

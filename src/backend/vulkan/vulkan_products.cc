@@ -19,10 +19,9 @@ std::int64_t tile_of(std::int64_t rows) { return rows > 4 ? 8 : rows > 2 ? 4 : r
 // Calls for all columns, of which a workgroup takes `each`: a call takes as many as a device lets
 // it.
 template <typename Call>
-void dispatch_columns(Recorder& recorder, const Pipeline& pipeline, Call call, std::int64_t tile,
+void dispatch_columns(Recorder& recorder, const Pipeline& pipeline, Call call, std::int64_t rows,
                       std::int64_t each) {
   const std::int64_t groups = ceil_div(std::int64_t{call.columns}, each);
-  const std::int64_t rows = ceil_div(std::int64_t{call.rows}, tile);
   for (std::int64_t first = 0; first < groups; first += kMostGroups) {
     call.first = word(first);
     recorder.dispatch(pipeline, call, {rows, std::min(groups - first, kMostGroups)});
@@ -42,16 +41,24 @@ void dispatch_product(VulkanContext& context, const ProductForms& forms, const O
   if (choice == nullptr) {
     const std::int64_t tile = tile_of(y.dim(0));
     dispatch_columns(context.recorder, context.pipelines.of(forms.plain, forms.kind | word(tile)),
-                     make(own, NoChoice{}), tile, forms.columns);
+                     make(own, NoChoice{}), ceil_div(y.dim(0), tile), forms.columns);
     return;
   }
-  dispatch_columns(
-      context.recorder, context.pipelines.of(forms.chosen, forms.kind | 1U),
-      make(ChosenOfCall{choice->matrices, choice->chosen}, Choice{.each = word(choice->each),
-                                                                  .turns = word(choice->turns),
-                                                                  .x_stride = word(x.dim(1)),
-                                                                  .y_stride = word(y.dim(1))}),
-      1, forms.columns);
+  const bool is_sorted = choice->groups != 0;
+  const std::int64_t turns = choice->turns, of_turn = turns == 0 ? 0 : y.dim(0) / turns;
+  const std::int64_t tile = is_sorted ? RowChoice::kGroupRows : turns > 0 ? tile_of(of_turn) : 1;
+  const std::int64_t groups = is_sorted   ? choice->most_groups
+                              : turns > 0 ? turns * ceil_div(of_turn, tile)
+                                          : y.dim(0);
+  const ChosenOfCall weights{choice->matrices, is_sorted ? choice->groups : choice->chosen,
+                             choice->order};
+  const Choice chooses{.each = word(choice->each),
+                       .turns = word(turns),
+                       .is_sorted = is_sorted ? 1U : 0U,
+                       .x_stride = word(x.dim(1)),
+                       .y_stride = word(y.dim(1))};
+  dispatch_columns(context.recorder, context.pipelines.of(forms.chosen, forms.kind | word(tile)),
+                   make(weights, chooses), groups, forms.columns);
 }
 
 }  // namespace

@@ -19,6 +19,11 @@ struct RowChoice {
   Address matrices = 0;  // [matrices] of MatrixAt
   Address chosen = 0;    // [rows of the result] of 32 bits
   std::int64_t each = 1, turns = 0;
+  // Where rows are sorted by their matrices (shaders/group_rows.comp): groups of kGroupRows at most,
+  // and how many there may be.
+  static constexpr std::int64_t kGroupRows = 8;
+  Address order = 0, groups = 0;
+  std::int64_t most_groups = 0;
 };
 
 class VulkanProducts {

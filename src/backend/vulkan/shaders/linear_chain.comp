@@ -20,20 +20,20 @@ layout(push_constant) uniform Call {
   OF_CHOICE
 } call;
 
-uint first_row() { return gl_WorkGroupID.x * ROWS; }
+DEFINE_ROWS
+uint inputs[kMostRows];  // where rows of the input begin
 
 void add_k(uint k, float weight, inout float total[kMostRows]) {
   if (k >= call.width) return;
-  [[unroll]] for (uint r = 0; r < ROWS; ++r) {
-    const uint row = min(first_row() + r, call.rows - 1u);
-    const float x = call.x.v[INPUT_OF(row) * X_STRIDE(call.width) + k];
-    total[r] = fma_once(weight, flushed(x), total[r]);
-  }
+  [[unroll]] for (uint r = 0; r < ROWS; ++r)
+    total[r] = fma_once(weight, flushed(call.x.v[inputs[r] + k]), total[r]);
 }
 
 void main() {
   const uint t = gl_LocalInvocationID.x, group = call.first + gl_WorkGroupID.y;
-  CHOOSE_MATRIX(first_row())
+  take_rows();
+  if (!has_row(0u)) return;
+  [[unroll]] for (uint r = 0; r < ROWS; ++r) inputs[r] = input_of(r) * X_STRIDE(call.width);
   const uint words = (call.width + kOfWord - 1u) / kOfWord, from = group * words * kColumns + t;
   float total[kMostRows];
   [[unroll]] for (uint r = 0; r < kMostRows; ++r) total[r] = 0.0;
@@ -53,9 +53,8 @@ void main() {
   const uint column = group * kColumns + t;
   if (column >= call.columns) return;
   [[unroll]] for (uint r = 0; r < ROWS; ++r) {
-    const uint row = first_row() + r;
-    if (row >= call.rows) continue;
+    if (!has_row(r)) continue;
     if (call.has_bias != 0u) total[r] = add(total[r], WEIGHTS.bias.v[column]);
-    call.y.v[row * Y_STRIDE + column] = flushed(total[r]);
+    call.y.v[row_of(r) * Y_STRIDE + column] = flushed(total[r]);
   }
 }

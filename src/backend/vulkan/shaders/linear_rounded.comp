@@ -29,6 +29,9 @@ layout(push_constant) uniform Call {
 const uint kGroups = 2, kLanes = 32, kMostRows = 8, kQuads = 4;
 const uint kColumns = kGroups * kCols, kSums = kColumns * ROWS;
 
+DEFINE_ROWS
+uint inputs[kMostRows];  // where rows of the input begin
+
 // [part][block][row, column], turned as in linear.glsl.
 shared int sums[kParts * kLanes * kSums];
 
@@ -36,7 +39,7 @@ uint place_of(uint part, uint lane, uint sum) {
   return (part * kLanes + lane) * kSums + (sum + lane) % kSums;
 }
 
-void add_blocks(uint group, uint my_group, uint first_row, uint start, uint many, uint lane) {
+void add_blocks(uint group, uint my_group, uint start, uint many, uint lane) {
   uint words[kMostWords][kCols];
   int zeros[kCols], sum[2][kMostRows][kCols];
   [[unroll]] for (uint c = 0; c < kCols; ++c) {
@@ -48,10 +51,8 @@ void add_blocks(uint group, uint my_group, uint first_row, uint start, uint many
   [[unroll]] for (uint i = 0; i < kQuads; ++i) {
     const uint part = HAS_HALVES ? i / 2u : 0u;
     uvec2 x[kMostRows];
-    [[unroll]] for (uint r = 0; r < ROWS; ++r) {
-      const uint row = min(first_row + r, call.rows - 1u);
-      x[r] = call.x.v[(INPUT_OF(row) * call.blocks + start) * kQuads + i * many + lane];
-    }
+    [[unroll]] for (uint r = 0; r < ROWS; ++r)
+      x[r] = call.x.v[(inputs[r] + start) * kQuads + i * many + lane];
     [[unroll]] for (uint j = 0; j < 8; ++j)
       [[unroll]] for (uint c = 0; c < kCols; ++c) {
         const uint k = 8u * i + j;
@@ -69,13 +70,15 @@ void add_blocks(uint group, uint my_group, uint first_row, uint start, uint many
 
 void main() {
   const uint t = gl_LocalInvocationID.x, lane = t % kLanes, my_group = t / kLanes;
-  const uint first_row = gl_WorkGroupID.x * ROWS;
-  CHOOSE_MATRIX(first_row)
+  take_rows();
+  if (!has_row(0u)) return;
+  [[unroll]] for (uint r = 0; r < ROWS; ++r) inputs[r] = input_of(r) * call.blocks;
   const uint first_group = (call.first + gl_WorkGroupID.y) * kGroups;
   const uint group = first_group + my_group;
   // Of the lane that goes through the groups of a row and a column.
-  const uint row = first_row + t / kColumns, column = first_group * kCols + t % kColumns;
-  const bool has_result = t < kSums && row < call.rows && column < call.columns;
+  const uint r = t / kColumns, column = first_group * kCols + t % kColumns;
+  const bool has_result = t < kSums && has_row(r) && column < call.columns;
+  const uint row = row_of(r), input_row = input_of(r);
   const uint blocks_per_group = HAS_SUPER ? 1u : call.blocks_per_scale;
   const uint groups = (call.blocks + blocks_per_group - 1u) / blocks_per_group * kParts;
   float total = 0.0;
@@ -83,7 +86,7 @@ void main() {
   for (uint start = 0; start < call.blocks; start += kLanes) {
     const uint many = min(kLanes, call.blocks - start);
     if (lane < many && group * kCols < call.columns)
-      add_blocks(group, my_group, first_row, start, many, lane);
+      add_blocks(group, my_group, start, many, lane);
     barrier();
     if (has_result) {
       for (uint b = 0; b < many; ++b)
@@ -91,7 +94,7 @@ void main() {
           const uint block = start + b;
           sum += sums[place_of(part, b, t)];
           if ((block + 1u) % blocks_per_group != 0u && block + 1u < call.blocks) continue;
-          const uint g = INPUT_OF(row) * groups + block / blocks_per_group * kParts + part;
+          const uint g = input_row * groups + block / blocks_per_group * kParts + part;
           const float x_scale = call.x_scales.v[g];
           const float scale = scale_of(column / kCols, block, column % kCols, part);
           total = fma_once(float(sum), flushed(mul(x_scale, scale)), total);

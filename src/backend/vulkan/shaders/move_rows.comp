@@ -15,7 +15,8 @@ layout(push_constant) uniform Call {
 } call;
 
 void move(uint from, uint to, uint column) {
-  call.to.v[to * call.to_stride + call.to_column + column] = call.x.v[from * call.x_stride + column];
+  call.to.v[to * call.to_stride + call.to_column + column] =
+      call.x.v[from * call.x_stride + column];
 }
 
 void main() {

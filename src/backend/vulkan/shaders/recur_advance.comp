@@ -3,8 +3,8 @@
 #include "common.glsl"
 #include "states.glsl"
 #include "state_block.glsl"
-// States behind blocks that are complete, of one head: from the items of a page and the state before
-// them.
+// States behind blocks that are complete, of one head: from the items of a page and the state
+// before them.
 layout(local_size_x = 64) in;
 layout(push_constant) uniform Call {
   Layer layer;

@@ -4,8 +4,8 @@
 #include "states.glsl"
 #include "state_block.glsl"
 // The rows of one sequence in one head, in order: what each finds in the state before its block and
-// in the tokens of the block before it, its update and its result; and the state behind a block that
-// it completes. A lane has columns of values, so it reads what it wrote itself.
+// in the tokens of the block before it, its update and its result; and the state behind a block
+// that it completes. A lane has columns of values, so it reads what it wrote itself.
 layout(local_size_x = 64) in;
 layout(push_constant) uniform Call { Layer layer; } call;
 const uint kNoState = 0, kOfPage = 1, kMade = 2;  // what `from` and `then` name

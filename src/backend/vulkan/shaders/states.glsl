@@ -1,6 +1,6 @@
 #include "lanes.glsl"
-// Layers that keep a state (backend/recurrent.h): a token before a row is a row of the step, an item
-// of a page or a place in a page's tail. Its two upper bits say which, the others its number.
+// Layers that keep a state (backend/recurrent.h): a token before a row is a row of the step, an
+// item of a page or a place in a page's tail. Its two upper bits say which, the others its number.
 const uint kNothing = 0, kOfRow = 1, kOfItem = 2, kOfTail = 3;
 uint kind_of(uint token) { return token >> 30; }
 uint number_of(uint token) { return token & 0x3fffffffu; }
