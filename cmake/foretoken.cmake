@@ -14,6 +14,7 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
 # namespace of its own (foretoken::<file>). Files with options or definitions of their own stay alone.
 option(FORETOKEN_UNITY "Compile files of a target together" ON)
 set(CMAKE_UNITY_BUILD ${FORETOKEN_UNITY})
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 24)  # of suites the usual 8: their names are short
 
 set(FORETOKEN_SANITIZE "" CACHE STRING "Comma-separated sanitizers, e.g. address,undefined")
 if(FORETOKEN_SANITIZE)
@@ -106,6 +107,7 @@ function(foretoken_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 8)
   if(FORETOKEN_SANITIZE)
     target_compile_options(${name} PRIVATE -O0 -fno-sanitize=undefined)
   else()

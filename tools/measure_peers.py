@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Tokens per second of real answers over HTTP, by ways to draft and by other servers, in alternation.
 
-  tools/measure_peers.py --prompts FILE [--count 10] [--max-tokens 256] [--rounds 2] --server NAME=COMMAND [--server NAME=COMMAND ..]
+  tools/measure_peers.py --prompts FILE [--count 10] [--max-tokens 256] [--rounds 2] --server NAME=COMMAND .. [--variant NAME=JSON ..]
 
-A COMMAND starts a server; `{port}` in it is replaced by a free port. It answers /health and /v1/chat/completions. The first one is the base of the ratios.
-All servers stay up; each prompt is asked of one after the other, in another order each time, greedily, and alone. FILE is one of
-docs/use/train_a_head.md; of several turns the first is asked. Prints for each server tokens, tokens per second over all prompts, the median of its ratios to the base in the same
-round, and whether its texts are those of the base.
+A COMMAND starts a server; `{port}` in it is replaced by a free port. It answers /health and /v1/chat/completions. The first one is the base
+of the ratios. A variant asks the first server, with the fields of a JSON object beside those of the question. All servers stay up; each prompt is
+asked of one after the other, in another order each time, greedily, and alone. FILE is one of docs/use/train_a_head.md; of several turns the first
+is asked. Prints for each way tokens, tokens per second over all prompts, the median of its ratios to the base in the same round, and whether its
+texts are those of the base.
 """
 
 import argparse
+import json
 import pathlib
 import random
 import shlex
@@ -26,10 +28,10 @@ from train_head.recipe.server import post
 
 
 class Server(Process):
-    def __init__(self, number, name, command, folder):
+    def __init__(self, number, command, folder):
         port = free_port()
         super().__init__(f"server{number}", shlex.split(command.replace("{port}", str(port))), folder)
-        self.name, self.url = name, f"http://127.0.0.1:{port}"
+        self.url = f"http://127.0.0.1:{port}"
         self.expect(self.is_up)
 
     def is_up(self):
@@ -38,10 +40,11 @@ class Server(Process):
         except OSError:
             return False
 
-    def ask(self, messages, max_tokens):
+    def ask(self, messages, max_tokens, fields):
         """(text, tokens, seconds)"""
+        question = {"model": "default", "temperature": 0, "max_tokens": max_tokens, "messages": messages, **fields}
         begin = time.monotonic()
-        answer = post(f"{self.url}/v1/chat/completions", {"model": "default", "temperature": 0, "max_tokens": max_tokens, "messages": messages})
+        answer = post(f"{self.url}/v1/chat/completions", question)
         seconds = time.monotonic() - begin
         return answer["choices"][0]["message"]["content"], answer["usage"]["completion_tokens"], seconds
 
@@ -56,10 +59,21 @@ def conversations(args):
 
 
 def named(text):
-    name, sign, command = text.partition("=")
+    name, sign, value = text.partition("=")
     if not sign:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=COMMAND")
-    return name, command
+        raise argparse.ArgumentTypeError(f"{text!r} has no NAME=")
+    return name, value
+
+
+def variant(text):
+    name, fields = named(text)
+    try:
+        fields = json.loads(fields)
+    except ValueError as fault:
+        raise argparse.ArgumentTypeError(f"{text!r}: {fault}") from None
+    if not isinstance(fields, dict):
+        raise argparse.ArgumentTypeError(f"{text!r}: not an object")
+    return name, fields
 
 
 def report(names, said):
@@ -78,15 +92,18 @@ def measure(args):
     prompts, servers = conversations(args), []
     with tempfile.TemporaryDirectory(prefix="measure_peers_") as folder:
         try:
-            for number, (name, command) in enumerate(args.server):
-                servers.append(Server(number, name, command, pathlib.Path(folder)))
-            said = {server.name: [] for server in servers}
-            for server in servers:
-                server.ask([{"role": "user", "content": "Say hello."}], 8)
+            for number, (_, command) in enumerate(args.server):
+                servers.append(Server(number, command, pathlib.Path(folder)))
+            ways = {name: (server, {}) for (name, _), server in zip(args.server, servers)}
+            ways |= {name: (servers[0], fields) for name, fields in args.variant}
+            said = {name: [] for name in ways}
+            for server, fields in ways.values():
+                server.ask([{"role": "user", "content": "Say hello."}], 8, fields)
             for _ in range(args.rounds):
                 for prompt in prompts:
-                    for server in random.sample(servers, len(servers)):
-                        said[server.name].append(server.ask(prompt, args.max_tokens))
+                    for name in random.sample(list(ways), len(ways)):
+                        server, fields = ways[name]
+                        said[name].append(server.ask(prompt, args.max_tokens, fields))
             report(list(said), said)
         finally:
             for server in servers:
@@ -101,6 +118,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--before", default="", help="a sentence put before each prompt")
     parser.add_argument("--server", type=named, action="append", required=True, metavar="NAME=COMMAND")
+    parser.add_argument("--variant", type=variant, action="append", default=[], metavar="NAME=JSON")
     args = parser.parse_args()
     try:
         measure(args)

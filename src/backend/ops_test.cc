@@ -67,6 +67,27 @@ TEST(Rows, norm) {
                1000.0 / 32 + 8);
 }
 
+// Squares of a group only are summed, and its weights are its own.
+TEST(Rows, norm_groups) {
+  for (const std::int64_t groups : {2, 3})
+    check_row_op(
+        [groups](Ops& ops, Tensor a, Tensor b, Tensor, Tensor out) {
+          const std::int64_t width = std::max<std::int64_t>(1, a.dim(1) / groups);
+          const std::int64_t many = a.dim(1) / width, rest = a.dim(1) - many * width;
+          std::copy_n(a.f32(), a.elements(), out.f32());
+          if (rest != 0) return;
+          const Tensor weight(b.f32(), DType::kF32, {many, width});
+          ops.norm_groups(out, weight, 0.5F);
+          for (std::int64_t g = 0; g < many; ++g) {
+            const Tensor part = ops.temp(DType::kF32, {1, width});
+            std::copy_n(a.f32() + g * width, width, part.f32());
+            ops.norm(part, Tensor(weight.row_f32(g), DType::kF32, {width}), 0.5F, part);
+            EXPECT_EQ(std::memcmp(part.f32(), out.f32() + g * width, part.bytes()), 0);
+          }
+        },
+        5.0 * (1000.0 / 32 + 8));
+}
+
 TEST(Rows, add_norm) {
   check_row_op(
       [](Ops& ops, Tensor a, Tensor b, Tensor w, Tensor out) {

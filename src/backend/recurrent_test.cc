@@ -53,6 +53,14 @@ const Kind kKinds[] = {
       .key_dim = 9,
       .value_dim = 21,
       .first = {.query = 72, .key = 63, .value = 0}}},
+    {"mamba_groups",
+     {.channels = 2 * 3 * 7 + 6 * 11,
+      .taps = 4,
+      .key_heads = 3,
+      .value_heads = 6,
+      .key_dim = 7,
+      .value_dim = 11,
+      .first = {.query = 66 + 21, .key = 66, .value = 0}}},
     {"convolution", {.channels = 37, .taps = 5}},
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kExpected = "a list or a one-dimensional tensor of token ids";
 
-[[noreturn]] void refuse(const std::string& path, std::string found) {
+[[noreturn]] void refuse_map(const std::string& path, std::string found) {
   throw Error({"not a token map", path, kExpected, std::move(found)});
 }
 
@@ -31,13 +31,13 @@ std::vector<std::int64_t> integers_at(const std::byte* data, std::size_t count,
 }
 
 std::vector<std::int64_t> ids_of_tensor(const StoredTensor& tensor, const MappedFile& file) {
-  if (tensor.shape.rank() != 1) refuse(file.path(), "a tensor of shape " + tensor.shape.str());
+  if (tensor.shape.rank() != 1) refuse_map(file.path(), "a tensor of shape " + tensor.shape.str());
   const auto count = static_cast<std::size_t>(tensor.shape[0]);
   const std::int64_t stride = tensor.strides.empty() ? 1 : tensor.strides[0];
   const std::byte* data = file.bytes().data() + tensor.offset;
   if (tensor.dtype == DType::kI64) return integers_at<std::int64_t>(data, count, stride);
   if (tensor.dtype == DType::kI32) return integers_at<std::int32_t>(data, count, stride);
-  refuse(file.path(), "a tensor of " + std::string(dtype_name(tensor.dtype)));
+  refuse_map(file.path(), "a tensor of " + std::string(dtype_name(tensor.dtype)));
 }
 
 std::vector<std::int64_t> ids_of_torch(const MappedFile& file) {
@@ -47,12 +47,12 @@ std::vector<std::int64_t> ids_of_torch(const MappedFile& file) {
     return ids_of_tensor(saved.tensor(object.root, "token map"), file);
   const PickleValue& list = object[object.root];
   if (list.kind != PickleValue::Kind::kList && list.kind != PickleValue::Kind::kTuple)
-    refuse(file.path(), describe(list));
+    refuse_map(file.path(), describe(list));
   std::vector<std::int64_t> ids;
   ids.reserve(list.items.size());
   for (const PickleId id : list.items) {
     if (object[id].kind != PickleValue::Kind::kInteger)
-      refuse(file.path(), "a list with " + describe(object[id]));
+      refuse_map(file.path(), "a list with " + describe(object[id]));
     ids.push_back(object[id].integer);
   }
   return ids;
@@ -62,10 +62,10 @@ std::vector<std::int64_t> ids_of_json(const MappedFile& file) {
   const auto bytes = file.bytes();
   const auto value =
       read_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.path());
-  if (!value.is_array()) refuse(file.path(), "other JSON");
+  if (!value.is_array()) refuse_map(file.path(), "other JSON");
   std::vector<std::int64_t> ids;
   for (const auto& item : value.get_array()) {
-    if (!item.is_int64()) refuse(file.path(), "a list with other JSON in it");
+    if (!item.is_int64()) refuse_map(file.path(), "a list with other JSON in it");
     ids.push_back(item.get_int64());
   }
   return ids;
@@ -79,7 +79,7 @@ std::vector<Token> read_token_map(const std::string& path, std::int64_t vocab) {
       !file.bytes().empty() && (file.bytes()[0] == std::byte{'['} || path.ends_with(".json"));
   const auto ids = is_json ? ids_of_json(file) : ids_of_torch(file);
   file.check();
-  if (ids.empty()) refuse(path, "an empty one");
+  if (ids.empty()) refuse_map(path, "an empty one");
   std::vector<bool> is_seen(static_cast<std::size_t>(vocab), false);
   std::vector<Token> tokens;
   tokens.reserve(ids.size());

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "draft/coupling.h"
 #include "draft/own_options.h"
@@ -11,6 +12,9 @@
 #include "model/decoder/load.h"
 
 namespace foretoken {
+
+// Instead of the file of a token map: every token is drafted.
+inline constexpr std::string_view kAllTokens = "all";
 
 struct DraftOptions {
   std::string algorithm;                  // canonical, see algorithm_named; empty: no drafts
@@ -22,8 +26,9 @@ struct DraftOptions {
   std::optional<int> window;              // positions that the draft model sees; absent: all
   TreeBudget budget = TreeBudget::kMeasured;
   Coupling coupling = Coupling::kMeasured;
-  std::string token_map;            // file of the tokens that are drafted; empty: all are
-  OwnOptions own;                   // of single algorithms
+  std::string
+      token_map;   // file of the tokens that are drafted; empty: chosen, see drafted_tokens.h
+  OwnOptions own;  // of single algorithms
   bool serves_predictions = true;   // drafts from predictions, whatever the algorithm
   bool serves_constraints = false;  // drafts what constraints let expect, likewise
 };

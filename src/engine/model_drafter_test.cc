@@ -13,6 +13,7 @@
 #include "engine/testing/answers.h"
 #include "engine/testing/random_heads.h"
 #include "engine/testing/tiny_model.h"
+#include "model/heads/language_draft.h"
 #include "model/runner.h"
 
 namespace foretoken {
@@ -69,7 +70,7 @@ class ModelDrafterTest : public testing::Test {
   }
 
   std::unique_ptr<DraftModel> draft_model(std::uint64_t seed) {
-    auto model = std::make_unique<Runner>(*ops_, make_decoder(*ops_, seed), 300);
+    auto model = std::make_unique<LanguageDraft>(*ops_, make_decoder(*ops_, seed), 300);
     model->allocate_kv(kPages);
     return model;
   }

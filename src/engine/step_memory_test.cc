@@ -17,6 +17,7 @@
 #include "engine/testing/answers.h"
 #include "engine/testing/random_heads.h"
 #include "engine/testing/tiny_model.h"
+#include "model/heads/language_draft.h"
 #include "model/runner.h"
 
 namespace foretoken {
@@ -73,7 +74,7 @@ struct Rig {
         target(*ops, tiny_config(), *dummy_weights(1), DType::kBF16),
         runner(*ops, target, kPages) {
     if (kind == Kind::kStandalone)
-      draft = std::make_unique<Runner>(
+      draft = std::make_unique<LanguageDraft>(
           *ops, std::make_unique<Decoder>(*ops, tiny_config(), *dummy_weights(1), DType::kBF16),
           300);
     else if (kind != Kind::kNone)

@@ -62,16 +62,19 @@ class DraftModel {
     return {};
   }
 
-  // Upper bounds of what these calls take from the scratch of a step: features() and forward() of
-  // so many rows; and the size of such a forward.
+  // Upper bounds of what these calls take from the scratch of a step: features(),
+  // forward() and logits() of so many rows; and the size of such a forward.
   virtual std::size_t feature_bytes(std::int64_t rows) const {
     (void)rows;
     return 0;
   }
   virtual std::size_t forward_bytes(std::int64_t rows) const = 0;
+  virtual std::size_t logit_bytes(std::int64_t rows) const {
+    return static_cast<std::size_t>(rows * logit_width()) * sizeof(float);
+  }
   virtual ForwardSize forward_size(std::int64_t rows) const = 0;
   virtual std::int64_t hidden_width() const = 0;  // of what logits() reads
-  virtual std::int64_t logit_width() const = 0;   // of what it gives
+  virtual std::int64_t logit_width() const = 0;   // of what it gives, at most
 
   // Memory for the KV of so many pages; once, before the first forward.
   virtual void allocate_kv(int num_pages) = 0;
@@ -83,10 +86,14 @@ class DraftModel {
   // Computes all rows and stores their KV. The batch is afterwards what it was.
   virtual DraftRows forward(Batch& batch, const DraftInput& input) = 0;
 
-  // [n, width of hidden] -> [n, draft vocabulary].
+  // [n, width of hidden] -> [n, tokens that it proposes].
   virtual Tensor logits(Tensor hidden) = 0;
-  // The target's id of an entry of the draft vocabulary; kNoToken: the target has none.
-  virtual Token target_token(Token draft) const { return draft; }
+  // The target's token of each column of logits(), kNoToken: it has none; empty: column i is token i.
+  // Valid until the next see().
+  virtual std::span<const Token> target_tokens() const { return {}; }
+  // Tokens of a text that it drafts for, oldest first, between forwards: it may propose them from
+  // now on.
+  virtual void see(std::span<const Token> text) { (void)text; }
 };
 
 }  // namespace foretoken

@@ -1,34 +1,29 @@
 #include "model/runner.h"
 
-#include <utility>
 #include <vector>
 
 #include "batch/batch_tail.h"
 
 namespace foretoken {
+namespace {
 
-Runner::Runner(Ops& ops, const Decoder& decoder, int num_pages, StateRoom room)
-    : ops_(ops), decoder_(decoder), target_vocab_(decoder.config().vocab) {
-  KvShape shape = decoder_.kv_shape();
+KvShape with_states(KvShape shape, const StateRoom& room, bool keeps_states) {
   shape.slots = room.slots;
   shape.tree_nodes = room.tree_nodes;
-  if (keeps_states()) shape.snapshots = snapshots_ = room.snapshots;
-  kv_.emplace(ops_, shape, num_pages);
+  if (keeps_states) shape.snapshots = room.snapshots;
+  return shape;
 }
 
-Runner::Runner(Ops& ops, std::unique_ptr<const Decoder> decoder, std::int64_t target_vocab)
-    : ops_(ops), owned_(std::move(decoder)), decoder_(*owned_), target_vocab_(target_vocab) {}
+}  // namespace
 
-void Runner::allocate_kv(int num_pages) { kv_.emplace(ops_, decoder_.kv_shape(), num_pages); }
+Runner::Runner(Ops& ops, const Decoder& decoder, int num_pages, StateRoom room)
+    : ops_(ops),
+      decoder_(decoder),
+      snapshots_(keeps_states() ? room.snapshots : 0),
+      kv_(ops_, with_states(decoder_.kv_shape(), room, keeps_states()), num_pages) {}
 
 Features Runner::forward(const Batch& batch, const FeatureTaps& taps) {
-  return decoder_.forward(ops_, batch, *kv_, taps);
-}
-
-DraftRows Runner::forward(Batch& batch, const DraftInput& input) {
-  const FeatureTaps taps{.last_hidden = !input.reads_logit_rows, .layer_inputs = {}};
-  Features features = forward(batch, taps);
-  return {.hidden = features.last_hidden, .feature = {}, .rows = std::move(features.last_rows)};
+  return decoder_.forward(ops_, batch, kv_, taps);
 }
 
 Tensor Runner::logits(const Features& features, const Batch& batch) {

@@ -19,6 +19,7 @@
 #include "engine/testing/answers.h"
 #include "engine/testing/random_heads.h"
 #include "engine/testing/tiny_model.h"
+#include "model/heads/language_draft.h"
 #include "model/runner.h"
 #include "tune/candidate_recorder.h"
 #include "tune/engine_session.h"
@@ -140,7 +141,7 @@ class ReplayTest : public testing::TestWithParam<Draft> {
     if (kind == Draft::kFirstLayer || kind == Draft::kItself) {
       ModelConfig config = tiny_model(300, 512);
       if (kind == Draft::kFirstLayer) config.layers = 1;
-      model = std::make_unique<Runner>(
+      model = std::make_unique<LanguageDraft>(
           *ops_, std::make_unique<Decoder>(*ops_, config, *dummy_weights(1), DType::kBF16), 300);
     } else {
       const RandomHead head = kind == Draft::kEagle     ? RandomHead::kEagle

@@ -83,7 +83,9 @@ TEST_P(DraftGolden, after_a_prefix_hit_the_bits_are_the_same) {
   const DraftCase& draft = GetParam();
   const Proposal whole = Proposing(draft, "cpu", DType::kBF16, kDeep).run(1 << 20);
   for (const int shared : {kPageTokens, 2 * kPageTokens}) {
-    const Proposal found = Proposing(draft, "cpu", DType::kBF16, kDeep).run(kPageTokens, shared);
+    Proposing proposing(draft, "cpu", DType::kBF16, kDeep);
+    if (proposing.keeps_states() && shared % kStateTokens != 0) continue;
+    const Proposal found = proposing.run(kPageTokens, shared);
     EXPECT_EQ(found.logits, whole.logits) << shared;
   }
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "batch/commit.h"
 #include "draft/catalogue/plan_drafts.h"
 #include "draft/with_model/model_drafter.h"
 
@@ -47,7 +48,8 @@ class Recorded final : public DraftModel {
       rows_.emplace_back(logits.row_f32(row), logits.row_f32(row) + logits.dim(1));
     return logits;
   }
-  Token target_token(Token draft) const override { return model_->target_token(draft); }
+  std::span<const Token> target_tokens() const override { return model_->target_tokens(); }
+  void see(std::span<const Token> text) override { model_->see(text); }
 
  private:
   std::unique_ptr<DraftModel> model_;
@@ -96,14 +98,14 @@ Proposal Proposing::run(int chunk, int hand_over, int decoded) {
   params_.temperature = 0;  // the most probable tokens are drafted
   slot_ = 0;
   drafter->open(slot_, {.tokens = draft_.tokens});
-  Runner runner(*ops_, *decoder_, 2 * kProposingPages);
+  Runner runner(*ops_, *decoder_, 2 * kProposingPages, {.slots = 2});
   SeqTable table(2);
   for (int page = 0; page < kProposingPages; ++page)
     table.pages[0].push_back(kProposingPages - 1 - page);
   DraftTrees trees(2, shape_.nodes);
   const auto length = static_cast<int>(draft_.tokens.size()), prompt = length - decoded;
   for (int begin = 0; begin < prompt; begin += chunk) {
-    if (begin == hand_over && begin > 0) take_over(*drafter, table);
+    if (begin == hand_over && begin > 0) take_over(*drafter, runner, table);
     const int end = std::min(begin + chunk, prompt);
     commit(*drafter, runner, table, trees, {begin, end}, end == prompt);
   }
@@ -119,12 +121,16 @@ Proposal Proposing::run(int chunk, int hand_over, int decoded) {
   return result;
 }
 
-void Proposing::take_over(Drafter& drafter, SeqTable& table) {
+void Proposing::take_over(Drafter& drafter, const Runner& runner, SeqTable& table) {
   const auto shared = static_cast<std::size_t>(table.length[0] / kPageTokens);
   table.length[1] = table.length[0];
   table.pages[1] = table.pages[0];
   for (std::size_t page = shared; page < table.pages[1].size(); ++page)
     table.pages[1][page] = static_cast<PageId>(kProposingPages + page);
+  if (keeps_states()) {
+    const StateCopy copy{.from = table.state[0], .to = 2 + table.state[1]};
+    ops_->copy_states({&copy, 1}, runner.kv_layers());
+  }
   drafter.close(slot_);
   slot_ = 1;
   drafter.open(slot_, {.tokens = draft_.tokens});
@@ -154,7 +160,8 @@ void Proposing::commit(Drafter& drafter, Runner& runner, SeqTable& table, DraftT
     const auto next = static_cast<std::size_t>(end);
     walk.seqs[0].emitted[0].token = next < draft_.tokens.size() ? draft_.tokens[next] : draft_.root;
   }
-  table.length[static_cast<std::size_t>(slot_)] = end;
+  ops_->kv_keep(walk, batch, runner.kv_layers());
+  foretoken::commit(table, slot_, plan.entries[0].chain.size(), walk.seqs[0].path.size());
   drafter.observe(
       {.plan = plan, .table = table, .batch = batch, .walk = walk, .features = features});
 }

@@ -38,8 +38,11 @@ class Proposing {
   // do; all but the last while the drafter rests.
   Proposal run(int chunk, int hand_over = 0, int decoded = 0);
 
+  // Then a text goes on from the end of a block of states only.
+  bool keeps_states() const { return !decoder_->config().recurrent.layers.empty(); }
+
  private:
-  void take_over(Drafter& drafter, SeqTable& table);
+  void take_over(Drafter& drafter, const Runner& runner, SeqTable& table);
   void commit(Drafter& drafter, Runner& runner, SeqTable& table, DraftTrees& trees,
               std::pair<int, int> range, bool samples);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -21,6 +22,7 @@
 #include "engine/testing/guess_drafter.h"
 #include "engine/testing/random_heads.h"
 #include "engine/testing/tiny_model.h"
+#include "model/heads/language_draft.h"
 #include "model/runner.h"
 
 namespace foretoken {
@@ -63,7 +65,8 @@ class Borrowed final : public DraftModel {
   ForwardSize forward_size(std::int64_t rows) const override { return model_.forward_size(rows); }
   std::int64_t hidden_width() const override { return model_.hidden_width(); }
   std::int64_t logit_width() const override { return model_.logit_width(); }
-  Token target_token(Token draft) const override { return model_.target_token(draft); }
+  std::span<const Token> target_tokens() const override { return model_.target_tokens(); }
+  void see(std::span<const Token> text) override { model_.see(text); }
 
  private:
   DraftModel& model_;
@@ -135,6 +138,15 @@ std::unique_ptr<Decoder> random_draft(Ops& ops, std::int64_t vocab) {
   return std::make_unique<Decoder>(ops, config, *dummy_weights(11), DType::kBF16);
 }
 
+// It proposes half of the vocabulary, and what texts bring.
+std::unique_ptr<DraftModel> random_draft_model(Ops& ops, std::int64_t vocab) {
+  std::vector<Token> half(at(vocab / 2));
+  std::iota(half.begin(), half.end(), 0);
+  return std::make_unique<LanguageDraft>(
+      ops, random_draft(ops, vocab), vocab,
+      DraftedTokens(std::move(half), vocab, {.groups = 2, .group_size = 7}));
+}
+
 RandomHead head_of(Proposer proposer) {
   switch (proposer) {
     case Proposer::kEagle:
@@ -170,10 +182,9 @@ DraftModel& Laboratory::draft_of(Bench& bench, Proposer proposer) {
   Ops& ops = *bench.ops;
   // A model whose layers keep a state cannot draft.
   if (proposer == Proposer::kItself && !bench.runner.keeps_states())
-    made = std::make_unique<Runner>(ops, load_(ops), bench.runner.vocab());
+    made = std::make_unique<LanguageDraft>(ops, load_(ops), bench.runner.vocab());
   else if (proposer == Proposer::kItself || proposer == Proposer::kStranger)
-    made = std::make_unique<Runner>(ops, random_draft(ops, bench.runner.vocab()),
-                                    bench.runner.vocab());
+    made = random_draft_model(ops, bench.runner.vocab());
   else if (load_head_)
     made = load_head_(ops, *bench.decoder, proposer);
   if (!made) made = made_up_head(ops, *bench.decoder, proposer, {}, {});

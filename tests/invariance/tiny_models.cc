@@ -194,11 +194,12 @@ RecurrentBlocks delta_blocks(const RecurrentShape& shape) {
           .norms_heads = true};
 }
 
-// A state without corrections, of one key for all heads.
-ModelConfig mamba_config() {
+// A state without corrections, of one key for each group of heads.
+ModelConfig mamba_config(int groups) {
   ModelConfig config = base_config();
   config.layers = 3;
-  const int width = 80, states = 12, heads = 5, channels = width + 2 * states;
+  const int width = 80, states = 12, heads = 5 * groups, keys = groups * states;
+  const int channels = width + 2 * keys;
   const int stored = width + channels + heads;
   const auto rows = [&](int first, int count) {
     return StoredRows{.name = "in_proj", .first = first, .rows = count, .stored = stored};
@@ -206,11 +207,11 @@ ModelConfig mamba_config() {
   config.recurrent = {.layers = {true, false, true},
                       .shape = {.channels = channels,
                                 .taps = 4,
-                                .key_heads = 1,
+                                .key_heads = groups,
                                 .value_heads = heads,
                                 .key_dim = states,
                                 .value_dim = width / heads,
-                                .first = {.query = width + states, .key = width, .value = 0}},
+                                .first = {.query = width + keys, .key = width, .value = 0}},
                       .names = {.block = "mamba."},
                       .inputs = {rows(width, channels)},
                       .gate = {rows(0, width)},
@@ -219,7 +220,7 @@ ModelConfig mamba_config() {
                       .has_taps_bias = true,
                       .has_skip = true,
                       .gate_curve = GateCurve::kSilu,
-                      .norms_all = true};
+                      .norm_groups = groups};
   return config;
 }
 
@@ -270,7 +271,8 @@ std::vector<TinyModel> state_models() {
   odd.recurrent.layers = {false, true};
   return {{.name = "states_near_ties", .config = whole, .near_ties = true},
           {.name = "states_odd_widths", .config = odd, .near_ties = true},
-          {.name = "states_of_dt", .config = mamba_config(), .near_ties = true},
+          {.name = "states_of_dt", .config = mamba_config(1), .near_ties = true},
+          {.name = "states_of_groups", .config = mamba_config(2), .near_ties = true},
           {.name = "convolutions", .config = convolution_config(), .near_ties = true}};
 }
 

@@ -1,7 +1,8 @@
 """Writes tests/golden/drafts: tiny random targets with draft heads, and what the heads propose.
 
     pip install torch transformers safetensors
-    python tools/golden/make_draft_golden.py [folder]
+    python tools/golden/make_draft_golden.py [folder [prefix]]   prefix: cases called so alone, and
+                                                                 targets; the others stay
 
 The cases named demo_* are the trained heads of the folder models.
 
@@ -35,6 +36,11 @@ SIZES = dict(vocab_size=VOCAB, hidden_size=32, intermediate_size=48, num_attenti
              num_key_value_heads=2, max_position_embeddings=128, bos_token_id=1, eos_token_id=2,
              initializer_range=0.15, rms_norm_eps=1e-5)
 
+DELTA = dict(linear_key_head_dim=8, linear_value_head_dim=12, linear_num_key_heads=2,
+             linear_num_value_heads=4, pad_token_id=0)
+EXPERTS = dict(num_experts=5, num_experts_per_tok=2, moe_intermediate_size=20,
+               shared_expert_intermediate_size=28)
+
 # name: (config class, settings, the MTP heads in the checkpoint, how many where not one)
 TARGETS = {
     "llama": ("LlamaConfig", dict(head_dim=8, num_hidden_layers=6), None),
@@ -49,7 +55,20 @@ TARGETS = {
                      dict(num_hidden_layers=2, first_k_dense_replace=4, num_key_value_heads=4,
                           kv_lora_rank=24, q_lora_rank=20, qk_nope_head_dim=12,
                           qk_rope_head_dim=8, v_head_dim=16), "nextn", 2),
+    # Layers that keep a state; those of heads keep keys and values.
+    "states_mtp": ("Qwen3_5TextConfig",
+                   dict(DELTA, head_dim=16, num_hidden_layers=3,
+                        layer_types=["linear_attention", "full_attention", "linear_attention"]),
+                   "mtp"),
+    # The same with experts, each in tensors of its own, and all of them in one.
+    "states_experts_mtp": ("Qwen3NextConfig",
+                           dict(DELTA, **EXPERTS, head_dim=16, num_hidden_layers=4), "mtp"),
+    "states_stacked_mtp": ("Qwen3_5MoeTextConfig",
+                           dict(DELTA, **EXPERTS, head_dim=16, num_hidden_layers=2,
+                                layer_types=["full_attention", "linear_attention"]), "mtp"),
 }
+# Targets whose heads hold their experts as one tensor.
+STACKED = ["states_stacked_mtp"]
 
 EAGLE3_FLAGS = dict(norm_before_residual=True, norm_output=True, norm_before_fc=True, fc_norm=True,
                     bias=True, num_hidden_layers=2, num_aux_hidden_states=2, draft_vocab_size=None,
@@ -84,6 +103,9 @@ CASES = [
     ("mimo_chain", "mimo_chain", "EAGLE", None, {}),
     ("nextn_chain", "nextn_chain", "NEXTN", None, {}),
     ("nextn_latent", "nextn_latent", "NEXTN", None, {}),
+    ("states_mtp", "states_mtp", "NEXTN", None, {}),
+    ("states_experts_mtp", "states_experts_mtp", "NEXTN", None, {}),
+    ("states_stacked_mtp", "states_stacked_mtp", "NEXTN", None, {}),
 ]
 
 
@@ -151,6 +173,54 @@ class LatentLayer(Layer):
         mask = torch.full((len(x), len(x)), float("-inf")).triu(1)[None, None]
         with torch.no_grad():
             return module(x[None], position_embeddings=turns, attention_mask=mask)[0][0]
+
+
+class GatedLayer(Layer):
+    """A layer of a model that keeps states: its attention has a gate and rotates a quarter of each
+    head, its MLP may be a mixture of experts. Norms are stored less 1."""
+
+    def __init__(self, config, weights, prefix):
+        super().__init__({**config, "rope_theta": 10000.0}, weights, prefix)
+
+    def norm(self, name, x):
+        return rms_norm(x, 1.0 + self.weights[f"{self.prefix}{name}.weight"], self.config["rms_norm_eps"])
+
+    def attention(self, x):
+        c, rows = self.config, len(x)
+        heads, kv_heads, dim = c["num_attention_heads"], c["num_key_value_heads"], c["head_dim"]
+        q, gate = self.linear("self_attn.q_proj", x).view(rows, heads, 2 * dim).split(dim, -1)
+        k = self.linear("self_attn.k_proj", x).view(rows, kv_heads, dim)
+        v = self.linear("self_attn.v_proj", x).view(rows, kv_heads, dim).transpose(0, 1)
+
+        def turned(name, part):
+            part = self.norm(f"self_attn.{name}_norm", part).transpose(0, 1)
+            return torch.cat([rotated(part[..., : dim // 4], c["rope_theta"]), part[..., dim // 4:]], -1)
+
+        q, k = turned("q", q), turned("k", k)
+        k, v = (t.repeat_interleave(heads // kv_heads, 0) for t in (k, v))
+        scores = q @ k.transpose(1, 2) / dim ** 0.5
+        scores = scores + torch.full(scores.shape[1:], float("-inf")).triu(1)
+        attended = (scores.softmax(-1) @ v).transpose(0, 1) * gate.sigmoid()
+        return self.linear("self_attn.o_proj", attended.reshape(rows, -1))
+
+    def gated(self, prefix, x):
+        return self.linear(f"{prefix}down_proj",
+                           F.silu(self.linear(f"{prefix}gate_proj", x)) * self.linear(f"{prefix}up_proj", x))
+
+    def mlp(self, x):
+        if "num_experts" not in self.config:
+            return self.gated("mlp.", x)
+        weight, chosen = self.linear("mlp.gate", x).softmax(-1).topk(self.config["num_experts_per_tok"])
+        weight = weight / weight.sum(-1, keepdim=True)
+        out = self.linear("mlp.shared_expert_gate", x).sigmoid() * self.gated("mlp.shared_expert.", x)
+        for row in range(len(x)):
+            for share, expert in zip(weight[row], chosen[row]):
+                out[row] = out[row] + share * self.gated(f"mlp.experts.{expert}.", x[row])
+        return out
+
+    def __call__(self, x, residual):
+        residual = residual + self.attention(x)
+        return residual + self.mlp(self.norm("post_attention_layernorm", residual))
 
 
 class Head:
@@ -240,8 +310,13 @@ class Mtp(Head):
     def __init__(self, make, config, weights, target, depth=0):
         super().__init__({**config, "num_hidden_layers": 1}, weights, target, "")
         self.make, self.names = make, self.words(make, depth)
-        kind = LatentLayer if "kv_lora_rank" in config else Layer
+        kind = (LatentLayer if "kv_lora_rank" in config else
+                GatedLayer if keeps_states(config) else Layer)
+        self.norm_offset = 1.0 if keeps_states(config) else 0.0
         self.layers = [kind(config, weights, self.names["layer"])]
+
+    def norm(self, x, name):
+        return rms_norm(x, self.norm_offset + self.w[f"{name}.weight"], self.eps)
 
     def rows(self, tokens, features):
         embedded = self.embedding[tokens].clone()
@@ -256,7 +331,13 @@ class Mtp(Head):
         return x, x
 
 
+def keeps_states(config):
+    return "linear_num_key_heads" in config
+
+
 def random_weight(name, shape):
+    if name.endswith("A_log"):  # states that remember some tokens
+        return -3.0 + torch.randn(shape)
     if name.endswith("bias"):
         return 0.2 * torch.randn(shape)
     if len(shape) == 1:
@@ -322,10 +403,28 @@ def mtp_shapes(make, config, depth, trunk=None):
     shapes[f"{names['join']}.weight"] = (hidden, 2 * hidden)
     shapes[f"{names['layer']}input_layernorm.weight"] = (hidden,)
     if trunk is not None:
-        first = "model.layers.0."
+        keeping = config.get("layer_types", ["full_attention"]).index("full_attention")
+        first = f"model.layers.{keeping}."
         return shapes | {names["layer"] + n.removeprefix(first): tuple(w.shape)
                          for n, w in trunk.items() if n.startswith(first)}
     return shapes | layer_shapes(config, names["layer"], hidden, make == "mimo", make == "mtp")
+
+
+def saved_tensors(folder):
+    return load_file(folder / "model.safetensors")
+
+
+def stacked(weights):
+    """The experts of each layer as one tensor of gates and ups, and one of downs."""
+    kept = {n: w for n, w in weights.items() if ".experts." not in n}
+    for prefix in {n.split(".experts.")[0] + ".experts." for n in weights if ".experts." in n}:
+        count = 1 + max(int(n.removeprefix(prefix).split(".")[0])
+                        for n in weights if n.startswith(prefix))
+        part = lambda e, kind: weights[f"{prefix}{e}.{kind}_proj.weight"]
+        kept[prefix + "gate_up_proj"] = torch.stack(
+            [torch.cat([part(e, "gate"), part(e, "up")]) for e in range(count)])
+        kept[prefix + "down_proj"] = torch.stack([part(e, "down") for e in range(count)])
+    return kept
 
 
 def make_weights(shapes):
@@ -348,12 +447,17 @@ def make_target(folder, kind, settings, make, heads=1):
              "head_dim": written.get("head_dim") or written["hidden_size"] // 4}
     weights = {}
     for depth in range(heads if make else 0):
-        trunk = model.state_dict() if "kv_lora_rank" in plain else None
+        trunk = saved_tensors(folder) if "kv_lora_rank" in plain or keeps_states(plain) else None
         weights |= make_weights(mtp_shapes(make, plain, depth, trunk))
+    if keeps_states(plain):  # norms are stored less 1
+        for name in [n for n in weights if n.endswith("norm.weight") or "norm_" in n]:
+            weights[name] = weights[name] - 1.0
     if make:
-        stored = {n: p.detach().clone() for n, p in model.state_dict().items()}
-        save_file({**stored, **weights}, folder / "model.safetensors")
-        written["num_nextn_predict_layers"] = heads
+        stored = saved_tensors(folder)
+        heads_stored = stacked(weights) if folder.name in STACKED else weights
+        save_file({**stored, **heads_stored}, folder / "model.safetensors")
+        if not keeps_states(plain):
+            written["num_nextn_predict_layers"] = heads
         if make == "mimo":
             written |= dict(architectures=["MiMoForCausalLM"], model_type="mimo")
         (folder / "config.json").write_text(json.dumps(written, indent=1))
@@ -486,13 +590,25 @@ def levels_of_several(heads, found, tokens, root):
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "tests/golden") / "drafts"
-    shutil.rmtree(root, ignore_errors=True)
+    prefix = sys.argv[2] if len(sys.argv) > 2 else ""
+    kept = []
+    if prefix:
+        kept = [case for case in json.loads((root / "cases.json").read_text())
+                if not case["name"].startswith(prefix)]
+        for folder in (root / "targets").glob(prefix + "*"):
+            shutil.rmtree(folder)
+    else:
+        shutil.rmtree(root, ignore_errors=True)
     targets = {}
     for seed, (name, description) in enumerate(TARGETS.items()):
+        if not name.startswith(prefix):
+            continue
         torch.manual_seed(seed)
         targets[name] = make_target(root / "targets" / name, *description)
-    listed = []
+    listed = kept
     for seed, (name, target, algorithm, settings, options) in enumerate(CASES):
+        if not name.startswith(prefix):
+            continue
         torch.manual_seed(100 + seed)
         model, plain, mtp = targets[target]
         shared = {"embedding": model.get_input_embeddings().weight.detach(),
@@ -521,7 +637,7 @@ def main():
                        "level_2": level_2})
         print(f"{name:30} logits std {first.std():.2f}, level 1 {level_1}, level 2 {level_2}")
     models = pathlib.Path(__file__).parents[2] / "models"
-    for name, target, algorithm, head_name in DEMO_CASES:
+    for name, target, algorithm, head_name in DEMO_CASES if not prefix else []:
         head, found, tokens, last = demo_case(models, name, target, algorithm, head_name)
         with torch.no_grad():
             first, second, level_1, level_2 = two_levels(head, found, tokens, last)

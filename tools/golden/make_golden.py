@@ -222,6 +222,16 @@ CHECKPOINTS = {
                                     num_hidden_layers=3, residual_multiplier=0.6,
                                     layer_types=["linear_attention", "full_attention",
                                                  "linear_attention"]), torch.bfloat16, "1GB"),
+    # Keys and queries of two groups of heads.
+    "granite_hybrid_groups": ("GraniteMoeHybridConfig",
+                              dict(MAMBA, num_hidden_layers=3, mamba_n_groups=2,
+                                   layer_types=["linear_attention", "full_attention",
+                                                "linear_attention"]), torch.bfloat16, "1GB"),
+    # No dense layer.
+    "glm4_moe_lite_sparse": ("Glm4MoeLiteConfig",
+                             dict(LATENT, **EXPERTS, q_lora_rank=32, n_routed_experts=6,
+                                  mlp_layer_types=["sparse", "sparse"], first_k_dense_replace=0),
+                             torch.bfloat16, "1GB"),
 }
 # The seed of a checkpoint or case is its place, but for these.
 SEEDS = {"qwen3_5_moe": 35, "lfm2_moe": 36, "granite_hybrid_experts": 37,
@@ -396,6 +406,10 @@ CASES = [
     ("qwen3_5_moe_default", "qwen3_5_moe", {}, 70, {}),
     ("lfm2_moe_default", "lfm2_moe", {}, 70, {}),
     ("granite_hybrid_experts_default", "granite_hybrid_experts", {}, 70, {}),
+    ("granite_hybrid_groups_default", "granite_hybrid_groups", {}, 70, {}),
+    ("glm4_moe_lite_sparse_default", "glm4_moe_lite_sparse", {}, 40, {}),
+    ("granite_hybrid_bias_least_dt", "granite_hybrid_bias",
+     dict(time_step_limit=[0.9, {"__float__": "Infinity"}]), 40, {}),
 ]
 
 
@@ -478,7 +492,12 @@ def case_config(checkpoint, changes):
     if rope is not None:
         written["rope_parameters"] = {"rope_theta": 10000.0, **rope}
     kind = getattr(transformers, type(transformers.AutoConfig.from_pretrained(checkpoint)).__name__)
-    return kind.from_dict(json.loads(json.dumps(written))), written
+    return kind.from_dict(json.loads(json.dumps(written), object_hook=read_float)), written
+
+
+def read_float(item):
+    """What json has no number for is written as {"__float__": "Infinity"}."""
+    return float(item["__float__"]) if "__float__" in item else item
 
 
 def restyle(written, style):

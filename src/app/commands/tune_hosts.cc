@@ -100,7 +100,10 @@ RecordIdentity identity_of(const Options& options, const TuneOptions& tune) {
   if (identity.algorithm.empty()) return identity;
   identity.draft = draft.folder.empty() ? draft.target_folder : draft.folder;
   std::string map;
-  if (!draft.token_map.empty()) map = fingerprint(draft.token_map);
+  if (draft.token_map == kAllTokens)
+    map = draft.token_map;
+  else if (!draft.token_map.empty())
+    map = fingerprint(draft.token_map);
   identity.draft_print =
       fingerprint(identity.draft,
                   fmt::format("{} {} {} {} {}{}", draft.load.dtype,

@@ -1,12 +1,15 @@
 #pragma once
-// What several groups of the table have in common: values that SGLang knows and this program does
-// not. Pure functions.
+// What several groups of the table have in common: reasons, and values that SGLang knows and this
+// program does not. Pure functions.
 
 #include <string_view>
 
 #include "app/flags/flag_table.h"
 
 namespace foretoken {
+
+inline constexpr std::string_view kNoGraphs = "there are no CUDA graphs on a CPU";
+inline constexpr std::string_view kOwnKernels = "the program chooses its own kernels at start";
 
 // SGLang's types of the KV cache that there are not.
 inline constexpr std::string_view kUnreadKvDtype =

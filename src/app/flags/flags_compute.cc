@@ -1,4 +1,4 @@
-#include "app/flags/flag_table.h"
+#include "app/flags/flag_rows.h"
 
 namespace foretoken {
 
@@ -6,9 +6,6 @@ using enum FlagKind;
 using enum Support;
 
 namespace {
-
-constexpr std::string_view kNoGraphs = "there are no CUDA graphs on a CPU";
-constexpr std::string_view kOwnKernels = "the program chooses its own kernels at start";
 
 std::vector<Flag> own_flags() {
   return {

@@ -6,11 +6,9 @@ using enum FlagKind;
 
 namespace {
 
-constexpr std::string_view kNoGraphs = "there are no CUDA graphs on a CPU";
 constexpr std::string_view kNoCompiler = "the kernels are compiled ahead of time";
-constexpr std::string_view kOwnKernels = "the program chooses its own kernels at start";
 constexpr std::string_view kFused = "operations are joined wherever that is faster";
-constexpr std::string_view kNoMla = "models with latent attention are not served";
+constexpr std::string_view kNoMla = "latent attention is computed in one form";
 constexpr std::string_view kNoOffload = "not supported yet: weights stay in memory";
 constexpr std::string_view kNoSparse = "not supported yet: attention looks at every position";
 

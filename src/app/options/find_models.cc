@@ -43,7 +43,9 @@ void find_drafts(const FlagValues& values, const Environment& environment,
   if (const auto path = values.text("--speculative-draft-model-path"); !path.empty())
     draft.folder = finder.checkpoint(path, values.text("--speculative-draft-model-revision"),
                                      "--speculative-draft-model-path");
-  if (const auto map = values.text("--speculative-token-map"); !map.empty())
+  if (const auto map = values.text("--speculative-token-map"); map == kAllTokens)
+    draft.token_map = map;
+  else if (!map.empty())
     draft.token_map = finder.file(map, "token map", "--speculative-token-map");
 }
 

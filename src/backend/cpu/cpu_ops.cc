@@ -174,6 +174,17 @@ class CpuOps final : public Ops {
     });
   }
 
+  void norm_groups(Tensor x, Tensor weight, float eps) override {
+    const std::int64_t groups = weight.dim(0), width = weight.dim(1);
+    expect(x, {-1, groups * width}, DType::kF32);
+    each_row(x.dim(0), x.dim(1), [&](int r, int) {
+      for (std::int64_t g = 0; g < groups; ++g) {
+        float* group = x.row_f32(r) + g * width;
+        table_.ops.norm(group, weight.row_f32(g), width, eps, group);
+      }
+    });
+  }
+
   void add_norm(Tensor residual, Tensor delta, Tensor weight, float eps, Tensor out) override {
     expect(residual, {-1, weight.dim(0)}, DType::kF32);
     expect(delta, {residual.dim(0), residual.dim(1)}, DType::kF32);

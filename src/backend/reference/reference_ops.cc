@@ -157,6 +157,17 @@ class ReferenceOps final : public Ops {
     });
   }
 
+  void norm_groups(Tensor x, Tensor weight, float eps) override {
+    const std::int64_t groups = weight.dim(0), width = weight.dim(1);
+    expect(x, {-1, groups * width}, DType::kF32);
+    each_row(x, [&](std::int64_t r) {
+      for (std::int64_t g = 0; g < groups; ++g) {
+        float* group = x.row_f32(r) + g * width;
+        normed_row(group, weight.row_f32(g), width, eps, group);
+      }
+    });
+  }
+
   void add_norm(Tensor residual, Tensor delta, Tensor weight, float eps, Tensor out) override {
     add(residual, delta);
     norm(residual, weight, eps, out);

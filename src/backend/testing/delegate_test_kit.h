@@ -92,6 +92,9 @@ class Delegate : public Ops {
     inner_->mix_experts(experts, act, x, chosen, weights, out);
   }
   void gate_rows(Tensor x, Tensor gate) override { inner_->gate_rows(x, gate); }
+  void norm_groups(Tensor x, Tensor weight, float eps) override {
+    inner_->norm_groups(x, weight, eps);
+  }
   void gate(Tensor x, Tensor gate, GateCurve curve) override { inner_->gate(x, gate, curve); }
   void recur(const RecurrentRows& rows, const RecurrentWeights& weights, const Batch& batch,
              const KvLayer& kv, Tensor out) override {

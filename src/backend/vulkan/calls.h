@@ -73,6 +73,7 @@ struct NormCall {
   Address x, delta, weight, to, rounded;
   std::uint32_t width;
   float eps;
+  std::uint32_t groups;
 };
 struct ElementsCall {
   Address x, b;

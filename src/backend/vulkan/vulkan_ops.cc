@@ -185,6 +185,17 @@ class VulkanOps final : public Ops {
     norm_rows(0, x, {}, weight, eps, out);
   }
 
+  void norm_groups(Tensor x, Tensor weight, float eps) override {
+    const std::int64_t groups = weight.dim(0), width = weight.dim(1);
+    expect(x, {-1, groups * width}, DType::kF32);
+    const std::int64_t most = kMostGroups / groups;  // rows of a call
+    for (std::int64_t first = 0; first < x.dim(0); first += most) {
+      const std::int64_t rows = std::min(most, x.dim(0) - first);
+      const Tensor apart(x.rows(first, rows).data(), DType::kF32, {rows * groups, width});
+      norm_rows(0, apart, {}, weight, eps, apart);
+    }
+  }
+
   void add_norm(Tensor residual, Tensor delta, Tensor weight, float eps, Tensor out) override {
     expect(residual, {-1, weight.dim(0)}, DType::kF32);
     expect(delta, {residual.dim(0), residual.dim(1)}, DType::kF32);
@@ -435,7 +446,7 @@ class VulkanOps final : public Ops {
     context_->recorder.dispatch(
         context_->pipelines.of(Shader::kNorm, adds),
         NormCall{address_of(x), delta.empty() ? 0 : address_of(delta), address_of(weight),
-                 address_of(out), rounded, u32(x.dim(1)), eps},
+                 address_of(out), rounded, u32(x.dim(1)), eps, u32(weight.elements() / x.dim(1))},
         {x.dim(0), 1});
   }
 

@@ -98,6 +98,14 @@ TEST_F(VulkanRows, norm) {
   });
 }
 
+TEST_F(VulkanRows, norms_of_groups) {
+  check([](Ops& ops, Tensor a, Tensor b, Tensor) {
+    const Tensor weight = put(ops, some(6, 2 * a.dim(1)), {2, a.dim(1)});
+    ops.norm_groups(b, weight, 0.01F);
+    return b;
+  });
+}
+
 TEST_F(VulkanRows, add_norm) {
   check([](Ops& ops, Tensor a, Tensor b, Tensor w) {
     const Tensor out = ops.temp(DType::kF32, a.shape());

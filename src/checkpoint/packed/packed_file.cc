@@ -46,7 +46,7 @@ std::uint64_t sum_of(const Header& header) {
   return word_sum(std::as_bytes(std::span(&header, 1)).first(offsetof(Header, sum)));
 }
 
-[[noreturn]] void refuse(const std::string& path, const std::string& found) {
+[[noreturn]] void refuse_packed(const std::string& path, const std::string& found) {
   throw Error({"not a file of packed weights that can be used", path, {}, found});
 }
 
@@ -259,7 +259,7 @@ std::unique_ptr<PackedFile> PackedFile::open(const std::string& path) {
   // Does not wait for a writer where that name is a pipe.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0 && errno == ENOENT) return nullptr;
-  if (descriptor < 0) refuse(path, std::strerror(errno));
+  if (descriptor < 0) refuse_packed(path, std::strerror(errno));
   std::unique_ptr<PackedFile> file(new PackedFile(descriptor));
   file->read_directory(path);
   return file;
@@ -269,22 +269,24 @@ PackedFile::~PackedFile() { close(descriptor_); }
 
 void PackedFile::read_directory(const std::string& path) {
   struct stat status{};
-  if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) refuse(path, "no regular file");
+  if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode))
+    refuse_packed(path, "no regular file");
   const auto size = static_cast<std::uint64_t>(status.st_size);
   Header header;
   const auto header_bytes = std::as_writable_bytes(std::span(&header, 1));
-  if (!read_all(descriptor_, 0, header_bytes)) refuse(path, "a file that ends in its header");
+  if (!read_all(descriptor_, 0, header_bytes))
+    refuse_packed(path, "a file that ends in its header");
   if (std::string_view(header.magic.data(), header.magic.size()) != kMagic)
-    refuse(path, "a file that begins otherwise");
-  if (header.version != kVersion) refuse(path, fmt::format("version {}", header.version));
-  if (header.sum != sum_of(header)) refuse(path, "a damaged header");
+    refuse_packed(path, "a file that begins otherwise");
+  if (header.version != kVersion) refuse_packed(path, fmt::format("version {}", header.version));
+  if (header.sum != sum_of(header)) refuse_packed(path, "a damaged header");
   if (header.directory > size || header.directory_bytes > size - header.directory ||
       header.directory_bytes > kMostDirectory)
-    refuse(path, "a file that was cut off");
+    refuse_packed(path, "a file that was cut off");
   std::string text(header.directory_bytes, '\0');
   const auto bytes = std::as_writable_bytes(std::span(text));
   if (!read_all(descriptor_, header.directory, bytes) || word_sum(bytes) != header.directory_sum)
-    refuse(path, "a damaged directory");
+    refuse_packed(path, "a damaged directory");
 
   const json::object object = read_json_object(text, path);
   const FileFields fields(object, path);
@@ -292,13 +294,14 @@ void PackedFile::read_directory(const std::string& path) {
   const json::array* list = fields.array("matrices");
   if (list == nullptr) fields.refuse_missing("matrices");
   for (const json::value& value : *list) {
-    if (!value.is_object()) refuse(path, "a matrix that is no object");
+    if (!value.is_object()) refuse_packed(path, "a matrix that is no object");
     const FileFields matrix(value.get_object(), path);
     const auto name = matrix.string("name");
     const auto format = format_of(matrix.integers("format", kAnyInteger));
     const auto tensors = matrix.strings("tensors");
     const auto images = matrix.strings("images");
-    if (!name || !format || !tensors || !images) refuse(path, "a matrix that is not described");
+    if (!name || !format || !tensors || !images)
+      refuse_packed(path, "a matrix that is not described");
     Entry entry{.matrix = {.name = *name, .format = *format, .tensors = *tensors}};
     for (const std::string& image : *images)
       entry.images.push_back(image_of(image, header.directory));

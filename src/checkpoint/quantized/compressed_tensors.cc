@@ -13,7 +13,6 @@ namespace foretoken {
 namespace {
 
 using Kind = StoredFormat::Kind;
-constexpr IntRange kBits{1, 64};
 
 // What is done to the input: nothing, or 8 bits by row. A scale that was fixed for all rows is not
 // used: that of each row is nearer, and costs nothing.
@@ -21,7 +20,7 @@ void take_input(const FileFields& group, StoredFormat& format) {
   const auto* object = group.object("input_activations");
   if (object == nullptr) return;
   const FileFields input(*object, group.where() + ", input_activations");
-  const auto bits = input.integer("num_bits", kBits).value_or(8);
+  const auto bits = input.integer("num_bits", kStoredBits).value_or(8);
   const std::string type = input.string("type").value_or("int");
   if (bits != 8) refuse_stored(input, "input of this width", "8 bits", std::to_string(bits));
   if (format.kind == Kind::kFp8) return;  // inputs are kept, see docs/use/quantization.md

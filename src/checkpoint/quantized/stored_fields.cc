@@ -5,7 +5,6 @@
 namespace foretoken {
 namespace {
 
-constexpr IntRange kBits{1, 64};
 constexpr IntRange kGroup{-1, 1 << 20};
 
 }  // namespace
@@ -23,7 +22,7 @@ std::int64_t stored_group(const FileFields& fields, std::string_view key, std::i
 }
 
 void take_bits(const FileFields& fields, std::string_view key, StoredFormat& format) {
-  format.bits = static_cast<int>(fields.integer(key, kBits).value_or(format.bits));
+  format.bits = static_cast<int>(fields.integer(key, kStoredBits).value_or(format.bits));
   if (format.bits != 4 && format.bits != 8) fields.refuse(key, "4 or 8");
 }
 

@@ -11,6 +11,9 @@
 
 namespace foretoken {
 
+// Of a code.
+inline constexpr IntRange kStoredBits{1, 64};
+
 // Something that a description may ask for and that nobody here reads.
 [[noreturn]] void refuse_stored(const FileFields& fields, const std::string& what,
                                 const std::string& expected, const std::string& found);

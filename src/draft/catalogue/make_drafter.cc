@@ -79,7 +79,7 @@ std::size_t draft_step_bytes(const DraftModel& model, const TreeShape& asked, st
          rows_bytes(num_slots, model.hidden_width()) +
          levels * (rows_bytes(level, carried > 0 ? carried : model.feature_width()) +
                    model.forward_bytes(level)) +
-         rows_bytes(slice, model.logit_width());
+         model.logit_bytes(slice);
 }
 
 ForwardSize draft_forward_size(const DraftModel& model, const TreeShape& shape, std::int64_t rows,

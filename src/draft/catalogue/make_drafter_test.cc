@@ -31,7 +31,9 @@
 namespace foretoken {
 namespace {
 
+using testing::Each;
 using testing::HasSubstr;
+using testing::Lt;
 
 const std::string kGolden = FORETOKEN_SOURCE_DIR "/tests/golden/drafts/";
 
@@ -109,6 +111,12 @@ TEST_F(MakeDrafter, each_algorithm_reads_what_it_needs_of_the_target) {
   EXPECT_TRUE(load(with("EAGLE", ""), "mimo")->taps().last_hidden);
   EXPECT_TRUE(load(with("EAGLE", "targets/nextn"), "nextn")->taps().last_hidden);
   EXPECT_TRUE(load(with("EAGLE", "targets/mimo"), "llama")->taps().last_hidden);
+}
+
+TEST_F(MakeDrafter, heads_of_the_target_draft_unasked_whether_its_config_names_them_or_not) {
+  EXPECT_EQ(unasked_algorithms(kGolden + "targets/llama"), "SUFFIX");
+  for (const char* target : {"mimo", "nextn_chain", "states_mtp", "states_experts_mtp"})
+    EXPECT_THAT(unasked_algorithms(kGolden + "targets/" + target), HasSubstr("EAGLE")) << target;
 }
 
 TEST_F(MakeDrafter, a_wrong_draft_model_is_refused_by_its_config_alone) {
@@ -284,7 +292,7 @@ TEST_F(MakeDrafter, made_up_weights_need_no_files_but_the_config) {
         with(algorithm, std::string(algorithm) == "EAGLE" ? "heads/eagle" : "heads/eagle3");
     options.load.load_format = "dummy";
     const auto model = load(options);
-    for (Token draft = 0; draft < 24; ++draft) EXPECT_LT(model->target_token(draft), 64);
+    EXPECT_THAT(model->target_tokens(), Each(Lt(64)));
   }
 }
 

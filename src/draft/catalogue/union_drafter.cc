@@ -11,8 +11,8 @@
 namespace foretoken {
 namespace {
 
-constexpr float kBarred = -1;      // a chance that no draft has
-constexpr double kMemory = 0.95;   // of yields, per tree
+constexpr float kBarred = -1;          // a chance that no draft has
+constexpr double kYieldMemory = 0.95;  // of yields, per tree
 constexpr double kUsualTrees = 4;  // of all sequences, that count for one of which little is known
 constexpr double kLeastPromise = 1;  // drafts, below which a model is not spared however poor it is
 
@@ -23,8 +23,8 @@ bool may_draft(const DraftWish& wish, std::size_t part) {
 }  // namespace
 
 void UnionDrafter::Yield::add(int drafts) {
-  trees = trees * kMemory + 1;
-  accepted = accepted * kMemory + drafts;
+  trees = trees * kYieldMemory + 1;
+  accepted = accepted * kYieldMemory + drafts;
 }
 
 UnionDrafter::Part::Part(std::unique_ptr<Drafter> made, std::shared_ptr<PartPace> its_pace,

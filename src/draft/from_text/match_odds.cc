@@ -10,7 +10,7 @@ constexpr std::array kShareBelow{0.2F, 0.4F, 0.6F, 0.8F, 0.999F};
 constexpr std::array kPriorOfContext{0.15F, 0.3F, 0.45F, 0.6F, 0.7F, 0.8F, 0.85F, 0.9F};
 constexpr std::array kMiddleOfShare{0.1F, 0.3F, 0.5F, 0.7F, 0.9F, 1.0F};
 constexpr float kPriorTries = 4;
-constexpr float kMemory = 0.995F;  // of a tally, per try
+constexpr float kTallyMemory = 0.995F;  // of a tally, per try
 
 }  // namespace
 
@@ -29,8 +29,8 @@ MatchOdds::MatchOdds() : tally_{} {
 
 void MatchOdds::add(Kind kind, bool came_true) {
   Tally& tally = tally_[kind];
-  tally.tries = (tally.tries + 1) * kMemory;
-  tally.hits = (tally.hits + (came_true ? 1.0F : 0.0F)) * kMemory;
+  tally.tries = (tally.tries + 1) * kTallyMemory;
+  tally.hits = (tally.hits + (came_true ? 1.0F : 0.0F)) * kTallyMemory;
   chance_[kind] = (tally.hits + kPriorTries * prior_[kind]) / (tally.tries + kPriorTries);
 }
 

@@ -5,9 +5,9 @@
 namespace foretoken {
 namespace {
 
-constexpr float kMemory = 0.9F;    // of what a sequence's drafts became, per step
-constexpr float kUsualDrafts = 2;  // that odds are taken at their word for, at first
-constexpr float kSure = 0.8F;      // drafts that are offered where drafting did not pay
+constexpr float kOutcomeMemory = 0.9F;  // of what a sequence's drafts became, per step
+constexpr float kUsualDrafts = 2;       // that odds are taken at their word for, at first
+constexpr float kSure = 0.8F;           // drafts that are offered where drafting did not pay
 
 }  // namespace
 
@@ -46,8 +46,8 @@ TextOffers::Outcome TextOffers::learn(SeqSlot slot, std::span<const SampledToken
   Sequence& sequence = sequences_[at(slot)];
   Outcome outcome;
   if (sequence.found.empty()) return outcome;
-  sequence.promised *= kMemory;
-  sequence.came_true *= kMemory;
+  sequence.promised *= kOutcomeMemory;
+  sequence.came_true *= kOutcomeMemory;
   for (Found& draft : sequence.found) {
     const bool is_offered = draft.node >= 0;
     if (is_offered) ++outcome.offered;

@@ -25,16 +25,7 @@ CandidateFinder::CandidateFinder(Ops& ops, DraftModel& model, int width, Couplin
       drawn_width_(at(std::max(width, kLeastDrawn))),
       couples_(coupling != Coupling::kNever),
       slice_rows_(logit_slice_rows(model.logit_width(), logit_slice_bytes)),
-      odds_(coupling) {
-  bool is_same = true;
-  for (Token draft = 0; draft < static_cast<Token>(model.logit_width()); ++draft) {
-    const Token target = model.target_token(draft);
-    target_of_.push_back(target);
-    is_same = is_same && target == draft;
-    vocab_ = std::max<std::int64_t>(vocab_, target + 1);
-  }
-  if (is_same) target_of_ = {};
-}
+      odds_(coupling) {}
 
 void CandidateFinder::open(SeqSlot slot) {
   if (slots_.size() <= at(slot)) slots_.resize(at(slot) + 1);
@@ -114,12 +105,14 @@ void CandidateFinder::find(Tensor hidden) {
 void CandidateFinder::find_most_probable(Tensor logits, std::size_t first) {
   const std::size_t rows = at(logits.dim(0)), width = std::max<std::size_t>(width_, 2);
   if (coupled_rows_ == rows_) return;
+  const std::span<const Token> target_tokens = model_.target_tokens();
   ops_.top_tokens(logits, static_cast<int>(width), top_);
   ops_.read_back();
   for (std::size_t row = 0; row < rows; ++row)
     for (std::size_t i = 0; i < width_; ++i) {
       const Token token = top_.token[row * width + i];
-      token_[(first + row) * width_ + i] = token < 0 ? kNoToken : model_.target_token(token);
+      token_[(first + row) * width_ + i] =
+          token < 0 || target_tokens.empty() ? token : target_tokens[at(token)];
       chance_[(first + row) * width_ + i] = top_.probability[row * width + i];
     }
 }
@@ -135,7 +128,10 @@ void CandidateFinder::draw(Tensor logits, std::size_t first) {
         std::span(ancestors_).subspan(draw.first_ancestor, draw.end_ancestor - draw.first_ancestor);
   }
   if (slice_.empty()) return;
-  ops_.draw_tokens(logits, target_of_, vocab_, slice_, static_cast<int>(drawn_width_), drawn_);
+  const std::span<const Token> target_tokens = model_.target_tokens();
+  const std::int64_t vocab =
+      target_tokens.empty() ? logits.dim(1) : std::int64_t{std::ranges::max(target_tokens)} + 1;
+  ops_.draw_tokens(logits, target_tokens, vocab, slice_, static_cast<int>(drawn_width_), drawn_);
   ops_.read_back();
   for (std::size_t i = 0; i < slice_.size(); ++i) take_drawn(draws_[first_draw + i], i);
 }

@@ -69,8 +69,6 @@ class CandidateFinder {
   const std::size_t drawn_width_;
   const bool couples_;
   const int slice_rows_;
-  std::vector<Token> target_of_;  // by draft id; empty: the same
-  std::int64_t vocab_ = 0;        // above all of the target's tokens that are drafted
   CouplingOdds odds_;
   std::vector<Slot> slots_;
 

@@ -27,7 +27,7 @@ class MappedModel final : public DraftModel {
   ForwardSize forward_size(std::int64_t) const override { return {}; }
   std::int64_t hidden_width() const override { return 1; }
   std::int64_t logit_width() const override { return static_cast<std::int64_t>(ids_.size()); }
-  Token target_token(Token draft) const override { return ids_[at(draft)]; }
+  std::span<const Token> target_tokens() const override { return ids_; }
   DraftRows forward(Batch&, const DraftInput&) override { return {}; }
   Tensor logits(Tensor hidden) override {
     const Tensor out = ops_.temp(DType::kF32, {hidden.dim(0), logit_width()});

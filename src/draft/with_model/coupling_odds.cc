@@ -8,10 +8,10 @@
 namespace foretoken {
 namespace {
 
-constexpr float kMemory = 0.98F;   // of a sequence, per token
-constexpr int kUsual = 256;        // tokens that tell what is usual
-constexpr float kPrior = 24;       // tokens that a new sequence is taken to be as usual
-constexpr int kFewOutcomes = 32;   // fewer do not tell what is usual
+constexpr float kTextMemory = 0.98F;  // of a sequence, per token
+constexpr int kUsual = 256;           // tokens that tell what is usual
+constexpr float kPrior = 24;          // tokens that a new sequence is taken to be as usual
+constexpr int kFewOutcomes = 32;      // fewer do not tell what is usual
 constexpr int kJudgeInterval = 4;  // roots of which one is judged where the noise is not followed
 constexpr float kLeastOdds = 0.005F;  // no promise is held for less probable
 constexpr float kWorth = 0.1F;        // of log-likelihood a token: less does not pay for the draws
@@ -147,7 +147,7 @@ void CouplingOdds::add_outcome(SeqSlot slot, Token drawn) {
   outcomes_ = std::min(outcomes_ + 1, kUsual);
   const float share = 1.0F / static_cast<float>(outcomes_);
   usual_.add(news, 1 - share, share);
-  s.own.add(news, kMemory, 1);
+  s.own.add(news, kTextMemory, 1);
   choose(s);
 }
 

@@ -16,6 +16,7 @@
 #include "checkpoint/token_map.h"
 #include "draft/with_model/model_drafter.h"
 #include "model/decoder/halved_pairs.h"
+#include "model/decoder/stacked_experts.h"
 #include "model/heads/head_chain.h"
 #include "model/heads/head_draft.h"
 #include "model/heads/head_tensors.h"
@@ -27,14 +28,8 @@ namespace {
 // Of a checkpoint that carries heads beside or without the target that it is of.
 std::unique_ptr<WeightSource> open_heads(const std::string& path, const ModelOptions& load,
                                          const ModelConfig& target) {
-  auto weights = open_weights(path, load);
+  auto weights = stacked_experts(open_weights(path, load), target.experts.stacks);
   return target.pairs_neighbours ? halved_pairs(std::move(weights), target) : std::move(weights);
-}
-
-// Those that are drafted; none: all.
-std::vector<Token> hot_tokens(const Decoder& target, const DraftOptions& options) {
-  if (options.token_map.empty()) return {};
-  return read_token_map(options.token_map, target.config().vocab);
 }
 
 // The MTP heads among the tensors of a checkpoint of a model with this config; null: there is none.
@@ -47,8 +42,8 @@ std::unique_ptr<DraftModel> make_mtp_heads(Ops& ops, const Decoder& target, cons
   const auto wanted = at(std::max(setup.plan.model.steps, 1));
   if (heads.size() > wanted) heads.resize(wanted);
   if (heads.size() > 1) log_info("Draft heads: {}, one for each depth.", heads.size());
-  auto made = make_heads(ops, heads, weights, target, hot_tokens(target, options),
-                         options.load.quantization);
+  auto made = make_heads(ops, heads, weights, target,
+                         drafted_tokens(options, target.config().vocab), options.load.quantization);
   finish_packed(weights);
   return made;
 }
@@ -80,6 +75,12 @@ bool is_head_called(const std::string& path, std::string_view word) {
   } catch (const Error&) {
     return false;
   }
+}
+
+std::optional<DraftedTokens> drafted_tokens(const DraftOptions& options, std::int64_t vocab) {
+  if (options.token_map == kAllTokens) return std::nullopt;
+  if (options.token_map.empty()) return DraftedTokens::usual(vocab);
+  return DraftedTokens(read_token_map(options.token_map, vocab), vocab, {});
 }
 
 void require_folder(const DraftOptions& options, std::string_view algorithm) {
@@ -143,8 +144,8 @@ std::unique_ptr<DraftModel> load_head(Ops& ops, const Decoder& target, const Dra
   if (is_eagle3 && options.window)
     config.layer.layer_window.assign(at(config.layer.layers), *options.window);
   auto head = std::make_unique<HeadDraft>(
-      ops, config, *weights, target, is_eagle3 ? std::vector<Token>{} : hot_tokens(target, options),
-      load.quantization);
+      ops, config, *weights, target,
+      is_eagle3 ? std::nullopt : drafted_tokens(options, target.config().vocab), load.quantization);
   finish_packed(*weights);
   return head;
 }

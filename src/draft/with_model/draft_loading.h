@@ -4,10 +4,12 @@
 // thread.
 
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "draft/algorithm.h"
 #include "model/draft_model.h"
+#include "model/heads/drafted_tokens.h"
 #include "model/heads/head_config.h"
 
 namespace foretoken {
@@ -15,12 +17,15 @@ namespace foretoken {
 // One log line where the flag was given.
 void warn_without_effect(bool is_given, const char* flag, const char* reason);
 
-// Throws Error where no draft model was given.
 // Whether a path holds a language model, or a head with this in the name of its architecture, in
 // lower case (empty: any that is no language model). For Algorithm::recognizes.
 bool is_language_model(const std::string& path);
 bool is_head_called(const std::string& path, std::string_view word);
 
+// Those of --speculative-token-map; nothing: all.
+std::optional<DraftedTokens> drafted_tokens(const DraftOptions& options, std::int64_t vocab);
+
+// Throws Error where no draft model was given.
 void require_folder(const DraftOptions& options, std::string_view algorithm);
 
 // Throws Error where the folder holds no head of this family made for such a target.

@@ -36,12 +36,11 @@ void check_eagle(const DraftOptions& options, const ModelConfig& target) {
     check_head(options, target, HeadFamily::kEagle);
 }
 
-// A head of the target's own was trained with it.
+// A head of the target's own was trained with it. Some configs do not say that there is one.
 bool drafts_unasked(const std::string& target) {
   try {
-    const ModelConfig config = read_model_config(target, {});
-    if (find_mtp_heads({}, config).empty()) return false;
-    return !find_mtp_heads(source_names(target), config).empty();
+    const auto names = source_names(target);
+    return !names.empty() && !find_mtp_heads(names, read_model_config(target, {})).empty();
   } catch (const Error&) {
     return false;  // loading the target says what is wrong
   }

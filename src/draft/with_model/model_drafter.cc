@@ -40,7 +40,8 @@ DraftNeeds ModelDrafter::needs() const {
           .scratch_slots = draft_slots(shape_)};
 }
 
-void ModelDrafter::open(SeqSlot slot, const DraftRequest&) {
+void ModelDrafter::open(SeqSlot slot, const DraftRequest& request) {
+  model_->see(request.tokens);
   reader_.open(slot);
   finder_.open(slot);
 }
@@ -56,8 +57,16 @@ DraftReport ModelDrafter::report(SeqSlot slot) const {
 }
 
 void ModelDrafter::observe(const CommittedRows& rows) {
+  see_emitted(rows.walk);
   reader_.read(rows, *pace_);
   finder_.observe(rows);
+}
+
+void ModelDrafter::see_emitted(const Walk& walk) {
+  emitted_.clear();
+  for (const WalkSeq& seq : walk.seqs)
+    for (const SampledToken& sampled : seq.emitted) emitted_.push_back(sampled.token);
+  model_->see(emitted_);
 }
 
 void ModelDrafter::propose(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits,

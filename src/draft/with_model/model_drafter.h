@@ -49,6 +49,7 @@ class ModelDrafter final : public Drafter, private LevelSource {
                DraftTrees& trees) override;
 
  private:
+  void see_emitted(const Walk& walk);
   void start_growing(std::span<const SeqSlot> slots, std::span<const TreeLimits> limits);
   void compute(int level, int rows) override;
   void list(std::size_t tree, std::vector<Token>& tokens,
@@ -67,6 +68,7 @@ class ModelDrafter final : public Drafter, private LevelSource {
   std::vector<SeqSlot> growing_;  // by number of the tree
   std::size_t listed_ = 0;        // candidates of the finder's
   std::vector<Token> path_;       // from a root to a row
+  std::vector<Token> emitted_;    // by a step, of all sequences
 };
 
 }  // namespace foretoken

@@ -1,12 +1,15 @@
 // STANDALONE: a small language model of the target's vocabulary.
+#include <algorithm>
 #include <array>
+#include <cstdint>
+#include <utility>
 
 #include "draft/algorithm.h"
 #include "draft/with_model/draft_loading.h"
 #include "draft/with_model/model_shape.h"
 #include "model/decoder/load.h"
+#include "model/heads/language_draft.h"
 #include "model/heads/query_head.h"
-#include "model/runner.h"
 
 namespace foretoken {
 namespace {
@@ -31,14 +34,16 @@ std::unique_ptr<DraftModel> load_standalone(Ops& ops, const Decoder& target,
   require_folder(options, "STANDALONE");
   warn_without_effect(options.window.has_value(), "--speculative-draft-window-size",
                       "only EAGLE-3 heads have a window");
-  warn_without_effect(!options.token_map.empty(), "--speculative-token-map",
-                      "only EAGLE heads use one");
   ModelOptions own = setup.load();
   // It reads what the target reads, position by position.
   own.context_length = target.config().context_length;
   own.longer_context = LongerContext::kDraft;
   own.others = mtp_prefixes;
-  return std::make_unique<Runner>(ops, load_model(ops, options.folder, own), target.config().vocab);
+  const std::int64_t vocab = target.config().vocab;
+  auto decoder = load_model(ops, options.folder, own);
+  auto drafted = drafted_tokens(options, std::min<std::int64_t>(vocab, decoder->config().vocab));
+  return std::make_unique<LanguageDraft>(ops, std::move(decoder), vocab, std::move(drafted),
+                                         own.quantization.head);
 }
 
 constexpr std::array kStandaloneTrials{

@@ -1,6 +1,7 @@
 #include "engine/testing/random_heads.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "model/heads/head_chain.h"
@@ -78,11 +79,11 @@ std::vector<HeadConfig> heads_of(RandomHead kind, const ModelConfig& target) {
   return {};
 }
 
-std::vector<Token> every_third(std::int64_t vocab) {
+DraftedTokens every_third(std::int64_t vocab) {
   std::vector<Token> tokens;
   for (std::int64_t token = vocab - 1; token >= 0; token -= 3)
     tokens.push_back(static_cast<Token>(token));
-  return tokens;
+  return {std::move(tokens), vocab, {}};
 }
 
 // A narrow layer for each of the target's last two that keep keys and values.
@@ -119,8 +120,9 @@ std::unique_ptr<DraftModel> random_head(Ops& ops, const Decoder& target, RandomH
   if (kind == RandomHead::kQueries && !config.latent.is_on() && config.recurrent.layers.empty())
     return std::make_unique<QueryHead>(ops, queries(config), *dummy_weights(17), target,
                                        quantization);
-  return make_heads(ops, heads_of(kind, config), *dummy_weights(17), target,
-                    kind == RandomHead::kFrSpec ? every_third(config.vocab) : std::vector<Token>{},
+  std::optional<DraftedTokens> drafted;
+  if (kind == RandomHead::kFrSpec) drafted.emplace(every_third(config.vocab));
+  return make_heads(ops, heads_of(kind, config), *dummy_weights(17), target, std::move(drafted),
                     quantization);
 }
 

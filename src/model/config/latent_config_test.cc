@@ -84,9 +84,10 @@ TEST(LatentConfig, the_epsilon_of_latents_is_not_that_of_layers) {
 TEST(LatentConfig, layers_with_experts_are_those_that_the_config_names) {
   EXPECT_THAT(parse(kV2, R"({"first_k_dense_replace":2})").experts.layers,
               ElementsAre(false, false, true, true));
-  EXPECT_THAT(
-      parse(kLite, R"({"mlp_layer_types":["sparse","dense","sparse","dense"]})").experts.layers,
-      ElementsAre(true, false, true, false));
+  EXPECT_THAT(parse(kLite, R"({"mlp_layer_types":["sparse","dense","sparse","dense"],
+                       "first_k_dense_replace":0})")
+                  .experts.layers,
+              ElementsAre(true, false, true, false));
 }
 
 TEST(LatentConfig, groups_count_where_the_method_is_limited_by_them) {
@@ -130,8 +131,9 @@ TEST(LatentConfig, what_is_not_computed_is_refused_by_name) {
   EXPECT_THAT(fault_of(kLite, R"({"mlp_layer_types":["dense"]})"), HasSubstr("mlp_layer_types"));
   EXPECT_THAT(fault_of(kLite, R"({"mlp_layer_types":["dense","dense","linear","dense"]})"),
               HasSubstr("mlp_layer_types"));
-  EXPECT_THAT(fault_of(kLite, R"({"first_k_dense_replace":2})"),
-              HasSubstr("first_k_dense_replace"));
+  for (const char* dense : {"0", "2"})
+    EXPECT_THAT(fault_of(kLite, R"({"first_k_dense_replace":)" + std::string(dense) + "}"),
+                HasSubstr("first_k_dense_replace"));
 }
 
 TEST(LatentConfig, other_families_have_none) {

@@ -162,8 +162,9 @@ ModelConfig parse_model(const FileFields& fields, const Family& family) {
   parse_rope(fields, config);
   config.tied_embeddings =
       fields.boolean("tie_word_embeddings").value_or(family.absent.tied_embeddings);
-  config.mtp_layers =
-      static_cast<int>(fields.integer("num_nextn_predict_layers", {0, 1 << 14}).value_or(0));
+  for (const char* key : {"num_nextn_predict_layers", "mtp_num_hidden_layers"})
+    if (const auto heads = fields.integer(key, {0, 1 << 14}))
+      config.mtp_layers = static_cast<int>(*heads);
   config.stored_dtype = parse_dtype(fields);
   for (const char* key : {"quantization_config", "compression_config"})
     if (const auto* stored = fields.object(key);

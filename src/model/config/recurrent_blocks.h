@@ -4,7 +4,7 @@
 // them. Plain data.
 //
 //   x --> inputs --> [* input_gate] --> convolution --> [state, with dt and beta]
-//     --> [norm of heads] --> * curve(gate) --> [norm of all] --> out_proj
+//     --> [norm of heads] --> * curve(gate) --> [norm of groups] --> out_proj
 
 #include <string_view>
 #include <vector>
@@ -43,7 +43,7 @@ struct RecurrentBlocks {
   bool has_skip = false;       // "D"
   GateCurve gate_curve = GateCurve::kNone;
   bool norms_heads = false;  // before the gate
-  bool norms_all = false;    // behind it
+  int norm_groups = 0;       // parts of a row that are normed behind it; 0: none
 
   bool are_in(int layer) const {
     return !layers.empty() && layers.at(static_cast<std::size_t>(layer));

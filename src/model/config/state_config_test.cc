@@ -1,6 +1,7 @@
 // Configs of models whose layers partly keep a state: what absent keys mean, and every key by which
 // a config can ask for a computation that there is not.
 
+#include <limits>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -125,6 +126,10 @@ TEST(StateConfig, keys_change_what_they_name) {
       "time_step_limit": [0.0, {"__float__": "Infinity"}], "mamba_d_head": "auto"})");
   EXPECT_THAT(named.recurrent.layers, ElementsAre(true, false, true, false));
   EXPECT_EQ(named.recurrent.shape.most_dt, 0.0F);
+  const ModelConfig slow = parse(kHybrid, "{" + kDense + R"(, "mamba_n_heads": 8,
+      "time_step_limit": [0.25, {"__float__": "Infinity"}]})");
+  EXPECT_EQ(slow.recurrent.shape.least_dt, 0.25F);
+  EXPECT_EQ(slow.recurrent.shape.most_dt, std::numeric_limits<float>::infinity());
   EXPECT_EQ(parse(kHybrid, "{" + kDense + R"(, "mamba_n_heads": 8,
       "time_step_limit": [0.25, 2.0]})")
                 .recurrent.shape.most_dt,
@@ -132,6 +137,12 @@ TEST(StateConfig, keys_change_what_they_name) {
   EXPECT_TRUE(parse(kHybrid, "{" + kDense + R"(, "mamba_n_heads": 8,
       "position_embedding_type": "rope"})")
                   .layer_rope.empty());
+  const RecurrentBlocks grouped =
+      parse(kHybrid, "{" + kDense + R"(, "mamba_n_heads": 8, "mamba_n_groups": 4})").recurrent;
+  EXPECT_EQ(grouped.shape.key_heads, 4);
+  EXPECT_EQ(grouped.norm_groups, 4);
+  EXPECT_EQ(grouped.shape.channels, 128 + 2 * 4 * 256);
+  EXPECT_EQ(grouped.shape.first.query, 128 + 4 * 256);
 }
 
 TEST(StateConfig, what_is_not_computed_is_refused_by_name) {
@@ -154,9 +165,11 @@ TEST(StateConfig, what_is_not_computed_is_refused_by_name) {
            {kLfmMoe, R"({"num_dense_layers": -1})", "num_dense_layers"},
            {kHybrid, "{" + kDense + R"(, "mamba_n_heads": 7})", "mamba_n_heads"},
            {kHybrid, "{" + kDense + R"(, "mamba_n_heads": 8, "mamba_d_head": 8})", "mamba_d_head"},
-           {kHybrid, "{" + kDense + R"(, "mamba_n_heads": 8, "mamba_n_groups": 2})",
+           {kHybrid, "{" + kDense + R"(, "mamba_n_heads": 8, "mamba_n_groups": 3})",
             "mamba_n_groups"},
            {kHybrid, "{" + kDense + R"(, "mamba_n_heads": 8, "time_step_limit": [2.0, 1.0]})",
+            "time_step_limit"},
+           {kHybrid, "{" + kDense + R"(, "mamba_n_heads": 8, "time_step_limit": [0, "none"]})",
             "time_step_limit"},
            {"LlamaForCausalLM", R"({"layer_types": ["linear_attention"]})", "layer_types"}})
     EXPECT_THAT(refusal(architecture, changes), HasSubstr(key)) << architecture << changes;

@@ -72,6 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
         GgufStateFamily{"qwen3_5", "qwen35"}, GgufStateFamily{"lfm2", "lfm2"},
         GgufStateFamily{.folder = "lfm2_bias", .architecture = "lfm2", .older = true},
         GgufStateFamily{"granite_hybrid", "granitehybrid"},
+        GgufStateFamily{"granite_hybrid_groups", "granitehybrid"},
         GgufStateFamily{"granite_hybrid_bias", "granitehybrid",
                         R"({"position_embedding_type":"rope","time_step_limit":[0.4,0.9]})"}),
     [](const auto& info) {

@@ -62,7 +62,10 @@ RecurrentBlock::RecurrentBlock(WeightReader& read, const ModelConfig& config,
   if (blocks_.has_taps_bias) weights_.taps_bias = read.vector(taps + ".bias", shape.channels);
   weights_.has_silu = blocks_.has_silu;
   if (blocks_.norms_heads) norm_ = read.vector(name + "norm.weight", shape.value_dim);
-  if (blocks_.norms_all) norm_ = read.vector(name + "norm.weight", blocks_.out_width());
+  if (const int groups = blocks_.norm_groups; groups > 0) {
+    const Tensor all = read.vector(name + "norm.weight", blocks_.out_width());
+    norm_ = Tensor(all.data(), all.dtype(), {groups, blocks_.out_width() / groups});
+  }
   if (!shape.has_state()) return;
   const Shape heads{shape.value_heads};
   weights_.dt_bias = read.exact(name + "dt_bias", shape.value_heads);
@@ -99,7 +102,7 @@ void RecurrentBlock::finish(StepOps& ops, Tensor in, Tensor out) const {
     ops.norm(heads, norm_, eps_, heads);
   }
   if (gate_) ops.gate(out, product(ops, gate_, in), blocks_.gate_curve);
-  if (blocks_.norms_all) ops.norm(out, norm_, eps_, out);
+  if (blocks_.norm_groups > 0) ops.norm_groups(out, norm_, eps_);
 }
 
 void RecurrentBlock::attend(const KvLayer&, LayerScratch& s) const {

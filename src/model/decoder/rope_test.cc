@@ -2,10 +2,12 @@
 
 #include <cmath>
 #include <numbers>
+#include <optional>
 
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
+#include "model/config/context_length.h"
 
 namespace foretoken {
 namespace {
@@ -95,6 +97,25 @@ TEST(Rope, longrope_takes_its_long_factors_beyond_the_original_length) {
   EXPECT_EQ(rope_frequencies(config).inverse[0], 0.125F);
   EXPECT_FLOAT_EQ(rope_frequencies(config).attention_factor,
                   static_cast<float>(std::sqrt(1.0 + std::log(4.0) / std::log(1024.0))));
+}
+
+// What a server is started with decides, not how long a text is.
+TEST(Rope, longrope_goes_by_the_context_length_that_is_asked_for) {
+  ModelConfig config = ModelConfig::parse(
+      R"({"architectures": ["Phi3ForCausalLM"], "hidden_size": 8, "num_attention_heads": 2,
+          "num_hidden_layers": 1, "intermediate_size": 8, "vocab_size": 8,
+          "max_position_embeddings": 131072, "original_max_position_embeddings": 4096,
+          "rope_scaling": {"type": "longrope", "short_factor": [1.0, 1.0],
+                           "long_factor": [8.0, 8.0]}})",
+      "config.json");
+  const auto first_of = [&](std::optional<std::int64_t> asked) {
+    config.context_length = choose_context_length(config, asked, LongerContext::kRefuse);
+    return rope_frequencies(config).inverse[0];
+  };
+  EXPECT_EQ(first_of({}), 0.125F);
+  EXPECT_EQ(first_of(4097), 0.125F);
+  EXPECT_EQ(first_of(4096), 1.0F);
+  EXPECT_EQ(first_of(100), 1.0F);
 }
 
 TEST(Rope, the_table_covers_the_context_and_a_tree_beyond_it) {

@@ -158,16 +158,17 @@ DraftRows HeadChain::forward(Batch& batch, const DraftInput& input) {
 
 std::unique_ptr<DraftModel> make_heads(Ops& ops, std::span<const HeadConfig> heads,
                                        const WeightSource& weights, const Decoder& target,
-                                       std::vector<Token> hot, const Quantization& quantization) {
+                                       std::optional<DraftedTokens> drafted,
+                                       const Quantization& quantization) {
   // The first gives the logits of all.
-  auto first = std::make_unique<HeadDraft>(ops, heads.front(), weights, target, std::move(hot),
+  auto first = std::make_unique<HeadDraft>(ops, heads.front(), weights, target, std::move(drafted),
                                            quantization);
   if (heads.size() == 1) return first;
   std::vector<std::unique_ptr<HeadDraft>> chain;
   chain.push_back(std::move(first));
   for (const HeadConfig& head : heads.subspan(1))
-    chain.push_back(std::make_unique<HeadDraft>(ops, head, weights, target, std::vector<Token>{},
-                                                quantization));
+    chain.push_back(
+        std::make_unique<HeadDraft>(ops, head, weights, target, std::nullopt, quantization));
   return std::make_unique<HeadChain>(ops, std::move(chain), heads.front().all_read_target);
 }
 

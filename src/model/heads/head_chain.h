@@ -36,13 +36,15 @@ class HeadChain final : public DraftModel {
   ForwardSize forward_size(std::int64_t rows) const override;
   std::int64_t hidden_width() const override { return first().hidden_width(); }
   std::int64_t logit_width() const override { return first().logit_width(); }
+  std::size_t logit_bytes(std::int64_t rows) const override { return first().logit_bytes(rows); }
   void allocate_kv(int num_pages) override;
   KvShape kv_shape() const override;
   std::size_t weight_bytes() const override;
   std::int64_t vocab() const override { return first().vocab(); }
   DraftRows forward(Batch& batch, const DraftInput& input) override;
   Tensor logits(Tensor hidden) override { return first().logits(hidden); }
-  Token target_token(Token draft) const override { return first().target_token(draft); }
+  std::span<const Token> target_tokens() const override { return first().target_tokens(); }
+  void see(std::span<const Token> text) override { first().see(text); }
 
  private:
   HeadDraft& first() const { return *heads_.front(); }
@@ -61,7 +63,7 @@ class HeadChain final : public DraftModel {
 // The heads for all depths: one as it is, several as a chain. Arguments as for HeadDraft.
 std::unique_ptr<DraftModel> make_heads(Ops& ops, std::span<const HeadConfig> heads,
                                        const WeightSource& weights, const Decoder& target,
-                                       std::vector<Token> hot = {},
+                                       std::optional<DraftedTokens> drafted = {},
                                        const Quantization& quantization = {});
 
 }  // namespace foretoken

@@ -28,7 +28,7 @@ struct HeadDraft::Weights {
 };
 
 HeadDraft::HeadDraft(Ops& ops, const HeadConfig& config, const WeightSource& weights,
-                     const Decoder& target, std::vector<Token> hot,
+                     const Decoder& target, std::optional<DraftedTokens> drafted,
                      const Quantization& quantization)
     : ops_(ops),
       config_(config),
@@ -36,7 +36,9 @@ HeadDraft::HeadDraft(Ops& ops, const HeadConfig& config, const WeightSource& wei
       quantization_(quantization),
       weights_(std::make_unique<Weights>()) {
   read_weights(weights);
-  if (!hot.empty()) pack_hot_rows(std::move(hot));
+  if (!drafted || !target_token_.empty()) return;
+  part_.emplace(ops_, output(), target_.dtype(), quantization_.head, std::move(*drafted));
+  weights_->bytes += part_->bytes();
 }
 
 HeadDraft::~HeadDraft() = default;
@@ -146,16 +148,12 @@ void HeadDraft::read_draft_vocab(const WeightSource& source) {
   source.release("d2t");
 }
 
-// The rows of the target's output matrix that belong to these tokens, as a matrix of their own.
-void HeadDraft::pack_hot_rows(std::vector<Token> hot) {
-  CHECK(!weights_->head) << "a head with an output matrix of its own needs no token map";
-  weights_->head = ops_.pack_rows(target_.head(), hot, target_.dtype(), quantization_.head);
-  weights_->bytes += weights_->head->bytes();
-  target_token_ = std::move(hot);
+std::span<const Token> HeadDraft::target_tokens() const {
+  return part_ ? part_->tokens() : target_token_;
 }
 
-Token HeadDraft::target_token(Token draft) const {
-  return target_token_.empty() ? draft : target_token_[at(draft)];
+void HeadDraft::see(std::span<const Token> text) {
+  if (part_) part_->see(text);
 }
 
 void HeadDraft::allocate_kv(int num_pages) { kv_.emplace(ops_, kv_shape(), num_pages); }
@@ -279,9 +277,22 @@ const PackedLinear& HeadDraft::output() const {
                                       : *target_.embedding().packed();
 }
 
-Tensor HeadDraft::logits(Tensor hidden) {
+std::int64_t HeadDraft::logit_width() const {
+  return part_ ? part_->most_columns() : output().out_width();
+}
+
+std::size_t HeadDraft::logit_bytes(std::int64_t rows) const {
+  return part_ ? part_->logit_bytes(rows) : DraftModel::logit_bytes(rows);
+}
+
+Tensor HeadDraft::whole_logits(Tensor hidden) {
   const Tensor out = ops_.temp(DType::kF32, {hidden.dim(0), output().out_width()});
   ops_.linear(output(), hidden, out);
+  return out;
+}
+
+Tensor HeadDraft::logits(Tensor hidden) {
+  const Tensor out = part_ ? part_->logits(ops_, hidden) : whole_logits(hidden);
   finish_logits(ops_, config_.layer, out);
   return out;
 }

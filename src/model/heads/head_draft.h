@@ -12,6 +12,7 @@
 #include "checkpoint/checkpoint.h"
 #include "kv/kv_store.h"
 #include "model/draft_model.h"
+#include "model/heads/draft_output.h"
 #include "model/heads/head_config.h"
 #include "model/heads/head_memory.h"
 
@@ -21,10 +22,11 @@ class WeightReader;
 
 class HeadDraft final : public DraftModel {
  public:
-  // hot: the target's tokens that are drafted, each once (FR-Spec, see token_map.h); empty: all.
-  // The target outlives the head. Throws Error naming the tensor that is missing or misshapen.
+  // drafted: the tokens that are proposed; nothing: all. A head with a vocabulary of its own has
+  // chosen already. The target outlives the head. Throws Error naming the tensor that is missing or
+  // misshapen.
   HeadDraft(Ops& ops, const HeadConfig& config, const WeightSource& weights, const Decoder& target,
-            std::vector<Token> hot = {}, const Quantization& quantization = {});
+            std::optional<DraftedTokens> drafted = {}, const Quantization& quantization = {});
   ~HeadDraft() override;
 
   FeatureTaps taps() const override { return config_.taps; }
@@ -37,14 +39,16 @@ class HeadDraft final : public DraftModel {
   std::size_t forward_bytes(std::int64_t rows) const override { return head_bytes(config_, rows); }
   ForwardSize forward_size(std::int64_t rows) const override { return head_size(config_, rows); }
   std::int64_t hidden_width() const override { return config_.layer.hidden; }
-  std::int64_t logit_width() const override { return output().out_width(); }
+  std::int64_t logit_width() const override;
+  std::size_t logit_bytes(std::int64_t rows) const override;
   void allocate_kv(int num_pages) override;
   KvShape kv_shape() const override;
   std::size_t weight_bytes() const override;
   std::int64_t vocab() const override { return target_.config().vocab; }
   DraftRows forward(Batch& batch, const DraftInput& input) override;
   Tensor logits(Tensor hidden) override;
-  Token target_token(Token draft) const override;
+  std::span<const Token> target_tokens() const override;
+  void see(std::span<const Token> text) override;
 
  private:
   struct Weights;
@@ -54,11 +58,11 @@ class HeadDraft final : public DraftModel {
   void read_draft_vocab(const WeightSource& source);
   std::unique_ptr<PackedLinear> pack_output(const Tensor& rows);
   void pack_target_embedding();
-  void pack_hot_rows(std::vector<Token> hot);
   Tensor embed(const Batch& batch);
   Tensor joined_taps(const Features& target, std::span<const std::int32_t> rows);
   Tensor normed(Tensor x, Tensor weight);
   const PackedLinear& output() const;
+  Tensor whole_logits(Tensor hidden);
   Tensor join(const Batch& batch, Tensor features, Tensor& residual);
   DraftRows end_with_tail(Tensor in, const KvLayer& kv, LayerScratch& s);
   DraftRows conclude(LayerScratch& s);
@@ -69,7 +73,8 @@ class HeadDraft final : public DraftModel {
   const Quantization quantization_;
   std::unique_ptr<Weights> weights_;
   std::optional<KvStore> kv_;
-  std::vector<Token> target_token_;  // by draft id; empty: the same ids
+  std::vector<Token> target_token_;  // by draft id, of a vocabulary of its own; empty: the same ids
+  std::optional<DraftOutput> part_;  // of the output matrix; none: all of it
   std::vector<std::int32_t> every_row_;
 };
 

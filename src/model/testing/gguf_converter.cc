@@ -157,8 +157,8 @@ class GgufConverter {
     file_.u32(key("attention.kv_lora_rank"), rank).u32(key("rope.dimension_count"), rotated);
     size("q_lora_rank", "attention.q_lora_rank");
     constexpr std::uint32_t kSoftmax = 1, kSigmoid = 2;
-    const bool is_v3 = config_.at("model_type") == "deepseek_v3";
-    if (!family_.is_older) file_.u32(key("expert_gating_func"), is_v3 ? kSigmoid : kSoftmax);
+    const bool is_v2 = config_.at("model_type") == "deepseek_v2";
+    if (!family_.is_older) file_.u32(key("expert_gating_func"), is_v2 ? kSoftmax : kSigmoid);
     file_.boolean(key("expert_weights_norm"), config_.at("norm_topk_prob").as_bool());
     const std::uint32_t width = of("qk_nope_head_dim") + rotated;
     file_.u32(key("attention.head_count_kv"), family_.splits_heads ? 1 : of("num_attention_heads"));
@@ -233,8 +233,9 @@ class GgufConverter {
     std::string stored = kNames.at(is_head_norm ? "shared_head.norm" : last);
     if (name.find(".shared_expert") != std::string::npos && last != "shared_expert_gate")
       stored += "_shexp";
+    const bool is_latent = config_.contains("kv_lora_rank");
     for (const auto& [type, norm] : kNormsAfterAttention)
-      if (model_type().starts_with(type) && name.find(norm) != std::string::npos)
+      if (!is_latent && model_type().starts_with(type) && name.find(norm) != std::string::npos)
         stored = "post_attention_norm";
     if (parts.size() > 3) stored = "blk." + parts[2] + "." + stored;
     return stored + "." + parts.back();

@@ -390,7 +390,9 @@ class StateConverter {
     if (is_mamba_ && name.find("k_proj") != std::string::npos)
       pair_rows(matrix, of("num_key_value_heads"));
     if (stored == "ssm_norm.weight" && is_mamba_)
-      return void(file_.floats(block + stored, {1, matrix.rows}, matrix.values));
+      return void(file_.floats(block + stored,
+                               {of("mamba_n_groups"), matrix.rows / of("mamba_n_groups")},
+                               matrix.values));
     if ((stored == "ssm_a" || stored == "ssm_d") && is_mamba_)
       return void(file_.floats(block + stored, {matrix.rows, 1}, matrix.values));
     store(block + stored, matrix);

@@ -20,24 +20,24 @@ using Kind = GrammarSpec::Kind;
 constexpr std::string_view kAnyObject = R"({"type":"object"})";
 
 // A field whose value is a specification.
-struct Source {
+struct GrammarField {
   std::string_view name;
   Kind kind;
 };
 
-constexpr Source kNative[] = {{"json_schema", Kind::kJsonSchema},
-                              {"regex", Kind::kRegex},
-                              {"ebnf", Kind::kEbnf},
-                              {"structural_tag", Kind::kStructuralTag}};
-constexpr Source kGuided[] = {{"guided_json", Kind::kJsonSchema},
-                              {"guided_regex", Kind::kRegex},
-                              {"guided_choice", Kind::kChoice},
-                              {"guided_grammar", Kind::kEbnf}};
-constexpr Source kStructured[] = {{"json", Kind::kJsonSchema},
-                                  {"regex", Kind::kRegex},
-                                  {"choice", Kind::kChoice},
-                                  {"grammar", Kind::kEbnf},
-                                  {"structural_tag", Kind::kStructuralTag}};
+constexpr GrammarField kNative[] = {{"json_schema", Kind::kJsonSchema},
+                                    {"regex", Kind::kRegex},
+                                    {"ebnf", Kind::kEbnf},
+                                    {"structural_tag", Kind::kStructuralTag}};
+constexpr GrammarField kGuided[] = {{"guided_json", Kind::kJsonSchema},
+                                    {"guided_regex", Kind::kRegex},
+                                    {"guided_choice", Kind::kChoice},
+                                    {"guided_grammar", Kind::kEbnf}};
+constexpr GrammarField kStructured[] = {{"json", Kind::kJsonSchema},
+                                        {"regex", Kind::kRegex},
+                                        {"choice", Kind::kChoice},
+                                        {"grammar", Kind::kEbnf},
+                                        {"structural_tag", Kind::kStructuralTag}};
 
 class Reader {
  public:
@@ -52,7 +52,7 @@ class Reader {
     if (found_.size() > 1) {
       const auto is_native = [](const GrammarRequest& request) {
         return std::ranges::any_of(
-            kNative, [&](const Source& source) { return source.name == request.field; });
+            kNative, [&](const GrammarField& source) { return source.name == request.field; });
       };
       fields_.refuse(
           std::ranges::all_of(found_, is_native)
@@ -74,7 +74,8 @@ class Reader {
                       .field = std::move(field)});
   }
 
-  void read_sources(Fields& fields, std::span<const Source> sources, const std::string& prefix) {
+  void read_sources(Fields& fields, std::span<const GrammarField> sources,
+                    const std::string& prefix) {
     for (const auto& [name, kind] : sources) {
       const json::value* value = fields.find(name);
       if (value == nullptr || value->is_null()) continue;

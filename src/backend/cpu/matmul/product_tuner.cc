@@ -39,7 +39,7 @@ struct Candidates {
   std::span<const int> values;
 };
 
-constexpr std::array kCols{32, 64, 128, 256};
+constexpr std::array kColumnCounts{32, 64, 128, 256};
 constexpr std::array kPrefetches{2048, 4096, 8192, 12288, 24576, 65536};
 constexpr std::array kSteps{256, 1024, 2048};
 constexpr std::array kShares{2, 12};
@@ -48,7 +48,8 @@ constexpr std::array kShares{2, 12};
 // often they are read again.
 std::vector<Candidates> candidates(int rows) {
   constexpr int kFew = 16;
-  std::vector<Candidates> all{{&ProductPlan::cols, kCols}, {&ProductPlan::prefetch, kPrefetches}};
+  std::vector<Candidates> all{{&ProductPlan::cols, kColumnCounts},
+                              {&ProductPlan::prefetch, kPrefetches}};
   if (rows > kFew) {
     all.push_back({&ProductPlan::step_k, kSteps});
     all.push_back({&ProductPlan::share, kShares});

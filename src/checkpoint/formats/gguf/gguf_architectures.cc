@@ -15,11 +15,6 @@ namespace {
 
 using LayerName = GgufArchitecture::LayerName;
 
-std::optional<std::int64_t> size_of(const GgufModel& model, const std::string& key) {
-  const std::string architecture = model.metadata().text("general.architecture").value_or("");
-  return model.metadata().integer(architecture + "." + key);
-}
-
 // The file does not say by what queries are scaled: the largest model alone goes by its width.
 void add_gemma(const GgufModel& model, std::int64_t layers_of_largest,
                boost::json::object& config) {
@@ -27,7 +22,7 @@ void add_gemma(const GgufModel& model, std::int64_t layers_of_largest,
   config["query_pre_attn_scalar"] =
       is_largest ? config["hidden_size"].as_int64() / config["num_attention_heads"].as_int64()
                  : config["head_dim"].as_int64();
-  if (const auto window = size_of(model, "attention.sliding_window"))
+  if (const auto window = model.size("attention.sliding_window"))
     config["sliding_window"] = *window;
 }
 
@@ -38,28 +33,28 @@ void add_gemma2(const GgufModel& model, boost::json::object& config) {
 // What layers slide and by what they rotate is in newer files only, where it is not as usual.
 void add_gemma3(const GgufModel& model, boost::json::object& config) {
   add_gemma(model, 62, config);
-  if (const auto pattern = size_of(model, "attention.sliding_window_pattern"))
+  if (const auto pattern = model.size("attention.sliding_window_pattern"))
     config["sliding_window_pattern"] = *pattern;
   if (const auto theta = model.metadata().number("gemma3.rope.freq_base_swa"))
     config["rope_local_base_freq"] = *theta;
 }
 
 void add_rotated(const GgufModel& model, boost::json::object& config) {
-  if (const auto rotated = size_of(model, "rope.dimension_count"))
+  if (const auto rotated = model.size("rope.dimension_count"))
     config["partial_rotary_factor"] =
         static_cast<double>(*rotated) / static_cast<double>(config["head_dim"].as_int64());
 }
 
 // A window of 0 is none.
 void add_phi3(const GgufModel& model, boost::json::object& config) {
-  if (const auto window = size_of(model, "attention.sliding_window"); window.value_or(0) > 0)
+  if (const auto window = model.size("attention.sliding_window"); window.value_or(0) > 0)
     config["sliding_window"] = *window;
   add_rotated(model, config);
 }
 
 // One name for two families: with a window it is the later one.
 void add_olmo2(const GgufModel& model, boost::json::object& config) {
-  const auto window = size_of(model, "attention.sliding_window");
+  const auto window = model.size("attention.sliding_window");
   if (window.value_or(0) == 0) return;
   config["architectures"] = boost::json::array{"Olmo3ForCausalLM"};
   config["model_type"] = "olmo3";
@@ -91,19 +86,23 @@ void add_glm4_moe(const GgufModel& model, boost::json::object& config) {
   if (const auto normalised = model.metadata().boolean("glm4moe.expert_weights_norm"))
     config["norm_topk_prob"] = *normalised;
   constexpr std::int64_t kSigmoid = 2;
-  if (const auto score = size_of(model, "expert_gating_func"); score.value_or(kSigmoid) != kSigmoid)
+  if (const auto score = model.size("expert_gating_func"); score.value_or(kSigmoid) != kSigmoid)
     model.metadata().refuse("glm4moe.expert_gating_func", std::to_string(kSigmoid) + ", sigmoid",
                             std::to_string(*score));
 }
 
 // Experts are all that is between the norms. The file does not say that the ramp of wavelengths
-// begins and ends between pairs.
+// begins and ends between pairs. Whether positions are scaled it has to say.
 void add_gpt_oss(const GgufModel& model, boost::json::object& config) {
-  if (const auto width = size_of(model, "expert_feed_forward_length"))
+  if (const auto width = model.size("expert_feed_forward_length"))
     config["intermediate_size"] = *width;
-  if (auto* const scaling = config.if_contains("rope_scaling"))
-    scaling->as_object()["truncate"] = false;
-  if (const auto window = size_of(model, "attention.sliding_window"))
+  const std::string type = "gpt-oss.rope.scaling.type";
+  if (!config.contains("rope_scaling")) {
+    if (!model.metadata().has(type)) model.metadata().refuse_missing(type);
+    config["rope_scaling"] = boost::json::object{{"rope_type", "default"}};
+  }
+  config["rope_scaling"].as_object()["truncate"] = false;
+  if (const auto window = model.size("attention.sliding_window"))
     config["sliding_window"] = *window;
 }
 
@@ -114,15 +113,15 @@ void add_latent_experts(const GgufModel& model, boost::json::object& config) {
   constexpr std::int64_t kSoftmax = 1, kSigmoid = 2, kLargest = 256;
   const bool has_bias = model.find_in_layers("exp_probs_b.bias") != nullptr;
   const std::int64_t score =
-      size_of(model, "expert_gating_func").value_or(has_bias ? kSigmoid : kSoftmax);
+      model.size("expert_gating_func").value_or(has_bias ? kSigmoid : kSoftmax);
   if (score != kSoftmax && score != kSigmoid)
     model.metadata().refuse("deepseek2.expert_gating_func", "1 or 2, softmax or sigmoid",
                             std::to_string(score));
-  const std::int64_t groups = size_of(model, "expert_group_count").value_or(0);
+  const std::int64_t groups = model.size("expert_group_count").value_or(0);
   if (score == kSigmoid) {
     config["architectures"] = boost::json::array{"DeepseekV3ForCausalLM"};
     config["model_type"] = "deepseek_v3";
-    if (groups == 0 && size_of(model, "expert_count") != kLargest)
+    if (groups == 0 && model.size("expert_count") != kLargest)
       config["n_group"] = config["topk_group"] = 1;
   } else if (groups > 1) {
     config["topk_method"] = "group_limited_greedy";
@@ -134,19 +133,19 @@ void add_latent_experts(const GgufModel& model, boost::json::object& config) {
 // Newer files describe one KV head as it is kept, and the heads that it stands for beside it.
 void add_latent(const GgufModel& model, boost::json::object& config) {
   const auto required = [&](const char* key) {
-    const auto found = size_of(model, key);
+    const auto found = model.size(key);
     if (!found) model.metadata().refuse_missing("deepseek2." + std::string(key));
     return *found;
   };
   const auto size = [&](const char* newer, const char* key) {
-    const auto found = size_of(model, newer);
+    const auto found = model.size(newer);
     return found ? *found : required(key);
   };
   const std::int64_t rotated = required("rope.dimension_count");
   const boost::json::value heads = config["num_attention_heads"];
   config["num_key_value_heads"] = heads;
   config["kv_lora_rank"] = required("attention.kv_lora_rank");
-  const auto query_rank = size_of(model, "attention.q_lora_rank");
+  const auto query_rank = model.size("attention.q_lora_rank");
   config["q_lora_rank"] = query_rank ? boost::json::value(*query_rank) : nullptr;
   config["qk_rope_head_dim"] = rotated;
   config["qk_nope_head_dim"] = size("attention.key_length_mla", "attention.key_length") - rotated;
@@ -193,7 +192,7 @@ void add_mistral3(const GgufModel& model, boost::json::object& config) {
 
 // A draft model that reads the target's keys and values: its layers are described apart.
 void add_gemma4_assistant(const GgufModel& model, boost::json::object& config) {
-  const auto width = size_of(model, "embedding_length_out");
+  const auto width = model.size("embedding_length_out");
   if (!width) model.metadata().refuse_missing("gemma4-assistant.embedding_length_out");
   add_gguf_mixed_layers(model, config);
   boost::json::object layers = std::move(config);

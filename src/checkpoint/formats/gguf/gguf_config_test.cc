@@ -251,6 +251,21 @@ TEST_F(GgufConfig, families_read_keys_of_their_own) {
               HasSubstr("key llama.attention.value_length): expected 16 as of keys, found 8"));
 }
 
+TEST_F(GgufConfig, gpt_oss_says_how_positions_are_scaled) {
+  const auto file = [] {
+    GgufBytes made = gguf_keys("gpt-oss");
+    return made.u32("gpt-oss.expert_count", 4).u32("gpt-oss.expert_used_count", 2);
+  };
+  EXPECT_THAT(error_of([&] { config_of(file()); }),
+              HasSubstr("expected gpt-oss.rope.scaling.type"));
+  const auto typed = [&](const char* type) {
+    return file().text("gpt-oss.rope.scaling.type", type).f32("gpt-oss.rope.scaling.factor", 32.0F);
+  };
+  EXPECT_EQ(config_of(typed("yarn")).at("rope_scaling"),
+            (object{{"rope_type", "yarn"}, {"factor", 32.0}, {"truncate", false}}));
+  EXPECT_EQ(config_of(typed("none")).at("rope_scaling").at("rope_type"), "default");
+}
+
 TEST_F(GgufConfig, sampling_is_as_recommended) {
   GgufBytes file = gguf_keys("qwen2");
   file.f32("general.sampling.temp", 0.5F).u32("general.sampling.top_k", 20);

@@ -14,10 +14,6 @@ std::string prefix_of(const GgufModel& model) {
   return model.metadata().text("general.architecture").value_or("") + ".";
 }
 
-std::optional<std::int64_t> size_of(const GgufModel& model, const std::string& key) {
-  return model.metadata().integer(prefix_of(model) + key);
-}
-
 // One value for each layer, of a list or of one for all.
 std::vector<std::int64_t> by_layer(const GgufModel& model, const std::string& key,
                                    std::int64_t layers) {
@@ -70,8 +66,8 @@ void add_gguf_mixed_layers(const GgufModel& model, boost::json::object& config) 
   const auto kv_heads = by_layer(model, "attention.head_count_kv", layers);
   const auto widths = by_layer(model, "feed_forward_length", layers);
   const std::int64_t wide = config["head_dim"].as_int64();
-  const std::int64_t narrow = size_of(model, "attention.key_length_swa").value_or(wide);
-  const std::int64_t shared = size_of(model, "attention.shared_kv_layers").value_or(0);
+  const std::int64_t narrow = model.size("attention.key_length_swa").value_or(wide);
+  const std::int64_t shared = model.size("attention.shared_kv_layers").value_or(0);
   boost::json::array types;
   boost::json::object listed;
   bool are_keys = false;
@@ -94,10 +90,10 @@ void add_gguf_mixed_layers(const GgufModel& model, boost::json::object& config) 
   config["num_kv_shared_layers"] = shared;
   config["intermediate_size"] = widths.front();
   config["use_double_wide_mlp"] = widths.back() != widths.front();
-  if (const auto window = size_of(model, "attention.sliding_window"))
+  if (const auto window = model.size("attention.sliding_window"))
     config["sliding_window"] = *window;
   config["hidden_size_per_layer_input"] =
-      size_of(model, "embedding_length_per_layer_input").value_or(0);
+      model.size("embedding_length_per_layer_input").value_or(0);
   const boost::json::value vocab = config["vocab_size"];  // a new key may move what is there
   config["vocab_size_per_layer_input"] = vocab;
   const double theta =
@@ -110,7 +106,7 @@ void add_gguf_mixed_layers(const GgufModel& model, boost::json::object& config) 
         {"partial_rotary_factor", rotating_share(model)}}}};
   config.erase("rope_scaling");
   config.erase("rope_theta");
-  config["enable_moe_block"] = size_of(model, "expert_count").value_or(0) > 0;
+  config["enable_moe_block"] = model.size("expert_count").value_or(0) > 0;
 }
 
 }  // namespace foretoken

@@ -97,6 +97,11 @@ const GgufBlocks* GgufModel::find_in_layers(const std::string& name) const {
   return nullptr;
 }
 
+std::optional<std::int64_t> GgufModel::size(const std::string& key) const {
+  const std::string architecture = metadata().text("general.architecture").value_or("");
+  return metadata().integer(architecture + "." + key);
+}
+
 void GgufModel::check() const {
   for (const Part& part : parts_) part.file->check();
 }

@@ -3,8 +3,10 @@
 // tensors as they are stored. Not what names and keys mean. Immutable; thread-safe.
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +42,8 @@ class GgufModel {
   const GgufBlocks* find(const std::string& name) const;  // null: there is none
   // "attn_q.weight" of the first layer that has it: layers need not be alike. Null: none has.
   const GgufBlocks* find_in_layers(const std::string& name) const;
+  // Of the architecture: "attention.key_length".
+  std::optional<std::int64_t> size(const std::string& key) const;
   const std::string& path() const { return path_; }  // of the first part
   std::size_t parts() const { return parts_.size(); }
 

@@ -12,9 +12,9 @@ namespace foretoken {
 namespace {
 
 // The keys of the model's architecture.
-class Keys {
+class StateKeys {
  public:
-  explicit Keys(const GgufModel& model)
+  explicit StateKeys(const GgufModel& model)
       : metadata_(model.metadata()),
         prefix_(model.metadata().text("general.architecture").value_or("") + ".") {}
 
@@ -57,7 +57,7 @@ std::size_t layers_of(const boost::json::object& config) {
 }
 
 // A layer without KV heads keeps a state.
-std::vector<bool> layers_without_heads(const Keys& keys, const boost::json::object& config) {
+std::vector<bool> layers_without_heads(const StateKeys& keys, const boost::json::object& config) {
   const std::string key = "attention.head_count_kv";
   const auto heads = keys.metadata().integers(keys.of(key));
   if (heads.size() != layers_of(config))
@@ -68,7 +68,7 @@ std::vector<bool> layers_without_heads(const Keys& keys, const boost::json::obje
   return keeps;
 }
 
-void add_delta_layers(const Keys& keys, boost::json::object& config) {
+void add_delta_layers(const StateKeys& keys, boost::json::object& config) {
   const std::int64_t all = keys.size("block_count");  // those of draft heads, too
   config["full_attention_interval"] = keys.size_or("full_attention_interval", 4);
   const std::string key = "attention.recurrent_layers";
@@ -81,7 +81,7 @@ void add_delta_layers(const Keys& keys, boost::json::object& config) {
 }
 
 void add_delta(const GgufModel& model, boost::json::object& config) {
-  const Keys keys(model);
+  const StateKeys keys(model);
   add_delta_layers(keys, config);
   const std::int64_t heads = keys.size("ssm.time_step_rank");
   config["linear_conv_kernel_dim"] = keys.size("ssm.conv_kernel");
@@ -108,7 +108,7 @@ void add_gguf_qwen3_5(const GgufModel& model, boost::json::object& config) {
 }
 
 void add_gguf_lfm2(const GgufModel& model, boost::json::object& config) {
-  const Keys keys(model);
+  const StateKeys keys(model);
   config["layer_types"] = types_of(layers_without_heads(keys, config), "conv");
   config["conv_L_cache"] = keys.size("shortconv.l_cache");
   config["conv_bias"] = model.find_in_layers("shortconv.conv.bias") != nullptr;
@@ -119,7 +119,7 @@ void add_gguf_lfm2(const GgufModel& model, boost::json::object& config) {
 
 void add_gguf_lfm2_moe(const GgufModel& model, boost::json::object& config) {
   constexpr std::int64_t kSigmoid = 2;
-  const Keys keys(model);
+  const StateKeys keys(model);
   add_gguf_lfm2(model, config);
   config["num_dense_layers"] = keys.size_or("leading_dense_block_count", 0);
   config["use_expert_bias"] = model.find_in_layers("exp_probs_b.bias") != nullptr;
@@ -128,7 +128,7 @@ void add_gguf_lfm2_moe(const GgufModel& model, boost::json::object& config) {
 }
 
 void add_gguf_granite_hybrid(const GgufModel& model, boost::json::object& config) {
-  const Keys keys(model);
+  const StateKeys keys(model);
   config["layer_types"] = types_of(layers_without_heads(keys, config), "mamba");
   config["mamba_n_heads"] = keys.size("ssm.time_step_rank");
   config["mamba_d_conv"] = keys.size("ssm.conv_kernel");

@@ -15,7 +15,7 @@ namespace {
 constexpr int kCompared = 16;                 // children
 constexpr std::size_t kKeptTokens = 1 << 12;  // of memory, by text that is released
 
-std::int64_t checked_capacity(std::int64_t capacity, int max_depth) {
+std::int64_t checked_tokens(std::int64_t capacity, int max_depth) {
   const auto fail = [](const char* what, const std::string& expected, std::int64_t found) {
     throw Error({what, {}, expected, std::to_string(found)});
   };
@@ -35,7 +35,7 @@ void SuffixTrees::Cursor::start(Place root) {
 }
 
 SuffixTrees::SuffixTrees(std::int64_t capacity, int max_depth)
-    : capacity_(checked_capacity(capacity, max_depth)),
+    : capacity_(checked_tokens(capacity, max_depth)),
       max_depth_(max_depth),
       capacity_nodes_(nodes_for(capacity, max_depth)),
       memory_(at(capacity_nodes_) * sizeof(Node)),

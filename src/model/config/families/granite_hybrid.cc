@@ -1,5 +1,8 @@
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <span>
+#include <string>
 
 #include "base/index.h"
 #include "model/config/expert_fields.h"
@@ -41,41 +44,57 @@ void resize_granite_hybrid(const FileFields& fields, ModelConfig& sizes) {
   sizes.intermediate = size_field(fields, "shared_intermediate_size", 1024);
 }
 
-// transformers writes infinity as {"__float__": "Infinity"}: no bound.
-bool is_unbounded(const boost::json::value& limits) {
-  return limits.is_array() && limits.get_array().size() == 2 && limits.get_array()[1].is_object();
+// transformers writes infinity as {"__float__": "Infinity"}.
+std::optional<double> limit_of(const boost::json::value& limit) {
+  if (limit.is_number()) return limit.to_number<double>();
+  const auto* const object = limit.if_object();
+  const auto* const name = object == nullptr ? nullptr : object->if_contains("__float__");
+  if (name == nullptr || *name != "Infinity") return std::nullopt;
+  return std::numeric_limits<double>::infinity();
 }
 
-// Bounds of dt.
+// Bounds of dt, which is above 0.
 void read_limits(const FileFields& fields, RecurrentShape& shape) {
   const boost::json::value* const stored = fields.find("time_step_limit");
-  if (stored == nullptr || is_unbounded(*stored)) return;
-  const auto limits = fields.numbers("time_step_limit");
-  if (!limits) return;
-  if (limits->size() != 2 || !(limits->front() >= 0.0 && limits->back() > limits->front()))
+  if (stored == nullptr || stored->is_null()) return;
+  const auto* const limits = stored->if_array();
+  const bool are_two = limits != nullptr && limits->size() == 2;
+  const auto least = are_two ? limit_of((*limits)[0]) : std::nullopt;
+  const auto most = are_two ? limit_of((*limits)[1]) : std::nullopt;
+  if (!least || !most || !(*least >= 0.0 && *most > *least))
     fields.refuse("time_step_limit", "two rising numbers");
-  shape.least_dt = static_cast<float>(limits->front());
-  shape.most_dt = static_cast<float>(limits->back());
+  if (*least == 0.0 && std::isinf(*most)) return;
+  shape.least_dt = static_cast<float>(*least);
+  shape.most_dt = static_cast<float>(*most);
 }
 
-// Mamba-2: in_proj is gate | x | B | C | dt.
+// How many keys and queries a layer has: each is of neighbouring heads, whose results are normed
+// together, too.
+int groups_of(const FileFields& fields, int heads) {
+  const int groups = size_field(fields, "mamba_n_groups", 1);
+  if (heads % groups != 0)
+    fields.refuse("mamba_n_groups", "a divisor of mamba_n_heads = " + std::to_string(heads));
+  return groups;
+}
+
+// Mamba-2: in_proj is gate | x | B | C | dt, with B and C of all groups.
 RecurrentBlocks mamba(const FileFields& fields, const ModelConfig& sizes) {
   const int heads = size_field(fields, "mamba_n_heads", 128);
   const int width = size_field(fields, "mamba_expand", 2) * sizes.hidden;
   const int states = size_field(fields, "mamba_d_state", 256);
-  if (size_field(fields, "mamba_n_groups", 1) != 1) fields.refuse("mamba_n_groups", "1");
+  const int groups = groups_of(fields, heads), keys = groups * states;
   if (width % heads != 0) fields.refuse("mamba_n_heads", "a divisor of mamba_expand * hidden_size");
   const boost::json::value* const size = fields.find("mamba_d_head");
   const bool is_named = size != nullptr && !size->is_string();  // else "auto"
   if (is_named && size_field(fields, "mamba_d_head", 0) != width / heads)
     fields.refuse("mamba_d_head", std::to_string(width / heads));
-  RecurrentShape shape{.channels = width + 2 * states,
+  RecurrentShape shape{.channels = width + 2 * keys,
                        .taps = taps_field(fields, "mamba_d_conv", 4),
-                       .key_heads = 1,
+                       .key_heads = groups,
                        .value_heads = heads,
                        .key_dim = states,
                        .value_dim = width / heads,
-                       .first = {.query = width + states, .key = width, .value = 0}};
+                       .first = {.query = width + keys, .key = width, .value = 0}};
   read_limits(fields, shape);
   const int stored = width + shape.channels + heads;
   const auto listed = listed_states(fields, sizes.layers, {"linear_attention", "mamba"},
@@ -91,7 +110,7 @@ RecurrentBlocks mamba(const FileFields& fields, const ModelConfig& sizes) {
           .has_bias = is_on(fields, "mamba_proj_bias"),
           .has_skip = true,
           .gate_curve = GateCurve::kSilu,
-          .norms_all = true};
+          .norm_groups = groups};
 }
 
 Blocks read_granite_hybrid(const FileFields& fields, const ModelConfig& sizes) {

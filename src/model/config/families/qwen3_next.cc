@@ -12,6 +12,7 @@ Blocks read_qwen3_next(const FileFields& fields, const ModelConfig& sizes) {
   blocks.experts = read_experts(
       fields,
       {.absent_count = 512, .absent_chosen = 10, .absent_width = 512, .absent_normalises = true});
+  blocks.experts.stacks = ExpertStacks::kRows;
   read_gated_shared(fields, blocks.experts, sizes.layers);
   return blocks;
 }

@@ -17,7 +17,7 @@ namespace {
 
 namespace json = boost::json;
 
-json::object function_of(const Fields& tool) {
+json::object function_of_tool(const Fields& tool) {
   json::object function;
   for (const char* name : {"name", "description", "parameters", "strict"})
     if (const json::value* value = tool.find(name)) function[name] = *value;
@@ -55,7 +55,7 @@ void read_tools(ServerContext& context, Fields& body, const Allowed& allowed, Ch
     const std::string type = required_text(tool, "type");
     if (!tool.ok()) return;
     if (type != "function" && type != "custom") return skip_built_in(context, "Tools", type);
-    json::object function = type == "custom" ? function_of_custom(tool) : function_of(tool);
+    json::object function = type == "custom" ? function_of_custom(tool) : function_of_tool(tool);
     const json::value* name = function.if_contains("name");
     if (name != nullptr && name->is_string()) {
       const std::string named(name->get_string());

@@ -125,7 +125,7 @@ Result<Prompts> read_ids(const json::array* query, const json::array& items, boo
   return out;
 }
 
-Result<Prompts> read_prompts(const ServerContext& context, Fields& fields, bool item_first) {
+Result<Prompts> read_score_prompts(const ServerContext& context, Fields& fields, bool item_first) {
   const json::value* query = fields.find("query");
   const json::value* items = fields.find("items");
   if (items == nullptr) return Refusal{"items must be provided"};
@@ -159,7 +159,7 @@ Result<GenerationPlan> plan_scores(ServerContext& context, Fields& body) {
   const bool item_first = body.boolean("item_first").value_or(false);
   const auto deadline = read_deadline(body, context.config);
   if (body.fault()) return *body.fault();
-  auto prompts = read_prompts(context, body, item_first);
+  auto prompts = read_score_prompts(context, body, item_first);
   if (!prompts) return prompts.refusal();
 
   GenerationPlan plan;

@@ -71,7 +71,7 @@ std::optional<Refusal> read_ids(const json::array& ids, PromptList& out) {
   return std::nullopt;
 }
 
-Result<PromptList> read_prompts(const ServerContext& context, Fields& fields) {
+Result<PromptList> read_generate_prompts(const ServerContext& context, Fields& fields) {
   const json::value* text = fields.find("text");
   const json::array* ids = fields.array("input_ids");
   if (!fields.ok()) return *fields.fault();
@@ -233,7 +233,7 @@ Result<GenerationPlan> plan_generation(ServerContext& context, Fields& body) {
   plan.stream = body.boolean("stream").value_or(false);
   plan.is_cumulative = plan.stream && !context.config.incremental_streaming_output;
   plan.stream_interval = context.config.stream_interval;
-  auto prompts = read_prompts(context, body);
+  auto prompts = read_generate_prompts(context, body);
   if (!prompts) return prompts.refusal();
   if (body.fault()) return *body.fault();
   SamplingReader sampling(context, body, *prompts);

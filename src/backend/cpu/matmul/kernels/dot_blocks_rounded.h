@@ -157,16 +157,22 @@ void run_block_upto(int rows, const BlockPanel& p) {
   if constexpr (R > 1) run_block_upto<Bits, List, Quads, R - 1, V>(rows, p);
 }
 
+#if defined(FT_DOT_VNNI)
+constexpr int kBlockRows = kRegisters == 32 ? 6 : kRegisters == 8 ? 2 : 1;
+#else
 constexpr int kBlockRows = kRegisters == 32 ? 4 : kRegisters == 8 ? 2 : 1;
+#endif
 constexpr int kBlockVecs = 2;
 constexpr int kBlocksK = 1024;  // between two spills, a multiple of every piece
 
-// All rows of one block, R at a time, over some units.
+// All rows of one block over some units, in groups of about as many rows.
 template <int Bits, CodeList List, int Quads>
 void run_block(const GemmCall& call, BlockPanel p) {
   constexpr int kVecs = kRegisters == 32 ? 2 : 1;
-  for (int row = 0; row < call.rows; row += kBlockRows) {
-    const int rows = call.rows - row < kBlockRows ? call.rows - row : kBlockRows;
+  const int row_groups = ceil_div(call.rows, kBlockRows);
+  const int tall = call.rows % row_groups;  // groups that have one row more
+  for (int i = 0; i < row_groups; ++i) {
+    const int rows = call.rows / row_groups + (i < tall ? 1 : 0);
     for (int half = 0; half < 2 && half * 16 < p.cols; half += rows == 1 ? 2 : kVecs) {
       BlockPanel part = p;
       part.half = half;
