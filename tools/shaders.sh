@@ -14,11 +14,19 @@ compile() {  # folder
   local source name
   for source in shaders/*.comp; do
     name=$(basename "$source" .comp)
-    words "$source" "$1/$name.words"
-    # The other form of those whose multiply-adds are rounded once.
-    if grep -q -e fma_once -e ' div(' -e curves.glsl "$source"; then words "$source" "$1/${name}_doubles.words" -DDOUBLES; fi
+    forms "$source" "$1/$name"
+    # The form whose rows choose among matrices.
+    if grep -q matrices.glsl "$source"; then forms "$source" "$1/${name}_chosen" -DCHOSEN; fi
   done
   { echo "sources $(sources_hash)"; echo "compiler $(compiler)"; } >"$1/made_of.txt"
+}
+
+# As it is, and the form with doubles of those whose multiply-adds are rounded once.
+forms() {  # source, result without its end, options
+  local source=$1 result=$2
+  shift 2
+  words "$source" "$result.words" "$@"
+  if grep -q -e fma_once -e ' div(' -e curves.glsl -e head_row.glsl -e states.glsl "$source"; then words "$source" "${result}_doubles.words" -DDOUBLES "$@"; fi
 }
 
 words() {  # source, result, options

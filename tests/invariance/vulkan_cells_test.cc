@@ -113,14 +113,21 @@ TEST_P(VulkanCells, tokens_and_logprobs_are_those_of_the_cpu) {
   EXPECT_GT(occurred.proposed, occurred.accepted);
 }
 
-// Those whose weights the backend holds, and one whose keys and values are codes of 8 bits.
+// Those that the backend serves, one whose keys and values are codes of 8 bits, and one of heads that
+// are wider than theirs.
 std::vector<TinyModel> models() {
-  std::vector<TinyModel> held;
-  for (const TinyModel& model : tiny_models())
-    if (model.dtype != DType::kF32) held.push_back(model);
-  TinyModel& coded = held.emplace_back(held.front());
+  std::vector<TinyModel> held = tiny_models();
+  TinyModel coded = held.front();
   coded.name += "_int8_kv";
   coded.config.kv_dtype = DType::kI8;
+  held.push_back(coded);
+  TinyModel wide = held.front();
+  wide.name += "_wide_heads";
+  wide.config.heads = 2;
+  wide.config.kv_heads = 1;
+  wide.config.head_dim = 512;
+  held.push_back(wide);
+  for (const TinyModel& model : block_models()) held.push_back(model);
   return held;
 }
 

@@ -138,10 +138,9 @@ class Vulkan(unittest.TestCase):
         self.assertIn("llvmpipe", result.stderr)
 
     def test_what_the_device_does_not_hold_is_refused_at_start(self):
-        for flags, words in [(["--dtype", "float32"], "found float32"), (["--gemm-order", "pair"], "tile order")]:
-            result = run("serve", "--model", str(MODELS / "demo"), "--device", DEVICE, *flags)
-            self.assertEqual(result.returncode, 1, result.stderr)
-            self.assertIn(words, result.stderr)
+        result = run("serve", "--model", str(MODELS / "demo"), "--device", DEVICE, "--gemm-order", "pair")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("tile order", result.stderr)
 
     @of_software
     def test_a_gpu_is_checked_by_one_command(self):
@@ -232,8 +231,10 @@ class Vulkan(unittest.TestCase):
             with self.subTest(name):
                 self.compare("--speculative-algorithm", "NGRAM", "--quantization", name, asked=requests()[:2])
 
-    def test_answers_of_weights_of_fp16(self):
-        self.compare("--speculative-algorithm", "NGRAM", "--dtype", "float16", asked=requests()[:2])
+    def test_answers_of_weights_of_fp16_and_float32(self):
+        for name in ["float16", "float32"]:
+            with self.subTest(name):
+                self.compare("--speculative-algorithm", "NGRAM", "--dtype", name, asked=requests()[:2])
 
     def test_answers_of_keys_and_values_of_8_bits(self):
         self.compare("--speculative-algorithm", "NGRAM", "--kv-cache-dtype", "fp8_e4m3", asked=requests()[:2])

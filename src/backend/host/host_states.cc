@@ -15,10 +15,14 @@ namespace {
 
 constexpr float kNormEps = 1e-6F;
 
-// As torch computes it.
+// log(1 + e^x) = max(x, 0) + log(1 + e) with e = e^-|x|: the latter by the series of atanh.
 float softplus(float x) {
-  constexpr float kLinear = 20.0F;
-  return x > kLinear ? x : static_cast<float>(std::log1p(std::exp(static_cast<double>(x))));
+  const float e = exp_nonpositive(-std::abs(x)), s = e / (2.0F + e), square = s * s;
+  float p = 1.0F / 15.0F;
+  for (const float next :
+       {1.0F / 13.0F, 1.0F / 11.0F, 1.0F / 9.0F, 1.0F / 7.0F, 1.0F / 5.0F, 1.0F / 3.0F, 1.0F})
+    p = p * square + next;
+  return (x < 0.0F ? 0.0F : x) + 2.0F * s * p;  // NaN stays
 }
 
 float sigmoid(float x) {

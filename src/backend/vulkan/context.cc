@@ -41,6 +41,20 @@ std::vector<std::byte> VulkanContext::fetch(Address from, std::size_t bytes) {
   return got;
 }
 
+std::unique_ptr<GpuPart> GpuHeap::take(std::size_t bytes) {
+  constexpr std::size_t kShared = std::size_t{64} << 20, kSmall = std::size_t{8} << 20;
+  bytes = round_up(std::max(bytes, std::size_t{1}), kStep);
+  if (bytes > kSmall)
+    return std::make_unique<GpuPart>(std::make_shared<GpuBlock>(gpu_, bytes, MemoryUse::kDevice), 0,
+                                     bytes);
+  if (!shared_ || used_ + bytes > shared_->bytes()) {
+    shared_ = std::make_shared<GpuBlock>(gpu_, kShared, MemoryUse::kDevice);
+    used_ = 0;
+  }
+  used_ += bytes;
+  return std::make_unique<GpuPart>(shared_, used_ - bytes, bytes);
+}
+
 Tensor GpuStore::alloc(DType dtype, const Shape& shape) {
   constexpr std::size_t kShared = std::size_t{4} << 20;
   const std::size_t bytes = padded(dtype, shape);

@@ -15,9 +15,35 @@
 
 namespace foretoken {
 
+// A part of a block, which goes when its last part does.
+class GpuPart {
+ public:
+  GpuPart(std::shared_ptr<const GpuBlock> block, std::size_t offset, std::size_t bytes)
+      : block_(std::move(block)), offset_(offset), bytes_(bytes) {}
+  std::size_t bytes() const { return bytes_; }
+  Address address() const { return block_->address() + offset_; }
+
+ private:
+  std::shared_ptr<const GpuBlock> block_;
+  std::size_t offset_, bytes_;
+};
+
+// Memory of packed weights. Small ones share blocks, because devices bound how many blocks there
+// are, and a mixture has thousands of matrices.
+class GpuHeap {
+ public:
+  explicit GpuHeap(Gpu& gpu) : gpu_(gpu) {}
+  std::unique_ptr<GpuPart> take(std::size_t bytes);
+
+ private:
+  Gpu& gpu_;
+  std::shared_ptr<const GpuBlock> shared_;
+  std::size_t used_ = 0;  // of it
+};
+
 struct VulkanContext {
   explicit VulkanContext(const VulkanOptions& options)
-      : gpu(options), pipelines(gpu, options.cache_folder), recorder(gpu) {}
+      : gpu(options), heap(gpu), pipelines(gpu, options.cache_folder), recorder(gpu) {}
 
   // Blocks until `bytes` from `to` on are what write(offset, piece) makes of each piece, in order.
   using WritePiece = std::function<void(std::size_t offset, std::span<std::byte> piece)>;
@@ -26,6 +52,7 @@ struct VulkanContext {
   std::vector<std::byte> fetch(Address from, std::size_t bytes);
 
   Gpu gpu;
+  GpuHeap heap;
   Pipelines pipelines;
   Recorder recorder;  // ends first: it waits
 };

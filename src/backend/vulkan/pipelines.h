@@ -24,24 +24,38 @@ struct Pipeline {
 
 enum class Shader : std::uint8_t {
   kAddAt,
+  kAddWeighted,
   kAttention,
   kAttentionJoin,
   kElements,
   kGatedAct,
+  kGroupRows,
   kKvMove,
   kLinear,
+  kLinearChain,
+  kLinearChainChosen,
+  kLinearChosen,
   kLinearCodes,
-  kLinearHalves,
+  kLinearCodesChosen,
   kLinearRounded,
+  kLinearRoundedChosen,
   kMoveRows,
   kNorm,
+  kOrderRows,
   kProbe,
   kRead,
+  kRecurAdvance,
+  kRecurDecay,
+  kRecurMix,
+  kRecurNorm,
+  kRecurRows,
   kRopeStore,
   kRoundCodes,
   kRoundInput,
+  kRoute,
   kRows,
-  kRowsCodes
+  kRowsCodes,
+  kStoreLatent
 };
 
 class Pipelines {

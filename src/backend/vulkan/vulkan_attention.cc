@@ -72,11 +72,25 @@ Parts parts_of(std::span<const RowWords> rows, const AttentionShape& shape) {
 
 // KIND of shaders/kv_formats.glsl.
 std::uint32_t kind_of(DType dtype) {
-  constexpr std::array kKinds{DType::kBF16, DType::kF16, DType::kI8, DType::kF8E4M3,
-                              DType::kF8E5M2};
+  constexpr std::array kKinds{DType::kBF16,   DType::kF16,    DType::kI8,
+                              DType::kF8E4M3, DType::kF8E5M2, DType::kF32};
   const auto found = std::ranges::find(kKinds, dtype);
   CHECK(found != kKinds.end()) << dtype_name(dtype);
   return static_cast<std::uint32_t>(found - kKinds.begin());
+}
+
+// VARIANT of shaders/head_row.glsl.
+std::uint32_t row_variant(DType dtype, int dim) {
+  constexpr int kLarge = 256;
+  return kind_of(dtype) | (dim > kLarge ? 0x100U : 0U);
+}
+
+// VARIANT of shaders/attention_state.glsl.
+std::uint32_t attention_variant(DType dtype, const AttentionShape& shape, const Parts& parts) {
+  const bool is_latent = !shape.has_stored_values();
+  const std::uint32_t pairs = shape.out_dim() > 512 ? 8 : shape.head_dim > 256 ? 4 : 2;
+  return static_cast<std::uint32_t>(parts.positions) | kind_of(dtype) << 16U |
+         (is_latent ? 0x80000U : 0U) | pairs << 20U;
 }
 
 Address address_or_none(const Tensor& tensor) { return tensor.empty() ? 0 : address_of(tensor); }
@@ -91,19 +105,11 @@ void VulkanAttention::expect_holds(const KvShape& shape) {
                  .found = std::move(found)});
   };
   const bool is_code = is_kv_code(shape.dtype);
-  if (!is_code && shape.dtype != DType::kBF16 && shape.dtype != DType::kF16)
-    refuse("the Vulkan backend keeps keys and values in bfloat16, float16 or 8 bits",
-           std::string(dtype_name(shape.dtype)));
-  if (!shape.has_values)
-    refuse("the Vulkan backend does not compute latent attention yet",
-           "values that are parts of keys");
-  if (!shape.keeps_state.empty())
-    refuse("the Vulkan backend does not compute layers that keep a state yet",
-           "layers without keys and values");
   for (int layer = 0; layer < shape.layers; ++layer) {
+    if (shape.keeps_state_of(layer)) continue;
     const int dim = shape.heads_of(layer).dim;
     if (dim % 2 != 0 || dim > kMostDims)
-      refuse("the Vulkan backend computes attention of even heads of up to 256",
+      refuse("the Vulkan backend computes attention of even heads of up to 1024",
              "heads of " + std::to_string(dim));
     if (is_code && dim % 4 != 0)
       refuse("the Vulkan backend keeps codes of 8 bits of heads in multiples of 4",
@@ -152,8 +158,37 @@ void VulkanAttention::store(Tensor qkv, const RopeTable& rope, const QkNorm& nor
                            .pairs = static_cast<std::uint32_t>(rope.pairs()),
                            .eps = norm.eps,
                            .has_norm = norm.q_weight.empty() ? 0U : 1U};
-  context_.recorder.dispatch(context_.pipelines.of(Shader::kRopeStore, kind_of(kv.k.dtype())), call,
-                             {shape.heads + 2 * shape.kv_heads, batch.rows});
+  context_.recorder.dispatch(
+      context_.pipelines.of(Shader::kRopeStore, row_variant(kv.k.dtype(), shape.head_dim)), call,
+      {shape.heads + 2 * shape.kv_heads, batch.rows});
+}
+
+void VulkanAttention::store_latent(const LatentRows& latent, const RopeTable& rope,
+                                   const AttentionShape& shape, const Batch& batch,
+                                   const KvLayer& kv, Tensor q) {
+  if (batch.rows == 0) return;
+  const Places& places = places_of(batch);
+  const StoreLatentCall call{.kv = address_of(latent.kv),
+                             .q_in = address_of(latent.q),
+                             .norm = address_of(latent.norm),
+                             .cosines = address_or_none(rope.cos),
+                             .sines = address_or_none(rope.sin),
+                             .q = address_of(q),
+                             .k = address_of(kv.k),
+                             .k_scale = address_or_none(kv.k_scale),
+                             .positions = places.positions,
+                             .slots = places.slots,
+                             .heads = static_cast<std::uint32_t>(shape.heads),
+                             .q_width = static_cast<std::uint32_t>(latent.q.dim(1) / shape.heads),
+                             .dim = static_cast<std::uint32_t>(shape.head_dim),
+                             .value_dim = static_cast<std::uint32_t>(shape.value_dim),
+                             .rotary = static_cast<std::uint32_t>(rope.rotary_dim),
+                             .pairs = static_cast<std::uint32_t>(rope.pairs()),
+                             .eps = latent.eps,
+                             .pairs_neighbours = latent.pairs_neighbours ? 1U : 0U};
+  context_.recorder.dispatch(
+      context_.pipelines.of(Shader::kStoreLatent, row_variant(kv.k.dtype(), shape.head_dim)), call,
+      {shape.heads + 1, batch.rows});
 }
 
 const AttentionPlan& VulkanAttention::plan(const AttentionShape& shape, const Batch& batch) {
@@ -178,12 +213,12 @@ void VulkanAttention::run(Tensor q, const KvLayer& kv, const AttentionPlan& any,
   const bool is_cut = parts.positions > 0;
   const Address states =
       is_cut ? address_of(scratch.alloc(
-                   DType::kF32, {plan.count * shape.heads * parts.most, shape.head_dim + 2}))
+                   DType::kF32, {plan.count * shape.heads * parts.most, shape.out_dim() + 2}))
              : 0;
   const float cap = shape.score_cap * kLogTwoE;
   const AttentionCall call{.q = address_of(q),
                            .k = address_of(kv.k),
-                           .v = address_of(kv.v),
+                           .v = address_or_none(kv.v),
                            .k_scale = address_or_none(kv.k_scale),
                            .v_scale = address_or_none(kv.v_scale),
                            .to = address_of(out),
@@ -195,17 +230,16 @@ void VulkanAttention::run(Tensor q, const KvLayer& kv, const AttentionPlan& any,
                            .heads = static_cast<std::uint32_t>(shape.heads),
                            .kv_heads = static_cast<std::uint32_t>(shape.kv_heads),
                            .dim = static_cast<std::uint32_t>(shape.head_dim),
+                           .value_dim = static_cast<std::uint32_t>(shape.out_dim()),
                            .window = static_cast<std::uint32_t>(shape.window),
-                           .has_sinks = kv.sinks.empty() ? 0U : 1U,
-                           .has_rounded = rounded == 0 ? 0U : 1U,
+                           .flags = (kv.sinks.empty() ? 0U : 1U) | (rounded == 0 ? 0U : 2U),
                            .scale = shape.scale * kLogTwoE,
                            .cap = cap,
                            .inverse_cap = cap > 0 ? 1.0F / cap : 0.0F,
                            .most_parts = static_cast<std::uint32_t>(parts.most)};
-  const auto variant = static_cast<std::uint32_t>(parts.positions);
-  context_.recorder.dispatch(
-      context_.pipelines.of(Shader::kAttention, variant | kind_of(kv.k.dtype()) << 16U), call,
-      {shape.heads, plan.count * parts.most});
+  const std::uint32_t variant = attention_variant(kv.k.dtype(), shape, parts);
+  context_.recorder.dispatch(context_.pipelines.of(Shader::kAttention, variant), call,
+                             {shape.heads, plan.count * parts.most});
   if (is_cut)
     context_.recorder.dispatch(context_.pipelines.of(Shader::kAttentionJoin, variant), call,
                                {shape.heads, plan.count});
@@ -217,18 +251,20 @@ void VulkanAttention::move(const Walk& walk, const Batch& batch, std::span<const
   if (moves.empty()) return;
   const Address sent = context_.recorder.send(std::span(moves));
   for (const KvLayer& layer : layers) {
+    if (layer.k.empty()) continue;
     // Of a head of one slot.
     const std::int64_t words =
         layer.k.dim(2) * static_cast<std::int64_t>(dtype_bytes(layer.k.dtype())) / 4;
     const KvMoveCall call{.k = address_of(layer.k),
-                          .v = address_of(layer.v),
+                          .v = address_or_none(layer.v),
                           .k_scale = address_or_none(layer.k_scale),
                           .v_scale = address_or_none(layer.v_scale),
                           .moves = sent,
                           .count = static_cast<std::uint32_t>(moves.size()),
                           .kv_heads = static_cast<std::uint32_t>(layer.k.dim(1)),
                           .words = static_cast<std::uint32_t>(words),
-                          .has_scales = layer.k_scale.empty() ? 0U : 1U};
+                          .has_scales = layer.k_scale.empty() ? 0U : 1U,
+                          .has_values = layer.v.empty() ? 0U : 1U};
     context_.recorder.dispatch(context_.pipelines.of(Shader::kKvMove), call,
                                {ceil_div(words, std::int64_t{64}), layer.k.dim(1)});
   }

@@ -8,6 +8,7 @@
 
 #include "backend/attention_shape.h"
 #include "backend/kv_shape.h"
+#include "backend/ops/step_ops.h"
 #include "backend/rope_table.h"
 #include "backend/vulkan/context.h"
 #include "batch/batch.h"
@@ -16,7 +17,7 @@ namespace foretoken {
 
 class VulkanAttention {
  public:
-  static constexpr int kMostDims = 256;  // of a head
+  static constexpr int kMostDims = 1024;  // of a head
   // Of all rows and heads of a call: what their states take is bounded.
   static constexpr std::int64_t kMostParts = 16384;
 
@@ -30,6 +31,8 @@ class VulkanAttention {
 
   void store(Tensor qkv, const RopeTable& rope, const QkNorm& norm, const AttentionShape& shape,
              const Batch& batch, const KvLayer& kv, Tensor q);
+  void store_latent(const LatentRows& latent, const RopeTable& rope, const AttentionShape& shape,
+                    const Batch& batch, const KvLayer& kv, Tensor q);
   const AttentionPlan& plan(const AttentionShape& shape, const Batch& batch);
   // rounded: where the result is written as products take it, too; 0: nowhere.
   void run(Tensor q, const KvLayer& kv, const AttentionPlan& plan, Tensor out, Address rounded,

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ namespace {
 struct Layer {
   AttentionShape shape;
   int rotary_dim = 0;
-  bool has_norm = false, has_sinks = false;
+  bool has_norm = false, has_sinks = false, pairs_neighbours = false;
   DType kv = DType::kBF16;
 };
 
@@ -31,6 +32,16 @@ Layer layer(int heads, int kv_heads, int dim, int window = 0, float cap = 0) {
                     .window = window,
                     .score_cap = cap},
           .rotary_dim = dim / 4 * 4};
+}
+
+// Values are the first elements of keys.
+Layer latent_layer(int heads, int value, int rotated, DType kv = DType::kBF16) {
+  Layer of = layer(heads, 1, value + rotated);
+  of.shape.value_dim = value;
+  of.rotary_dim = rotated;
+  of.kv = kv;
+  of.pairs_neighbours = heads % 2 == 0;
+  return of;
 }
 
 // One slot's part of a step: a chain, then a tree by parents (may be empty).
@@ -48,9 +59,12 @@ class Cache {
   Cache(Ops& ops, const Layer& layer)
       : ops_(ops), layer_(layer), trees_(kSlots, 64), table_(kSlots) {
     const AttentionShape& s = layer.shape;
-    kv_ = ops.alloc_kv(
-        {.layers = 1, .kv_heads = s.kv_heads, .head_dim = s.head_dim, .dtype = layer.kv},
-        kSlots * kSlotPages)[0];
+    kv_ = ops.alloc_kv({.layers = 1,
+                        .kv_heads = s.kv_heads,
+                        .head_dim = s.head_dim,
+                        .dtype = layer.kv,
+                        .has_values = s.has_stored_values()},
+                       kSlots * kSlotPages)[0];
     for (const Tensor& part : {kv_.k, kv_.v, kv_.k_scale, kv_.v_scale}) {
       if (part.empty()) continue;
       const Buffer nan(part.bytes());
@@ -86,10 +100,22 @@ class Cache {
     for (BatchSeq& seq : batch_.seqs) seq.first_slot = first_slot;
     const AttentionShape& s = layer_.shape;
     const std::int64_t width = (s.heads + 2 * s.kv_heads) * s.head_dim;
-    const Tensor qkv = temp({batch_.rows, width}, 100 + steps_++);
-    const Tensor q = ops_.temp(DType::kF32, {batch_.rows, s.heads * s.head_dim});
-    const Tensor out = ops_.temp(DType::kF32, q.shape());
-    ops_.rope_store_kv(qkv, rope_, norm_, s, batch_, kv_, q);
+    const Tensor out = ops_.temp(DType::kF32, {batch_.rows, s.heads * s.out_dim()});
+    const Tensor q = temp({batch_.rows, s.heads * s.head_dim}, 500 + steps_);
+    if (s.has_stored_values()) {
+      const Tensor qkv = temp({batch_.rows, width}, 100 + steps_);
+      ops_.rope_store_kv(qkv, rope_, norm_, s, batch_, kv_, q);
+    } else {
+      constexpr std::int64_t kBefore = 5;  // elements of a query that do not rotate
+      const LatentRows rows{
+          .kv = temp({batch_.rows, s.head_dim}, 100 + steps_),
+          .q = temp({batch_.rows, s.heads * (kBefore + layer_.rotary_dim)}, 300 + steps_),
+          .norm = temp({s.value_dim}, 3),
+          .eps = 0.5F,
+          .pairs_neighbours = layer_.pairs_neighbours};
+      ops_.store_latent(rows, rope_, s, batch_, kv_, q);
+    }
+    ++steps_;
     ops_.attention(q, kv_, ops_.plan_attention(s, batch_), out);
     return read(out);
   }
@@ -180,7 +206,8 @@ TEST_F(VulkanAttentionTest, chains_trees_and_batches_have_the_bits_of_the_cpu) {
   unrotated.rotary_dim = 0;
   for (const Layer& of :
        {layer(4, 1, 64), layer(2, 2, 16, 20), layer(7, 1, 96, 150), layer(4, 2, 80),
-        layer(2, 1, 256), layer(2, 1, 6), normed, sinking, capped, unrotated})
+        layer(2, 1, 256), layer(2, 1, 6), layer(2, 1, 258), layer(2, 1, 512, 100),
+        layer(1, 1, 1024), normed, sinking, capped, unrotated})
     expect_bits_of_cpu(*cpu_, *gpu_, of);
 }
 
@@ -194,14 +221,54 @@ TEST_F(VulkanAttentionTest, trees_of_as_many_nodes_as_there_may_be_have_the_bits
   expect_same_bytes(gpu.step(tree), cpu.step(tree), "a tree of all nodes");
 }
 
-TEST_F(VulkanAttentionTest, keys_and_values_of_fp16_and_8_bits_have_the_bits_of_the_cpu) {
-  for (const DType kv : {DType::kF16, DType::kI8, DType::kF8E4M3, DType::kF8E5M2}) {
+TEST_F(VulkanAttentionTest, keys_and_values_of_other_kinds_have_the_bits_of_the_cpu) {
+  for (const DType kv : {DType::kF16, DType::kF32, DType::kI8, DType::kF8E4M3, DType::kF8E5M2}) {
     Layer plain = layer(4, 2, 48), mixed = layer(7, 1, 96, 150, 1.5F);
     mixed.has_norm = mixed.has_sinks = true;
     for (Layer of : {plain, mixed}) {
       of.kv = kv;
       expect_bits_of_cpu(*cpu_, *gpu_, of);
     }
+  }
+}
+
+TEST_F(VulkanAttentionTest, latents_have_the_bits_of_the_cpu) {
+  for (const Layer& of :
+       {latent_layer(6, 64, 16), latent_layer(3, 18, 6), latent_layer(16, 512, 64),
+        latent_layer(5, 40, 8, DType::kF16), latent_layer(4, 24, 6, DType::kF32),
+        latent_layer(4, 64, 16, DType::kI8), latent_layer(3, 32, 8, DType::kF8E4M3)})
+    expect_bits_of_cpu(*cpu_, *gpu_, of);
+}
+
+TEST_F(VulkanAttentionTest, products_of_heads_have_the_bits_of_the_cpu) {
+  const std::int64_t heads = 3, in = 40, out = 24, from = 45, to = 31, rows = 9;
+  for (const DType dtype : {DType::kBF16, DType::kF16, DType::kF32}) {
+    const auto result = [&](Ops& ops) {
+      std::vector<std::unique_ptr<PackedLinear>> w;
+      for (std::int64_t h = 0; h < heads; ++h) {
+        std::vector<float> values;
+        for (std::int64_t i = 0; i < out * in; ++i) values.push_back(value_of(h, 2, i));
+        const Tensor matrix(values.data(), DType::kF32, {out, in});
+        w.push_back(ops.pack({.weights = {&matrix, 1}, .biases = {}, .dtype = dtype}));
+      }
+      Batch batch;
+      ops.layout({}, DraftTrees(1, 1), SeqTable(1), batch);
+      std::vector<float> values;
+      for (std::int64_t i = 0; i < rows * heads * (from + to); ++i)
+        values.push_back(value_of(8, 3, i));
+      const Tensor x = ops.temp(DType::kF32, {rows, heads * from});
+      const Tensor y = ops.temp(DType::kF32, {rows, heads * to});
+      ops.upload(Tensor(values.data(), DType::kF32, x.shape()), x);
+      ops.upload(Tensor(values.data() + x.elements(), DType::kF32, y.shape()), y);
+      ops.linear_heads(w, x, y);
+      std::vector<std::int32_t> all(at(rows));
+      std::iota(all.begin(), all.end(), 0);
+      std::vector<float> found;
+      ops.read_rows(y, all, found);
+      ops.read_back();
+      return Rows{found};
+    };
+    expect_same_bytes(result(*gpu_), result(*cpu_), std::string(dtype_name(dtype)));
   }
 }
 

@@ -38,20 +38,20 @@ float without_denormals(float scale) {
 
 std::uint32_t byte_bits(std::int8_t number) { return static_cast<std::uint8_t>(number); }
 
-std::unique_ptr<GpuBlock> loaded(VulkanContext& context, const void* bytes, std::size_t count) {
+std::unique_ptr<GpuPart> loaded(VulkanContext& context, const void* bytes, std::size_t count) {
   if (count == 0) return nullptr;
-  auto block = std::make_unique<GpuBlock>(context.gpu, count, MemoryUse::kDevice);
+  auto block = context.heap.take(count);
   context.load(block->address(), count, [&](std::size_t offset, std::span<std::byte> piece) {
     std::memcpy(piece.data(), static_cast<const std::byte*>(bytes) + offset, piece.size());
   });
   return block;
 }
 template <typename T>
-std::unique_ptr<GpuBlock> loaded(VulkanContext& context, std::span<const T> values) {
+std::unique_ptr<GpuPart> loaded(VulkanContext& context, std::span<const T> values) {
   return loaded(context, values.data(), values.size_bytes());
 }
 
-Address address_if_there(const std::unique_ptr<GpuBlock>& block) {
+Address address_if_there(const std::unique_ptr<GpuPart>& block) {
   return block ? block->address() : Address{0};
 }
 
@@ -77,7 +77,7 @@ VulkanCodes::VulkanCodes(VulkanContext& context, const WeightFormat& format,
   }
   const std::int64_t groups = ceil_div(rows, kGroup), words = kGroup * blocks_ * format.bits;
   const std::size_t group_bytes = at(words) * sizeof(std::uint32_t);
-  codes_ = std::make_unique<GpuBlock>(context.gpu, at(groups) * group_bytes, MemoryUse::kDevice);
+  codes_ = context.heap.take(at(groups) * group_bytes);
   Images images;
   const std::int64_t scales = groups * scales_per_row_ * kGroup;
   images.scales.resize(at(format.scale == DType::kF32 ? scales : scales / 2));

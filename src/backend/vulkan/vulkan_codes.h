@@ -46,7 +46,7 @@ class VulkanCodes {
 
   WeightFormat format_;
   std::int64_t width_ = 0, blocks_ = 0, blocks_per_scale_ = 1, scales_per_row_ = 0;
-  std::unique_ptr<GpuBlock> codes_, scales_, minima_, multiples_, zeros_, order_;
+  std::unique_ptr<GpuPart> codes_, scales_, minima_, multiples_, zeros_, order_;
 };
 
 }  // namespace foretoken

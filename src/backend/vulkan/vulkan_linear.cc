@@ -13,18 +13,10 @@
 namespace foretoken {
 namespace {
 
-void refuse_format(const LinearParts& parts) {
-  if (parts.format.is_coded() || parts.dtype == DType::kBF16 || parts.dtype == DType::kF16) return;
-  throw Error({.what = "the Vulkan backend does not hold such weights yet",
-               .where = "--device",
-               .expected = "weights of bfloat16, float16 or fewer bits (see docs/use/gpu.md)",
-               .found = std::string(dtype_name(parts.dtype))});
-}
-
-// The first `width` of a row's elements, which go on for whole blocks.
+// The first `width` of a row's elements, which go on for whole blocks; float32 takes two places each.
 void read_row(const Tensor& part, std::int64_t row, DType dtype, std::vector<std::uint16_t>& to) {
   const std::int64_t width = part.dim(1), first = row * width;
-  if (dtype == DType::kF16) {
+  if (dtype != DType::kBF16) {
     for (std::int64_t k = 0; k < width; ++k)
       store_float(to.data(), dtype, k, load_float(part.data(), part.dtype(), first + k));
     return;
@@ -70,7 +62,6 @@ Place place_of(std::span<const Tensor> parts, std::int64_t row) {
 VulkanLinear::VulkanLinear(std::shared_ptr<VulkanContext> context, const LinearParts& parts,
                            ThreadPool& pool)
     : context_(std::move(context)), dtype_(parts.dtype) {
-  refuse_format(parts);
   std::vector<std::int64_t> rows;
   for (const Tensor& part : parts.weights) {
     rows.push_back(part.dim(0));
@@ -84,7 +75,8 @@ VulkanLinear::VulkanLinear(std::shared_ptr<VulkanContext> context, const LinearP
   for (const Tensor& part : parts.weights)
     CHECK(part.dim(1) == in_) << "stacked matrices of widths " << in_ << " and " << part.dim(1);
   out_ = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
-  padded_ = round_up(in_, dtype_ == DType::kF16 && !parts.format.is_coded() ? 2 : kBlock);
+  const bool is_chain = !parts.format.is_coded() && dtype_ != DType::kBF16;
+  padded_ = round_up(in_, !is_chain ? kBlock : dtype_ == DType::kF16 ? 2 : 1);
   if (parts.format.is_coded())
     load_codes(parts, pool);
   else
@@ -100,6 +92,11 @@ std::size_t VulkanLinear::bytes() const {
   return (codes_ ? codes_->bytes() : weights_->bytes()) + (bias_ ? bias_->bytes() : 0);
 }
 
+MatrixAt VulkanLinear::place() const {
+  if (!codes_) return {{weights(), 0, 0, 0, 0}, bias(), 0};
+  return {codes_->place(), bias(), codes_->order()};
+}
+
 void VulkanLinear::load_codes(const LinearParts& parts, ThreadPool& pool) {
   std::vector<QuantizedRows> made;
   made.reserve(parts.weights.size());
@@ -110,19 +107,18 @@ void VulkanLinear::load_codes(const LinearParts& parts, ThreadPool& pool) {
 
 void VulkanLinear::load_weights(const LinearParts& parts, ThreadPool& pool) {
   const std::int64_t groups = ceil_div(out_, group_rows()), elements = group_rows() * padded_;
-  const std::size_t group_bytes = at(elements) * sizeof(std::uint16_t);
-  weights_ =
-      std::make_unique<GpuBlock>(context_->gpu, at(groups) * group_bytes, MemoryUse::kDevice);
+  const std::size_t group_bytes = at(elements) * dtype_bytes(dtype_);
+  weights_ = context_->heap.take(at(groups) * group_bytes);
   // A few groups at a time.
   const std::int64_t step =
       std::max(std::int64_t{1}, static_cast<std::int64_t>((std::size_t{8} << 20) / group_bytes));
   for (std::int64_t first = 0; first < groups; first += step) {
     const std::int64_t many = std::min(step, groups - first);
-    std::vector<std::uint16_t> made(at(many * elements));
+    std::vector<std::byte> made(at(many) * group_bytes);
     pool.parallel_for(static_cast<int>(many), [&](int g, int) {
-      put_group(parts.weights, first + g, made.data() + g * elements);
+      put_group(parts.weights, first + g, made.data() + at(g) * group_bytes);
     });
-    const auto* from = reinterpret_cast<const std::byte*>(made.data());
+    const std::byte* from = made.data();
     context_->load(weights() + at(first) * group_bytes, at(many) * group_bytes,
                    [&](std::size_t at_byte, std::span<std::byte> piece) {
                      std::memcpy(piece.data(), from + at_byte, piece.size());
@@ -131,18 +127,21 @@ void VulkanLinear::load_weights(const LinearParts& parts, ThreadPool& pool) {
 }
 
 void VulkanLinear::put_group(std::span<const Tensor> parts, std::int64_t group,
-                             std::uint16_t* to) const {
-  std::vector<std::uint16_t> row(at(padded_));
+                             std::byte* to) const {
+  const auto bytes = static_cast<std::int64_t>(dtype_bytes(dtype_));
+  const std::int64_t of_word = 4 / bytes;
+  std::vector<std::uint16_t> row(at(padded_ * bytes / 2));
   for (std::int64_t c = 0; c < group_rows(); ++c) {
     const Place place = place_of(parts, group * group_rows() + c);
     if (place.part == nullptr) continue;
     read_row(*place.part, place.row, dtype_, row);
     if (dtype_ == DType::kBF16) {
-      put_row(row, c, group_rows(), to);
+      put_row(row, c, group_rows(), reinterpret_cast<std::uint16_t*>(to));
       continue;
     }
-    for (std::int64_t pair = 0; pair < padded_ / 2; ++pair)
-      std::copy_n(row.data() + 2 * pair, 2, to + (pair * group_rows() + c) * 2);
+    constexpr std::int64_t kWord = sizeof(std::uint32_t);
+    for (std::int64_t word = 0; word < padded_ / of_word; ++word)
+      std::memcpy(to + (word * group_rows() + c) * kWord, row.data() + 2 * word, kWord);
   }
 }
 
@@ -158,7 +157,7 @@ void VulkanLinear::load_bias(const LinearParts& parts, std::span<const std::int6
     for (std::int64_t k = 0; k < bias.elements(); ++k)
       to[k] = load_float(bias.data(), bias.dtype(), k);
   }
-  bias_ = std::make_unique<GpuBlock>(context_->gpu, all.size() * sizeof(float), MemoryUse::kDevice);
+  bias_ = context_->heap.take(all.size() * sizeof(float));
   context_->load(
       bias(), all.size() * sizeof(float), [&](std::size_t offset, std::span<std::byte> piece) {
         std::memcpy(piece.data(), reinterpret_cast<const std::byte*>(all.data()) + offset,

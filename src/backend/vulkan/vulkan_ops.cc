@@ -13,11 +13,14 @@
 #include "backend/vulkan/arithmetic.h"
 #include "backend/vulkan/calls.h"
 #include "backend/vulkan/context.h"
+#include "backend/vulkan/matrix_tables.h"
 #include "backend/vulkan/read_speed.h"
 #include "backend/vulkan/rounded_twin.h"
 #include "backend/vulkan/vulkan_attention.h"
+#include "backend/vulkan/vulkan_experts.h"
 #include "backend/vulkan/vulkan_linear.h"
 #include "backend/vulkan/vulkan_products.h"
+#include "backend/vulkan/vulkan_states.h"
 #include "base/index.h"
 #include "tensor/buffer.h"
 
@@ -46,6 +49,9 @@ class VulkanOps final : public Ops {
         attention_(*context_),
         twin_(*context_),
         products_(*context_, twin_, scratch_),
+        tables_(*context_),
+        experts_(*context_, products_, scratch_, tables_),
+        states_(*context_, scratch_),
         host_(std::move(host)) {}
 
   std::string description() const override {
@@ -139,6 +145,8 @@ class VulkanOps final : public Ops {
     const std::int64_t rounded =
         round_up(std::max({size.widest_input, size.intermediate, size.hidden}), 32);
     return at(size.rows) * (at(between) * sizeof(float) + at(rounded) * 4) +
+           at(size.rows * a.heads * round_up(size.head_input, 32) * 2) +
+           at(VulkanExperts::workspace_bytes(size)) +
            at(pool_.size() * size.vocab) * sizeof(float) + states + kSlack;
   }
   std::size_t most_step_bytes() const override { return scratch_.most_bytes() + kSlack; }
@@ -148,6 +156,7 @@ class VulkanOps final : public Ops {
     wanted_.clear();
     twin_.forget();
     attention_.forget();
+    states_.forget();
     scratch_.reset();
     context_->recorder.begin_frame();
     context_->pipelines.step();
@@ -176,6 +185,17 @@ class VulkanOps final : public Ops {
     norm_rows(0, x, {}, weight, eps, out);
   }
 
+  void norm_groups(Tensor x, Tensor weight, float eps) override {
+    const std::int64_t groups = weight.dim(0), width = weight.dim(1);
+    expect(x, {-1, groups * width}, DType::kF32);
+    const std::int64_t most = kMostGroups / groups;  // rows of a call
+    for (std::int64_t first = 0; first < x.dim(0); first += most) {
+      const std::int64_t rows = std::min(most, x.dim(0) - first);
+      const Tensor apart(x.rows(first, rows).data(), DType::kF32, {rows * groups, width});
+      norm_rows(0, apart, {}, weight, eps, apart);
+    }
+  }
+
   void add_norm(Tensor residual, Tensor delta, Tensor weight, float eps, Tensor out) override {
     expect(residual, {-1, weight.dim(0)}, DType::kF32);
     expect(delta, {residual.dim(0), residual.dim(1)}, DType::kF32);
@@ -186,15 +206,15 @@ class VulkanOps final : public Ops {
   void add(Tensor residual, Tensor delta) override {
     expect(residual, {-1, -1}, DType::kF32);
     expect(delta, {residual.dim(0), residual.dim(1)}, DType::kF32);
-    each_element(0, residual, {address_of(residual), address_of(delta), 0, 0, 0});
+    each_element(0, residual, {address_of(residual), address_of(delta), 0, 0, 0, 0});
   }
   void scale(Tensor x, float factor) override {
     expect(x, {-1, -1}, DType::kF32);
-    each_element(1, x, {address_of(x), 0, 0, factor, 0});
+    each_element(1, x, {address_of(x), 0, 0, factor, 0, 0});
   }
   void soft_cap(Tensor x, float cap) override {
     expect(x, {-1, -1}, DType::kF32);
-    each_element(2, x, {address_of(x), 0, 0, cap, 1.0F / cap});
+    each_element(2, x, {address_of(x), 0, 0, cap, 1.0F / cap, 0});
   }
 
   void linear(const PackedLinear& weights, Tensor x, Tensor y) override {
@@ -205,13 +225,48 @@ class VulkanOps final : public Ops {
     products_.linear(w, x, y);
   }
 
+  // Heads of rows are rows, which take the matrices in turns.
+  void linear_heads(HeadLinears w, Tensor x, Tensor y) override {
+    const auto heads = static_cast<std::int64_t>(w.size());
+    expect(x, {-1, -1}, DType::kF32);
+    expect(y, {x.dim(0), y.dim(1)}, DType::kF32);
+    CHECK(heads > 0 && x.dim(1) % heads == 0 && y.dim(1) % heads == 0) << heads << " heads";
+    const std::int64_t from = x.dim(1) / heads, to = y.dim(1) / heads;
+    CHECK(from >= w[0]->in_width() && to >= w[0]->out_width());
+    std::vector<const VulkanLinear*> all;
+    for (const auto& matrix : w) all.push_back(&packed(*matrix));
+    const RowChoice choice{.matrices = tables_.of(all), .turns = heads};
+    const std::int64_t most = kMostGroups / heads;
+    for (std::int64_t first = 0; first < x.dim(0); first += most) {
+      const ScratchScope rounded_only(*this);
+      const std::int64_t rows = std::min(most, x.dim(0) - first);
+      products_.linear_chosen(
+          *all[0], choice,
+          tensor_at(address_of(x.rows(first, rows)), DType::kF32, {rows * heads, from}),
+          tensor_at(address_of(y.rows(first, rows)), DType::kF32, {rows * heads, to}));
+    }
+  }
+
+  void store_latent(const LatentRows& latent, const RopeTable& rope, const AttentionShape& shape,
+                    const Batch& batch, const KvLayer& kv, Tensor q) override {
+    CHECK(shape.value_dim > 0 && shape.kv_heads == 1 &&
+          shape.head_dim == shape.value_dim + rope.rotary_dim)
+        << "keys of " << shape.head_dim << " with values of " << shape.value_dim;
+    expect(latent.kv, {batch.rows, shape.head_dim}, DType::kF32);
+    expect(latent.norm, {shape.value_dim}, DType::kF32);
+    expect(q, {batch.rows, shape.heads * shape.head_dim}, DType::kF32);
+    expect(kv.k, {-1, 1, shape.head_dim, kPageTokens}, kv.k.dtype());
+    twin_.forget();
+    attention_.store_latent(latent, rope, shape, batch, kv, q);
+  }
+
   void rope_store_kv(Tensor qkv, const RopeTable& rope, const QkNorm& qk_norm,
                      const AttentionShape& shape, const Batch& batch, const KvLayer& kv,
                      Tensor q) override {
     const std::int64_t dim = shape.head_dim;
     expect(qkv, {batch.rows, (shape.heads + 2 * shape.kv_heads) * dim}, DType::kF32);
     expect(q, {batch.rows, shape.heads * dim}, DType::kF32);
-    expect(kv.k, {-1, shape.kv_heads, dim, kPageTokens}, kv.k.dtype());
+    if (shape.kv_heads > 0) expect(kv.k, {-1, shape.kv_heads, dim, kPageTokens}, kv.k.dtype());
     twin_.forget();
     attention_.store(qkv, rope, qk_norm, shape, batch, kv, q);
   }
@@ -241,14 +296,7 @@ class VulkanOps final : public Ops {
   }
 
   void gated_act(Tensor gate_up, Activation act, Tensor out) override {
-    const std::int64_t width = out.dim(1);
-    expect(gate_up, {out.dim(0), 2 * width}, DType::kF32);
-    const std::int64_t blocks = ceil_div(width, VulkanLinear::kBlock);
-    const Address rounded = twin_.make(out);
-    context_->recorder.dispatch(
-        context_->pipelines.of(Shader::kGatedAct, static_cast<std::uint32_t>(act)),
-        GatedActCall{address_of(gate_up), address_of(out), rounded, u32(width), u32(blocks)},
-        {ceil_div(blocks * 16, kShaderLanes), out.dim(0)});
+    products_.gated_act(gate_up, act, out);
   }
   void gated_mlp(const PackedLinear& gate_up, const PackedLinear& down, Activation act, Tensor x,
                  Tensor out) override {
@@ -256,25 +304,34 @@ class VulkanOps final : public Ops {
     StepOps::gated_mlp(gate_up, down, act, x, out);
   }
 
-  // Models that need these are refused while loading: their caches, or their routers of float32.
-  void linear_heads(HeadLinears, Tensor, Tensor) override { never("linear_heads"); }
-  void store_latent(const LatentRows&, const RopeTable&, const AttentionShape&, const Batch&,
-                    const KvLayer&, Tensor) override {
-    never("store_latent");
+  void route(Tensor logits, const Routing& routing, const RouterVectors& vectors, Tensor chosen,
+             Tensor weights) override {
+    experts_.route(logits, routing, vectors, chosen, weights);
+    twin_.written(chosen);
+    twin_.written(weights);
   }
-  void route(Tensor, const Routing&, const RouterVectors&, Tensor, Tensor) override {
-    never("route");
+  void mix_experts(std::span<const ExpertLinears> experts, Activation act, Tensor x, Tensor chosen,
+                   Tensor weights, Tensor out) override {
+    experts_.mix(experts, act, x, chosen, weights, out);
+    twin_.forget();
   }
-  void mix_experts(std::span<const ExpertLinears>, Activation, Tensor, Tensor, Tensor,
-                   Tensor) override {
-    never("mix_experts");
+  void gate_rows(Tensor x, Tensor gate) override {
+    expect(x, {-1, -1}, DType::kF32);
+    expect(gate, {x.dim(0), 1}, DType::kF32);
+    each_element(3, x, {address_of(x), address_of(gate), 0, 0, 0, 0});
   }
-  void gate_rows(Tensor, Tensor) override { never("gate_rows"); }
-  void gate(Tensor, Tensor, GateCurve) override { never("gate"); }
-  void norm_groups(Tensor, Tensor, float) override { never("norm_groups"); }
-  void recur(const RecurrentRows&, const RecurrentWeights&, const Batch&, const KvLayer&,
-             Tensor) override {
-    never("recur");
+
+  void gate(Tensor x, Tensor gate, GateCurve curve) override {
+    expect(x, {gate.dim(0), gate.dim(1)}, DType::kF32);
+    each_element(4 + static_cast<std::uint32_t>(curve), x,
+                 {address_of(x), address_of(gate), 0, 0, 0, 0});
+  }
+
+  void recur(const RecurrentRows& rows, const RecurrentWeights& weights, const Batch& batch,
+             const KvLayer& kv, Tensor out) override {
+    const ScratchScope between_only(*this);
+    twin_.forget();
+    states_.recur(rows, weights, batch, kv.states, out);
   }
 
   void gather_columns(Tensor x, std::span<const std::int32_t> rows, Tensor out,
@@ -282,10 +339,11 @@ class VulkanOps final : public Ops {
     expect(x, {-1, -1}, DType::kF32);
     expect(out, {static_cast<std::int64_t>(rows.size()), -1}, DType::kF32);
     CHECK(column >= 0 && column + x.dim(1) <= out.dim(1));
-    dispatch(Shader::kMoveRows, 0,
-             MoveRowsCall{address_of(x), address_of(out), context_->recorder.send(rows), 0,
-                          u32(out.dim(0)), u32(x.dim(1)), u32(out.dim(1)), u32(column)},
-             {ceil_div(x.dim(1), kShaderLanes), out.dim(0)});
+    dispatch(
+        Shader::kMoveRows, 0,
+        MoveRowsCall{address_of(x), address_of(out), context_->recorder.send(rows), 0,
+                     u32(out.dim(0)), u32(x.dim(1)), u32(x.dim(1)), u32(out.dim(1)), u32(column)},
+        {ceil_div(x.dim(1), kShaderLanes), out.dim(0)});
   }
   void copy_rows(Tensor x, std::span<const std::int32_t> from, Tensor out,
                  std::span<const std::int32_t> to) override {
@@ -295,7 +353,7 @@ class VulkanOps final : public Ops {
     dispatch(Shader::kMoveRows, 1,
              MoveRowsCall{address_of(x), address_of(out), context_->recorder.send(from),
                           context_->recorder.send(to), u32(static_cast<std::int64_t>(from.size())),
-                          u32(x.dim(1)), u32(x.dim(1)), 0},
+                          u32(x.dim(1)), u32(x.dim(1)), u32(x.dim(1)), 0},
              {ceil_div(x.dim(1), kShaderLanes), 1});
   }
   void join_columns(Tensor a, Tensor b, Tensor out) override {
@@ -333,9 +391,10 @@ class VulkanOps final : public Ops {
 
   void kv_keep(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) override {
     attention_.move(walk, batch, layers);
+    states_.keep(walk, batch, layers);
   }
-  void copy_states(std::span<const StateCopy>, std::span<const KvLayer>) override {
-    never("copy_states");
+  void copy_states(std::span<const StateCopy> copies, std::span<const KvLayer> layers) override {
+    states_.copy(copies, layers);
   }
 
   // ---- what the host reads
@@ -387,7 +446,7 @@ class VulkanOps final : public Ops {
     context_->recorder.dispatch(
         context_->pipelines.of(Shader::kNorm, adds),
         NormCall{address_of(x), delta.empty() ? 0 : address_of(delta), address_of(weight),
-                 address_of(out), rounded, u32(x.dim(1)), eps},
+                 address_of(out), rounded, u32(x.dim(1)), eps, u32(weight.elements() / x.dim(1))},
         {x.dim(0), 1});
   }
 
@@ -410,19 +469,13 @@ class VulkanOps final : public Ops {
     if (groups == 0) return;
     const std::int64_t across = std::min(groups, kMostGroups);
     call.count = u32(x.elements());
+    call.width = u32(x.dim(1));
     dispatch(Shader::kElements, kind, call, {across, ceil_div(groups, across)});
   }
 
   // The host's copy of a tensor, there after read_back().
   Tensor received(const Tensor& x) {
     return {context_->recorder.receive(address_of(x), x.bytes()), x.dtype(), x.shape()};
-  }
-
-  [[noreturn]] static void never(const char* name) {
-    throw Error({.what = "the Vulkan backend does not compute this",
-                 .where = name,
-                 .expected = {},
-                 .found = {}});
   }
 
   const std::shared_ptr<VulkanContext> context_;
@@ -433,6 +486,9 @@ class VulkanOps final : public Ops {
   VulkanAttention attention_;
   RoundedTwin twin_;
   VulkanProducts products_;
+  MatrixTables tables_;
+  VulkanExperts experts_;
+  VulkanStates states_;
   const std::unique_ptr<Ops> host_;  // for what the host computes
   std::vector<std::function<void()>> wanted_;
 };

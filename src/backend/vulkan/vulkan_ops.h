@@ -1,8 +1,7 @@
 #pragma once
-// The Vulkan backend: Ops on one device, in the CPU's tile order. What the device computes are the
-// forwards of plain models in bf16; sampling, the walk and the choice of drafts are done by the
-// host on logits that were read back. What it does not hold is refused while loading, by name.
-// Calls are queued; read_back() waits. Same threads and lifetimes as Ops.
+// The Vulkan backend: Ops on one device, in the CPU's tile order. What the device computes are
+// forwards; sampling, the walk and the choice of drafts are done by the host on logits that were
+// read back. What it does not hold is refused by name. Calls are queued; read_back() waits. Same threads and lifetimes as Ops.
 
 #include <memory>
 #include <string>

@@ -5,12 +5,26 @@
 
 #include <span>
 
+#include "backend/activation.h"
 #include "backend/vulkan/context.h"
 #include "backend/vulkan/rounded_twin.h"
 #include "backend/vulkan/vulkan_linear.h"
 #include "base/types.h"
 
 namespace foretoken {
+
+// Which of some matrices each row of a result is multiplied by: rows of the input, `each` times one
+// after the other, with those that `chosen` names, or all matrices in turns.
+struct RowChoice {
+  Address matrices = 0;  // [matrices] of MatrixAt
+  Address chosen = 0;    // [rows of the result] of 32 bits
+  std::int64_t each = 1, turns = 0;
+  // Where rows are sorted by their matrices (shaders/group_rows.comp): groups of kGroupRows at most,
+  // and how many there may be.
+  static constexpr std::int64_t kGroupRows = 8;
+  Address order = 0, groups = 0;
+  std::int64_t most_groups = 0;
+};
 
 class VulkanProducts {
  public:
@@ -20,18 +34,31 @@ class VulkanProducts {
   // y [rows, out] = x [rows, in] times w, and its bias. What it takes of the scratch is the
   // caller's to release.
   void linear(const VulkanLinear& w, const Tensor& x, const Tensor& y);
+  // y [rows * each, >= out] = x [rows, >= in] times the matrices that rows choose, which are like
+  // this one: of its shape and format. Of y kMostGroups rows at most.
+  void linear_chosen(const VulkanLinear& like, const RowChoice& choice, const Tensor& x,
+                     const Tensor& y);
   // Rows of w, as its products see them.
   void rows(const VulkanLinear& w, std::span<const Token> tokens, const Tensor& out);
 
+  // out [rows, width] = act(gate) * up of rows gate | up, and its twin.
+  void gated_act(const Tensor& gate_up, Activation act, const Tensor& out);
+
  private:
-  Address rounded(const VulkanLinear& w, const Tensor& x);
+  // The rows of a result; null: all are those of one matrix.
+  using MaybeChoice = const RowChoice*;
+
+  // order: of the columns, of which x has its own; 0: of x, too.
+  Address rounded(const VulkanLinear& w, const Tensor& x, Address order);
   struct InputCodes {
     Address codes, scales, sums;
   };
-  InputCodes round_to_codes(const VulkanCodes& w, const Tensor& x);
-  void multiply(const VulkanLinear& w, const Tensor& x, const Tensor& y);
-  void multiply_halves(const VulkanLinear& w, const Tensor& x, const Tensor& y);
-  void multiply_codes(const VulkanLinear& w, const Tensor& x, const Tensor& y);
+  InputCodes round_to_codes(const VulkanCodes& w, const Tensor& x, Address order);
+  void multiply(const VulkanLinear& w, MaybeChoice choice, const Tensor& x, const Tensor& y);
+  Tensor ordered(const VulkanLinear& like, const RowChoice& choice, const Tensor& x);
+  void multiply_blocks(const VulkanLinear& w, MaybeChoice choice, const Tensor& x, const Tensor& y);
+  void multiply_chains(const VulkanLinear& w, MaybeChoice choice, const Tensor& x, const Tensor& y);
+  void multiply_codes(const VulkanLinear& w, MaybeChoice choice, const Tensor& x, const Tensor& y);
 
   VulkanContext& context_;
   RoundedTwin& twin_;

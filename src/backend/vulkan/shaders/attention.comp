@@ -13,9 +13,9 @@
 //
 // One workgroup does all of it, or OF_PART positions: a block or a span, whose state
 // attention_join.comp joins with the others.
+//
+// Of latent attention a value is the first elements of its key, and lies where that does.
 layout(local_size_x = 64) in;
-layout(constant_id = 0) const uint VARIANT = 0;
-const uint OF_PART = VARIANT & 0xffffu, KIND = VARIANT >> 16;
 #include "attention_state.glsl"
 
 shared float query[kMostDims];
@@ -113,6 +113,7 @@ float sum_of_weights(uint t) {
 }
 
 uint value_at(uint slot, uint word) {
+  if (IS_LATENT) return call.k.v[page_at(slot) + slot % kPageTokens + word * kPageTokens];
   return call.v.v[page_at(slot) + slot % kPageTokens * (call.dim / per_word(KIND)) + word];
 }
 
@@ -120,11 +121,16 @@ uint value_at(uint slot, uint word) {
 float weight_of(float e, uint slot) {
   if (KIND == kKvBf16) return round_bf16(e);
   if (!is_code(KIND)) return e;
-  return flushed(mul(e, call.v_scale.v[scales_at(slot) + slot % kPageTokens]));
+  const uint at = scales_at(slot) + slot % kPageTokens;
+  if (IS_LATENT) return flushed(mul(e, call.k_scale.v[at]));
+  return flushed(mul(e, call.v_scale.v[at]));
 }
 
-// What a pair of bf16, fp16 or codes of a slot's value stands for.
+// What a pair of a slot's value stands for.
 vec2 values_of(uint slot, uint pair) {
+  if (KIND == kKvF32)
+    return vec2(element_of(KIND, value_at(slot, 2u * pair), 0u),
+                element_of(KIND, value_at(slot, 2u * pair + 1u), 0u));
   if (!is_code(KIND)) {
     const uint word = value_at(slot, pair);
     return vec2(element_of(KIND, word, 0u), element_of(KIND, word, 1u));
@@ -137,7 +143,7 @@ vec2 values_of(uint slot, uint pair) {
 void add_other_values(uint t, uint begin, uint end, inout State block) {
   for (uint p = 0; p < kPairs; ++p) {
     const uint pair = t + 64u * p;
-    if (pair >= call.dim / 2u) continue;
+    if (pair >= call.value_dim / 2u) continue;
     float low = 0.0, high = 0.0;
     for (uint j = begin; j < end; ++j) {
       const vec2 value = values_of(slot_of[j], pair);
@@ -151,7 +157,7 @@ void add_other_values(uint t, uint begin, uint end, inout State block) {
 
 // Values of the block's positions [begin, end), weighted by their scores.
 void add_values(uint t, uint begin, uint end, inout State block) {
-  const uint pairs = call.dim / 2u;
+  const uint pairs = call.value_dim / 2u;
   for (uint p = 0; p < kPairs; ++p) {
     const uint pair = t + 64u * p;
     if (pair >= pairs) continue;
@@ -251,6 +257,6 @@ void main() {
   }
   for (uint p = 0; p < 2u * kPairs; ++p) {
     const uint d = 2u * (t + 64u * (p / 2u)) + p % 2u;
-    if (d < call.dim) call.parts.v[to + 2u + d] = span.o[p];
+    if (d < call.value_dim) call.parts.v[to + 2u + d] = span.o[p];
   }
 }

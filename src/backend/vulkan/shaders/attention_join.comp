@@ -5,7 +5,6 @@
 // Joins the states of one query head's parts, by ascending positions: blocks make spans, spans
 // make the result. What attention.comp does where one workgroup does all of it.
 layout(local_size_x = 64) in;
-layout(constant_id = 0) const uint OF_PART = 128;
 #include "attention_state.glsl"
 
 void main() {
@@ -19,7 +18,7 @@ void main() {
     state.l = call.parts.v[from + 1u];
     for (uint p = 0; p < 2u * kPairs; ++p) {
       const uint d = 2u * (t + 64u * (p / 2u)) + p % 2u;
-      state.o[p] = d < call.dim ? call.parts.v[from + 2u + d] : 0.0;
+      state.o[p] = d < call.value_dim ? call.parts.v[from + 2u + d] : 0.0;
     }
     if (part * OF_PART % kSpan == 0u) {
       join(total, span);

@@ -1,5 +1,12 @@
 // What attention.comp and attention_join.comp share: the call, states of softmax and how they join.
-const uint kMostDims = 256, kBlock = 128, kSpan = 512, kPairs = 2;
+//
+//   VARIANT = OF_PART | KIND of kv_formats.glsl << 16 | IS_LATENT << 19 | kPairs << 20
+layout(constant_id = 0) const uint VARIANT = 0x200000u;
+const uint OF_PART = VARIANT & 0xffffu, KIND = (VARIANT >> 16) & 7u;
+const bool IS_LATENT = (VARIANT & 0x80000u) != 0u;  // values are the first elements of keys
+const uint kPairs = VARIANT >> 20;                  // of dimensions of a value: a lane's
+const uint kMostDims = kPairs > 2u ? 1024u : 256u;  // of a key
+const uint kBlock = 128, kSpan = 512, kMostPairs = 8;
 const uint kRowWords = 6;
 layout(push_constant) uniform Call {
   Floats q;
@@ -11,18 +18,19 @@ layout(push_constant) uniform Call {
   Words rows;  // of each: position, first seen, where the tree starts, first page, its nodes
   Ints pages;
   Floats sinks;  // [heads]
-  Words rounded;  // the result as the blocks of bf16 that products take, where has_rounded
+  Words rounded;  // the result as the blocks of bf16 that products take, where it is wanted
   Floats parts;  // [rows][heads][most_parts]: m, l and the dimensions of a state
-  uint heads, kv_heads, dim, window, has_sinks, has_rounded;
+  uint heads, kv_heads, dim, value_dim, window;
+  uint flags;  // 1: there are sinks, 2: the result is wanted rounded
   float scale, cap, inverse_cap;
   uint most_parts;
 } call;
 
 // A softmax state: of the lane's dimensions o, of the query m and l. Lane t has the pairs of
-// dimensions t and t + 64.
+// dimensions t, t + 64, ..
 struct State {
   float m, l;
-  float o[2 * kPairs];
+  float o[2 * kMostPairs];  // of them 2 * kPairs
 };
 
 State nothing_seen() {
@@ -57,11 +65,11 @@ uint low_of(uint row) {
 
 // Where the state of a part starts.
 uint part_at(uint row, uint h, uint part) {
-  return ((row * call.heads + h) * call.most_parts + part) * (2u + call.dim);
+  return ((row * call.heads + h) * call.most_parts + part) * (2u + call.value_dim);
 }
 
 void finish(uint t, uint row, uint h, State total) {
-  if (call.has_sinks != 0u) {
+  if ((call.flags & 1u) != 0u) {
     State sink = nothing_seen();
     sink.m = flushed(mul(call.sinks.v[h], 1.44269504));
     sink.l = 1.0;
@@ -74,13 +82,13 @@ void finish(uint t, uint row, uint h, State total) {
   }
   for (uint p = 0; p < kPairs; ++p) {
     const uint d = 2u * (t + 64u * p);
-    if (d >= call.dim) continue;
-    const uint i = h * call.dim + d, width = call.heads * call.dim;
+    if (d >= call.value_dim) continue;
+    const uint i = h * call.value_dim + d, width = call.heads * call.value_dim;
     const float low = flushed(div(total.o[2u * p], total.l));
     const float high = flushed(div(total.o[2u * p + 1u], total.l));
     call.to.v[row * width + i] = low;
     call.to.v[row * width + i + 1u] = high;
-    if (call.has_rounded != 0u)
+    if ((call.flags & 2u) != 0u)
       call.rounded.v[row * width / 2u + word_of(i, 0u, 1u, width / 32u)] = bf16_pair(low, high);
   }
 }

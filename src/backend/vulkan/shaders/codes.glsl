@@ -1,5 +1,6 @@
 // Weights of codes, as vulkan_codes.h lays them out in blocks of 32 k. Who includes this has a
-// `call` with codes, scales, minima, multiples, zeros (Words), blocks and blocks_per_scale.
+// `call` with blocks and blocks_per_scale, and WEIGHTS with codes, scales, minima, multiples, zeros
+// (Words).
 //
 //   codes      of a block and a column BITS words: of each code the low bits, of all 32 together;
 //              then its high bits. [groups][32 blocks][word][column][block]
@@ -84,27 +85,27 @@ uint scale_place(uint group, uint block, uint column) {
 // minima of halves, each has four bits.
 float multiple_of(uint group, uint block, uint column, uint part, uint which) {
   const uint place = (group * call.blocks + block) * kCols + column;
-  const uint both = half_of(call.multiples.v[place / 2u], place & 1u);
+  const uint both = half_of(WEIGHTS.multiples.v[place / 2u], place & 1u);
   if (HAS_HALVES && HAS_MINIMA) return float((both >> (8u * part + 4u * which)) & 15u);
   return float(byte_of(both, HAS_HALVES ? part : which));
 }
 // The scale and the minimum of a half of a block; the products are exact.
 float scale_of(uint group, uint block, uint column, uint part) {
   const uint place = scale_place(group, block, column);
-  if (SCALE == kF32) return uintBitsToFloat(call.scales.v[place]);
-  const uint bits = half_of(call.scales.v[place / 2u], place & 1u);
+  if (SCALE == kF32) return uintBitsToFloat(WEIGHTS.scales.v[place]);
+  const uint bits = half_of(WEIGHTS.scales.v[place / 2u], place & 1u);
   const float scale = SCALE == kBF16 ? uintBitsToFloat(bits << 16u) : half_float(bits);
   return HAS_SUPER ? mul(scale, multiple_of(group, block, column, part, 0u)) : scale;
 }
 float minimum_of(uint group, uint block, uint column, uint part) {
   if (!HAS_MINIMA) return 0.0;
   const uint place = scale_place(group, block, column);
-  const float minimum = half_float(half_of(call.minima.v[place / 2u], place & 1u));
+  const float minimum = half_float(half_of(WEIGHTS.minima.v[place / 2u], place & 1u));
   return HAS_SUPER ? mul(minimum, multiple_of(group, block, column, part, 1u)) : minimum;
 }
 int zero_of(uint group, uint block, uint column) {
   if (!HAS_ZEROS) return kZero;
-  const uint word = call.zeros.v[scale_place(group, block, column) / kCols];
+  const uint word = WEIGHTS.zeros.v[scale_place(group, block, column) / kCols];
   return int(bitfieldExtract(word, int(8u * column), 8));
 }
 

@@ -1,15 +1,15 @@
-// How keys and values are kept, by KIND: floats of 16 bits, or codes of 8 bits with a scale for
-// each row (one token, one KV head). backend/kv_codes.h says what codes mean. Cache of a layer:
+// How keys and values are kept, by KIND: floats, or codes of 8 bits with a scale for each row (one
+// token, one KV head). backend/kv_codes.h says what codes mean. Cache of a layer:
 //
-//   k  [pages][kv_heads][words][16 slots]   a word: 2 or 4 dimensions of a slot
+//   k  [pages][kv_heads][words][16 slots]   a word: 1, 2 or 4 dimensions of a slot
 //   v  [pages][kv_heads][16 slots][words]   the same
 //   scales of codes [pages][kv_heads][16 slots]
 #include "halves.glsl"
-const uint kKvBf16 = 0, kKvF16 = 1, kKvInt8 = 2, kKvE4M3 = 3, kKvE5M2 = 4;
+const uint kKvBf16 = 0, kKvF16 = 1, kKvInt8 = 2, kKvE4M3 = 3, kKvE5M2 = 4, kKvF32 = 5;
 const uint kPageTokens = 16;
 
-bool is_code(uint kind) { return kind >= kKvInt8; }
-uint per_word(uint kind) { return is_code(kind) ? 4u : 2u; }
+bool is_code(uint kind) { return kind >= kKvInt8 && kind <= kKvE5M2; }
+uint per_word(uint kind) { return is_code(kind) ? 4u : kind == kKvF32 ? 1u : 2u; }
 
 // What a code stands for, before its scale.
 float code_value(uint kind, uint code) {
@@ -23,8 +23,9 @@ uint code_of(uint kind, float a) {
 }
 float last_code(uint kind) { return kind == kKvInt8 ? 127.0 : kind == kKvE4M3 ? 1.75 : 57344.0; }
 
-// Element i of a word; of floats of bf16 and fp16, of codes before their scale.
+// Element i of a word; of codes before their scale.
 float element_of(uint kind, uint word, uint i) {
+  if (kind == kKvF32) return flushed(uintBitsToFloat(word));
   if (is_code(kind)) return code_value(kind, (word >> (8u * i)) & 0xffu);
   const uint bits = (word >> (16u * i)) & 0xffffu;
   return kind == kKvF16 ? f16_value(bits) : uintBitsToFloat(bits << 16);

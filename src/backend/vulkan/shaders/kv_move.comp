@@ -11,7 +11,7 @@ layout(push_constant) uniform Call {
   Words k_scale;
   Words v_scale;
   Ints moves;  // from, to
-  uint count, kv_heads, words, has_scales;
+  uint count, kv_heads, words, has_scales, has_values;
 } call;
 
 void main() {
@@ -24,10 +24,11 @@ void main() {
     const uint from_place = from % kPageTokens, to_place = to % kPageTokens;
     call.k.v[to_head * call.words + word * kPageTokens + to_place] =
         call.k.v[from_head * call.words + word * kPageTokens + from_place];
+    const bool has_scales = call.has_scales != 0u && word == 0u;
+    if (has_scales) call.k_scale.v[to_head + to_place] = call.k_scale.v[from_head + from_place];
+    if (call.has_values == 0u) continue;
     call.v.v[to_head * call.words + to_place * call.words + word] =
         call.v.v[from_head * call.words + from_place * call.words + word];
-    if (word > 0u || call.has_scales == 0u) continue;
-    call.k_scale.v[to_head + to_place] = call.k_scale.v[from_head + from_place];
-    call.v_scale.v[to_head + to_place] = call.v_scale.v[from_head + from_place];
+    if (has_scales) call.v_scale.v[to_head + to_place] = call.v_scale.v[from_head + from_place];
   }
 }

@@ -1,6 +1,6 @@
 // Products of bf16 in tile order (numerics.md): of each 32 k a chain over the even ones and a chain
 // over the odd ones, both from 0, added to the accumulator by ascending k. Who includes this has
-// ROWS, kCols, a `call`, and the weights:
+// ROWS, kCols, a `call` (matrices.glsl), and the weights:
 //
 //   load_quad(group, start, many, lane, i)   of block `lane` of `many` from `start` on, quad i of
 //                                            its columns; quads of a block by rising i
@@ -26,6 +26,7 @@ const uint kAhead = ROWS <= 4u ? kQuads : 1u;  // quads that are loaded before t
 #endif
 const uint kColumns = kGroups * kCols, kSums = kColumns * ROWS;
 
+DEFINE_ROWS
 void load_quad(uint group, uint start, uint many, uint lane, uint i);
 float low_of(uint i, uint j, uint c);
 float high_of(uint i, uint j, uint c);
@@ -38,7 +39,10 @@ uint place_of(uint lane, uint sum) { return lane * kSums + (sum + lane) % kSums;
 
 void main() {
   const uint t = gl_LocalInvocationID.x, lane = t % kLanes, my_group = t / kLanes;
-  const uint first_row = gl_WorkGroupID.x * ROWS;
+  take_rows();
+  if (!has_row(0u)) return;
+  uint inputs[kMostRows];
+  [[unroll]] for (uint r = 0; r < ROWS; ++r) inputs[r] = input_of(r) * call.blocks;
   const uint first_group = (call.first + gl_WorkGroupID.y) * kGroups;
   const uint group = first_group + my_group;
   // Blocks that the lane has to do with: none behind the last group.
@@ -58,10 +62,8 @@ void main() {
           load_quad(group, start, many, lane, i);
         else if (i + 1u >= kAhead && i + 1u < kQuads)
           load_quad(group, start, many, lane, i + 1u);
-        [[unroll]] for (uint r = 0; r < ROWS; ++r) {
-          const uint row = min(first_row + r, call.rows - 1u);
-          x[r] = call.x.v[(row * call.blocks + start) * kQuads + i * many + lane];
-        }
+        [[unroll]] for (uint r = 0; r < ROWS; ++r)
+          x[r] = call.x.v[(inputs[r] + start) * kQuads + i * many + lane];
         [[unroll]] for (uint j = 0; j < 4; ++j) {
           float low[kCols], high[kCols];
           [[unroll]] for (uint c = 0; c < kCols; ++c) {
@@ -96,8 +98,8 @@ void main() {
     }
     barrier();
   }
-  const uint row = first_row + t / kColumns, column = first_group * kCols + t % kColumns;
-  if (t >= kSums || row >= call.rows || column >= call.columns) return;
-  if (call.has_bias != 0u) total = add(total, call.bias.v[column]);
-  call.y.v[row * call.columns + column] = flushed(total);
+  const uint r = t / kColumns, column = first_group * kCols + t % kColumns;
+  if (t >= kSums || !has_row(r) || column >= call.columns) return;
+  if (call.has_bias != 0u) total = add(total, WEIGHTS.bias.v[column]);
+  call.y.v[row_of(r) * Y_STRIDE + column] = flushed(total);
 }

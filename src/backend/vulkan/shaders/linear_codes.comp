@@ -1,20 +1,17 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "matrices.glsl"
 // Products with weights of codes (codes.glsl) that keep their input at bf16: a weight is rounded to
 // bf16, then it is as in linear.comp.
 layout(push_constant) uniform Call {
-  Words codes;
-  Words scales;
-  Words minima;
-  Words multiples;
-  Words zeros;
+  WEIGHTS_OF_CALL(CODES_OF_CALL)
   Quads x;  // as common.glsl lays out blocks, [rows][blocks] of one column
-  Floats bias;
   Floats y;
   uint blocks, columns, rows, has_bias;
   uint first;  // of the workgroups' columns
   uint blocks_per_scale;
+  OF_CHOICE
 } call;
 #include "codes.glsl"
 #define LOADS_LATE
@@ -28,10 +25,10 @@ int zeros[kCols];
 void load_quad(uint group, uint start, uint many, uint lane, uint i) {
   const uint k = 8u * i;
   [[unroll]] for (uint c = 0; c < kCols; ++c) {
-    low_bits[c] = call.codes.v[code_place(group, start, many, low_word(k), c, lane)];
+    low_bits[c] = WEIGHTS.codes.v[code_place(group, start, many, low_word(k), c, lane)];
     low_bits[c] >>= k * kLow % 32u;
     if (kHigh > 0u) {
-      high_bits[c] = call.codes.v[code_place(group, start, many, high_word(k), c, lane)];
+      high_bits[c] = WEIGHTS.codes.v[code_place(group, start, many, high_word(k), c, lane)];
       high_bits[c] >>= k * kHigh % 32u;
     }
   }

@@ -1,6 +1,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "matrices.glsl"
 // Products with weights of codes (codes.glsl) of an input that is codes, too (round_codes.comp).
 // The sums of a group are integers; then, by rising group (numerics.md),
 //
@@ -13,24 +14,23 @@
 layout(local_size_x = 64) in;
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer Pairs { uvec2 v[]; };
 layout(push_constant) uniform Call {
-  Words codes;
-  Words scales;
-  Words minima;
-  Words multiples;
-  Words zeros;
+  WEIGHTS_OF_CALL(CODES_OF_CALL)
   Pairs x;  // [rows][32 blocks][quad of 8 codes][block]
-  Floats bias;
   Floats y;
   Floats x_scales;  // [rows][groups]
   Ints x_sums;
   uint blocks, columns, rows, has_bias;
   uint first;  // of the workgroups' columns
   uint blocks_per_scale;
+  OF_CHOICE
 } call;
 #include "codes.glsl"
 
 const uint kGroups = 2, kLanes = 32, kMostRows = 8, kQuads = 4;
 const uint kColumns = kGroups * kCols, kSums = kColumns * ROWS;
+
+DEFINE_ROWS
+uint inputs[kMostRows];  // where rows of the input begin
 
 // [part][block][row, column], turned as in linear.glsl.
 shared int sums[kParts * kLanes * kSums];
@@ -39,22 +39,20 @@ uint place_of(uint part, uint lane, uint sum) {
   return (part * kLanes + lane) * kSums + (sum + lane) % kSums;
 }
 
-void add_blocks(uint group, uint my_group, uint first_row, uint start, uint many, uint lane) {
+void add_blocks(uint group, uint my_group, uint start, uint many, uint lane) {
   uint words[kMostWords][kCols];
   int zeros[kCols], sum[2][kMostRows][kCols];
   [[unroll]] for (uint c = 0; c < kCols; ++c) {
     [[unroll]] for (uint p = 0; p < BITS; ++p)
-      words[p][c] = call.codes.v[code_place(group, start, many, p, c, lane)];
+      words[p][c] = WEIGHTS.codes.v[code_place(group, start, many, p, c, lane)];
     zeros[c] = zero_of(group, start + lane, c);
     [[unroll]] for (uint r = 0; r < ROWS; ++r) sum[0][r][c] = sum[1][r][c] = 0;
   }
   [[unroll]] for (uint i = 0; i < kQuads; ++i) {
     const uint part = HAS_HALVES ? i / 2u : 0u;
     uvec2 x[kMostRows];
-    [[unroll]] for (uint r = 0; r < ROWS; ++r) {
-      const uint row = min(first_row + r, call.rows - 1u);
-      x[r] = call.x.v[(row * call.blocks + start) * kQuads + i * many + lane];
-    }
+    [[unroll]] for (uint r = 0; r < ROWS; ++r)
+      x[r] = call.x.v[(inputs[r] + start) * kQuads + i * many + lane];
     [[unroll]] for (uint j = 0; j < 8; ++j)
       [[unroll]] for (uint c = 0; c < kCols; ++c) {
         const uint k = 8u * i + j;
@@ -72,12 +70,15 @@ void add_blocks(uint group, uint my_group, uint first_row, uint start, uint many
 
 void main() {
   const uint t = gl_LocalInvocationID.x, lane = t % kLanes, my_group = t / kLanes;
-  const uint first_row = gl_WorkGroupID.x * ROWS;
+  take_rows();
+  if (!has_row(0u)) return;
+  [[unroll]] for (uint r = 0; r < ROWS; ++r) inputs[r] = input_of(r) * call.blocks;
   const uint first_group = (call.first + gl_WorkGroupID.y) * kGroups;
   const uint group = first_group + my_group;
   // Of the lane that goes through the groups of a row and a column.
-  const uint row = first_row + t / kColumns, column = first_group * kCols + t % kColumns;
-  const bool has_result = t < kSums && row < call.rows && column < call.columns;
+  const uint r = t / kColumns, column = first_group * kCols + t % kColumns;
+  const bool has_result = t < kSums && has_row(r) && column < call.columns;
+  const uint row = row_of(r), input_row = input_of(r);
   const uint blocks_per_group = HAS_SUPER ? 1u : call.blocks_per_scale;
   const uint groups = (call.blocks + blocks_per_group - 1u) / blocks_per_group * kParts;
   float total = 0.0;
@@ -85,7 +86,7 @@ void main() {
   for (uint start = 0; start < call.blocks; start += kLanes) {
     const uint many = min(kLanes, call.blocks - start);
     if (lane < many && group * kCols < call.columns)
-      add_blocks(group, my_group, first_row, start, many, lane);
+      add_blocks(group, my_group, start, many, lane);
     barrier();
     if (has_result) {
       for (uint b = 0; b < many; ++b)
@@ -93,7 +94,7 @@ void main() {
           const uint block = start + b;
           sum += sums[place_of(part, b, t)];
           if ((block + 1u) % blocks_per_group != 0u && block + 1u < call.blocks) continue;
-          const uint g = row * groups + block / blocks_per_group * kParts + part;
+          const uint g = input_row * groups + block / blocks_per_group * kParts + part;
           const float x_scale = call.x_scales.v[g];
           const float scale = scale_of(column / kCols, block, column % kCols, part);
           total = fma_once(float(sum), flushed(mul(x_scale, scale)), total);
@@ -107,6 +108,6 @@ void main() {
     barrier();
   }
   if (!has_result) return;
-  if (call.has_bias != 0u) total = add(total, call.bias.v[column]);
-  call.y.v[row * call.columns + column] = flushed(total);
+  if (call.has_bias != 0u) total = add(total, WEIGHTS.bias.v[column]);
+  call.y.v[row * Y_STRIDE + column] = flushed(total);
 }

@@ -11,11 +11,12 @@ layout(push_constant) uniform Call {
   Words to;
   Ints from_rows;
   Ints to_rows;
-  uint count, width, to_stride, to_column;
+  uint count, width, x_stride, to_stride, to_column;
 } call;
 
 void move(uint from, uint to, uint column) {
-  call.to.v[to * call.to_stride + call.to_column + column] = call.x.v[from * call.width + column];
+  call.to.v[to * call.to_stride + call.to_column + column] =
+      call.x.v[from * call.x_stride + column];
 }
 
 void main() {

@@ -16,6 +16,7 @@ layout(push_constant) uniform Call {
   Words rounded;
   uint width;
   float eps;
+  uint groups;  // rows take so many weights in turns
 } call;
 
 shared float tile[kTile];
@@ -67,7 +68,7 @@ void main() {
     float a[2 * kPairs], w[2 * kPairs];
     [[unroll]] for (uint e = 0; e < 2u * kPairs; ++e) {
       a[e] = call.x.v[first + within(start + place(e))];
-      w[e] = call.weight.v[within(start + place(e))];
+      w[e] = call.weight.v[row % call.groups * call.width + within(start + place(e))];
     }
     [[unroll]] for (uint e = 0; e < 2u * kPairs; e += 2u) {
       const uint i = start + place(e);

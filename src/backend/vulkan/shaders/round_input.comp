@@ -1,19 +1,20 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
-// Rows of float32 -> rows of blocks of bf16, with zeros behind the last up to a multiple of 32.
+// Rows of float32, `stride` from one to the next -> rows of blocks of bf16, with zeros behind the
+// last of `width` up to a multiple of 32.
 layout(local_size_x = 64) in;
 layout(push_constant) uniform Call {
   Floats x;
   Words to;
   Ints order;         // where has_order: the column of x at each place
-  uint width, pairs;  // pairs: of a row of `to`
+  uint width, stride, pairs;  // pairs: of a row of `to`
   uint has_order;
 } call;
 
 float value_at(uint row, uint k) {
   if (k >= call.width) return 0.0;
-  return call.x.v[row * call.width + (call.has_order != 0u ? uint(call.order.v[k]) : k)];
+  return call.x.v[row * call.stride + (call.has_order != 0u ? uint(call.order.v[k]) : k)];
 }
 
 void main() {

@@ -14,6 +14,7 @@ layout(push_constant) uniform Call {
   Floats out_rows;
   uint width, blocks, blocks_per_scale, has_order;
 } call;
+#define WEIGHTS call
 #include "codes.glsl"
 
 void main() {
