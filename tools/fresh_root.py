@@ -105,7 +105,7 @@ def first_answer(root, user):
     try:
         for line in process.stdout:
             lines.append(line)
-            for name, pattern in (("build", r"^\[\d+/\d+\]"), ("server", r"Bound http"), ("answer", r'"content":')):
+            for name, pattern in (("build", r"^\[\d+/\d+\]"), ("server", r"Bound http"), ("answer", r'"finish_reason":')):
                 if re.search(pattern, line):
                     marks.setdefault(name, time.monotonic() - begin)
             if "answer" in marks or time.monotonic() - begin > ANSWER_SECONDS:
