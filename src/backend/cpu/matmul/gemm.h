@@ -23,6 +23,8 @@
 
 namespace foretoken {
 
+inline constexpr std::size_t kCacheLineBytes = 64;
+
 class Gemm {
  public:
   Gemm(const KernelTable& kernels, GemmOrder order, ThreadPool& pool);

@@ -13,7 +13,6 @@ namespace foretoken {
 namespace {
 
 constexpr int kItemRows = 64;
-constexpr std::size_t kLine = 64;
 
 // How rows of one head lie on a worker.
 struct HeadLayout {
@@ -26,11 +25,11 @@ HeadLayout lay_out(const GemmKernels& kernels, std::int64_t in, std::int64_t row
   const int most = round_up(std::min(kItemRows, kernels.max_rows), kernels.row_step);
   HeadLayout layout{.rows = static_cast<int>(std::min<std::int64_t>(rows, most)),
                     .stride = round_up(in, std::int64_t{kBlockK}) + kernels.x_row_extra};
-  layout.packed_at = round_up(at(layout.rows * in) * sizeof(float), kLine);
+  layout.packed_at = round_up(at(layout.rows * in) * sizeof(float), kCacheLineBytes);
   layout.bytes =
       layout.packed_at +
       round_up(at(round_up(layout.rows, kernels.row_step) * layout.stride) * at(kernels.x_bytes),
-               kLine);
+               kCacheLineBytes);
   return layout;
 }
 

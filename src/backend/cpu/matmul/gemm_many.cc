@@ -10,9 +10,8 @@
 namespace foretoken {
 namespace {
 
-constexpr int kManyRows = 64;            // a product of more keeps all workers busy on its own
-constexpr int kItemsEach = 6;            // of a worker, over all products
-constexpr std::size_t kPaddedLine = 64;  // bytes
+constexpr int kManyRows = 64;  // a product of more keeps all workers busy on its own
+constexpr int kItemsEach = 6;  // of a worker, over all products
 
 // Lists of items one after the other.
 class ItemLists {
@@ -80,7 +79,7 @@ std::vector<Gemm::PackedX> Gemm::pack_joined(std::span<const Product> products) 
     rows.add(ceil_div(product.rows, kernels.row_step));
     elements += product.rows * product.w->in_width();
     bytes += round_up(at(round_up(product.rows, kernels.row_step) * stride * kernels.x_bytes),
-                      kPaddedLine);
+                      kCacheLineBytes);
   }
   if (makers.empty()) return packed;
   if (packed_x_.bytes() < bytes) packed_x_ = Buffer(bytes);

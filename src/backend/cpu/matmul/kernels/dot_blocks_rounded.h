@@ -165,14 +165,13 @@ constexpr int kBlockRows = kRegisters == 32 ? 4 : kRegisters == 8 ? 2 : 1;
 constexpr int kBlockVecs = 2;
 constexpr int kBlocksK = 1024;  // between two spills, a multiple of every piece
 
-// All rows of one block over some units, in groups of about as many rows.
+// All rows of one block over some units.
 template <int Bits, CodeList List, int Quads>
 void run_block(const GemmCall& call, BlockPanel p) {
   constexpr int kVecs = kRegisters == 32 ? 2 : 1;
-  const int row_groups = ceil_div(call.rows, kBlockRows);
-  const int tall = call.rows % row_groups;  // groups that have one row more
-  for (int i = 0; i < row_groups; ++i) {
-    const int rows = call.rows / row_groups + (i < tall ? 1 : 0);
+  const RowGroups groups(call.rows, kBlockRows);
+  for (int g = 0; g < groups.count; ++g) {
+    const int rows = groups.rows(g);
     for (int half = 0; half < 2 && half * 16 < p.cols; half += rows == 1 ? 2 : kVecs) {
       BlockPanel part = p;
       part.half = half;

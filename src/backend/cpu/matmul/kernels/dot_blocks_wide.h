@@ -174,10 +174,9 @@ void run_wide_blocks(const GemmCall& call) {
                                       : next_col < call.cols ? piece_at(next_col, k)
                                                              : piece_at(0, k + kWideK),
                          .following_bytes = static_cast<int>(panel_bytes / (units * kGroups))};
-        const int row_groups = ceil_div(call.rows, kOpenedRows);
-        const int tall = call.rows % row_groups;  // groups that have one row more
-        for (int i = 0; i < row_groups; ++i) {
-          const int rows = call.rows / row_groups + (i < tall ? 1 : 0);
+        const RowGroups groups(call.rows, kOpenedRows);
+        for (int g = 0; g < groups.count; ++g) {
+          const int rows = groups.rows(g);
           if (b.has_minima)
             run_opened_upto<Bits, List, Quads, true, kOpenedRows>(rows, p);
           else

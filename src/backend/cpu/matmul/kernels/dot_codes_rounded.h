@@ -302,12 +302,11 @@ void run_code_rows(int rows, const CodePanel& panel) {
 
 template <class M, int R, int V>
 void run_code_groups(const GemmCall& call, CodePanel panel, std::int64_t stream_bytes) {
-  const int groups = ceil_div(call.rows, R);
-  const int tall = call.rows % groups;  // so many groups have one row more
+  const RowGroups groups(call.rows, R);
   const char* const following = panel.following;
-  for (int g = 0; g < groups; ++g) {
-    const int rows = call.rows / groups + (g < tall ? 1 : 0);
-    panel.following = groups > 1 && V > 1 ? following + g % 2 * (stream_bytes / 2) : nullptr;
+  for (int g = 0; g < groups.count; ++g) {
+    const int rows = groups.rows(g);
+    panel.following = groups.count > 1 && V > 1 ? following + g % 2 * (stream_bytes / 2) : nullptr;
     run_code_rows<M, R, V>(rows, panel);
     panel.x += rows * panel.x_row_bytes;
     panel.scales += rows * panel.x_row_bytes / 4;

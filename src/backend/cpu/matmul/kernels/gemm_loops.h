@@ -93,6 +93,17 @@ FT_INLINE void store_accumulators(const Panel& panel, const V16 (&acc)[R][V]) {
   }
 }
 
+// So many rows in groups of at most `most`, as few as there can be and nearly alike.
+struct RowGroups {
+  constexpr RowGroups(int rows, int most)
+      : count(ceil_div(rows, most)), least(rows / count), tall(rows % count) {}
+  constexpr int rows(int group) const { return least + (group < tall ? 1 : 0); }
+
+  int count;
+  int least;  // rows of a group
+  int tall;   // so many have one row more
+};
+
 // M::run<rows, V> for rows known at run time, 1 <= rows <= R.
 template <class M, int R, int V>
 void run_rows(int rows, const Panel& panel) {
@@ -103,13 +114,12 @@ void run_rows(int rows, const Panel& panel) {
 // The columns of `panel` (at most V vectors), all rows of the call in groups of nearly equal size.
 template <class M, int R, int V>
 void run_groups(const GemmCall& call, Panel panel) {
-  const int groups = ceil_div(call.rows, R);
-  const int tall = call.rows % groups;  // so many groups have one row more
+  const RowGroups groups(call.rows, R);
   const char* const following = panel.following;
   const std::int64_t half = M::weights_at(call, 0, panel.k / 2) - M::weights_at(call, 0, 0);
-  for (int g = 0; g < groups; ++g) {
-    const int rows = call.rows / groups + (g < tall ? 1 : 0);
-    panel.following = groups > 1 && V > 1 ? following + g % 2 * half : nullptr;
+  for (int g = 0; g < groups.count; ++g) {
+    const int rows = groups.rows(g);
+    panel.following = groups.count > 1 && V > 1 ? following + g % 2 * half : nullptr;
     run_rows<M, R, V>(rows, panel);
     panel.x += rows * panel.x_row_bytes;
     panel.y += rows * panel.y_stride;
