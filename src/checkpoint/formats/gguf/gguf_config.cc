@@ -20,9 +20,7 @@ namespace json = boost::json;
 // The keys of one architecture: "<architecture>.<key>".
 class Keys {
  public:
-  explicit Keys(const GgufModel& model)
-      : metadata_(model.metadata()),
-        prefix_(model.metadata().text("general.architecture").value_or("") + ".") {}
+  explicit Keys(const GgufModel& model) : metadata_(model.metadata()), prefix_(model.own_key("")) {}
 
   std::optional<std::int64_t> integer(std::string_view key) const {
     return metadata_.integer(prefix_ + std::string(key));

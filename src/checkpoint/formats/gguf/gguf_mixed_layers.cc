@@ -10,14 +10,10 @@
 namespace foretoken {
 namespace {
 
-std::string prefix_of(const GgufModel& model) {
-  return model.metadata().text("general.architecture").value_or("") + ".";
-}
-
 // One value for each layer, of a list or of one for all.
 std::vector<std::int64_t> by_layer(const GgufModel& model, const std::string& key,
                                    std::int64_t layers) {
-  const std::string whole = prefix_of(model) + key;
+  const std::string whole = model.own_key(key);
   auto values = model.metadata().integers(whole);
   if (values.empty()) model.metadata().refuse_missing(whole);
   if (values.size() == 1) values.assign(at(layers), values.front());
@@ -28,7 +24,7 @@ std::vector<std::int64_t> by_layer(const GgufModel& model, const std::string& ke
 }
 
 std::vector<bool> sliding_layers(const GgufModel& model, std::int64_t layers) {
-  const std::string key = prefix_of(model) + "attention.sliding_window_pattern";
+  const std::string key = model.own_key("attention.sliding_window_pattern");
   const auto slides = model.metadata().booleans(key);
   if (slides.size() != at(layers))
     model.metadata().refuse(key, std::to_string(layers) + " booleans",
@@ -97,7 +93,7 @@ void add_gguf_mixed_layers(const GgufModel& model, boost::json::object& config) 
   const boost::json::value vocab = config["vocab_size"];  // a new key may move what is there
   config["vocab_size_per_layer_input"] = vocab;
   const double theta =
-      model.metadata().number(prefix_of(model) + "rope.freq_base_swa").value_or(10000.0);
+      model.metadata().number(model.own_key("rope.freq_base_swa")).value_or(10000.0);
   config["rope_parameters"] = {
       {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", theta}}},
       {"full_attention",

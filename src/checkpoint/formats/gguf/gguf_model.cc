@@ -97,9 +97,12 @@ const GgufBlocks* GgufModel::find_in_layers(const std::string& name) const {
   return nullptr;
 }
 
-std::optional<std::int64_t> GgufModel::size(const std::string& key) const {
-  const std::string architecture = metadata().text("general.architecture").value_or("");
-  return metadata().integer(architecture + "." + key);
+std::string GgufModel::own_key(std::string_view name) const {
+  return metadata().text("general.architecture").value_or("") + "." + std::string(name);
+}
+
+std::optional<std::int64_t> GgufModel::size(std::string_view name) const {
+  return metadata().integer(own_key(name));
 }
 
 void GgufModel::check() const {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "checkpoint/formats/gguf/gguf_header.h"
@@ -42,8 +43,9 @@ class GgufModel {
   const GgufBlocks* find(const std::string& name) const;  // null: there is none
   // "attn_q.weight" of the first layer that has it: layers need not be alike. Null: none has.
   const GgufBlocks* find_in_layers(const std::string& name) const;
-  // Of the architecture: "attention.key_length".
-  std::optional<std::int64_t> size(const std::string& key) const;
+  // "attention.key_length" as the architecture's own key, and the integer that it holds.
+  std::string own_key(std::string_view name) const;
+  std::optional<std::int64_t> size(std::string_view name) const;
   const std::string& path() const { return path_; }  // of the first part
   std::size_t parts() const { return parts_.size(); }
 

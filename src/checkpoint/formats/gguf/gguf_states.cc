@@ -15,8 +15,7 @@ namespace {
 class StateKeys {
  public:
   explicit StateKeys(const GgufModel& model)
-      : metadata_(model.metadata()),
-        prefix_(model.metadata().text("general.architecture").value_or("") + ".") {}
+      : metadata_(model.metadata()), prefix_(model.own_key("")) {}
 
   std::string of(const std::string& name) const { return prefix_ + name; }
   std::int64_t size(const std::string& name) const {
