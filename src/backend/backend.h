@@ -18,7 +18,8 @@ struct BackendConfig {
   std::string cache_folder = {};    // for what a device has compiled; empty: nothing is kept
 };
 
-// Instruction sets that this machine and this program have, by the names of BackendConfig::cpu_isa, ascending.
+// Instruction sets that both this machine and this program have, by the names of
+// BackendConfig::cpu_isa, ascending.
 std::vector<std::string> cpu_isas();
 
 // What --device vulkan can take, by number; `reason` says why where that is nothing.

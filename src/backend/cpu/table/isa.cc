@@ -6,6 +6,18 @@
 #include "base/error.h"
 
 namespace foretoken {
+namespace {
+
+// "scalar, avx2, avx512": those that fits(isa).
+template <typename Fits>
+std::string list_of_isas(const Fits& fits) {
+  std::string list;
+  for (const Isa isa : kAllIsas)
+    if (fits(isa)) list += (list.empty() ? "" : ", ") + std::string(isa_name(isa));
+  return list.empty() ? "none of them" : list;
+}
+
+}  // namespace
 
 std::string_view isa_name(Isa isa) {
   switch (isa) {
@@ -47,13 +59,6 @@ bool has_isa(const CpuFeatures& cpu, Isa isa) {
   return cpu.amx;
 }
 
-std::string isa_list(const CpuFeatures& cpu) {
-  std::string list;
-  for (const Isa isa : kAllIsas)
-    if (has_isa(cpu, isa)) list += (list.empty() ? "" : ", ") + std::string(isa_name(isa));
-  return list.empty() ? "none of them" : list;
-}
-
 bool is_compiled(std::string_view table, const std::vector<std::string_view>& compiled) {
   return std::ranges::find(compiled, table) != compiled.end();
 }
@@ -65,10 +70,13 @@ Isa select_isa(const std::string& name, const CpuFeatures& cpu,
                  .where = "",
                  .expected = "an x86-64 processor with AVX2, FMA and F16C, or one of aarch64",
                  .found = "one without"});
+  const auto is_usable = [&](Isa isa) {
+    return has_isa(cpu, isa) && is_compiled(isa_name(isa), compiled);
+  };
   std::optional<Isa> best;
   std::string usable = "auto";
   for (const Isa isa : kAllIsas) {
-    if (!has_isa(cpu, isa) || !is_compiled(isa_name(isa), compiled)) continue;
+    if (!is_usable(isa)) continue;
     if (name == isa_name(isa)) return isa;
     best = isa;
     usable += " or " + std::string(isa_name(isa));
@@ -77,7 +85,7 @@ Isa select_isa(const std::string& name, const CpuFeatures& cpu,
     throw Error({.what = "this program was built for other processors (FORETOKEN_ISAS=native)",
                  .where = "--cpu-isa",
                  .expected = "one built on this machine or with FORETOKEN_ISAS=all",
-                 .found = "none of " + isa_list(cpu)});
+                 .found = "none of " + list_of_isas([&](Isa isa) { return has_isa(cpu, isa); })});
   if (name == "auto") return *best;
   for (const Isa isa : kAllIsas)
     if (name == isa_name(isa) && has_isa(cpu, isa))
@@ -90,7 +98,7 @@ Isa select_isa(const std::string& name, const CpuFeatures& cpu,
     if (name == isa_name(isa))
       throw Error({.what = "this machine lacks the instruction set " + name,
                    .where = "--cpu-isa",
-                   .expected = "auto or one of " + isa_list(cpu),
+                   .expected = "auto or one of " + list_of_isas(is_usable),
                    .found = name});
   throw Error({.what = "unknown instruction set",
                .where = "--cpu-isa",

@@ -50,7 +50,6 @@ struct CpuFeatures {
 CpuFeatures detect_cpu();
 
 bool has_isa(const CpuFeatures& cpu, Isa isa);
-std::string isa_list(const CpuFeatures& cpu);  // "scalar, avx2, avx512"
 
 // The tables that this program was built with (FORETOKEN_ISAS), by the names of cpu/isa/kernels_*.cc:
 // those of isa_name, and what is taken beside them. The build writes it.
