@@ -1,6 +1,19 @@
 #include "backend/ops/step_ops.h"
 
+#include "base/error.h"
+
 namespace foretoken {
+
+void expect_latent(const LatentRows& latent, const RopeTable& rope, const AttentionShape& shape,
+                   const Batch& batch, const KvLayer& kv, const Tensor& q) {
+  CHECK(shape.value_dim > 0 && shape.kv_heads == 1 &&
+        shape.head_dim == shape.value_dim + rope.rotary_dim)
+      << "keys of " << shape.head_dim << " with values of " << shape.value_dim;
+  expect(latent.kv, {batch.rows, shape.head_dim}, DType::kF32);
+  expect(latent.norm, {shape.value_dim}, DType::kF32);
+  expect(q, {batch.rows, shape.heads * shape.head_dim}, DType::kF32);
+  expect(kv.k, {-1, 1, shape.head_dim, kPageTokens}, kv.k.dtype());
+}
 
 void StepOps::gather_rows(Tensor x, std::span<const std::int32_t> rows, Tensor out) {
   expect(out, {-1, x.dim(1)}, DType::kF32);

@@ -49,6 +49,10 @@ struct LatentRows {
   bool pairs_neighbours = false;  // elements 2 i and 2 i + 1 rotate together; they leave as halves
 };
 
+// Bug check: the arguments of StepOps::store_latent fit together.
+void expect_latent(const LatentRows& latent, const RopeTable& rope, const AttentionShape& shape,
+                   const Batch& batch, const KvLayer& kv, const Tensor& q);
+
 class StepOps {
  public:
   virtual ~StepOps() = default;

@@ -249,13 +249,7 @@ class VulkanOps final : public Ops {
 
   void store_latent(const LatentRows& latent, const RopeTable& rope, const AttentionShape& shape,
                     const Batch& batch, const KvLayer& kv, Tensor q) override {
-    CHECK(shape.value_dim > 0 && shape.kv_heads == 1 &&
-          shape.head_dim == shape.value_dim + rope.rotary_dim)
-        << "keys of " << shape.head_dim << " with values of " << shape.value_dim;
-    expect(latent.kv, {batch.rows, shape.head_dim}, DType::kF32);
-    expect(latent.norm, {shape.value_dim}, DType::kF32);
-    expect(q, {batch.rows, shape.heads * shape.head_dim}, DType::kF32);
-    expect(kv.k, {-1, 1, shape.head_dim, kPageTokens}, kv.k.dtype());
+    expect_latent(latent, rope, shape, batch, kv, q);
     twin_.forget();
     attention_.store_latent(latent, rope, shape, batch, kv, q);
   }

@@ -61,6 +61,21 @@ void dispatch_product(VulkanContext& context, const ProductForms& forms, const O
                    make(weights, chooses), groups, forms.columns);
 }
 
+// For dispatch_product, of weights that are floats; `blocks`: as LinearCall has it.
+auto call_of_floats(const VulkanLinear& w, Address input, std::int64_t blocks, const Tensor& y) {
+  return [&w, &y, input, blocks](const auto& weights, const auto& chooses) {
+    return LinearCall{weights,
+                      input,
+                      address_of(y),
+                      word(blocks),
+                      word(w.out_width()),
+                      word(y.dim(0)),
+                      w.bias() == 0 ? 0U : 1U,
+                      0U,
+                      chooses};
+  };
+}
+
 }  // namespace
 
 void VulkanProducts::linear(const VulkanLinear& w, const Tensor& x, const Tensor& y) {
@@ -137,17 +152,7 @@ void VulkanProducts::multiply_blocks(const VulkanLinear& w, MaybeChoice choice, 
   twin_.written(y);
   dispatch_product(context_, {Shader::kLinear, Shader::kLinearChosen, 0, VulkanLinear::kColumns},
                    FloatsOfCall{w.weights(), w.bias()}, choice, x, y,
-                   [&](const auto& weights, const auto& chooses) {
-                     return LinearCall{weights,
-                                       input,
-                                       address_of(y),
-                                       word(w.padded_width() / VulkanLinear::kBlock),
-                                       word(w.out_width()),
-                                       word(y.dim(0)),
-                                       w.bias() == 0 ? 0U : 1U,
-                                       0U,
-                                       chooses};
-                   });
+                   call_of_floats(w, input, w.padded_width() / VulkanLinear::kBlock, y));
 }
 
 void VulkanProducts::multiply_chains(const VulkanLinear& w, MaybeChoice choice, const Tensor& x,
@@ -158,17 +163,7 @@ void VulkanProducts::multiply_chains(const VulkanLinear& w, MaybeChoice choice, 
       context_,
       {Shader::kLinearChain, Shader::kLinearChainChosen, is_wide, VulkanLinear::kColumnsOfChains},
       FloatsOfCall{w.weights(), w.bias()}, choice, x, y,
-      [&](const auto& weights, const auto& chooses) {
-        return LinearCall{weights,
-                          address_of(x),
-                          address_of(y),
-                          word(w.in_width()),
-                          word(w.out_width()),
-                          word(y.dim(0)),
-                          w.bias() == 0 ? 0U : 1U,
-                          0U,
-                          chooses};
-      });
+      call_of_floats(w, address_of(x), w.in_width(), y));
 }
 
 void VulkanProducts::multiply_codes(const VulkanLinear& w, MaybeChoice choice, const Tensor& x,

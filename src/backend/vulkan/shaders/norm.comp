@@ -16,7 +16,7 @@ layout(push_constant) uniform Call {
   Words rounded;
   uint width;
   float eps;
-  uint groups;  // rows take so many weights in turns
+  uint groups;  // Row r is multiplied by the weights of group r % groups.
 } call;
 
 shared float tile[kTile];
