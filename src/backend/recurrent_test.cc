@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
+#include "backend/testing/recurrent_test_kit.h"
 #include "base/index.h"
 #include "base/threads.h"
 #include "batch/commit.h"
@@ -18,53 +19,7 @@ namespace {
 
 constexpr int kTokens = 150;
 
-struct Kind {
-  const char* name;
-  RecurrentShape shape;
-};
-
-const Kind kKinds[] = {
-    {"delta",
-     {.channels = 2 * 2 * 16 + 4 * 32,
-      .taps = 4,
-      .key_heads = 2,
-      .value_heads = 4,
-      .key_dim = 16,
-      .value_dim = 32,
-      .first = {.query = 0, .key = 32, .value = 64},
-      .corrects = true,
-      .normalises_qk = true}},
-    {"delta_in_turn",
-     {.channels = 2 * 2 * 8 + 6 * 10,
-      .taps = 3,
-      .key_heads = 2,
-      .value_heads = 6,
-      .key_dim = 8,
-      .value_dim = 10,
-      .first = {.query = 0, .key = 16, .value = 32},
-      .takes_turns = true,
-      .corrects = true,
-      .normalises_qk = true}},
-    {"mamba",
-     {.channels = 2 * 9 + 3 * 21,
-      .taps = 3,
-      .key_heads = 1,
-      .value_heads = 3,
-      .key_dim = 9,
-      .value_dim = 21,
-      .first = {.query = 72, .key = 63, .value = 0}}},
-    {"mamba_groups",
-     {.channels = 2 * 3 * 7 + 6 * 11,
-      .taps = 4,
-      .key_heads = 3,
-      .value_heads = 6,
-      .key_dim = 7,
-      .value_dim = 11,
-      .first = {.query = 66 + 21, .key = 66, .value = 0}}},
-    {"convolution", {.channels = 37, .taps = 5}},
-};
-
-class Recurrent : public testing::TestWithParam<Kind> {
+class Recurrent : public testing::TestWithParam<RecurrentKind> {
  protected:
   Recurrent() : pool_(2, false), ops_(make_backend({}, pool_)) {
     KvShape kv{.layers = 1, .kv_heads = 1, .head_dim = 16};
@@ -292,7 +247,7 @@ TEST_P(Recurrent, a_slot_goes_on_from_a_snapshot_of_another) {
   for (int i = 64; i < kTokens; ++i) ASSERT_EQ(rest[at(i - 64)], whole[at(i)]) << i;
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Recurrent, testing::ValuesIn(kKinds),
+INSTANTIATE_TEST_SUITE_P(Kinds, Recurrent, testing::ValuesIn(recurrent_kinds()),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

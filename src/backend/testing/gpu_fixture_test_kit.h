@@ -3,12 +3,14 @@
 // is to have. One device for all cases of a suite, because it compiles its shaders; all are skipped,
 // with the reason, where there is none. For tests only.
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "backend/testing/gpu_test_kit.h"
+#include "backend/testing/ops_test_kit.h"
 #include "base/threads.h"
 
 namespace foretoken {
@@ -30,6 +32,12 @@ class GpuFixture : public testing::Test {
   void SetUp() override {
     if (!why_not_.empty()) GTEST_SKIP() << why_not_;
     ASSERT_NE(gpu_, nullptr);
+  }
+
+  // What an operation gives on the device has the bytes of what it gives on the CPU.
+  void expect_same(const std::function<Rows(Ops&)>& body, const std::string& what) {
+    const Rows expected = body(*cpu_);
+    expect_same_bytes(body(*gpu_), expected, what);
   }
 
   inline static std::unique_ptr<ThreadPool> pool_;

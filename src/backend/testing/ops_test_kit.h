@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,38 @@ inline float value_of(std::int64_t a, std::int64_t b, std::int64_t c) {
   const auto seed = static_cast<std::uint64_t>(a * 1000003 + b);
   const double u = static_cast<double>(mix_seed(seed, static_cast<std::uint64_t>(c)) >> 11U);
   return static_cast<float>(u * 0x1p-52 * 2.0 - 2.0);
+}
+
+// So many of them.
+inline std::vector<float> some_values(std::int64_t kind, std::int64_t count, float factor = 1) {
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < count; ++i) values.push_back(factor * value_of(kind, 5, i));
+  return values;
+}
+
+// A step of no rows, for operations that need no batch.
+inline void begin_step(Ops& ops) {
+  Batch batch;
+  ops.layout({}, DraftTrees(1, 1), SeqTable(1), batch);
+}
+
+inline Tensor put_values(Ops& ops, std::vector<float> values, const Shape& shape) {
+  const Tensor to = ops.temp(DType::kF32, shape);
+  ops.upload(Tensor(values.data(), DType::kF32, shape), to);
+  return to;
+}
+
+// What lies in x [rows, width], wherever that is.
+inline Rows read_all_rows(Ops& ops, const Tensor& x) {
+  std::vector<std::int32_t> rows(at(x.dim(0)));
+  std::iota(rows.begin(), rows.end(), 0);
+  std::vector<float> all;
+  ops.read_rows(x, rows, all);
+  ops.read_back();
+  Rows out;
+  for (std::int64_t r = 0; r < x.dim(0); ++r)
+    out.emplace_back(all.begin() + r * x.dim(1), all.begin() + (r + 1) * x.dim(1));
+  return out;
 }
 
 struct Machine {

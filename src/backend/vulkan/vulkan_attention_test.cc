@@ -117,7 +117,7 @@ class Cache {
     }
     ++steps_;
     ops_.attention(q, kv_, ops_.plan_attention(s, batch_), out);
-    return read(out);
+    return read_all_rows(ops_, out);
   }
   void commit(SeqSlot slot, int tokens) { table_.length[at(slot)] += tokens; }
   void keep(const std::vector<std::int32_t>& path) {
@@ -135,18 +135,6 @@ class Cache {
   }
   Tensor kept(Shape shape, int kind) { return filled(ops_.alloc(DType::kF32, shape), kind); }
   Tensor temp(Shape shape, int kind) { return filled(ops_.temp(DType::kF32, shape), kind); }
-  Rows read(const Tensor& x) {
-    std::vector<std::int32_t> rows;
-    for (std::int64_t r = 0; r < x.dim(0); ++r) rows.push_back(static_cast<std::int32_t>(r));
-    std::vector<float> all;
-    ops_.read_rows(x, rows, all);
-    ops_.read_back();
-    Rows out;
-    for (std::int64_t r = 0; r < x.dim(0); ++r)
-      out.emplace_back(all.begin() + r * x.dim(1), all.begin() + (r + 1) * x.dim(1));
-    return out;
-  }
-
   Ops& ops_;
   Layer layer_;
   DraftTrees trees_;

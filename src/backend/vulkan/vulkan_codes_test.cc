@@ -79,25 +79,8 @@ std::unique_ptr<CodedRows> made_rows(const WeightFormat& format, std::int64_t ro
   return std::make_unique<RandomRows>(format, rows, width, 7);
 }
 
-void begin(Ops& ops) {
-  Batch batch;
-  ops.layout({}, DraftTrees(1, 1), SeqTable(1), batch);
-}
-
-Tensor put(Ops& ops, std::vector<float> values, const Shape& shape) {
-  const Tensor to = ops.temp(DType::kF32, shape);
-  ops.upload(Tensor(values.data(), DType::kF32, shape), to);
-  return to;
-}
-
 void note(Ops& ops, const Tensor& x, Rows& to) {
-  std::vector<std::int32_t> rows(at(x.dim(0)));
-  std::iota(rows.begin(), rows.end(), 0);
-  std::vector<float> all;
-  ops.read_rows(x, rows, all);
-  ops.read_back();
-  for (std::int64_t r = 0; r < x.dim(0); ++r)
-    to.emplace_back(all.begin() + r * x.dim(1), all.begin() + (r + 1) * x.dim(1));
+  for (auto& row : read_all_rows(ops, x)) to.push_back(std::move(row));
 }
 
 // Products of each number of rows, of inputs that are random, of values far apart, and of zeros; and
@@ -119,17 +102,17 @@ Rows results(Ops& ops, const Kind& kind, std::int64_t width, std::int64_t out,
   EXPECT_EQ(w->out_width(), out);
   Rows all;
   for (const std::int64_t rows : counts) {
-    begin(ops);
+    begin_step(ops);
     std::vector<float> values;
     for (std::int64_t i = 0; i < rows * width; ++i) {
       const float far = i / 64 % 5 == 0 ? 300.0F : i / 64 % 5 == 1 ? 1e-3F : 1.0F;
       values.push_back(i / 32 % 7 == 6 ? 0.0F : far * value_of(width, rows, i));
     }
-    const Tensor x = put(ops, values, {rows, width}), y = ops.temp(DType::kF32, {rows, out});
+    const Tensor x = put_values(ops, values, {rows, width}), y = ops.temp(DType::kF32, {rows, out});
     ops.linear(*w, x, y);
     note(ops, y, all);
   }
-  begin(ops);
+  begin_step(ops);
   const std::vector<Token> tokens{static_cast<Token>(out - 1), 0, 2, 2};
   const Tensor rows = ops.temp(DType::kF32, {4, width});
   ops.embed(*w, tokens, rows);

@@ -19,58 +19,24 @@
 namespace foretoken::vulkan_experts_test {
 namespace {
 
-void begin(Ops& ops) {
-  Batch batch;
-  ops.layout({}, DraftTrees(1, 1), SeqTable(1), batch);
-}
-
-std::vector<float> some(std::int64_t kind, std::int64_t count, float factor = 1) {
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < count; ++i) values.push_back(factor * value_of(kind, 5, i));
-  return values;
-}
-
-Tensor put(Ops& ops, std::vector<float> values, const Shape& shape) {
-  const Tensor to = ops.temp(DType::kF32, shape);
-  ops.upload(Tensor(values.data(), DType::kF32, shape), to);
-  return to;
-}
-
-Rows got(Ops& ops, const Tensor& x) {
-  std::vector<std::int32_t> rows;
-  for (std::int64_t r = 0; r < x.dim(0); ++r) rows.push_back(static_cast<std::int32_t>(r));
-  std::vector<float> all;
-  ops.read_rows(x, rows, all);
-  ops.read_back();
-  Rows out;
-  for (std::int64_t r = 0; r < x.dim(0); ++r)
-    out.emplace_back(all.begin() + r * x.dim(1), all.begin() + (r + 1) * x.dim(1));
-  return out;
-}
-
 class VulkanExpertsTest : public GpuFixture {
  protected:
-  void expect_same(const std::function<Rows(Ops&)>& body, const std::string& what) {
-    const Rows expected = body(*cpu_);
-    expect_same_bytes(body(*gpu_), expected, what);
-  }
-
   // Numbers of experts are read as floats that have their bits.
   void check_router(const Routing& routing, const std::vector<float>& logits,
                     const std::vector<float>& bias, const std::vector<float>& scale) {
     const std::int64_t rows = std::ssize(logits) / routing.experts;
     expect_same(
         [&](Ops& ops) {
-          begin(ops);
+          begin_step(ops);
           const auto vector = [&](const std::vector<float>& of) {
-            return of.empty() ? Tensor() : put(ops, of, {std::ssize(of)});
+            return of.empty() ? Tensor() : put_values(ops, of, {std::ssize(of)});
           };
-          const Tensor in = put(ops, logits, {rows, routing.experts});
+          const Tensor in = put_values(ops, logits, {rows, routing.experts});
           const Tensor chosen = ops.temp(DType::kI32, {rows, routing.chosen});
           const Tensor weights = ops.temp(DType::kF32, {rows, routing.chosen});
           ops.route(in, routing, {.bias = vector(bias), .scale = vector(scale)}, chosen, weights);
-          Rows all = got(ops, Tensor(chosen.data(), DType::kF32, chosen.shape()));
-          for (auto& row : got(ops, weights)) all.push_back(std::move(row));
+          Rows all = read_all_rows(ops, Tensor(chosen.data(), DType::kF32, chosen.shape()));
+          for (auto& row : read_all_rows(ops, weights)) all.push_back(std::move(row));
           return all;
         },
         std::to_string(routing.experts) + " experts");
@@ -88,9 +54,9 @@ TEST_F(VulkanExpertsTest, routers_choose_and_weigh_as_the_cpu_does) {
                                 .normalises = normalises,
                                 .scale = normalises ? 2.5F : 1.0F};
           const bool has_vectors = experts == 17;
-          check_router(routing, some(experts, 5 * experts, far),
-                       has_vectors ? some(1, experts) : std::vector<float>(),
-                       has_vectors ? some(2, experts) : std::vector<float>());
+          check_router(routing, some_values(experts, 5 * experts, far),
+                       has_vectors ? some_values(1, experts) : std::vector<float>(),
+                       has_vectors ? some_values(2, experts) : std::vector<float>());
         }
 }
 
@@ -104,25 +70,26 @@ TEST_F(VulkanExpertsTest, routers_keep_to_the_best_groups) {
                     .groups = groups,
                     .kept_groups = kept,
                     .group_tops = tops},
-                   some(groups, 7 * 64, 3), has_bias ? some(9, 64) : std::vector<float>(), {});
+                   some_values(groups, 7 * 64, 3),
+                   has_bias ? some_values(9, 64) : std::vector<float>(), {});
 }
 
 TEST_F(VulkanExpertsTest, equals_and_what_is_no_number_go_the_same_way) {
   const Routing routing{.experts = 4, .chosen = 2, .score = RouterScore::kSigmoid};
   check_router(routing, {0.2F, 0.3F, 0.3F, 0.3F, 1, 1, 1, 1, -0.0F, 0.0F, 5, -5}, {}, {});
   check_router({.experts = 4, .chosen = 2}, {3, 3, 3, 3, -90, 80, 80, -90}, {}, {});
-  begin(*gpu_);
-  const Tensor in = put(*gpu_, {NAN, 0.1F, 0.2F, -1}, {1, 4});
+  begin_step(*gpu_);
+  const Tensor in = put_values(*gpu_, {NAN, 0.1F, 0.2F, -1}, {1, 4});
   const Tensor chosen = gpu_->temp(DType::kI32, {1, 2}), weights = gpu_->temp(DType::kF32, {1, 2});
   gpu_->route(in, routing, {}, chosen, weights);
-  const Rows found = got(*gpu_, Tensor(chosen.data(), DType::kF32, {1, 2}));
+  const Rows found = read_all_rows(*gpu_, Tensor(chosen.data(), DType::kF32, {1, 2}));
   EXPECT_EQ(std::bit_cast<std::int32_t>(found[0][0]), 1);
   EXPECT_EQ(std::bit_cast<std::int32_t>(found[0][1]), 2);
 }
 
 TEST_F(VulkanExpertsTest, more_experts_than_it_holds_are_refused_by_name) {
-  begin(*gpu_);
-  const Tensor in = put(*gpu_, some(1, 1025), {1, 1025});
+  begin_step(*gpu_);
+  const Tensor in = put_values(*gpu_, some_values(1, 1025), {1, 1025});
   const Tensor chosen = gpu_->temp(DType::kI32, {1, 2}), weights = gpu_->temp(DType::kF32, {1, 2});
   try {
     gpu_->route(in, {.experts = 1025, .chosen = 2}, {}, chosen, weights);
@@ -136,10 +103,10 @@ TEST_F(VulkanExpertsTest, gates_of_rows) {
   for (const std::int64_t width : {1, 31, 130})
     expect_same(
         [&](Ops& ops) {
-          begin(ops);
-          const Tensor x = put(ops, some(1, 5 * width), {5, width});
-          ops.gate_rows(x, put(ops, {0, 2, -3.3F, 90, -90}, {5, 1}));
-          return got(ops, x);
+          begin_step(ops);
+          const Tensor x = put_values(ops, some_values(1, 5 * width), {5, width});
+          ops.gate_rows(x, put_values(ops, {0, 2, -3.3F, 90, -90}, {5, 1}));
+          return read_all_rows(ops, x);
         },
         std::to_string(width));
 }
@@ -175,10 +142,10 @@ class Layer {
               blocks.emplace_back(std::make_unique<RandomBlocks>(kind.format, out, in)).get());
           continue;
         }
-        values.push_back(some(100 * i + seed, out * in, 0.2F));
+        values.push_back(some_values(100 * i + seed, out * in, 0.2F));
         weights.emplace_back(values.back().data(), DType::kF32, Shape{out, in});
         if (kind.has_bias)
-          biases.emplace_back(values.emplace_back(some(7 + seed, out)).data(), DType::kF32,
+          biases.emplace_back(values.emplace_back(some_values(7 + seed, out)).data(), DType::kF32,
                               Shape{out});
       }
       return ops.pack({.weights = weights,
@@ -196,11 +163,12 @@ class Layer {
 
   // Rows `first` .. of made-up ones.
   Rows run(std::int64_t hidden, std::int64_t first, std::int64_t rows) {
-    begin(ops_);
-    const std::vector<float> all = some(3, 700 * hidden), routes = some(4, 700 * kExperts, 3);
+    begin_step(ops_);
+    const std::vector<float> all = some_values(3, 700 * hidden),
+                             routes = some_values(4, 700 * kExperts, 3);
     const auto part = [&](const std::vector<float>& of, std::int64_t width) {
-      return put(ops_, {of.begin() + first * width, of.begin() + (first + rows) * width},
-                 {rows, width});
+      return put_values(ops_, {of.begin() + first * width, of.begin() + (first + rows) * width},
+                        {rows, width});
     };
     const Tensor x = part(all, hidden), logits = part(routes, kExperts);
     const Tensor chosen = ops_.temp(DType::kI32, {rows, kChosen});
@@ -208,7 +176,7 @@ class Layer {
     const Tensor out = ops_.temp(DType::kF32, x.shape());
     ops_.route(logits, {.experts = kExperts, .chosen = kChosen}, {}, chosen, weights);
     ops_.mix_experts(experts_, Activation::kSilu, x, chosen, weights, out);
-    return got(ops_, out);
+    return read_all_rows(ops_, out);
   }
 
  private:

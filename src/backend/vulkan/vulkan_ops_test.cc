@@ -19,49 +19,11 @@
 namespace foretoken {
 namespace {
 
-class VulkanOpsTest : public GpuFixture {
- protected:
-  // What `body` makes of both.
-  void expect_same(const std::function<Rows(Ops&)>& body, const std::string& what) {
-    const Rows expected = body(*cpu_);
-    expect_same_bytes(body(*gpu_), expected, what);
-  }
-};
-
-void begin(Ops& ops) {
-  Batch batch;
-  ops.layout({}, DraftTrees(1, 1), SeqTable(1), batch);
-}
-
-Tensor put(Ops& ops, const std::vector<float>& values, const Shape& shape) {
-  const Tensor to = ops.temp(DType::kF32, shape);
-  std::vector<float> host = values;
-  ops.upload(Tensor(host.data(), DType::kF32, shape), to);
-  return to;
-}
-
-std::vector<float> some(std::int64_t kind, std::int64_t count, float factor = 1) {
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < count; ++i) values.push_back(factor * value_of(kind, 5, i));
-  return values;
-}
+class VulkanOpsTest : public GpuFixture {};
 
 Tensor put_some(Ops& ops, std::int64_t kind, std::int64_t rows, std::int64_t width,
                 float factor = 1) {
-  return put(ops, some(kind, rows * width, factor), {rows, width});
-}
-
-Rows got(Ops& ops, const Tensor& x) {
-  std::vector<std::int32_t> rows;
-  for (std::int64_t r = 0; r < x.dim(0); ++r) rows.push_back(static_cast<std::int32_t>(r));
-  std::vector<float> all;
-  ops.read_rows(x, rows, all);
-  ops.read_back();
-  Rows out;
-  const std::int64_t width = x.dim(1);
-  for (std::int64_t r = 0; r < x.dim(0); ++r)
-    out.emplace_back(all.begin() + r * width, all.begin() + (r + 1) * width);
-  return out;
+  return put_values(ops, some_values(kind, rows * width, factor), {rows, width});
 }
 
 // An operation on a [rows, width], b [rows, 2 * width], w [width]; what it returns is compared.
@@ -74,12 +36,12 @@ class VulkanRows : public VulkanOpsTest {
       for (const std::int64_t width : {1, 15, 16, 17, 129, 1000})
         expect_same(
             [&](Ops& ops) {
-              begin(ops);
+              begin_step(ops);
               const Tensor a = put_some(ops, 1, rows, width, factor);
               const Tensor b = put_some(ops, 2, rows, 2 * width, factor);
-              const Tensor w = put(ops, some(3, width), {width});
-              Rows all = got(ops, op(ops, a, b, w));
-              for (auto& row : got(ops, a)) all.push_back(std::move(row));
+              const Tensor w = put_values(ops, some_values(3, width), {width});
+              Rows all = read_all_rows(ops, op(ops, a, b, w));
+              for (auto& row : read_all_rows(ops, a)) all.push_back(std::move(row));
               return all;
             },
             std::to_string(rows) + " x " + std::to_string(width));
@@ -100,7 +62,7 @@ TEST_F(VulkanRows, norm) {
 
 TEST_F(VulkanRows, norms_of_groups) {
   check([](Ops& ops, Tensor a, Tensor b, Tensor) {
-    const Tensor weight = put(ops, some(6, 2 * a.dim(1)), {2, a.dim(1)});
+    const Tensor weight = put_values(ops, some_values(6, 2 * a.dim(1)), {2, a.dim(1)});
     ops.norm_groups(b, weight, 0.01F);
     return b;
   });
@@ -173,7 +135,7 @@ TEST_F(VulkanRows, rows_that_are_moved) {
 
 std::vector<std::uint16_t> some_bf16(std::int64_t kind, std::int64_t count) {
   std::vector<std::uint16_t> values;
-  for (const float value : some(kind, count, 0.3F)) values.push_back(f32_to_bf16(value));
+  for (const float value : some_values(kind, count, 0.3F)) values.push_back(f32_to_bf16(value));
   return values;
 }
 
@@ -183,7 +145,7 @@ struct Matrices {
   std::vector<Tensor> weights, biases;
 };
 Matrices matrices(std::int64_t n, std::int64_t k, bool has_bias) {
-  Matrices m{some_bf16(1, n * k), some_bf16(2, n * k), some(3, n), {}, {}};
+  Matrices m{some_bf16(1, n * k), some_bf16(2, n * k), some_values(3, n), {}, {}};
   m.weights = {Tensor(m.first.data(), DType::kBF16, {n, k}),
                Tensor(m.second.data(), DType::kBF16, {n, k})};
   if (has_bias) m.biases = {Tensor(), Tensor(m.bias.data(), DType::kF32, {n})};
@@ -198,10 +160,10 @@ class VulkanProductsTest : public VulkanOpsTest {
         [&](Ops& ops) {
           const auto w = ops.pack({.weights = m.weights, .biases = m.biases, .dtype = dtype});
           EXPECT_EQ(w->out_width(), 2 * n);
-          begin(ops);
+          begin_step(ops);
           const Tensor y = ops.temp(DType::kF32, {rows, 2 * n});
           ops.linear(*w, put_some(ops, 4, rows, k), y);
-          return got(ops, y);
+          return read_all_rows(ops, y);
         },
         std::to_string(rows) + " x " + std::to_string(k) + " x " + std::to_string(2 * n));
   }
@@ -230,10 +192,10 @@ TEST_F(VulkanProductsTest, small_and_large_weights_of_fp16_have_the_bits_of_the_
   expect_same(
       [&](Ops& ops) {
         const auto w = ops.pack({.weights = {&matrix, 1}, .biases = {}, .dtype = DType::kF16});
-        begin(ops);
-        const Tensor x = put(ops, {0.7F}, {1, 1}), y = ops.temp(DType::kF32, {1, k});
+        begin_step(ops);
+        const Tensor x = put_values(ops, {0.7F}, {1, 1}), y = ops.temp(DType::kF32, {1, k});
         ops.linear(*w, x, y);
-        return got(ops, y);
+        return read_all_rows(ops, y);
       },
       "weights from 2^-30 to 2^18");
 }
@@ -245,15 +207,16 @@ TEST_F(VulkanOpsTest, products_read_what_was_written_last) {
     expect_same(
         [&](Ops& ops) {
           const auto w = ops.pack({.weights = {m.weights.data(), 1}, .biases = {}});
-          begin(ops);
+          begin_step(ops);
           const std::int64_t rows = 5;
           const Tensor x = put_some(ops, 1, rows, k), both = put_some(ops, 2, rows, 2 * k);
-          const Tensor weight = put(ops, some(3, k), {k}), y = ops.temp(DType::kF32, {rows, k});
+          const Tensor weight = put_values(ops, some_values(3, k), {k}),
+                       y = ops.temp(DType::kF32, {rows, k});
           Rows all;
           const auto note = [&](const Tensor& input) {
             const Tensor result = y.rows(0, input.dim(0));
             ops.linear(*w, input, result);
-            for (auto& row : got(ops, result)) all.push_back(std::move(row));
+            for (auto& row : read_all_rows(ops, result)) all.push_back(std::move(row));
           };
           ops.norm(x, weight, 1e-5F, x);
           note(x);
@@ -266,7 +229,7 @@ TEST_F(VulkanOpsTest, products_read_what_was_written_last) {
           ops.norm(x, weight, 1e-5F, y);
           note(x);
           ops.norm(x, weight, 1e-5F, x);
-          const std::vector<float> others = some(4, rows * k);
+          const std::vector<float> others = some_values(4, rows * k);
           ops.upload(Tensor(const_cast<float*>(others.data()), DType::kF32, {rows, k}), x);
           note(x);
           return all;
@@ -280,14 +243,14 @@ TEST_F(VulkanOpsTest, a_row_has_the_same_bits_beside_any_others) {
   Matrices m = matrices(n, k, true);
   for (const DType dtype : {DType::kBF16, DType::kF16, DType::kF32}) {
     const auto w = gpu_->pack({.weights = m.weights, .biases = m.biases, .dtype = dtype});
-    begin(*gpu_);
+    begin_step(*gpu_);
     const Tensor x = put_some(*gpu_, 4, rows, k), y = gpu_->temp(DType::kF32, {rows, 2 * n});
     gpu_->linear(*w, x, y);
-    const Rows all = got(*gpu_, y);
+    const Rows all = read_all_rows(*gpu_, y);
     for (std::int64_t r = 0; r < rows; ++r) {
       const Tensor one = gpu_->temp(DType::kF32, {1, 2 * n});
       gpu_->linear(*w, x.rows(r, 1), one);
-      expect_same_bytes(got(*gpu_, one), {all[at(r)]}, "row " + std::to_string(r));
+      expect_same_bytes(read_all_rows(*gpu_, one), {all[at(r)]}, "row " + std::to_string(r));
     }
   }
 }
@@ -305,14 +268,14 @@ TEST_F(VulkanOpsTest, rows_of_tables_and_of_packed_matrices) {
             const Tensor wide = ops.keep_rows(m.weights[1], DType::kF32);
             const Tensor narrow = ops.keep_rows(m.weights[1], half);
             const auto again = ops.pack({.weights = {&narrow, 1}, .biases = {}, .dtype = half});
-            begin(ops);
+            begin_step(ops);
             const Tensor out = ops.temp(DType::kF32, {20, k});
             ops.embed(*w, tokens, out.rows(0, 4));
             ops.embed(*some_rows, std::vector<Token>{0, 1, 2, 3}, out.rows(4, 4));
             ops.look_up(wide, tokens, out.rows(8, 4));
             ops.look_up(narrow, tokens, out.rows(12, 4));
             ops.embed(*again, tokens, out.rows(16, 4));
-            return got(ops, out);
+            return read_all_rows(ops, out);
           },
           std::to_string(k));
     }
@@ -321,7 +284,7 @@ TEST_F(VulkanOpsTest, rows_of_tables_and_of_packed_matrices) {
 // Larger than what small tables share.
 TEST_F(VulkanOpsTest, tables_that_have_memory_of_their_own_leave_others_alone) {
   const std::int64_t rows = 1300, width = 1024;
-  std::vector<float> values = some(3, rows * width);
+  std::vector<float> values = some_values(3, rows * width);
   const Tensor matrix(values.data(), DType::kF32, {rows, width});
   std::vector<Token> tokens;
   for (Token row = 0; row < rows; row += 7) tokens.push_back(row);
@@ -332,13 +295,13 @@ TEST_F(VulkanOpsTest, tables_that_have_memory_of_their_own_leave_others_alone) {
         const Tensor large = ops.keep_rows(matrix, DType::kF32);
         const Tensor next =
             ops.keep_rows(Tensor(values.data(), DType::kF32, {9, width}), DType::kF32);
-        begin(ops);
+        begin_step(ops);
         const auto count = static_cast<std::int64_t>(tokens.size());
         const Tensor out = ops.temp(DType::kF32, {count + 4, width});
         ops.look_up(large, tokens, out.rows(0, count));
         ops.look_up(small, std::vector<Token>{2, 0}, out.rows(count, 2));
         ops.look_up(next, std::vector<Token>{8, 0}, out.rows(count + 2, 2));
-        return got(ops, out);
+        return read_all_rows(ops, out);
       },
       "tables");
 }
@@ -351,12 +314,12 @@ TEST_F(VulkanOpsTest, extreme_numbers_go_the_same_way) {
   for (const Activation act : {Activation::kSilu, Activation::kGeluTanh, Activation::kGelu})
     expect_same(
         [&](Ops& ops) {
-          begin(ops);
+          begin_step(ops);
           std::vector<float> both = values;
           both.insert(both.end(), static_cast<std::size_t>(n), 0.5F);
-          const Tensor x = put(ops, both, {1, 2 * n}), out = ops.temp(DType::kF32, {1, n});
+          const Tensor x = put_values(ops, both, {1, 2 * n}), out = ops.temp(DType::kF32, {1, n});
           ops.gated_act(x, act, out);
-          Rows rows = got(ops, out);
+          Rows rows = read_all_rows(ops, out);
           for (float& value : rows[0])
             if (std::isnan(value)) value = std::numeric_limits<float>::quiet_NaN();
           return rows;
@@ -367,17 +330,17 @@ TEST_F(VulkanOpsTest, extreme_numbers_go_the_same_way) {
 TEST_F(VulkanOpsTest, addends_far_apart) {
   expect_same(
       [&](Ops& ops) {
-        begin(ops);
+        begin_step(ops);
         const Tensor x = put_some(ops, 9, 32, 8192, 4);
         ops.add_elements(x, std::vector<Addend>{{3, 592, 1e5F}, {0, 592, 1e5F}, {3, 592, -1e5F}});
-        return got(ops, x);
+        return read_all_rows(ops, x);
       },
       "three addends");
 }
 
 TEST_F(VulkanOpsTest, the_host_finds_what_it_reads_back) {
   const auto found = [](Ops& ops) {
-    begin(ops);
+    begin_step(ops);
     const Tensor logits = put_some(ops, 9, 5, 333, 4);
     TopTokens top;
     ops.top_tokens(logits, 7, top);

@@ -2,6 +2,7 @@
 // trees that end blocks, accepted nodes, snapshots; and gates. The device is llvmpipe
 // (tools/vulkan_run.sh) or FORETOKEN_TEST_DEVICE; skipped by name where there is none.
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -11,60 +12,32 @@
 
 #include "backend/testing/gpu_fixture_test_kit.h"
 #include "backend/testing/ops_test_kit.h"
+#include "backend/testing/recurrent_test_kit.h"
 #include "batch/commit.h"
 
 namespace foretoken::vulkan_states_test {
 namespace {
 
-struct Kind {
-  const char* name;
-  RecurrentShape shape;
-};
-
-const Kind kKinds[] = {
-    {"delta",
-     {.channels = 2 * 2 * 16 + 4 * 32,
-      .taps = 4,
-      .key_heads = 2,
-      .value_heads = 4,
-      .key_dim = 16,
-      .value_dim = 32,
-      .first = {.query = 0, .key = 32, .value = 64},
-      .corrects = true,
-      .normalises_qk = true}},
-    {"wide_delta",
-     {.channels = 2 * 128 + 2 * 130,
-      .taps = 2,
-      .key_heads = 1,
-      .value_heads = 2,
-      .key_dim = 128,
-      .value_dim = 130,
-      .first = {.query = 0, .key = 128, .value = 256},
-      .corrects = true,
-      .normalises_qk = true}},
-    {"delta_in_turn",
-     {.channels = 2 * 2 * 8 + 6 * 10,
-      .taps = 3,
-      .key_heads = 2,
-      .value_heads = 6,
-      .key_dim = 8,
-      .value_dim = 10,
-      .first = {.query = 0, .key = 16, .value = 32},
-      .takes_turns = true,
-      .corrects = true,
-      .normalises_qk = true}},
-    {"mamba",
-     {.channels = 2 * 9 + 3 * 21,
-      .taps = 3,
-      .key_heads = 1,
-      .value_heads = 3,
-      .key_dim = 9,
-      .value_dim = 21,
-      .first = {.query = 72, .key = 63, .value = 0},
-      .least_dt = 0.3F,
-      .most_dt = 1.2F}},
-    {"convolution", {.channels = 37, .taps = 5}},
-};
+// Those, one of wide heads, and one whose dt is bounded.
+std::vector<RecurrentKind> kinds() {
+  std::vector<RecurrentKind> all = recurrent_kinds();
+  RecurrentKind bounded = *std::ranges::find(all, std::string("mamba"), &RecurrentKind::name);
+  bounded.name = "bounded_mamba";
+  bounded.shape.least_dt = 0.3F;
+  bounded.shape.most_dt = 1.2F;
+  all.push_back(bounded);
+  all.push_back({"wide_delta",
+                 {.channels = 2 * 128 + 2 * 130,
+                  .taps = 2,
+                  .key_heads = 1,
+                  .value_heads = 2,
+                  .key_dim = 128,
+                  .value_dim = 130,
+                  .first = {.query = 0, .key = 128, .value = 256},
+                  .corrects = true,
+                  .normalises_qk = true}});
+  return all;
+}
 
 // One slot's part of a step: a chain, then a tree by parents (may be empty).
 struct Part {
@@ -120,7 +93,7 @@ class Layer {
     }
     ++steps_;
     ops_.recur(in, weights_, batch_, layers_[0], out);
-    return read(out);
+    return read_all_rows(ops_, out);
   }
 
   // What was walked of each part, in their order.
@@ -148,18 +121,6 @@ class Layer {
   Tensor kept(const Shape& shape, int kind, float most) {
     return filled(ops_.alloc(DType::kF32, shape), kind, most);
   }
-  Rows read(const Tensor& x) {
-    std::vector<std::int32_t> rows(at(x.dim(0)));
-    std::iota(rows.begin(), rows.end(), 0);
-    std::vector<float> all;
-    ops_.read_rows(x, rows, all);
-    ops_.read_back();
-    Rows out;
-    for (std::int64_t r = 0; r < x.dim(0); ++r)
-      out.emplace_back(all.begin() + r * x.dim(1), all.begin() + (r + 1) * x.dim(1));
-    return out;
-  }
-
   Ops& ops_;
   RecurrentShape shape_;
   DraftTrees trees_{2, 64};
@@ -170,7 +131,7 @@ class Layer {
   int steps_ = 0;
 };
 
-class VulkanStatesTest : public GpuFixture, public testing::WithParamInterface<Kind> {
+class VulkanStatesTest : public GpuFixture, public testing::WithParamInterface<RecurrentKind> {
  protected:
   void SetUp() override {
     GpuFixture::SetUp();
@@ -224,7 +185,7 @@ TEST_P(VulkanStatesTest, states_are_copied) {
   step({{.slot = 0, .chain = 3}, {.slot = 1, .chain = 4}}, {{}, {}});
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, VulkanStatesTest, testing::ValuesIn(kKinds),
+INSTANTIATE_TEST_SUITE_P(Kinds, VulkanStatesTest, testing::ValuesIn(kinds()),
                          [](const auto& info) { return std::string(info.param.name); });
 
 class VulkanGates : public GpuFixture {};
