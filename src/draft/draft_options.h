@@ -26,9 +26,9 @@ struct DraftOptions {
   std::optional<int> window;              // positions that the draft model sees; absent: all
   TreeBudget budget = TreeBudget::kMeasured;
   Coupling coupling = Coupling::kMeasured;
-  std::string
-      token_map;   // file of the tokens that are drafted; empty: chosen, see drafted_tokens.h
-  OwnOptions own;  // of single algorithms
+  // File of the tokens that are drafted, or kAllTokens; empty: see DraftedTokens::usual.
+  std::string token_map;
+  OwnOptions own;                   // of single algorithms
   bool serves_predictions = true;   // drafts from predictions, whatever the algorithm
   bool serves_constraints = false;  // drafts what constraints let expect, likewise
 };

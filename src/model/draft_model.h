@@ -63,7 +63,7 @@ class DraftModel {
   }
 
   // Upper bounds of what these calls take from the scratch of a step: features(),
-  // forward() and logits() of so many rows; and the size of such a forward.
+  // forward() and logits() of so many rows. forward_size() is the size of such a forward.
   virtual std::size_t feature_bytes(std::int64_t rows) const {
     (void)rows;
     return 0;
@@ -88,8 +88,8 @@ class DraftModel {
 
   // [n, width of hidden] -> [n, tokens that it proposes].
   virtual Tensor logits(Tensor hidden) = 0;
-  // The target's token of each column of logits(), kNoToken: it has none; empty: column i is token i.
-  // Valid until the next see().
+  // The target's token of each column of logits(), below vocab(), or kNoToken where it has none.
+  // Empty: column i is token i. Valid until the next see().
   virtual std::span<const Token> target_tokens() const { return {}; }
   // Tokens of a text that it drafts for, oldest first, between forwards: it may propose them from
   // now on.

@@ -129,8 +129,7 @@ void CandidateFinder::draw(Tensor logits, std::size_t first) {
   }
   if (slice_.empty()) return;
   const std::span<const Token> target_tokens = model_.target_tokens();
-  const std::int64_t vocab =
-      target_tokens.empty() ? logits.dim(1) : std::int64_t{std::ranges::max(target_tokens)} + 1;
+  const std::int64_t vocab = target_tokens.empty() ? logits.dim(1) : model_.vocab();
   ops_.draw_tokens(logits, target_tokens, vocab, slice_, static_cast<int>(drawn_width_), drawn_);
   ops_.read_back();
   for (std::size_t i = 0; i < slice_.size(); ++i) take_drawn(draws_[first_draw + i], i);

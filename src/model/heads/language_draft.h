@@ -18,8 +18,8 @@ namespace foretoken {
 
 class LanguageDraft final : public DraftModel {
  public:
-  // For a target of so many tokens. drafted: ids below both vocabularies; nothing: all are. `output`
-  // is the format of their rows. ops outlive it.
+  // target_vocab: tokens of the target. drafted: the tokens that it proposes, of ids that both models
+  // have; without a value it proposes all. output: the format of their rows. ops outlive it.
   LanguageDraft(Ops& ops, std::unique_ptr<const Decoder> decoder, std::int64_t target_vocab,
                 std::optional<DraftedTokens> drafted = {}, const WeightFormat& output = {});
 
