@@ -87,13 +87,16 @@ function(foretoken_tests result)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()
 
-# foretoken_library(<folder> [RARE] SOURCES a.cc ... DEPS ft_base ...): the static library ft_<folder>. RARE: what runs
-# at start, for a request or for a word of an answer is optimised less, which is compiled sooner.
+# What runs at start, for a request or for a word of an answer is optimised less: it is compiled sooner.
+set(rare_code_options $<$<CONFIG:Release>:-O1>)
+
+# foretoken_library(<folder> [RARE] SOURCES a.cc ... DEPS ft_base ...): the static library ft_<folder>. RARE: its code
+# runs rarely.
 function(foretoken_library folder)
   cmake_parse_arguments(ARG "RARE" "" "SOURCES;DEPS" ${ARGN})
   add_library(ft_${folder} STATIC ${ARG_SOURCES})
-  if(ARG_RARE AND NOT FORETOKEN_SANITIZE)
-    target_compile_options(ft_${folder} PRIVATE -O1)
+  if(ARG_RARE)
+    target_compile_options(ft_${folder} PRIVATE ${rare_code_options})
   endif()
   target_include_directories(ft_${folder} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(ft_${folder} PUBLIC ${ARG_DEPS} Threads::Threads)

@@ -80,7 +80,21 @@ std::string supported_tables(const FlagTable& table, std::string_view command) {
   return text;
 }
 
-// The flags of this support beside their reasons, one row for each reason of a group.
+// Some names at a time, as many as a row of a table should hold.
+std::vector<std::string> code_lines(const std::vector<std::string_view>& names) {
+  constexpr std::size_t kMostLetters = 120;
+  std::vector<std::string> lines;
+  for (const auto name : names) {
+    const std::string next = code(name);
+    if (lines.empty() || lines.back().size() + next.size() > kMostLetters)
+      lines.push_back(next);
+    else
+      lines.back() += ", " + next;
+  }
+  return lines;
+}
+
+// The flags of this support beside their reasons, by group and reason.
 std::string reasons(const FlagTable& table, Support support) {
   std::string text;
   for (const auto& group : table) {
@@ -92,7 +106,8 @@ std::string reasons(const FlagTable& table, Support support) {
       row->second.insert(row->second.end(), flag.names.begin(), flag.names.end());
     }
     for (const auto& [reason, names] : rows)
-      text += fmt::format("| {} | {} | {} |\n", group.title, codes(names), in_cell(reason));
+      for (const std::string& line : code_lines(names))
+        text += fmt::format("| {} | {} | {} |\n", group.title, line, in_cell(reason));
   }
   return text;
 }
