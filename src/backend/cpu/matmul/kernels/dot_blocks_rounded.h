@@ -158,9 +158,9 @@ void run_block_upto(int rows, const BlockPanel& p) {
 }
 
 #if defined(FT_DOT_VNNI)
-constexpr int kBlockRows = kRegisters == 32 ? 6 : kRegisters == 8 ? 2 : 1;
+constexpr int kBlockRows = kFormRegisters == 32 ? 6 : kFormRegisters == 8 ? 2 : 1;
 #else
-constexpr int kBlockRows = kRegisters == 32 ? 4 : kRegisters == 8 ? 2 : 1;
+constexpr int kBlockRows = kFormRegisters == 32 ? 4 : kFormRegisters == 8 ? 2 : 1;
 #endif
 constexpr int kBlockVecs = 2;
 constexpr int kBlocksK = 1024;  // between two spills, a multiple of every piece
@@ -168,7 +168,7 @@ constexpr int kBlocksK = 1024;  // between two spills, a multiple of every piece
 // All rows of one block over some units.
 template <int Bits, CodeList List, int Quads>
 void run_block(const GemmCall& call, BlockPanel p) {
-  constexpr int kVecs = kRegisters == 32 ? 2 : 1;
+  constexpr int kVecs = kFormRegisters == 32 ? 2 : 1;
   const RowGroups groups(call.rows, kBlockRows);
   for (int g = 0; g < groups.count; ++g) {
     const int rows = groups.rows(g);

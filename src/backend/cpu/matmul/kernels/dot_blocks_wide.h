@@ -125,11 +125,11 @@ __attribute__((noinline)) void run_opened_rows(const OpenedPanel& p) {
 
 // Fewer read weights where they lie: opening takes about as long as reading them from memory.
 #if defined(FT_DOT_VNNI)
-constexpr int kLeastOpenedRows = kRegisters == 32 ? 17 : 3;
+constexpr int kLeastOpenedRows = kFormRegisters == 32 ? 17 : 3;
 #else
-constexpr int kLeastOpenedRows = kRegisters == 32 ? 7 : 3;
+constexpr int kLeastOpenedRows = kFormRegisters == 32 ? 7 : 3;
 #endif
-constexpr int kOpenedRows = kRegisters == 32 ? 6 : 3;
+constexpr int kOpenedRows = kFormRegisters == 32 ? 6 : 3;
 
 template <int Bits, CodeList List, int Quads, bool Minima, int R>
 void run_opened_upto(int rows, const OpenedPanel& p) {

@@ -227,9 +227,9 @@ FT_INLINE void store_result(const CodePanel& p, const V16 (&acc)[R][V]) {
 // One group spans all of K: blocks of K spill their integer sums to y, bit by bit.
 template <int Bits>
 struct WholeRows {
-  static constexpr int kFewRows = kRegisters == 32 ? 12 : 1;
-  static constexpr int kManyRows = kRegisters == 32 ? 12 : kRegisters == 8 ? 3 : 2;
-  static constexpr int kManyVecs = kRegisters == 32 ? 2 : 1;
+  static constexpr int kFewRows = kFormRegisters == 32 ? 12 : 1;
+  static constexpr int kManyRows = kFormRegisters == 32 ? 12 : kFormRegisters == 8 ? 3 : 2;
+  static constexpr int kManyVecs = kFormRegisters == 32 ? 2 : 1;
 
   template <int R, int V>
   static __attribute__((noinline)) void run(const CodePanel& p) {
@@ -268,9 +268,9 @@ template <int Bits>
 struct GroupedRows {
   // A sum and a result for each output: eight rows of two vectors fill 32 registers, so that
   // results wait in memory while a group is added up.
-  static constexpr int kFewRows = kRegisters == 32 ? 8 : 1;
-  static constexpr int kManyRows = kRegisters == 32 ? 8 : kRegisters == 8 ? 2 : 1;
-  static constexpr int kManyVecs = kRegisters == 32 ? 2 : 1;
+  static constexpr int kFewRows = kFormRegisters == 32 ? 8 : 1;
+  static constexpr int kManyRows = kFormRegisters == 32 ? 8 : kFormRegisters == 8 ? 2 : 1;
+  static constexpr int kManyVecs = kFormRegisters == 32 ? 2 : 1;
 
   template <int R, int V>
   static __attribute__((noinline)) void run(const CodePanel& p) {
@@ -405,7 +405,7 @@ inline void run_codes(const GemmCall& call) {
 // ---- The roof -----------------------------------------------------------------------------------
 
 inline double code_peak(int rounds) {
-  constexpr int kChains = kRegisters == 32 ? 16 : kRegisters == 8 ? 4 : 1;
+  constexpr int kChains = kFormRegisters == 32 ? 16 : kFormRegisters == 8 ? 4 : 1;
   alignas(64) unsigned char line[64];
   for (int i = 0; i < 64; ++i) line[i] = static_cast<unsigned char>(37 * i + 11);
   I16 acc[kChains];

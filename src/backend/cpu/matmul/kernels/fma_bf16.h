@@ -47,8 +47,8 @@ constexpr int kNoRowLimit = 1 << 30;
 // The register block of weights that were widened before they meet many rows, which spares each
 // block of rows the widening.
 struct WideBlock {
-  static constexpr int kManyRows = kRegisters == 32 ? 14 : kRegisters == 8 ? 6 : 1;
-  static constexpr int kManyVecs = kRegisters == 32 ? 2 : 1;
+  static constexpr int kManyRows = kFormRegisters == 32 ? 14 : kFormRegisters == 8 ? 6 : 1;
+  static constexpr int kManyVecs = kFormRegisters == 32 ? 2 : 1;
 };
 
 // Pair order: acc = even * even + (odd * odd + acc).
@@ -73,10 +73,10 @@ struct PairChain {
 
 struct PairOrder : Bf16Weights, PairChain<Bf16Weights> {
   static constexpr int kXBytes = 4;
-  static constexpr int kFewRows = kRegisters == 32 ? 12 : kRegisters == 8 ? 2 : 1;
-  static constexpr int kManyRows = kRegisters >= 8 ? 6 : 2;
-  static constexpr int kManyVecs = kRegisters == 32 ? 4 : 1;
-  static constexpr int kFewestWideRows = kRegisters >= 8 ? 49 : kNoRowLimit;
+  static constexpr int kFewRows = kFormRegisters == 32 ? 12 : kFormRegisters == 8 ? 2 : 1;
+  static constexpr int kManyRows = kFormRegisters >= 8 ? 6 : 2;
+  static constexpr int kManyVecs = kFormRegisters == 32 ? 4 : 1;
+  static constexpr int kFewestWideRows = kFormRegisters >= 8 ? 49 : kNoRowLimit;
 
   struct Wide : WideWeights, PairChain<WideWeights>, WideBlock {};
 };
@@ -100,7 +100,7 @@ struct TileChains {
   }
 
  private:
-  static constexpr int kMostSums = kRegisters * 5 / 8;  // beside weights and input in registers
+  static constexpr int kMostSums = kFormRegisters * 5 / 8;  // beside weights and input in registers
 
   // Few rows: both chains in registers, every weight is read once.
   template <int R, int V>
@@ -171,11 +171,11 @@ struct TileChains {
 
 struct TileOrder : Bf16Weights, TileChains<Bf16Weights> {
   static constexpr int kXBytes = 4;
-  static constexpr int kFewRows = kRegisters == 32 ? 14 : 1;
-  static constexpr int kManyRows = kRegisters == 32 ? 14 : kRegisters == 8 ? 6 : 1;
-  static constexpr int kManyVecs = kRegisters == 32 ? 2 : 1;
+  static constexpr int kFewRows = kFormRegisters == 32 ? 14 : 1;
+  static constexpr int kManyRows = kFormRegisters == 32 ? 14 : kFormRegisters == 8 ? 6 : 1;
+  static constexpr int kManyVecs = kFormRegisters == 32 ? 2 : 1;
   // With 32 registers a weight meets so many rows that nothing was gained.
-  static constexpr int kFewestWideRows = kRegisters == 8 ? 49 : kNoRowLimit;
+  static constexpr int kFewestWideRows = kFormRegisters == 8 ? 49 : kNoRowLimit;
 
   struct Wide : WideWeights, TileChains<WideWeights>, WideBlock {};
 };
@@ -184,8 +184,9 @@ struct TileOrder : Bf16Weights, TileChains<Bf16Weights> {
 template <int WeightBytes>
 struct OneChain {
   static constexpr int kXBytes = 4;
-  static constexpr int kFewRows = PairOrder::kFewRows;
-  static constexpr int kManyRows = PairOrder::kManyRows, kManyVecs = PairOrder::kManyVecs;
+  static constexpr int kFewRows = kRegisters == 32 ? 12 : kRegisters == 8 ? 2 : 1;
+  static constexpr int kManyRows = kRegisters >= 8 ? 6 : 2;
+  static constexpr int kManyVecs = kRegisters == 32 ? 4 : 1;
   static constexpr int kStepK = PairOrder::kStepK;
 
   static const char* weights_at(const GemmCall& call, int col, int k) {

@@ -88,16 +88,15 @@ FT_INLINE V16 columns_in_order(V16 sums) {
 }
 
 // Rows of one group, as many as registers hold sums for, and of two chains at once, beside the
-// weights. Each number of rows is a function of its own, of which a sanitizer makes minutes' work:
-// with FT_FEW_ROWS defined two go every way through them, and not all is one function.
+// weights. Each number of rows is a function of its own; a sanitizer makes minutes' work of one
+// function of all that it calls.
 #if defined(FT_FEW_ROWS)
 #define FT_CODED_INLINE inline
-constexpr int kMostCodedRows = kRegisters >= 8 ? 2 : 1, kTwoChainRows = 1;
 #else
 #define FT_CODED_INLINE FT_INLINE
-constexpr int kMostCodedRows = kRegisters == 32 ? 12 : kRegisters == 8 ? 2 : 1;
-constexpr int kTwoChainRows = kRegisters / 8;
 #endif
+constexpr int kMostCodedRows = kFormRegisters == 32 ? 12 : kFormRegisters == 8 ? 2 : 1;
+constexpr int kTwoChainRows = kFormRegisters / 8;
 // The most rows for which kept codes are faster where input is bf16.
 constexpr int kFewCodedRows = kMostCodedRows < 4 ? kMostCodedRows : 4;
 
