@@ -28,6 +28,7 @@ enum class Shader : std::uint8_t {
   kAttention,
   kAttentionJoin,
   kElements,
+  kFindTokens,
   kGatedAct,
   kGroupRows,
   kKvMove,
@@ -53,9 +54,11 @@ enum class Shader : std::uint8_t {
   kRoundCodes,
   kRoundInput,
   kRoute,
+  kRowTops,
   kRows,
   kRowsCodes,
-  kStoreLatent
+  kStoreLatent,
+  kTopChances
 };
 
 class Pipelines {

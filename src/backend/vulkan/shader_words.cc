@@ -21,6 +21,9 @@ constexpr std::uint32_t kAttentionJoinWords[] = {
 constexpr std::uint32_t kElementsWords[] = {
 #include "backend/vulkan/spirv/elements.words"
 };
+constexpr std::uint32_t kFindTokensWords[] = {
+#include "backend/vulkan/spirv/find_tokens.words"
+};
 constexpr std::uint32_t kGatedActWords[] = {
 #include "backend/vulkan/spirv/gated_act.words"
 };
@@ -96,6 +99,9 @@ constexpr std::uint32_t kRoundInputWords[] = {
 constexpr std::uint32_t kRouteWords[] = {
 #include "backend/vulkan/spirv/route.words"
 };
+constexpr std::uint32_t kRowTopsWords[] = {
+#include "backend/vulkan/spirv/row_tops.words"
+};
 constexpr std::uint32_t kRowsWords[] = {
 #include "backend/vulkan/spirv/rows.words"
 };
@@ -104,6 +110,9 @@ constexpr std::uint32_t kRowsCodesWords[] = {
 };
 constexpr std::uint32_t kStoreLatentWords[] = {
 #include "backend/vulkan/spirv/store_latent.words"
+};
+constexpr std::uint32_t kTopChancesWords[] = {
+#include "backend/vulkan/spirv/top_chances.words"
 };
 constexpr std::uint32_t kAttentionDoublesWords[] = {
 #include "backend/vulkan/spirv/attention_doubles.words"
@@ -162,6 +171,9 @@ constexpr std::uint32_t kRouteDoublesWords[] = {
 constexpr std::uint32_t kStoreLatentDoublesWords[] = {
 #include "backend/vulkan/spirv/store_latent_doubles.words"
 };
+constexpr std::uint32_t kTopChancesDoublesWords[] = {
+#include "backend/vulkan/spirv/top_chances_doubles.words"
+};
 
 // Of a shader: the words, and those of its form with doubles where it has one.
 struct Forms {
@@ -180,6 +192,8 @@ Forms forms_of(Shader shader) {
       return {kAttentionJoinWords, kAttentionJoinDoublesWords};
     case Shader::kElements:
       return {kElementsWords, kElementsDoublesWords};
+    case Shader::kFindTokens:
+      return {kFindTokensWords, {}};
     case Shader::kGatedAct:
       return {kGatedActWords, kGatedActDoublesWords};
     case Shader::kGroupRows:
@@ -230,12 +244,16 @@ Forms forms_of(Shader shader) {
       return {kRoundInputWords, {}};
     case Shader::kRoute:
       return {kRouteWords, kRouteDoublesWords};
+    case Shader::kRowTops:
+      return {kRowTopsWords, {}};
     case Shader::kRows:
       return {kRowsWords, {}};
     case Shader::kRowsCodes:
       return {kRowsCodesWords, {}};
     case Shader::kStoreLatent:
       return {kStoreLatentWords, kStoreLatentDoublesWords};
+    case Shader::kTopChances:
+      return {kTopChancesWords, kTopChancesDoublesWords};
   }
   CHECK(false) << "no such shader";
   return {};

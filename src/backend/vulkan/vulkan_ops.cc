@@ -20,6 +20,7 @@
 #include "backend/vulkan/vulkan_experts.h"
 #include "backend/vulkan/vulkan_linear.h"
 #include "backend/vulkan/vulkan_products.h"
+#include "backend/vulkan/vulkan_results.h"
 #include "backend/vulkan/vulkan_states.h"
 #include "base/index.h"
 #include "tensor/buffer.h"
@@ -52,7 +53,8 @@ class VulkanOps final : public Ops {
         tables_(*context_),
         experts_(*context_, products_, scratch_, tables_),
         states_(*context_, scratch_),
-        host_(std::move(host)) {}
+        host_(std::move(host)),
+        results_(*context_, scratch_, *host_, pool) {}
 
   std::string description() const override {
     return "vulkan " + context_->gpu.facts().name + ", tile order, bits " +
@@ -146,14 +148,14 @@ class VulkanOps final : public Ops {
         round_up(std::max({size.widest_input, size.intermediate, size.hidden}), 32);
     return at(size.rows) * (at(between) * sizeof(float) + at(rounded) * 4) +
            at(size.rows * a.heads * round_up(size.head_input, 32) * 2) +
-           at(VulkanExperts::workspace_bytes(size)) +
+           at(VulkanExperts::workspace_bytes(size)) + VulkanResults::workspace_bytes(size) +
            at(pool_.size() * size.vocab) * sizeof(float) + states + kSlack;
   }
   std::size_t most_step_bytes() const override { return scratch_.most_bytes() + kSlack; }
 
   void layout(const StepPlan& plan, const DraftTrees& trees, const SeqTable& table,
               Batch& batch) override {
-    wanted_.clear();
+    results_.forget();
     twin_.forget();
     attention_.forget();
     states_.forget();
@@ -393,40 +395,20 @@ class VulkanOps final : public Ops {
 
   // ---- what the host reads
 
-  void read_back() override {
-    context_->recorder.wait();
-    for (const auto& deliver : std::exchange(wanted_, {})) deliver();
-  }
-
+  void read_back() override { results_.read_back(); }
   void read_rows(Tensor x, std::span<const std::int32_t> rows, std::vector<float>& out) override {
-    const std::int64_t count = static_cast<std::int64_t>(rows.size()), width = x.dim(1);
-    const ScratchScope rows_only(*this);
-    const Tensor gathered = temp(DType::kF32, {count, width});
-    gather_columns(x, rows, gathered, 0);
-    wanted_.emplace_back([near = received(gathered), &out] {
-      out.assign(near.f32(), near.f32() + near.elements());
-    });
+    results_.read_rows(x, rows, out);
   }
   void top_tokens(Tensor logits, int k, TopTokens& out) override {
-    wanted_.emplace_back(
-        [this, near = received(logits), k, &out] { host_->top_tokens(near, k, out); });
+    results_.top_tokens(logits, k, out);
   }
   void draw_tokens(Tensor logits, std::span<const Token> ids, std::int64_t vocab,
                    std::span<const DrawRow> rows, int k, DrawnTokens& out) override {
-    std::vector<std::vector<Token>> ancestors;
-    for (const DrawRow& row : rows) ancestors.push_back(copy_of(row.context.ancestors));
-    wanted_.emplace_back([this, near = received(logits), ids = copy_of(ids), vocab,
-                          rows = copy_of(rows), ancestors = std::move(ancestors), k,
-                          &out]() mutable {
-      for (std::size_t i = 0; i < rows.size(); ++i) rows[i].context.ancestors = ancestors[i];
-      host_->draw_tokens(near, ids, vocab, rows, k, out);
-    });
+    results_.draw_tokens(logits, ids, vocab, rows, k, out);
   }
   void verify(const StepPlan& plan, const DraftTrees& trees, const Batch& batch, Tensor logits,
               Walk& walk) override {
-    wanted_.emplace_back([this, near = received(logits), &plan, &trees, &batch, &walk] {
-      host_->verify(plan, trees, batch, near, walk);
-    });
+    results_.verify(plan, trees, batch, logits, walk);
   }
 
  private:
@@ -467,11 +449,6 @@ class VulkanOps final : public Ops {
     dispatch(Shader::kElements, kind, call, {across, ceil_div(groups, across)});
   }
 
-  // The host's copy of a tensor, there after read_back().
-  Tensor received(const Tensor& x) {
-    return {context_->recorder.receive(address_of(x), x.bytes()), x.dtype(), x.shape()};
-  }
-
   const std::shared_ptr<VulkanContext> context_;
   const bool has_bits_of_cpu_;
   ThreadPool& pool_;
@@ -484,7 +461,7 @@ class VulkanOps final : public Ops {
   VulkanExperts experts_;
   VulkanStates states_;
   const std::unique_ptr<Ops> host_;  // for what the host computes
-  std::vector<std::function<void()>> wanted_;
+  VulkanResults results_;
 };
 
 }  // namespace
