@@ -94,6 +94,13 @@ class VulkanOps final : public Ops {
     return pack({.weights = {&matrix, 1}, .biases = {}, .dtype = dtype, .format = format});
   }
 
+  void expect_routing(const Routing& routing) const override {
+    VulkanExperts::expect_routing(routing);
+  }
+  void expect_experts(std::span<const ExpertLinears> experts) const override {
+    VulkanExperts::expect_held(experts);
+  }
+
   Tensor alloc(DType dtype, Shape shape) override { return store_.alloc(dtype, shape); }
 
   std::vector<KvLayer> alloc_kv(const KvShape& shape, int num_pages) override {
@@ -149,7 +156,8 @@ class VulkanOps final : public Ops {
     return at(size.rows) * (at(between) * sizeof(float) + at(rounded) * 4) +
            at(size.rows * a.heads * round_up(size.head_input, 32) * 2) +
            at(VulkanExperts::workspace_bytes(size)) + VulkanResults::workspace_bytes(size) +
-           at(pool_.size() * size.vocab) * sizeof(float) + states + kSlack;
+           VulkanStates::workspace_bytes(size) + at(pool_.size() * size.vocab) * sizeof(float) +
+           states + kSlack;
   }
   std::size_t most_step_bytes() const override { return scratch_.most_bytes() + kSlack; }
 
