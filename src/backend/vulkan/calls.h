@@ -61,6 +61,19 @@ struct LinearRoundedCall {
   std::uint32_t blocks, columns, rows, has_bias, first, blocks_per_scale;
   [[no_unique_address]] Chooses choice;
 };
+struct HalveRowsCall {
+  Address x, to, factors;
+  std::uint32_t width, stride, words;
+};
+struct LinearUnitsCall {
+  Address w, bias, x, y, factors;
+  std::uint32_t width, columns, rows, has_bias, first;
+};
+struct RoundedUnitsCall {
+  CodesOfCall w;
+  Address x, y, x_scales, x_sums;
+  std::uint32_t blocks, columns, rows, has_bias, first, blocks_per_scale;
+};
 struct RowsCodesCall {
   CodesAt w;
   Address order, tokens, out;

@@ -30,6 +30,9 @@ constexpr std::uint32_t kGatedActWords[] = {
 constexpr std::uint32_t kGroupRowsWords[] = {
 #include "backend/vulkan/spirv/group_rows.words"
 };
+constexpr std::uint32_t kHalveRowsWords[] = {
+#include "backend/vulkan/spirv/halve_rows.words"
+};
 constexpr std::uint32_t kKvMoveWords[] = {
 #include "backend/vulkan/spirv/kv_move.words"
 };
@@ -56,6 +59,12 @@ constexpr std::uint32_t kLinearRoundedWords[] = {
 };
 constexpr std::uint32_t kLinearRoundedChosenWords[] = {
 #include "backend/vulkan/spirv/linear_rounded_chosen.words"
+};
+constexpr std::uint32_t kLinearUnitsWords[] = {
+#include "backend/vulkan/spirv/linear_units.words"
+};
+constexpr std::uint32_t kLinearUnitsBf16Words[] = {
+#include "backend/vulkan/spirv/linear_units_bf16.words"
 };
 constexpr std::uint32_t kMoveRowsWords[] = {
 #include "backend/vulkan/spirv/move_rows.words"
@@ -95,6 +104,9 @@ constexpr std::uint32_t kRoundCodesWords[] = {
 };
 constexpr std::uint32_t kRoundInputWords[] = {
 #include "backend/vulkan/spirv/round_input.words"
+};
+constexpr std::uint32_t kRoundedUnitsWords[] = {
+#include "backend/vulkan/spirv/rounded_units.words"
 };
 constexpr std::uint32_t kRouteWords[] = {
 #include "backend/vulkan/spirv/route.words"
@@ -165,6 +177,9 @@ constexpr std::uint32_t kRopeStoreDoublesWords[] = {
 constexpr std::uint32_t kRoundCodesDoublesWords[] = {
 #include "backend/vulkan/spirv/round_codes_doubles.words"
 };
+constexpr std::uint32_t kRoundedUnitsDoublesWords[] = {
+#include "backend/vulkan/spirv/rounded_units_doubles.words"
+};
 constexpr std::uint32_t kRouteDoublesWords[] = {
 #include "backend/vulkan/spirv/route_doubles.words"
 };
@@ -198,6 +213,8 @@ Forms forms_of(Shader shader) {
       return {kGatedActWords, kGatedActDoublesWords};
     case Shader::kGroupRows:
       return {kGroupRowsWords, {}};
+    case Shader::kHalveRows:
+      return {kHalveRowsWords, {}};
     case Shader::kKvMove:
       return {kKvMoveWords, {}};
     case Shader::kLinear:
@@ -216,6 +233,10 @@ Forms forms_of(Shader shader) {
       return {kLinearRoundedWords, kLinearRoundedDoublesWords};
     case Shader::kLinearRoundedChosen:
       return {kLinearRoundedChosenWords, kLinearRoundedChosenDoublesWords};
+    case Shader::kLinearUnits:
+      return {kLinearUnitsWords, {}};
+    case Shader::kLinearUnitsBf16:
+      return {kLinearUnitsBf16Words, {}};
     case Shader::kMoveRows:
       return {kMoveRowsWords, {}};
     case Shader::kNorm:
@@ -242,6 +263,8 @@ Forms forms_of(Shader shader) {
       return {kRoundCodesWords, kRoundCodesDoublesWords};
     case Shader::kRoundInput:
       return {kRoundInputWords, {}};
+    case Shader::kRoundedUnits:
+      return {kRoundedUnitsWords, kRoundedUnitsDoublesWords};
     case Shader::kRoute:
       return {kRouteWords, kRouteDoublesWords};
     case Shader::kRowTops:

@@ -16,6 +16,7 @@
 #include "backend/vulkan/matrix_tables.h"
 #include "backend/vulkan/read_speed.h"
 #include "backend/vulkan/rounded_twin.h"
+#include "backend/vulkan/units_audit.h"
 #include "backend/vulkan/vulkan_attention.h"
 #include "backend/vulkan/vulkan_experts.h"
 #include "backend/vulkan/vulkan_linear.h"
@@ -23,6 +24,7 @@
 #include "backend/vulkan/vulkan_results.h"
 #include "backend/vulkan/vulkan_states.h"
 #include "base/index.h"
+#include "base/log.h"
 #include "tensor/buffer.h"
 
 namespace foretoken {
@@ -57,8 +59,12 @@ class VulkanOps final : public Ops {
         results_(*context_, scratch_, *host_, pool) {}
 
   std::string description() const override {
-    return "vulkan " + context_->gpu.facts().name + ", tile order, bits " +
-           (has_bits_of_cpu_ ? "of the CPU's" : "of its own") +
+    const MatrixUnits& units = context_->units;
+    const bool is_mma = units.fp16.is_there() || units.bf16.is_there();
+    std::string order = is_mma ? "mma order" : "tile order";
+    if (units.any()) order += " by matrix units of " + units.str();
+    return "vulkan " + context_->gpu.facts().name + ", " + order + ", bits " +
+           (has_bits_of_cpu_ && !is_mma ? "of the CPU's" : "of its own") +
            "; sampling on the host: " + host_->description();
   }
 
@@ -476,12 +482,14 @@ class VulkanOps final : public Ops {
 
 std::unique_ptr<Ops> make_vulkan_backend(const VulkanOptions& options, const std::string& order,
                                          std::unique_ptr<Ops> host, ThreadPool& pool) {
-  if (order != "auto" && order != "tile")
-    throw Error({.what = "the Vulkan backend adds in tile order",
+  if (order != "auto" && order != "tile" && order != "mma")
+    throw Error({.what = "the Vulkan backend adds in tile order, or by matrix units",
                  .where = "--gemm-order",
-                 .expected = "auto or tile",
+                 .expected = "auto, tile or mma",
                  .found = order});
-  auto context = std::make_shared<VulkanContext>(options);
+  VulkanOptions opened = options;
+  opened.wants_matrix_units = order == "mma";
+  auto context = std::make_shared<VulkanContext>(opened);
   const Arithmetic arithmetic = probe_arithmetic(*context);
   if (!arithmetic.is_usable())
     throw Error({.what = "the device's arithmetic gives no reproducible order",
@@ -494,6 +502,9 @@ std::unique_ptr<Ops> make_vulkan_backend(const VulkanOptions& options, const std
                  .where = "--gemm-order tile",
                  .expected = "a device with the bits of the CPU (--gemm-order auto takes any)",
                  .found = context->gpu.facts().name});
+  if (order == "mma" && !audited_units(context, pool).any())
+    log_warning("{} has no matrix units that are fit for use: products are in tile order.",
+                context->gpu.facts().name);
   return std::make_unique<VulkanOps>(std::move(context), arithmetic.has_bits_of_cpu(),
                                      std::move(host), pool);
 }
