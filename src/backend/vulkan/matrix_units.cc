@@ -82,6 +82,7 @@ Offered offered(const VulkanInstance& instance, VkPhysicalDevice device, bool ha
   all.pNext = &features12;
   instance.api().vkGetPhysicalDeviceFeatures2(device, &all);
   const bool can = matrices.first == VK_TRUE && features12.vulkanMemoryModel == VK_TRUE &&
+                   features13.maintenance4 == VK_TRUE &&
                    features13.subgroupSizeControl == VK_TRUE &&
                    features13.computeFullSubgroups == VK_TRUE;
   return {.fp16 = can && features12.shaderFloat16 == VK_TRUE,
@@ -122,6 +123,7 @@ UnitFeatures::UnitFeatures(const MatrixUnits& units)
   matrices_ = {kMatrixFeatures, has_bf16_ ? &bf16_ : nullptr, VK_TRUE, VK_FALSE, VK_FALSE};
   features13_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES;
   features13_.pNext = &matrices_;
+  features13_.maintenance4 = VK_TRUE;  // sizes of workgroups that are constants
   features13_.subgroupSizeControl = VK_TRUE;
   features13_.computeFullSubgroups = VK_TRUE;
   names_[0] = kMatrixExtension;
