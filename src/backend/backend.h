@@ -14,7 +14,7 @@ namespace foretoken {
 struct BackendConfig {
   std::string device = "cpu";       // cpu | reference | vulkan | vulkan:N | vulkan:NAME
   std::string cpu_isa = "auto";     // auto | amx | avx512_bf16 | avx512 | avx2 | scalar
-  std::string gemm_order = "auto";  // auto | tile | pair
+  std::string gemm_order = "auto";  // auto | tile | pair | mma
   std::string cache_folder = {};    // for what a device has compiled; empty: nothing is kept
 };
 

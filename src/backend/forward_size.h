@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "backend/attention_shape.h"
+#include "backend/recurrent.h"
 
 namespace foretoken {
 
@@ -19,8 +20,10 @@ struct ForwardSize {
   std::int64_t expert_intermediate = 0;  // of the gated MLP of an expert
   std::int64_t vocab = 0;
   AttentionShape attention;
-  std::int64_t head_input = 0;  // of a product of heads
-  int forwards = 1;             // of this size in a step, each with a plan of its own
+  std::int64_t head_input = 0;    // of a product of heads
+  RecurrentShape recurrent = {};  // of layers that keep a state
+  std::int64_t branch_nodes = 0;  // of trees: those that have children, at most
+  int forwards = 1;               // of this size in a step, each with a plan of its own
 };
 
 }  // namespace foretoken

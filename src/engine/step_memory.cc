@@ -12,13 +12,18 @@ namespace {
 // Of the vectors of a batch and of the plan, per row and per page of a sequence.
 constexpr std::size_t kRowBytes = 256, kPageBytes = 16;
 
+// Nodes of all trees but their roots.
+std::int64_t most_drafted(const EngineConfig& config, int max_nodes, std::int64_t most_drafts) {
+  return std::min(std::int64_t{config.max_running_requests} * (max_nodes - 1), most_drafts);
+}
+
 }  // namespace
 
 // Decodes have their trees, prompts the rest of a chunk but at least a quarter of it, and no more
 // than all slots hold.
 std::int64_t most_step_rows(const EngineConfig& config, int max_nodes, std::int64_t most_drafts) {
   const std::int64_t slots = config.max_running_requests;
-  const std::int64_t trees = slots + std::min(slots * (max_nodes - 1), most_drafts);
+  const std::int64_t trees = slots + most_drafted(config, max_nodes, most_drafts);
   const std::int64_t chunk = config.chunked_prefill_size;
   const std::int64_t rows = chunk > 0
                                 ? std::max(chunk, trees + std::max<std::int64_t>(chunk / 4, 1))
@@ -39,11 +44,18 @@ std::size_t most_step_bytes(const EngineConfig& config, const StepOps& ops,
   if (models.draft != nullptr) taps = models.draft->taps();
   // Logits are given back before the drafter begins.
   std::size_t later = rows_bytes(logit_rows, target.hidden + target.vocab, 2);
-  std::size_t workspace = ops.workspace_bytes(decoder_size(target, rows));
+  // A node that has children has one that no other has.
+  const std::int64_t drafted = most_drafted(config, max_nodes, models.most_drafts);
+  const std::int64_t branches = std::min(drafted, (slots + drafted) / 2);
+  const auto workspace_of = [&](ForwardSize size) {
+    size.branch_nodes = branches;
+    return ops.workspace_bytes(size);
+  };
+  std::size_t workspace = workspace_of(decoder_size(target, rows));
   if (models.draft != nullptr) {
     later = std::max(later, draft_step_bytes(*models.draft, models.shape, rows, slots));
     const ForwardSize size = draft_forward_size(*models.draft, models.shape, rows, slots);
-    workspace = std::max(workspace, ops.workspace_bytes(size));
+    workspace = std::max(workspace, workspace_of(size));
   }
   // Trees, and what is stored while they grow, may reach beyond the longest text.
   const int tokens = config.context_length + max_nodes + draft_slots(models.shape);

@@ -134,6 +134,27 @@ std::vector<TinyModel> models() {
 INSTANTIATE_TEST_SUITE_P(Tiny, VulkanCells, testing::ValuesIn(models()),
                          [](const auto& param) { return param.param.name; });
 
+// By matrix units a text is one of their own; it is the same whatever is in flight.
+class VulkanUnitCells : public OnDevice {};
+
+TEST_F(VulkanUnitCells, tokens_and_logprobs_are_those_of_plain_decoding) {
+  TinyModel model = tiny_models().front();
+  model.dtype = DType::kF16;
+  Laboratory laboratory("mma", loader_of(model)), tile("tile", loader_of(model));
+  auto requests = request_mix(model.config.vocab);
+  requests.resize(6);
+  Cell plain = Laboratory::base_cell();
+  plain.isa = test_device();
+  const auto base = laboratory.run(plain, requests);
+  if (first_difference(tile.run(plain, requests), base).empty())
+    GTEST_SKIP() << "the device has no matrix units: these are the bits of tile order";
+  const auto truth = texts_of(requests, base);
+  for (const Cell& cell : sample(test_device()))
+    ASSERT_EQ(first_difference(laboratory.run(cell, requests, truth), base), "") << cell.str();
+  EXPECT_GT(laboratory.occurrences().accepted, 0U);
+  EXPECT_GT(laboratory.occurrences().retractions, 0U);
+}
+
 // The cells must be able to fail.
 class VulkanControl : public OnDevice {};
 

@@ -18,7 +18,8 @@ SUITE = sys.argv.pop(1)
 DEVICE = "vulkan:llvmpipe"
 # Each shader in some form; the same calls with other numbers need no second look.
 CASES = ("VulkanRows.*:VulkanOpsTest.*:VulkanProductsTest.small*:PipelineFileTest.*:*VulkanCodesTest.has_the_bits*/Q4_K_*:"
-         "VulkanAttentionTest.long_texts*:VulkanExpertsTest.*:*VulkanStatesTest.*")
+         "VulkanAttentionTest.long_texts*:VulkanExpertsTest.*:*VulkanStatesTest.*:"
+         "VulkanResultsTest.rows_of_all*:VulkanUnitsTest.products*:VulkanUnitsTest.codes*")
 FINDING = re.compile(r"VUID-[\w-]+|SYNC-HAZARD-[\w-]+|Validation (?:Error|Warning)[^\n]*")
 
 

@@ -236,6 +236,17 @@ class Vulkan(unittest.TestCase):
             with self.subTest(name):
                 self.compare("--speculative-algorithm", "NGRAM", "--dtype", name, asked=requests()[:2])
 
+    def test_matrix_units_answer_with_drafts_as_without(self):
+        order = ("--device", DEVICE, "--gemm-order", "mma", "--dtype", "float16")
+        plain, info = answers(*order, "--speculative-algorithm", "none", asked=requests()[:5])
+        if DEVICE != SOFTWARE and "mma order" not in info["backend"]:
+            self.skipTest("no matrix units: " + info["backend"])
+        self.assertIn("mma order by matrix units of fp16", info["backend"])
+        drafted, info = answers(*order, "--speculative-algorithm", "NGRAM", asked=requests()[:5])
+        self.assertGreater(info["internal_states"][0]["drafts"]["accepted_tokens"], 0)
+        for one, other in zip(drafted, plain, strict=True):
+            self.assertEqual(one, other)
+
     def test_answers_of_keys_and_values_of_8_bits(self):
         self.compare("--speculative-algorithm", "NGRAM", "--kv-cache-dtype", "fp8_e4m3", asked=requests()[:2])
 

@@ -62,6 +62,7 @@ ServerConfig complete(const Options& options, const ModelHost& host, const Token
   server.draft_weight_bytes = host.draft_weight_bytes();
   server.draft_kv_bytes = host.draft_kv_bytes();
   server.startup_phases = host.phases();
+  server.backend = host.ops().description();
   set_server_arg(server.server_args, "context_length", std::to_string(server.context_length));
   server.drafters = host.drafters();
   server.drafter_named = drafter_named;

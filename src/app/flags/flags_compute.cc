@@ -26,9 +26,11 @@ std::vector<Flag> own_flags() {
        .default_value = "auto",
        .choices = {"auto", "amx", "avx512_bf16", "avx512", "avx2", "neon", "scalar"}},
       {.names = {"--gemm-order"},
-       .text = "order of addition in bf16 matrix products; name one for equal bits on all machines",
+       .text =
+           "order of addition in matrix products; tile and pair: equal bits on all machines; mma: "
+           "by the matrix units of a GPU",
        .default_value = "auto",
-       .choices = {"auto", "tile", "pair"}},
+       .choices = {"auto", "tile", "pair", "mma"}},
       {.names = {"--autotune"},
        .text = "choose by measurement how matrix products are computed: at every load, or once for "
                "a machine (cached); answers do not change",

@@ -10,6 +10,7 @@
 
 #include "backend/ops.h"
 #include "base/threads.h"
+#include "batch/verify.h"
 
 namespace foretoken {
 
@@ -30,6 +31,16 @@ ScoredRows scored_rows(const StepEntry& entry);
 // ResultOps::verify. logits [batch.logit_rows.size(), vocab] f32, modified.
 Walk verify_trees(ThreadPool& pool, const StepPlan& plan, const DraftTrees& trees,
                   const Batch& batch, Tensor logits);
+
+// The same of rows that are not all in the host's memory.
+struct RowsToVerify {
+  std::int64_t vocab = 0;
+  // Of rows that are scored, and of nodes that are not drawn; writable. Any thread.
+  std::function<std::span<float>(int row)> logits_of;
+  std::vector<DrawnNodes> drawn;  // by entry; may be empty
+};
+Walk verify_rows(ThreadPool& pool, const StepPlan& plan, const DraftTrees& trees,
+                 const Batch& batch, RowsToVerify rows);
 
 // ResultOps::draw_tokens. scratch [pool.size(), vocab] f32.
 void draw_rows(ThreadPool& pool, const Tensor& logits, std::span<const Token> ids, Tensor scratch,

@@ -47,16 +47,15 @@ std::vector<Job> list_jobs(const StepPlan& plan, const DraftTrees& trees) {
 }
 
 // Logits of fewer tokens are sampled in the time that it takes to wake a worker.
-constexpr std::size_t kWorthSharing = 1U << 15;
+constexpr std::int64_t kWorthSharing = 1 << 15;
 
 // Where there are more workers than texts: draws the nodes that the walks will get to, several of a
-// tree side by side. By entry.
-std::vector<DrawnNodes> draw_ahead(ThreadPool& pool, const StepPlan& plan, const DraftTrees& trees,
-                                   const Batch& batch, std::span<const Job> jobs,
-                                   const LogitsOf& logits_of) {
-  std::vector<DrawnNodes> drawn(plan.entries.size());
+// tree side by side.
+void draw_ahead(ThreadPool& pool, const StepPlan& plan, const DraftTrees& trees, const Batch& batch,
+                std::span<const Job> jobs, const LogitsOf& logits_of,
+                std::vector<DrawnNodes>& drawn) {
   const int share = pool.size() / static_cast<int>(jobs.size());  // nodes of a tree at once
-  if (share < 2) return drawn;
+  if (share < 2) return;
   std::vector<std::pair<const Job*, int>> nodes;
   do {
     nodes.clear();
@@ -74,7 +73,6 @@ std::vector<DrawnNodes> draw_ahead(ThreadPool& pool, const StepPlan& plan, const
                     logits_of(job->logit_row + node));
     });
   } while (!nodes.empty());
-  return drawn;
 }
 
 }  // namespace
@@ -82,6 +80,16 @@ std::vector<DrawnNodes> draw_ahead(ThreadPool& pool, const StepPlan& plan, const
 Walk verify_trees(ThreadPool& pool, const StepPlan& plan, const DraftTrees& trees,
                   const Batch& batch, Tensor logits) {
   const auto rows = static_cast<std::int64_t>(batch.logit_rows.size());
+  if (rows == 0) return verify_rows(pool, plan, trees, batch, {});
+  expect(logits, {rows, -1}, DType::kF32);
+  const auto vocab = at(logits.dim(1));
+  const auto logits_of = [&](int row) { return std::span(logits.row_f32(row), vocab); };
+  return verify_rows(pool, plan, trees, batch,
+                     {.vocab = logits.dim(1), .logits_of = logits_of, .drawn = {}});
+}
+
+Walk verify_rows(ThreadPool& pool, const StepPlan& plan, const DraftTrees& trees,
+                 const Batch& batch, RowsToVerify rows) {
   Walk walk;
   walk.seqs.resize(plan.entries.size());
   for (std::size_t e = 0; e < plan.entries.size(); ++e) {
@@ -90,11 +98,10 @@ Walk verify_trees(ThreadPool& pool, const StepPlan& plan, const DraftTrees& tree
   }
   const std::vector<Job> jobs = list_jobs(plan, trees);
   if (jobs.empty()) return walk;
-  expect(logits, {rows, -1}, DType::kF32);
-  const auto vocab = at(logits.dim(1));
-  const LogitsOf logits_of = [&](int row) { return std::span(logits.row_f32(row), vocab); };
-  std::vector<DrawnNodes> drawn(plan.entries.size());
-  if (vocab >= kWorthSharing) drawn = draw_ahead(pool, plan, trees, batch, jobs, logits_of);
+  const LogitsOf& logits_of = rows.logits_of;
+  std::vector<DrawnNodes>& drawn = rows.drawn;
+  drawn.resize(plan.entries.size());
+  if (rows.vocab >= kWorthSharing) draw_ahead(pool, plan, trees, batch, jobs, logits_of, drawn);
   pool.parallel_for(static_cast<int>(jobs.size()), [&](int item, int) {
     const Job& job = jobs[at(item)];
     const StepEntry& entry = plan.entries[at(job.entry)];

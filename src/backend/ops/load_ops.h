@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/experts.h"
 #include "backend/kv_shape.h"
 #include "backend/measured_speed.h"
 #include "backend/weights.h"
@@ -42,6 +43,11 @@ class LoadOps {
     (void)shape, (void)fill;
     return nullptr;
   }
+
+  // Whether it chooses among these experts, and mixes them: for whoever loads them, because the
+  // operations are called at the first request only. Throw Error: it does not.
+  virtual void expect_routing(const Routing& routing) const { (void)routing; }
+  virtual void expect_experts(std::span<const ExpertLinears> experts) const { (void)experts; }
 
   // Zeroed memory of the backend that lives as long as the backend (tables, norms).
   virtual Tensor alloc(DType dtype, Shape shape) = 0;

@@ -36,7 +36,8 @@ class ResultOps {
   virtual void read_rows(Tensor x, std::span<const std::int32_t> rows, std::vector<float>& out) = 0;
 
   // Samples and walks every tree of the plan. logits [batch.logit_rows.size(), vocab] f32,
-  // modified. Plan and trees, and what the plan points to, stay as they are until read_back().
+  // modified. Plan and trees, what the plan points to, and the logits stay as they are until
+  // read_back().
   virtual void verify(const StepPlan& plan, const DraftTrees& trees, const Batch& batch,
                       Tensor logits, Walk& walk) = 0;
 };

@@ -73,6 +73,10 @@ class DelayedOps final : public Ops {
     queue_.drain();
     inner_->release_kv(pages);
   }
+  void expect_routing(const Routing& routing) const override { inner_->expect_routing(routing); }
+  void expect_experts(std::span<const ExpertLinears> experts) const override {
+    inner_->expect_experts(experts);
+  }
   std::size_t kv_page_bytes(const KvShape& shape) const override {
     return inner_->kv_page_bytes(shape);
   }

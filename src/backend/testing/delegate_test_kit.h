@@ -27,6 +27,10 @@ class Delegate : public Ops {
                                            const FillImage& fill) override {
     return inner_->pack_again(shape, fill);
   }
+  void expect_routing(const Routing& routing) const override { inner_->expect_routing(routing); }
+  void expect_experts(std::span<const ExpertLinears> experts) const override {
+    inner_->expect_experts(experts);
+  }
   Tensor alloc(DType dtype, Shape shape) override { return inner_->alloc(dtype, shape); }
   std::vector<KvLayer> alloc_kv(const KvShape& shape, int num_pages) override {
     return inner_->alloc_kv(shape, num_pages);

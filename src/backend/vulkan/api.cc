@@ -58,7 +58,7 @@ void check_vulkan(VkResult result, const char* what) {
 }
 
 VulkanInstance::VulkanInstance() {
-  const PFN_vkGetInstanceProcAddr get = open_loader();
+  const PFN_vkGetInstanceProcAddr get = get_ = open_loader();
   const auto create = reinterpret_cast<PFN_vkCreateInstance>(get(nullptr, "vkCreateInstance"));
   CHECK(create != nullptr);
   VkApplicationInfo app{};

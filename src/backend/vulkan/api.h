@@ -85,11 +85,14 @@ class VulkanInstance {
   // The family of queues that computes, or -1.
   int compute_family(VkPhysicalDevice device) const;
   bool has_extension(VkPhysicalDevice device, const char* name) const;
+  // Of an extension; null: there is none of that name.
+  PFN_vkVoidFunction function(const char* name) const { return get_(instance_, name); }
 
  private:
   void read_memory(VkPhysicalDevice device, DeviceFacts& facts) const;
   void read_features(VkPhysicalDevice device, DeviceFacts& facts) const;
 
+  PFN_vkGetInstanceProcAddr get_ = nullptr;
   VkInstance instance_ = nullptr;
   VulkanApi api_;
   std::vector<VkPhysicalDevice> devices_;

@@ -1,6 +1,7 @@
 #pragma once
 // The push constants of the shaders, as they declare them (shaders/*.comp). Plain data.
 
+#include <array>
 #include <cstdint>
 
 #include "backend/vulkan/gpu.h"
@@ -59,6 +60,19 @@ struct LinearRoundedCall {
   Address x, y, x_scales, x_sums;
   std::uint32_t blocks, columns, rows, has_bias, first, blocks_per_scale;
   [[no_unique_address]] Chooses choice;
+};
+struct HalveRowsCall {
+  Address x, to, factors;
+  std::uint32_t width, stride, words;
+};
+struct LinearUnitsCall {
+  Address w, bias, x, y, factors;
+  std::uint32_t width, columns, rows, has_bias, first;
+};
+struct RoundedUnitsCall {
+  CodesOfCall w;
+  Address x, y, x_scales, x_sums;
+  std::uint32_t blocks, columns, rows, has_bias, first, blocks_per_scale;
 };
 struct RowsCodesCall {
   CodesAt w;
@@ -128,6 +142,24 @@ struct MoveRowsCall {
 struct AddAtCall {
   Address x, places, starts, values;
   std::uint32_t count;
+};
+// In memory: shaders/search.glsl.
+struct SearchAt {
+  std::uint32_t row, count, is_exact, is_raw, has_noise;
+  float temperature, most, slack, slack_share;
+  std::array<std::uint32_t, 2> seed, position;
+};
+struct RowTopsCall {
+  Address logits, rows, tops;
+  std::uint32_t width, parts, part;
+};
+struct FindTokensCall {
+  Address logits, rows, tops, found;
+  std::uint32_t width, parts, part, most;
+};
+struct TopChancesCall {
+  Address logits, found;
+  std::uint32_t width, most;
 };
 struct ReadCall {
   Address from, to;

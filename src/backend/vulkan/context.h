@@ -54,7 +54,8 @@ struct VulkanContext {
   Gpu gpu;
   GpuHeap heap;
   Pipelines pipelines;
-  Recorder recorder;  // ends first: it waits
+  MatrixUnits units = {};  // by which products go: none, or those that the audit has passed
+  Recorder recorder;       // ends first: it waits
 };
 
 // Zeroed memory that lasts as long as this.

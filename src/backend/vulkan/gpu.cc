@@ -68,6 +68,7 @@ Gpu::Gpu(const VulkanOptions& options) {
   facts_ = all[chosen];
   api_ = instance_.api();
   family_ = static_cast<std::uint32_t>(instance_.compute_family(physical_));
+  if (options.wants_matrix_units) units_ = find_matrix_units(instance_, physical_, facts_);
   open();
   if (options.edit) options.edit(api_);
   VkPhysicalDeviceMemoryProperties2 memory{};
@@ -96,6 +97,8 @@ void Gpu::open() {
   info.pNext = &features;
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
+  UnitFeatures units(units_);
+  units.put_into(info, features12);
   check_vulkan(api_.vkCreateDevice(physical_, &info, nullptr, &device_), "vkCreateDevice");
 #define FT_LOAD(function) \
   api_.function = reinterpret_cast<PFN_##function>(api_.vkGetDeviceProcAddr(device_, #function));

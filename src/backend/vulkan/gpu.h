@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "backend/vulkan/api.h"
+#include "backend/vulkan/matrix_units.h"
 #include "backend/vulkan/vulkan_options.h"
 #include "tensor/tensor.h"
 
@@ -64,6 +65,8 @@ class Gpu {
   const DeviceFacts& facts() const { return facts_; }
   // Of the device and its driver: what has compiled shaders for one of them has for no other.
   std::uint64_t fingerprint() const;
+  // Matrix units that it was opened for.
+  const MatrixUnits& units() const { return units_; }
   DeviceFacts facts_now() const { return instance_.facts(physical_); }
   // The type of memory for a use among those of `bits`.
   std::uint32_t memory_type(std::uint32_t bits, MemoryUse use) const;
@@ -83,6 +86,7 @@ class Gpu {
   VulkanInstance instance_;
   VkPhysicalDevice physical_ = nullptr;
   DeviceFacts facts_;
+  MatrixUnits units_;
   VulkanApi api_;
   std::uint32_t family_ = 0;
   VkDevice device_ = nullptr;

@@ -8,20 +8,24 @@
 namespace foretoken {
 namespace {
 
-void expect_alike(const VulkanLinear& w, const VulkanLinear& first) {
+bool are_alike(const VulkanLinear& w, const VulkanLinear& first) {
   const bool is_coded = first.codes() != nullptr;
-  const bool is_alike = (w.codes() != nullptr) == is_coded && w.dtype() == first.dtype() &&
-                        (w.bias() == 0) == (first.bias() == 0) &&
-                        (!is_coded || w.codes()->format() == first.codes()->format());
   CHECK(w.in_width() == first.in_width() && w.out_width() == first.out_width());
-  if (is_alike) return;
-  throw Error({.what = "the Vulkan backend holds experts of a layer in one format",
-               .where = "--device",
-               .expected = "experts of one format",
-               .found = "several formats"});
+  return (w.codes() != nullptr) == is_coded && w.dtype() == first.dtype() &&
+         (w.bias() == 0) == (first.bias() == 0) &&
+         (!is_coded || w.codes()->format() == first.codes()->format());
 }
 
 }  // namespace
+
+void expect_one_format(std::span<const VulkanLinear* const> matrices) {
+  for (const VulkanLinear* matrix : matrices)
+    if (!are_alike(*matrix, *matrices[0]))
+      throw Error({.what = "the Vulkan backend holds experts of a layer in one format",
+                   .where = "--device",
+                   .expected = "experts of one format",
+                   .found = "several formats"});
+}
 
 // What is found is compared, because other matrices may have come to lie where the first one lay.
 Address MatrixTables::of(std::span<const VulkanLinear* const> matrices) {
@@ -33,7 +37,7 @@ Address MatrixTables::of(std::span<const VulkanLinear* const> matrices) {
   if (table.memory && table.matrices.size() == places.size() &&
       std::memcmp(table.matrices.data(), places.data(), bytes) == 0)
     return table.memory->address();
-  for (const VulkanLinear* matrix : matrices) expect_alike(*matrix, *matrices[0]);
+  expect_one_format(matrices);
   context_.recorder.wait();  // for calls that read the old one
   table.memory = context_.heap.take(bytes);
   table.matrices = std::move(places);

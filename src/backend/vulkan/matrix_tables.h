@@ -14,11 +14,14 @@
 
 namespace foretoken {
 
+// Throws Error: they are not of one format.
+void expect_one_format(std::span<const VulkanLinear* const> matrices);
+
 class MatrixTables {
  public:
   explicit MatrixTables(VulkanContext& context) : context_(context) {}
 
-  // The table of these. Throws Error: they are of several formats.
+  // The table of these, which are of one format.
   Address of(std::span<const VulkanLinear* const> matrices);
 
  private:

@@ -1,5 +1,6 @@
 #include "backend/vulkan/pipelines.h"
 
+#include <array>
 #include <exception>
 #include <utility>
 #include <vector>
@@ -56,12 +57,12 @@ void Pipelines::keep() noexcept {
   }
 }
 
-const Pipeline& Pipelines::of(Shader shader, std::uint32_t variant) {
+const Pipeline& Pipelines::of(Shader shader, const ShaderConstants& constants) {
   const std::span<const std::uint32_t> code = spirv_of(shader, uses_doubles_);
-  const auto [place, is_new] = made_.try_emplace({code.data(), variant});
+  const auto [place, is_new] = made_.try_emplace({code.data(), constants});
   if (is_new) {
     try {
-      place->second = make(code, variant);
+      place->second = make(code, constants);
       has_unkept_ = true;
       quiet_steps_ = 0;
     } catch (...) {
@@ -72,7 +73,8 @@ const Pipeline& Pipelines::of(Shader shader, std::uint32_t variant) {
   return place->second;
 }
 
-Pipeline Pipelines::make(std::span<const std::uint32_t> code, std::uint32_t variant) const {
+Pipeline Pipelines::make(std::span<const std::uint32_t> code,
+                         const ShaderConstants& constants) const {
   const VulkanApi& api = gpu_.api();
   VkShaderModuleCreateInfo module_info{};
   module_info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
@@ -81,15 +83,27 @@ Pipeline Pipelines::make(std::span<const std::uint32_t> code, std::uint32_t vari
   VkShaderModule module = VK_NULL_HANDLE;
   check_vulkan(api.vkCreateShaderModule(gpu_.device(), &module_info, nullptr, &module),
                "vkCreateShaderModule");
-  const VkSpecializationMapEntry entry{0, 0, sizeof variant};
-  const VkSpecializationInfo constants{1, &entry, sizeof variant, &variant};
+  constexpr std::uint32_t kConstants = sizeof constants / sizeof(std::uint32_t);
+  std::array<VkSpecializationMapEntry, kConstants> entries{};
+  for (std::uint32_t id = 0; id < kConstants; ++id)
+    entries[id] = {id, static_cast<std::uint32_t>(id * sizeof(std::uint32_t)),
+                   sizeof(std::uint32_t)};
+  const VkSpecializationInfo special{constants.lanes == 0 ? 1 : kConstants, entries.data(),
+                                     sizeof constants, &constants};
+  VkPipelineShaderStageRequiredSubgroupSizeCreateInfo subgroup{};
+  subgroup.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO;
+  subgroup.requiredSubgroupSize = constants.lanes;
   VkComputePipelineCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.stage.module = module;
   info.stage.pName = "main";
-  info.stage.pSpecializationInfo = &constants;
+  info.stage.pSpecializationInfo = &special;
+  if (constants.lanes != 0) {
+    info.stage.pNext = &subgroup;
+    info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+  }
   info.layout = layout_;
   Pipeline made{VK_NULL_HANDLE, layout_};
   const VkResult result =

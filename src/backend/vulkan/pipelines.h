@@ -3,6 +3,7 @@
 // part of the program (tools/shaders.sh makes it), so nobody needs a compiler of shaders. What the
 // driver made of it is kept in a file, which spares the next start the time. One thread at a time.
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -28,8 +29,10 @@ enum class Shader : std::uint8_t {
   kAttention,
   kAttentionJoin,
   kElements,
+  kFindTokens,
   kGatedAct,
   kGroupRows,
+  kHalveRows,
   kKvMove,
   kLinear,
   kLinearChain,
@@ -39,6 +42,8 @@ enum class Shader : std::uint8_t {
   kLinearCodesChosen,
   kLinearRounded,
   kLinearRoundedChosen,
+  kLinearUnits,
+  kLinearUnitsBf16,
   kMoveRows,
   kNorm,
   kOrderRows,
@@ -52,10 +57,20 @@ enum class Shader : std::uint8_t {
   kRopeStore,
   kRoundCodes,
   kRoundInput,
+  kRoundedUnits,
   kRoute,
+  kRowTops,
   kRows,
   kRowsCodes,
-  kStoreLatent
+  kStoreLatent,
+  kTopChances
+};
+
+// Specialization constants, by id. Of shaders of matrix units: of a workgroup, of a subgroup, the
+// shape of matrices, tiles of rows; else the first alone.
+struct ShaderConstants {
+  std::uint32_t variant = 0, group = 0, lanes = 0, m = 0, n = 0, k = 0, tiles = 0;
+  auto operator<=>(const ShaderConstants&) const = default;
 };
 
 class Pipelines {
@@ -73,14 +88,17 @@ class Pipelines {
   void step();
   const PipelineFile& file() const { return file_; }
 
-  // variant: the shader's one specialization constant.
-  const Pipeline& of(Shader shader, std::uint32_t variant = 0);
+  const Pipeline& of(Shader shader, std::uint32_t variant = 0) {
+    return of(shader, ShaderConstants{.variant = variant});
+  }
+  // lanes: subgroups have that size; 0: they may have any.
+  const Pipeline& of(Shader shader, const ShaderConstants& constants);
 
  private:
   static constexpr int kQuietSteps = 64;  // before new pipelines are kept
 
   void keep() noexcept;
-  Pipeline make(std::span<const std::uint32_t> code, std::uint32_t variant) const;
+  Pipeline make(std::span<const std::uint32_t> code, const ShaderConstants& constants) const;
 
   Gpu& gpu_;
   PipelineFile file_;
@@ -89,7 +107,7 @@ class Pipelines {
   bool has_unkept_ = false;  // that the file does not have
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
   bool uses_doubles_ = false;
-  std::map<std::pair<const std::uint32_t*, std::uint32_t>, Pipeline> made_;  // by code and variant
+  std::map<std::pair<const std::uint32_t*, ShaderConstants>, Pipeline> made_;  // by code, too
 };
 
 }  // namespace foretoken

@@ -136,6 +136,7 @@ Address Recorder::send(const void* bytes, std::size_t count) {
 std::byte* Recorder::receive(Address from, std::size_t bytes) {
   const Sent to = frames_[frame_].received.take(gpu_, bytes);
   copy(from, to.address, bytes);
+  received_bytes_ += bytes;
   return to.host;
 }
 

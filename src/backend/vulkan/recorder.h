@@ -60,6 +60,8 @@ class Recorder {
   // Memory of the host's that has these bytes of the device's after wait(), until begin_frame() was
   // called twice.
   std::byte* receive(Address from, std::size_t bytes);
+  // Of all calls of it so far.
+  std::uint64_t received_bytes() const { return received_bytes_; }
 
   // Hands all calls so far to the device; wait() until they are done, too.
   void submit();
@@ -100,6 +102,7 @@ class Recorder {
   std::size_t frame_ = 0;
   bool is_recording_ = false;
   int calls_ = 0;  // in the command buffer
+  std::uint64_t received_bytes_ = 0;
 };
 
 }  // namespace foretoken

@@ -21,11 +21,17 @@ constexpr std::uint32_t kAttentionJoinWords[] = {
 constexpr std::uint32_t kElementsWords[] = {
 #include "backend/vulkan/spirv/elements.words"
 };
+constexpr std::uint32_t kFindTokensWords[] = {
+#include "backend/vulkan/spirv/find_tokens.words"
+};
 constexpr std::uint32_t kGatedActWords[] = {
 #include "backend/vulkan/spirv/gated_act.words"
 };
 constexpr std::uint32_t kGroupRowsWords[] = {
 #include "backend/vulkan/spirv/group_rows.words"
+};
+constexpr std::uint32_t kHalveRowsWords[] = {
+#include "backend/vulkan/spirv/halve_rows.words"
 };
 constexpr std::uint32_t kKvMoveWords[] = {
 #include "backend/vulkan/spirv/kv_move.words"
@@ -53,6 +59,12 @@ constexpr std::uint32_t kLinearRoundedWords[] = {
 };
 constexpr std::uint32_t kLinearRoundedChosenWords[] = {
 #include "backend/vulkan/spirv/linear_rounded_chosen.words"
+};
+constexpr std::uint32_t kLinearUnitsWords[] = {
+#include "backend/vulkan/spirv/linear_units.words"
+};
+constexpr std::uint32_t kLinearUnitsBf16Words[] = {
+#include "backend/vulkan/spirv/linear_units_bf16.words"
 };
 constexpr std::uint32_t kMoveRowsWords[] = {
 #include "backend/vulkan/spirv/move_rows.words"
@@ -93,8 +105,14 @@ constexpr std::uint32_t kRoundCodesWords[] = {
 constexpr std::uint32_t kRoundInputWords[] = {
 #include "backend/vulkan/spirv/round_input.words"
 };
+constexpr std::uint32_t kRoundedUnitsWords[] = {
+#include "backend/vulkan/spirv/rounded_units.words"
+};
 constexpr std::uint32_t kRouteWords[] = {
 #include "backend/vulkan/spirv/route.words"
+};
+constexpr std::uint32_t kRowTopsWords[] = {
+#include "backend/vulkan/spirv/row_tops.words"
 };
 constexpr std::uint32_t kRowsWords[] = {
 #include "backend/vulkan/spirv/rows.words"
@@ -104,6 +122,9 @@ constexpr std::uint32_t kRowsCodesWords[] = {
 };
 constexpr std::uint32_t kStoreLatentWords[] = {
 #include "backend/vulkan/spirv/store_latent.words"
+};
+constexpr std::uint32_t kTopChancesWords[] = {
+#include "backend/vulkan/spirv/top_chances.words"
 };
 constexpr std::uint32_t kAttentionDoublesWords[] = {
 #include "backend/vulkan/spirv/attention_doubles.words"
@@ -156,11 +177,17 @@ constexpr std::uint32_t kRopeStoreDoublesWords[] = {
 constexpr std::uint32_t kRoundCodesDoublesWords[] = {
 #include "backend/vulkan/spirv/round_codes_doubles.words"
 };
+constexpr std::uint32_t kRoundedUnitsDoublesWords[] = {
+#include "backend/vulkan/spirv/rounded_units_doubles.words"
+};
 constexpr std::uint32_t kRouteDoublesWords[] = {
 #include "backend/vulkan/spirv/route_doubles.words"
 };
 constexpr std::uint32_t kStoreLatentDoublesWords[] = {
 #include "backend/vulkan/spirv/store_latent_doubles.words"
+};
+constexpr std::uint32_t kTopChancesDoublesWords[] = {
+#include "backend/vulkan/spirv/top_chances_doubles.words"
 };
 
 // Of a shader: the words, and those of its form with doubles where it has one.
@@ -180,10 +207,14 @@ Forms forms_of(Shader shader) {
       return {kAttentionJoinWords, kAttentionJoinDoublesWords};
     case Shader::kElements:
       return {kElementsWords, kElementsDoublesWords};
+    case Shader::kFindTokens:
+      return {kFindTokensWords, {}};
     case Shader::kGatedAct:
       return {kGatedActWords, kGatedActDoublesWords};
     case Shader::kGroupRows:
       return {kGroupRowsWords, {}};
+    case Shader::kHalveRows:
+      return {kHalveRowsWords, {}};
     case Shader::kKvMove:
       return {kKvMoveWords, {}};
     case Shader::kLinear:
@@ -202,6 +233,10 @@ Forms forms_of(Shader shader) {
       return {kLinearRoundedWords, kLinearRoundedDoublesWords};
     case Shader::kLinearRoundedChosen:
       return {kLinearRoundedChosenWords, kLinearRoundedChosenDoublesWords};
+    case Shader::kLinearUnits:
+      return {kLinearUnitsWords, {}};
+    case Shader::kLinearUnitsBf16:
+      return {kLinearUnitsBf16Words, {}};
     case Shader::kMoveRows:
       return {kMoveRowsWords, {}};
     case Shader::kNorm:
@@ -228,14 +263,20 @@ Forms forms_of(Shader shader) {
       return {kRoundCodesWords, kRoundCodesDoublesWords};
     case Shader::kRoundInput:
       return {kRoundInputWords, {}};
+    case Shader::kRoundedUnits:
+      return {kRoundedUnitsWords, kRoundedUnitsDoublesWords};
     case Shader::kRoute:
       return {kRouteWords, kRouteDoublesWords};
+    case Shader::kRowTops:
+      return {kRowTopsWords, {}};
     case Shader::kRows:
       return {kRowsWords, {}};
     case Shader::kRowsCodes:
       return {kRowsCodesWords, {}};
     case Shader::kStoreLatent:
       return {kStoreLatentWords, kStoreLatentDoublesWords};
+    case Shader::kTopChances:
+      return {kTopChancesWords, kTopChancesDoublesWords};
   }
   CHECK(false) << "no such shader";
   return {};

@@ -193,6 +193,11 @@ std::int64_t VulkanCodes::group() const {
   return format_.group == 0 ? blocks_ * kBlock : format_.group;
 }
 
+bool VulkanCodes::fits_8_bits() const {
+  if (format_.is_float) return false;
+  return format_.bits < 8 || !(format_.has_zero_points || format_.has_minima);
+}
+
 std::uint32_t VulkanCodes::kind(std::int64_t rows) const {
   const WeightFormat& f = format_;
   const auto flag = [](bool is_set, int bit) { return std::uint32_t{is_set} << bit; };

@@ -34,6 +34,10 @@ class VulkanCodes {
   // Columns of the input that share a scale, where the format rounds it.
   std::int64_t group() const;
 
+  // Whether the numbers that codes stand for, and products of rounded input are made of, are those of
+  // signed bytes.
+  bool fits_8_bits() const;
+
   // KIND of the shaders; rows: of a workgroup.
   std::uint32_t kind(std::int64_t rows) const;
 

@@ -30,18 +30,27 @@ std::int64_t VulkanExperts::workspace_bytes(const ForwardSize& size) {
   return pairs * (3 * size.hidden + 7 * inner + 8) * static_cast<std::int64_t>(sizeof(float));
 }
 
+void VulkanExperts::expect_routing(const Routing& routing) {
+  if (routing.experts <= kMostExperts && routing.groups <= kMostExpertGroups) return;
+  throw Error({.what = "the Vulkan backend chooses among fewer experts",
+               .where = "--device",
+               .expected = "up to 1024 experts in up to 64 groups",
+               .found = std::to_string(routing.experts) + " experts in " +
+                        std::to_string(routing.groups) + " groups"});
+}
+
+void VulkanExperts::expect_held(std::span<const ExpertLinears> experts) {
+  for (const Matrix matrix : {&ExpertLinears::gate_up, &ExpertLinears::down})
+    expect_one_format(matrices_of(experts, matrix));
+}
+
 void VulkanExperts::route(const Tensor& logits, const Routing& routing,
                           const RouterVectors& vectors, const Tensor& chosen,
                           const Tensor& weights) {
   expect(logits, {-1, routing.experts}, DType::kF32);
   expect(chosen, {logits.dim(0), routing.chosen}, DType::kI32);
   expect(weights, {logits.dim(0), routing.chosen}, DType::kF32);
-  if (routing.experts > kMostExperts || routing.groups > kMostExpertGroups)
-    throw Error({.what = "the Vulkan backend chooses among fewer experts",
-                 .where = "--device",
-                 .expected = "up to 1024 experts in up to 64 groups",
-                 .found = std::to_string(routing.experts) + " experts in " +
-                          std::to_string(routing.groups) + " groups"});
+  expect_routing(routing);
   if (logits.dim(0) == 0) return;
   const auto address = [](const Tensor& vector) {
     return vector.empty() ? Address{0} : address_of(vector);
@@ -65,10 +74,15 @@ void VulkanExperts::route(const Tensor& logits, const Routing& routing,
       {logits.dim(0), 1});
 }
 
-Address VulkanExperts::table_of(std::span<const ExpertLinears> experts, Matrix matrix) {
+std::vector<const VulkanLinear*> VulkanExperts::matrices_of(std::span<const ExpertLinears> experts,
+                                                            Matrix matrix) {
   std::vector<const VulkanLinear*> all;
   for (const ExpertLinears& expert : experts) all.push_back(&held_linear(expert.*matrix));
-  return tables_.of(all);
+  return all;
+}
+
+Address VulkanExperts::table_of(std::span<const ExpertLinears> experts, Matrix matrix) {
+  return tables_.of(matrices_of(experts, matrix));
 }
 
 void VulkanExperts::sort(RowChoice& choice, std::int64_t rows, std::int64_t experts) {

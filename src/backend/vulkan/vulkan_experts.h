@@ -26,7 +26,11 @@ class VulkanExperts {
                 MatrixTables& tables)
       : context_(context), products_(products), scratch_(scratch), tables_(tables) {}
 
-  // As StepOps has them. Throws Error: the router's numbers are not held.
+  // For whoever loads them. Throw Error: too many experts to choose among, or several formats.
+  static void expect_routing(const Routing& routing);
+  static void expect_held(std::span<const ExpertLinears> experts);
+
+  // As StepOps has them, of what is held.
   void route(const Tensor& logits, const Routing& routing, const RouterVectors& vectors,
              const Tensor& chosen, const Tensor& weights);
   void mix(std::span<const ExpertLinears> experts, Activation act, const Tensor& x,
@@ -39,6 +43,8 @@ class VulkanExperts {
   static constexpr std::int64_t kMostRows = 256;  // whose parts lie in the scratch at a time
 
   using Matrix = const PackedLinear* ExpertLinears::*;
+  static std::vector<const VulkanLinear*> matrices_of(std::span<const ExpertLinears> experts,
+                                                      Matrix matrix);
   Address table_of(std::span<const ExpertLinears> experts, Matrix matrix);
   // Sorts rows by their experts where experts have some rows each.
   void sort(RowChoice& choice, std::int64_t rows, std::int64_t experts);

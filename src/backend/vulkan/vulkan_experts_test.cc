@@ -238,6 +238,43 @@ TEST_F(VulkanExpertsTest, a_row_among_others_is_the_row_alone) {
     expect_same_bytes(found.run(kind.hidden, row, 1), {all[at(row)]}, std::to_string(row));
 }
 
+// Before the first request, by those who load a model.
+TEST_F(VulkanExpertsTest, what_is_not_held_is_refused_by_name) {
+  const auto refused = [](const std::function<void()>& body) -> std::string {
+    try {
+      body();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto routing = [&](int experts, int groups) {
+    return refused([&] {
+      gpu_->expect_routing({.experts = experts, .chosen = 2, .groups = groups});
+      cpu_->expect_routing({.experts = experts, .chosen = 2, .groups = groups});
+    });
+  };
+  EXPECT_EQ(routing(1024, 64), "");
+  EXPECT_NE(routing(1025, 1).find("1025 experts"), std::string::npos);
+  EXPECT_NE(routing(1024, 65).find("65 groups"), std::string::npos);
+  const std::vector<float> values = some_values(3, 64 * 32);
+  const auto matrix = [&](Ops& ops, std::int64_t width, const WeightFormat& format) {
+    const Tensor weights(const_cast<float*>(values.data()), DType::kF32, {width, 32});
+    return ops.pack(
+        {.weights = {&weights, 1}, .biases = {}, .dtype = DType::kBF16, .format = format});
+  };
+  const auto experts = [&](Ops& ops, const WeightFormat& gate_up, const WeightFormat& down) {
+    const auto a = matrix(ops, 64, {}), b = matrix(ops, 32, {});
+    const auto c = matrix(ops, 64, gate_up), d = matrix(ops, 32, down);
+    const std::vector<ExpertLinears> all{{a.get(), b.get()}, {c.get(), d.get()}};
+    return refused([&] { ops.expect_experts(all); });
+  };
+  EXPECT_EQ(experts(*gpu_, {}, {}), "");
+  EXPECT_NE(experts(*gpu_, {.bits = 8}, {}).find("several formats"), std::string::npos);
+  EXPECT_NE(experts(*gpu_, {}, {.bits = 8}).find("several formats"), std::string::npos);
+  EXPECT_EQ(experts(*cpu_, {.bits = 8}, {}), "");
+}
+
 // Experts that come to lie where others lay.
 TEST_F(VulkanExpertsTest, layers_that_follow_others_have_experts_of_their_own) {
   for (int i = 0; i < 4; ++i) {

@@ -16,12 +16,15 @@
 #include "backend/vulkan/matrix_tables.h"
 #include "backend/vulkan/read_speed.h"
 #include "backend/vulkan/rounded_twin.h"
+#include "backend/vulkan/units_audit.h"
 #include "backend/vulkan/vulkan_attention.h"
 #include "backend/vulkan/vulkan_experts.h"
 #include "backend/vulkan/vulkan_linear.h"
 #include "backend/vulkan/vulkan_products.h"
+#include "backend/vulkan/vulkan_results.h"
 #include "backend/vulkan/vulkan_states.h"
 #include "base/index.h"
+#include "base/log.h"
 #include "tensor/buffer.h"
 
 namespace foretoken {
@@ -52,11 +55,16 @@ class VulkanOps final : public Ops {
         tables_(*context_),
         experts_(*context_, products_, scratch_, tables_),
         states_(*context_, scratch_),
-        host_(std::move(host)) {}
+        host_(std::move(host)),
+        results_(*context_, scratch_, *host_, pool) {}
 
   std::string description() const override {
-    return "vulkan " + context_->gpu.facts().name + ", tile order, bits " +
-           (has_bits_of_cpu_ ? "of the CPU's" : "of its own") +
+    const MatrixUnits& units = context_->units;
+    const bool is_mma = units.fp16.is_there() || units.bf16.is_there();
+    std::string order = is_mma ? "mma order" : "tile order";
+    if (units.any()) order += " by matrix units of " + units.str();
+    return "vulkan " + context_->gpu.facts().name + ", " + order + ", bits " +
+           (has_bits_of_cpu_ && !is_mma ? "of the CPU's" : "of its own") +
            "; sampling on the host: " + host_->description();
   }
 
@@ -90,6 +98,13 @@ class VulkanOps final : public Ops {
     const Tensor matrix = tensor_at(block.address(), DType::kF32, {count, w.in_width()});
     embed(w, rows, matrix);
     return pack({.weights = {&matrix, 1}, .biases = {}, .dtype = dtype, .format = format});
+  }
+
+  void expect_routing(const Routing& routing) const override {
+    VulkanExperts::expect_routing(routing);
+  }
+  void expect_experts(std::span<const ExpertLinears> experts) const override {
+    VulkanExperts::expect_held(experts);
   }
 
   Tensor alloc(DType dtype, Shape shape) override { return store_.alloc(dtype, shape); }
@@ -146,14 +161,15 @@ class VulkanOps final : public Ops {
         round_up(std::max({size.widest_input, size.intermediate, size.hidden}), 32);
     return at(size.rows) * (at(between) * sizeof(float) + at(rounded) * 4) +
            at(size.rows * a.heads * round_up(size.head_input, 32) * 2) +
-           at(VulkanExperts::workspace_bytes(size)) +
-           at(pool_.size() * size.vocab) * sizeof(float) + states + kSlack;
+           at(VulkanExperts::workspace_bytes(size)) + VulkanResults::workspace_bytes(size) +
+           VulkanStates::workspace_bytes(size) + at(pool_.size() * size.vocab) * sizeof(float) +
+           states + kSlack;
   }
   std::size_t most_step_bytes() const override { return scratch_.most_bytes() + kSlack; }
 
   void layout(const StepPlan& plan, const DraftTrees& trees, const SeqTable& table,
               Batch& batch) override {
-    wanted_.clear();
+    results_.forget();
     twin_.forget();
     attention_.forget();
     states_.forget();
@@ -393,40 +409,20 @@ class VulkanOps final : public Ops {
 
   // ---- what the host reads
 
-  void read_back() override {
-    context_->recorder.wait();
-    for (const auto& deliver : std::exchange(wanted_, {})) deliver();
-  }
-
+  void read_back() override { results_.read_back(); }
   void read_rows(Tensor x, std::span<const std::int32_t> rows, std::vector<float>& out) override {
-    const std::int64_t count = static_cast<std::int64_t>(rows.size()), width = x.dim(1);
-    const ScratchScope rows_only(*this);
-    const Tensor gathered = temp(DType::kF32, {count, width});
-    gather_columns(x, rows, gathered, 0);
-    wanted_.emplace_back([near = received(gathered), &out] {
-      out.assign(near.f32(), near.f32() + near.elements());
-    });
+    results_.read_rows(x, rows, out);
   }
   void top_tokens(Tensor logits, int k, TopTokens& out) override {
-    wanted_.emplace_back(
-        [this, near = received(logits), k, &out] { host_->top_tokens(near, k, out); });
+    results_.top_tokens(logits, k, out);
   }
   void draw_tokens(Tensor logits, std::span<const Token> ids, std::int64_t vocab,
                    std::span<const DrawRow> rows, int k, DrawnTokens& out) override {
-    std::vector<std::vector<Token>> ancestors;
-    for (const DrawRow& row : rows) ancestors.push_back(copy_of(row.context.ancestors));
-    wanted_.emplace_back([this, near = received(logits), ids = copy_of(ids), vocab,
-                          rows = copy_of(rows), ancestors = std::move(ancestors), k,
-                          &out]() mutable {
-      for (std::size_t i = 0; i < rows.size(); ++i) rows[i].context.ancestors = ancestors[i];
-      host_->draw_tokens(near, ids, vocab, rows, k, out);
-    });
+    results_.draw_tokens(logits, ids, vocab, rows, k, out);
   }
   void verify(const StepPlan& plan, const DraftTrees& trees, const Batch& batch, Tensor logits,
               Walk& walk) override {
-    wanted_.emplace_back([this, near = received(logits), &plan, &trees, &batch, &walk] {
-      host_->verify(plan, trees, batch, near, walk);
-    });
+    results_.verify(plan, trees, batch, logits, walk);
   }
 
  private:
@@ -467,11 +463,6 @@ class VulkanOps final : public Ops {
     dispatch(Shader::kElements, kind, call, {across, ceil_div(groups, across)});
   }
 
-  // The host's copy of a tensor, there after read_back().
-  Tensor received(const Tensor& x) {
-    return {context_->recorder.receive(address_of(x), x.bytes()), x.dtype(), x.shape()};
-  }
-
   const std::shared_ptr<VulkanContext> context_;
   const bool has_bits_of_cpu_;
   ThreadPool& pool_;
@@ -484,19 +475,21 @@ class VulkanOps final : public Ops {
   VulkanExperts experts_;
   VulkanStates states_;
   const std::unique_ptr<Ops> host_;  // for what the host computes
-  std::vector<std::function<void()>> wanted_;
+  VulkanResults results_;
 };
 
 }  // namespace
 
 std::unique_ptr<Ops> make_vulkan_backend(const VulkanOptions& options, const std::string& order,
                                          std::unique_ptr<Ops> host, ThreadPool& pool) {
-  if (order != "auto" && order != "tile")
-    throw Error({.what = "the Vulkan backend adds in tile order",
+  if (order != "auto" && order != "tile" && order != "mma")
+    throw Error({.what = "the Vulkan backend adds in tile order, or by matrix units",
                  .where = "--gemm-order",
-                 .expected = "auto or tile",
+                 .expected = "auto, tile or mma",
                  .found = order});
-  auto context = std::make_shared<VulkanContext>(options);
+  VulkanOptions opened = options;
+  opened.wants_matrix_units = order == "mma";
+  auto context = std::make_shared<VulkanContext>(opened);
   const Arithmetic arithmetic = probe_arithmetic(*context);
   if (!arithmetic.is_usable())
     throw Error({.what = "the device's arithmetic gives no reproducible order",
@@ -509,6 +502,9 @@ std::unique_ptr<Ops> make_vulkan_backend(const VulkanOptions& options, const std
                  .where = "--gemm-order tile",
                  .expected = "a device with the bits of the CPU (--gemm-order auto takes any)",
                  .found = context->gpu.facts().name});
+  if (order == "mma" && !audited_units(context, pool).any())
+    log_warning("{} has no matrix units that are fit for use: products are in tile order.",
+                context->gpu.facts().name);
   return std::make_unique<VulkanOps>(std::move(context), arithmetic.has_bits_of_cpu(),
                                      std::move(host), pool);
 }

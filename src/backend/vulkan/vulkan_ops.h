@@ -1,7 +1,8 @@
 #pragma once
-// The Vulkan backend: Ops on one device, in the CPU's tile order. What the device computes are
-// forwards; sampling, the walk and the choice of drafts are done by the host on logits that were
-// read back. What it does not hold is refused by name. Calls are queued; read_back() waits. Same threads and lifetimes as Ops.
+// The Vulkan backend: Ops on one device, in the CPU's tile order, or by matrix units. The device
+// computes forwards and searches logits; the host draws tokens, walks trees and chooses drafts with
+// what was found, or with logits that were read back. What the backend does not hold is refused by
+// name. Calls are queued; read_back() waits. Same threads and lifetimes as Ops.
 
 #include <memory>
 #include <string>

@@ -150,6 +150,8 @@ void VulkanProducts::multiply_blocks(const VulkanLinear& w, MaybeChoice choice, 
                                      const Tensor& y) {
   const Address input = rounded(w, x, 0);
   twin_.written(y);
+  if (choice == nullptr && context_.units.bf16.is_there())
+    return multiply_by_units(Shader::kLinearUnitsBf16, context_.units.bf16, w, {input}, y);
   dispatch_product(context_, {Shader::kLinear, Shader::kLinearChosen, 0, VulkanLinear::kColumns},
                    FloatsOfCall{w.weights(), w.bias()}, choice, x, y,
                    call_of_floats(w, input, w.padded_width() / VulkanLinear::kBlock, y));
@@ -158,12 +160,91 @@ void VulkanProducts::multiply_blocks(const VulkanLinear& w, MaybeChoice choice, 
 void VulkanProducts::multiply_chains(const VulkanLinear& w, MaybeChoice choice, const Tensor& x,
                                      const Tensor& y) {
   const std::uint32_t is_wide = w.dtype() == DType::kF32 ? 16 : 0;
+  if (is_wide == 0 && choice == nullptr && context_.units.fp16.is_there()) {
+    const Halves input = halved(w, x);
+    twin_.written(y);
+    return multiply_by_units(Shader::kLinearUnits, context_.units.fp16, w, input, y);
+  }
   twin_.written(y);
   dispatch_product(
       context_,
       {Shader::kLinearChain, Shader::kLinearChainChosen, is_wide, VulkanLinear::kColumnsOfChains},
       FloatsOfCall{w.weights(), w.bias()}, choice, x, y,
       call_of_floats(w, address_of(x), w.in_width(), y));
+}
+
+// The input as fp16, each row times a power of two.
+VulkanProducts::Halves VulkanProducts::halved(const VulkanLinear& w, const Tensor& x) {
+  const std::int64_t rows = x.dim(0), words = round_up(w.in_width(), VulkanLinear::kBlock) / 2;
+  const Halves made{address_of(scratch_.alloc(DType::kI32, {rows, words})),
+                    address_of(scratch_.alloc(DType::kF32, {rows}))};
+  twin_.forget();
+  for (std::int64_t first = 0; first < rows; first += kMostGroups) {
+    const std::int64_t some = std::min(kMostGroups, rows - first);
+    context_.recorder.dispatch(context_.pipelines.of(Shader::kHalveRows),
+                               HalveRowsCall{address_of(x.rows(first, some)),
+                                             made.rows + at(first * words) * sizeof(std::uint32_t),
+                                             made.factors + at(first) * sizeof(float),
+                                             word(w.in_width()), word(x.dim(1)), word(words)},
+                               {some, 1});
+  }
+  return made;
+}
+
+// Of few rows one tile, of more two; none of the sums depends on how many.
+void VulkanProducts::multiply_by_units(Shader shader, const UnitShape& shape, const VulkanLinear& w,
+                                       const Halves& input, const Tensor& y) {
+  constexpr std::uint32_t kSubgroups = 4;  // of a workgroup
+  const std::int64_t rows = y.dim(0);
+  const std::uint32_t lanes = context_.units.lanes, tiles = rows > shape.m ? 2 : 1;
+  const Pipeline& pipeline = context_.pipelines.of(shader, {.group = kSubgroups * lanes,
+                                                            .lanes = lanes,
+                                                            .m = shape.m,
+                                                            .n = shape.n,
+                                                            .k = shape.k,
+                                                            .tiles = tiles});
+  dispatch_columns(context_.recorder, pipeline,
+                   LinearUnitsCall{w.weights(), w.bias(), input.rows, address_of(y), input.factors,
+                                   word(w.in_width()), word(w.out_width()), word(rows),
+                                   w.bias() == 0 ? 0U : 1U, 0U},
+                   ceil_div(rows, std::int64_t{shape.m} * tiles), shape.n);
+}
+
+// The bits are those of few rows, which linear_rounded.comp computes: its workgroups have up to
+// eight. A step of a unit lies within a group of k.
+bool VulkanProducts::takes_bytes(const VulkanCodes& w, std::int64_t rows) const {
+  constexpr std::int64_t kFewRows = 8;
+  const UnitShape& shape = context_.units.int8;
+  return shape.is_there() && rows > kFewRows && w.fits_8_bits() &&
+         w.group() % std::int64_t{shape.k} == 0;
+}
+
+void VulkanProducts::multiply_bytes(const VulkanLinear& w, const InputCodes& input,
+                                    const Tensor& y) {
+  constexpr std::uint32_t kSubgroups = 4;  // of a workgroup
+  const VulkanCodes& codes = *w.codes();
+  const UnitShape& shape = context_.units.int8;
+  const std::uint32_t lanes = context_.units.lanes;
+  const Pipeline& pipeline =
+      context_.pipelines.of(Shader::kRoundedUnits, {.variant = codes.kind(0),
+                                                    .group = kSubgroups * lanes,
+                                                    .lanes = lanes,
+                                                    .m = shape.m,
+                                                    .n = shape.n,
+                                                    .k = shape.k});
+  dispatch_columns(context_.recorder, pipeline,
+                   RoundedUnitsCall{{codes.place(), w.bias()},
+                                    input.codes,
+                                    address_of(y),
+                                    input.scales,
+                                    input.sums,
+                                    word(codes.blocks()),
+                                    word(w.out_width()),
+                                    word(y.dim(0)),
+                                    w.bias() == 0 ? 0U : 1U,
+                                    0U,
+                                    word(codes.blocks_per_scale())},
+                   ceil_div(y.dim(0), std::int64_t{shape.m}), std::int64_t{shape.n} * kSubgroups);
 }
 
 void VulkanProducts::multiply_codes(const VulkanLinear& w, MaybeChoice choice, const Tensor& x,
@@ -178,6 +259,7 @@ void VulkanProducts::multiply_codes(const VulkanLinear& w, MaybeChoice choice, c
   if (codes.format().rounds_input) {
     const InputCodes input = round_to_codes(codes, x, order);
     twin_.written(y);
+    if (choice == nullptr && takes_bytes(codes, y.dim(0))) return multiply_bytes(w, input, y);
     dispatch_product(
         context_,
         {Shader::kLinearRounded, Shader::kLinearRoundedChosen, kind, VulkanLinear::kColumns}, own,

@@ -58,6 +58,16 @@ class VulkanProducts {
   Tensor ordered(const VulkanLinear& like, const RowChoice& choice, const Tensor& x);
   void multiply_blocks(const VulkanLinear& w, MaybeChoice choice, const Tensor& x, const Tensor& y);
   void multiply_chains(const VulkanLinear& w, MaybeChoice choice, const Tensor& x, const Tensor& y);
+  // By matrix units; of input of bf16 no factors are needed.
+  struct Halves {
+    Address rows, factors = 0;
+  };
+  Halves halved(const VulkanLinear& w, const Tensor& x);
+  void multiply_by_units(Shader shader, const UnitShape& shape, const VulkanLinear& w,
+                         const Halves& input, const Tensor& y);
+  // Whether products of so many rows with these go by units of bytes.
+  bool takes_bytes(const VulkanCodes& w, std::int64_t rows) const;
+  void multiply_bytes(const VulkanLinear& w, const InputCodes& input, const Tensor& y);
   void multiply_codes(const VulkanLinear& w, MaybeChoice choice, const Tensor& x, const Tensor& y);
 
   VulkanContext& context_;

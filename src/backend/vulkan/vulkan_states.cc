@@ -47,6 +47,17 @@ StateLayerAt layer_at(const StateLayer& states) {
 
 }  // namespace
 
+// Of rows: what the convolution makes, updates, dt and decays. Of nodes that end a block and have
+// children: a state.
+std::size_t VulkanStates::workspace_bytes(const ForwardSize& size) {
+  const RecurrentShape& shape = size.recurrent;
+  if (!shape.has_state()) return 0;
+  const std::int64_t heads = shape.value_heads, values = heads * shape.value_dim;
+  return at(size.rows * (shape.channels + values + 2 * heads) +
+            size.branch_nodes * values * shape.key_dim) *
+         sizeof(float);
+}
+
 VulkanStates::SentMoves VulkanStates::send(const RowMoves& moves) {
   if (moves.from.empty()) return {};
   return {context_.recorder.send(std::span(moves.from)),

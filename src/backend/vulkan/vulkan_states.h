@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "backend/forward_size.h"
 #include "backend/kv_shape.h"
 #include "backend/ops/step_ops.h"
 #include "backend/vulkan/calls.h"
@@ -35,6 +36,9 @@ class VulkanStates {
              const StateLayer& states, const Tensor& out);
   void keep(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers);
   void copy(std::span<const StateCopy> copies, std::span<const KvLayer> layers);
+
+  // Bytes of the scratch that recur() takes at most.
+  static std::size_t workspace_bytes(const ForwardSize& size);
 
  private:
   struct SentMoves {

@@ -107,6 +107,8 @@ class Layer {
       commit(table_, parts[p].slot, at(parts[p].chain), paths[p].size());
   }
 
+  std::int64_t rows() const { return batch_.rows; }
+
   void copy(const std::vector<StateCopy>& copies) { ops_.copy_states(copies, layers_); }
 
  private:
@@ -187,6 +189,36 @@ TEST_P(VulkanStatesTest, states_are_copied) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, VulkanStatesTest, testing::ValuesIn(kinds()),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// Nodes that end a block, each with a child: what their states take is planned for.
+class VulkanStateMemory : public GpuFixture {};
+
+TEST_F(VulkanStateMemory, states_of_nodes_are_in_the_plan) {
+  RecurrentKind kind = recurrent_kinds().front();
+  RecurrentShape& shape = kind.shape;
+  shape.key_dim = shape.value_dim = 128;
+  shape.channels = (2 * shape.key_heads + shape.value_heads) * 128;
+  shape.first = {.query = 0, .key = shape.key_heads * 128, .value = 2 * shape.key_heads * 128};
+  std::vector<std::int32_t> star(63, 0);
+  star[0] = -1;
+  for (std::int32_t n = 32; n < 63; ++n) star[at(n)] = n - 31;
+  const auto ops = make_backend({.device = test_device(), .gemm_order = "tile"}, *pool_);
+  Layer layer(*ops, shape);
+  layer.step(
+      {{.slot = 0, .chain = 30, .parents = star}, {.slot = 1, .chain = 30, .parents = star}});
+  const std::int64_t rows = layer.rows(), values = shape.value_heads * shape.value_dim;
+  EXPECT_EQ(rows, 2 * (30 + 63));
+  ForwardSize size;
+  size.rows = rows;
+  size.recurrent = shape;
+  const std::size_t given =
+      at(rows * (shape.channels + values + 2 * shape.value_heads)) * sizeof(float);
+  const std::size_t took = ops->most_step_bytes();
+  size.branch_nodes = 62;
+  EXPECT_LE(took, given + ops->workspace_bytes(size));
+  size.branch_nodes = 0;
+  EXPECT_GT(took, given + ops->workspace_bytes(size)) << "the test sees what is not planned";
+}
 
 class VulkanGates : public GpuFixture {};
 

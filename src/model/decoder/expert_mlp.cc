@@ -9,6 +9,7 @@ namespace foretoken {
 ExpertMlp::ExpertMlp(WeightReader& read, const ModelConfig& config, const std::string& prefix)
     : routing_(config.experts.routing), act_(config.activation), eps_(config.rms_eps) {
   const ExpertBlocks& blocks = config.experts;
+  read.ops().expect_routing(routing_);
   const ExpertNames& names = blocks.names;
   const auto named = [&](std::string_view name) {
     return prefix + std::string(names.block) + std::string(name);
@@ -39,6 +40,7 @@ ExpertMlp::ExpertMlp(WeightReader& read, const ModelConfig& config, const std::s
     weights_.push_back(read.linear({part(names.down, hidden)}, width, bias));
     experts_.push_back({weights_.end()[-2].get(), weights_.back().get()});
   }
+  read.ops().expect_experts(experts_);
   if (blocks.shared_intermediate == 0) return;
   shared_.emplace(
       read, config,

@@ -93,7 +93,8 @@ ForwardSize decoder_size(const ModelConfig& config, std::int64_t rows) {
                         .kv_heads = most_kv_heads(config),
                         .head_dim = config.widest_head(),
                         .value_dim = config.latent.kv_rank},
-          .head_input = std::max(config.latent.key_dim, config.latent.kv_rank)};
+          .head_input = std::max(config.latent.key_dim, config.latent.kv_rank),
+          .recurrent = config.recurrent.shape};
 }
 
 }  // namespace foretoken

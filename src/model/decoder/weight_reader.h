@@ -55,6 +55,8 @@ class WeightReader {
                const Quantization& quantization = {},
                const std::optional<StoredQuantization>& stored = {});
 
+  LoadOps& ops() const { return ops_; }
+
   // The parts stacked along the output dimension. Throws Error naming a tensor that is missing,
   // misshapen or not of floats. Where the source keeps packed matrices, they come from there.
   // The same parts in as few stacks as there are kinds of neighbours: what the source stores in

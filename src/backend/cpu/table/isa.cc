@@ -112,7 +112,7 @@ GemmOrder select_gemm_order(const std::string& name, const CpuFeatures& cpu) {
   if (name != "auto")
     throw Error({.what = "unknown order of addition",
                  .where = "--gemm-order",
-                 .expected = "auto, tile or pair",
+                 .expected = "auto, tile or pair (mma: of GPUs)",
                  .found = name});
   return cpu.amx || !cpu.avx512_bf16 ? GemmOrder::kTile : GemmOrder::kPair;
 }

@@ -145,6 +145,7 @@ void handle_server_info(ServerContext& context, const ExchangePtr& exchange) {
   json.field("status", context.draining ? "draining" : "ready");
   json.field("max_total_num_tokens", stats.total_tokens);
   json.field("max_req_input_len", config.context_length - 1);
+  json.field("backend", config.backend);
   json.key("startup_time").begin_object();
   for (const auto& [phase, seconds] : config.startup_phases) json.field(phase, seconds);
   json.end_object();

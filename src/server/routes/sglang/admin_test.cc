@@ -44,6 +44,7 @@ TEST_F(AdminTest, models_are_listed_by_name) {
 TEST_F(AdminTest, information_is_flat) {
   config.server_args = {{"model_path", "\"/models/bytes\""}, {"tp_size", "1"}};
   config.architectures = {"LlamaForCausalLM"};
+  config.backend = "cpu, tile order";
   config.startup_phases = {{"load_weight", 1.5}, {"e2e", 2.5}};
   config.weight_bytes = std::size_t{3} << 30;
   config.draft_weight_bytes = std::size_t{1} << 30;
@@ -61,6 +62,7 @@ TEST_F(AdminTest, information_is_flat) {
   for (const char* path : {"/get_server_info", "/server_info"}) {
     const auto info = json_of(get(port, path).body);
     EXPECT_EQ(info.at("tp_size"), 1);
+    EXPECT_EQ(info.at("backend"), "cpu, tile order");
     EXPECT_EQ(info.at("max_total_num_tokens"), 4096);
     EXPECT_EQ(info.at("startup_time").at("load_weight"), 1.5);
     EXPECT_EQ(info.at("startup_time").at("e2e"), 2.5);
