@@ -89,8 +89,8 @@ struct ServerConfig {
   std::size_t body_budget_bytes = std::size_t{256} << 20;  // of all requests together
   std::size_t max_connections = 8192;
   int io_threads = 2;
-  // Seconds of the parts of the start, by SGLang's names for them; filled when ready.
   std::string backend;  // what computes, as the log says it: device, order of addition
+  // Seconds of the parts of the start, by SGLang's names for them; filled when ready.
   std::vector<std::pair<std::string, double>> startup_phases;
   // Every resolved flag by its SGLang name and JSON text value, for /server_info.
   std::vector<std::pair<std::string, std::string>> server_args;
