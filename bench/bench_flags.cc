@@ -106,6 +106,10 @@ FlagTable step_flags() {
                 .kind = kIntegerList,
                 .text = "tree sizes of decode steps; the first is the base of ratios",
                 .default_note = "1 2 4 8 16 32 64"},
+               {.names = {"--sequences"},
+                .kind = kIntegerList,
+                .text = "numbers of sequences that are decoded at once",
+                .default_note = "none"},
                {.names = {"--prefill"},
                 .kind = kIntegerList,
                 .text = "prompt lengths",
@@ -202,6 +206,7 @@ StepOptions read_step_options(std::span<const std::string> args) {
   options.context = at_least(1, values, "--context");
   options.rounds = at_least(1, values, "--rounds");
   options.nodes = sizes(values, "--nodes", {1, 2, 4, 8, 16, 32, 64});
+  options.sequences = sizes(values, "--sequences", {});
   options.prefill = sizes(values, "--prefill", {128, 512});
   return options;
 }

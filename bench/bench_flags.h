@@ -26,6 +26,7 @@ struct StepOptions {
   int context = 0;
   int rounds = 0;
   std::vector<int> nodes;
+  std::vector<int> sequences;
   std::vector<int> prefill;
 };
 

@@ -24,13 +24,16 @@ TEST(BenchFlags, steps_have_defaults_and_lists) {
   EXPECT_EQ(usual.shape, "llama-3.2-1b");
   EXPECT_EQ(usual.context, 128);
   EXPECT_THAT(usual.nodes, ElementsAre(1, 2, 4, 8, 16, 32, 64));
-  const std::vector<std::string> args = {"--shape", "demo",       "--nodes",   "1",
-                                         "16",      "--rounds=3", "--prefill", "512"};
+  EXPECT_TRUE(usual.sequences.empty());
+  const std::vector<std::string> args = {"--shape",     "demo",       "--nodes",   "1",
+                                         "16",          "--rounds=3", "--prefill", "512",
+                                         "--sequences", "4",          "16"};
   const StepOptions options = read_step_options(args);
   EXPECT_EQ(options.shape, "demo");
   EXPECT_EQ(options.rounds, 3);
   EXPECT_THAT(options.nodes, ElementsAre(1, 16));
   EXPECT_THAT(options.prefill, ElementsAre(512));
+  EXPECT_THAT(options.sequences, ElementsAre(4, 16));
   EXPECT_FALSE(usual.quantization.is_on());
   const std::vector<std::string> fewer = {"--quantization", "w4a8-g64"};
   EXPECT_EQ(read_step_options(fewer).quantization.layers.group, 64);

@@ -48,13 +48,25 @@ DType parse_dtype(const std::string& name) {
   throw Error({"unknown dtype", "--dtype", "bfloat16, float16 or float32", name});
 }
 
-// Elements of the matrices of all layers that a row is multiplied with.
-double layer_weights(const ModelConfig& config) {
+// Of a layer's matrices beside its MLP.
+std::int64_t mixing_width(const ModelConfig& config, int layer) {
+  const RecurrentBlocks& states = config.recurrent;
+  if (states.are_in(layer)) {
+    std::int64_t width = states.shape.channels + states.out_width();
+    for (const StoredRows& rows : states.gate) width += std::int64_t{rows.rows} * rows.blocks;
+    return width + states.dt.rows + states.beta.rows;
+  }
   const std::int64_t q = std::int64_t{config.heads} * config.head_dim,
                      kv = std::int64_t{config.kv_heads} * config.head_dim;
+  return (config.has_output_gate ? 3 : 2) * q + 2 * kv;
+}
+
+// Elements of the matrices of all layers that a row is multiplied with.
+double layer_weights(const ModelConfig& config) {
   const ExpertBlocks& experts = config.experts;
-  std::int64_t weights = config.layers * config.hidden * (2 * q + 2 * kv);
+  std::int64_t weights = 0;
   for (int layer = 0; layer < config.layers; ++layer) {
+    weights += config.hidden * mixing_width(config, layer);
     const std::int64_t width =
         experts.are_in(layer)
             ? experts.routing.chosen * experts.intermediate + experts.shared_intermediate
@@ -62,6 +74,14 @@ double layer_weights(const ModelConfig& config) {
     weights += 3 * config.hidden * width;
   }
   return static_cast<double>(weights);
+}
+
+// Of the states of one sequence.
+double state_bytes(const ModelConfig& config) {
+  const RecurrentShape& shape = config.recurrent.shape;
+  const auto layers = std::ranges::count(config.recurrent.layers, true);
+  return static_cast<double>(layers * shape.value_heads * shape.value_dim * shape.key_dim) *
+         sizeof(float);
 }
 
 // Seconds of a step among steps of its kind, as a server runs them: the median of those that fit
@@ -108,16 +128,19 @@ int run(const StepOptions& options) {
   const std::unique_ptr<Decoder> made = make_model(options, *ops);
   const Decoder& decoder = *made;
   const ModelConfig& config = decoder.config();
-  const int longest = options.prefill.empty() ? 0 : std::ranges::max(options.prefill);
-  Runner runner(*ops, decoder, StepRig::pages_needed(options.context, longest));
-  StepRig rig(*ops, runner, options.context, longest);
+  const int longest = options.prefill.empty() ? 0 : std::ranges::max(options.prefill),
+            slots = options.sequences.empty() ? 1 : std::ranges::max(options.sequences);
+  Runner runner(*ops, decoder, slots * StepRig::pages_needed(options.context, longest),
+                {.slots = slots});
+  StepRig rig(*ops, runner, options.context, longest, slots);
   Buffer memory(kRoofBytes);
   const Tensor roof_memory = memory.view(DType::kU8, {static_cast<std::int64_t>(kRoofBytes)});
   std::memset(memory.data(), 1, kRoofBytes);  // pages never written are all one page of zeros
 
-  // A decode step reads all keys and values, too.
+  // A decode step reads all keys and values of a sequence, too, and its states.
   const auto kv_bytes =
-      static_cast<double>(ops->kv_page_bytes(decoder.kv_shape())) / kPageTokens * options.context;
+      static_cast<double>(ops->kv_page_bytes(decoder.kv_shape())) / kPageTokens * options.context +
+      state_bytes(config);
   const auto weight_bytes = static_cast<double>(decoder.weight_bytes());
   const bool on_integers = is_of_codes(options);
   const double head_flops = 2.0 * static_cast<double>(config.vocab * config.hidden);
@@ -127,6 +150,14 @@ int run(const StepOptions& options) {
     report.series.push_back({.name = n == 1 ? "decode" : fmt::format("verify {}", n),
                              .tokens = 1,
                              .bytes = decoder.step_bytes(n) + kv_bytes,
+                             .flops = flops_per_row * n,
+                             .is_of_codes = on_integers,
+                             .seconds = {}});
+  }
+  for (const int n : options.sequences) {
+    report.series.push_back({.name = fmt::format("sequences {}", n),
+                             .tokens = n,
+                             .bytes = decoder.step_bytes(n) + kv_bytes * n,
                              .flops = flops_per_row * n,
                              .is_of_codes = on_integers,
                              .seconds = {}});
@@ -145,6 +176,8 @@ int run(const StepOptions& options) {
     std::size_t i = 0;
     for (const int n : options.nodes)
       report.series[i++].seconds.push_back(steady_seconds([&] { return rig.time_verify(n); }));
+    for (const int n : options.sequences)
+      report.series[i++].seconds.push_back(steady_seconds([&] { return rig.time_sequences(n); }));
     for (const int n : options.prefill)
       report.series[i++].seconds.push_back(steady_seconds([&] { return rig.time_prefill(n); }));
   }

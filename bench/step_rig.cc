@@ -18,45 +18,55 @@ int StepRig::pages_needed(int context, int longest_prompt) {
   return (std::max(context, longest_prompt) + kMaxTreeNodes) / kPageTokens + 1;
 }
 
-StepRig::StepRig(Ops& ops, Runner& runner, int context, int longest_prompt)
-    : ops_(ops), runner_(runner), context_(context), trees_(1, kMaxTreeNodes), table_(1) {
+StepRig::StepRig(Ops& ops, Runner& runner, int context, int longest_prompt, int sequences)
+    : ops_(ops),
+      runner_(runner),
+      context_(context),
+      trees_(sequences, kMaxTreeNodes),
+      table_(sequences) {
   greedy_.temperature = 0.0F;
   greedy_.top_logprobs = -1;
   const std::int64_t vocab = runner.decoder().config().vocab;
   for (int i = 0; i < std::max({context, longest_prompt, kMaxTreeNodes}); ++i)
     prompt_.push_back(static_cast<Token>((i * 7919LL + 13) % vocab));
-  table_.pages[0].resize(static_cast<std::size_t>(pages_needed(context, longest_prompt)));
-  std::iota(table_.pages[0].begin(), table_.pages[0].end(), 0);
-  fill(context);
+  PageId next = 0;
+  for (SeqSlot slot = 0; slot < sequences; ++slot) {
+    auto& pages = table_.pages[static_cast<std::size_t>(slot)];
+    pages.resize(static_cast<std::size_t>(pages_needed(context, longest_prompt)));
+    std::iota(pages.begin(), pages.end(), next);
+    next += static_cast<PageId>(pages.size());
+    fill(slot);
+  }
 }
 
 // Keys and values of made-up numbers, as a prompt would leave them, in the time of storing them.
-void StepRig::fill(int context) {
+// States stay 0: they take as long.
+void StepRig::fill(SeqSlot slot) {
   constexpr int kChunk = 512;
   const ModelConfig& config = runner_.decoder().config();
   const AttentionShape shape{
       .heads = config.heads, .kv_heads = config.kv_heads, .head_dim = config.head_dim, .scale = 1};
-  const RopeTable still{.cos = ops_.alloc(DType::kF32, {std::max(context, 1), 1}),
-                        .sin = ops_.alloc(DType::kF32, {std::max(context, 1), 1}),
+  const RopeTable still{.cos = ops_.alloc(DType::kF32, {std::max(context_, 1), 1}),
+                        .sin = ops_.alloc(DType::kF32, {std::max(context_, 1), 1}),
                         .rotary_dim = 0};
   const std::int64_t dim = config.head_dim, q_width = shape.heads * dim,
                      width = q_width + 2 * shape.kv_heads * dim;
   std::vector<float> values(static_cast<std::size_t>(kChunk * width));
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<float>(mix_seed(5, i) >> 40) * 0x1p-23F - 1.0F;
-  for (int base = 0; base < context; base += kChunk) {
-    const int rows = std::min(kChunk, context - base);
+  for (int base = 0; base < context_; base += kChunk) {
+    const int rows = std::min(kChunk, context_ - base);
     StepPlan plan;
-    plan.entries.push_back({.slot = 0,
+    plan.entries.push_back({.slot = slot,
                             .chain = std::span(prompt_).subspan(static_cast<std::size_t>(base),
                                                                 static_cast<std::size_t>(rows))});
-    table_.length[0] = base;
+    table_.length[static_cast<std::size_t>(slot)] = base;
     ops_.layout(plan, trees_, table_, batch_);
     const Tensor qkv = ops_.temp(DType::kF32, {rows, width});
     const Tensor q = ops_.temp(DType::kF32, {rows, q_width});
     ops_.upload({values.data(), DType::kF32, {rows, width}}, qkv);
     for (const KvLayer& layer : runner_.kv_layers())
-      ops_.rope_store_kv(qkv, still, {}, shape, batch_, layer, q);
+      if (!layer.states.shape.is_on()) ops_.rope_store_kv(qkv, still, {}, shape, batch_, layer, q);
     ops_.read_back();
   }
 }
@@ -67,6 +77,15 @@ double StepRig::time_verify(int nodes) {
     trees_.grow(0, n < 8 ? n - 1 : 0, prompt_[static_cast<std::size_t>(n)]);
   StepPlan plan;
   plan.entries.push_back({.slot = 0, .has_tree = true, .params = &greedy_});
+  return run(plan, context_);
+}
+
+double StepRig::time_sequences(int count) {
+  StepPlan plan;
+  for (SeqSlot slot = 0; slot < count; ++slot) {
+    trees_.plant(slot, prompt_[static_cast<std::size_t>(slot)]);
+    plan.entries.push_back({.slot = slot, .has_tree = true, .params = &greedy_});
+  }
   return run(plan, context_);
 }
 
@@ -88,7 +107,8 @@ double StepRig::time_prefill(int tokens) {
 }
 
 double StepRig::run(const StepPlan& plan, int base) {
-  table_.length[0] = base;
+  for (const StepEntry& entry : plan.entries)
+    table_.length[static_cast<std::size_t>(entry.slot)] = base;
   const auto start = std::chrono::steady_clock::now();
   ops_.layout(plan, trees_, table_, batch_);
   const Features features = runner_.forward(batch_, FeatureTaps{});

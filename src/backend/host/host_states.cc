@@ -178,11 +178,11 @@ class HeadRows {
         call_.scratch.mixed.row_f32(row) + shape.first.value + head_ * shape.value_dim;
     float* update = update_at(place);
     float* out = call_.out.row_f32(row) + head_ * shape.value_dim;
+    since_.resize(path.size());
+    call_.loops.decays(path.decays.data(), static_cast<int>(path.size()), decay, since_.data());
     if (shape.corrects) {
       start(update, has_state ? found_at(place, 1) : nullptr, kept);
-      for (std::size_t i = 0; i < path.size(); ++i)
-        call_.loops.add_scaled(update, path.updates[i], weight(key(place), path, i, decay),
-                               shape.value_dim);
+      add_path(update, key(place), path);
       const float beta = sigmoid(call_.rows.beta.row_f32(row)[head_]);
       for (int j = 0; j < shape.value_dim; ++j) update[j] = beta * (value[j] - update[j]);
     } else {
@@ -190,13 +190,9 @@ class HeadRows {
       for (int j = 0; j < shape.value_dim; ++j) update[j] = dt * value[j];
     }
     start(out, has_state ? found_at(place, 0) : nullptr, kept);
-    for (std::size_t i = 0; i < path.size(); ++i)
-      call_.loops.add_scaled(out, path.updates[i], weight(query(place), path, i, decay),
-                             shape.value_dim);
-    call_.loops.add_scaled(out, update, call_.loops.dot(query(place), key(place), shape.key_dim),
-                           shape.value_dim);
-    if (!call_.weights.skip.empty())
-      call_.loops.add_scaled(out, value, call_.weights.skip.f32()[head_], shape.value_dim);
+    add_path(out, query(place), path);
+    add_one(out, update, call_.loops.dot(query(place), key(place), shape.key_dim));
+    if (!call_.weights.skip.empty()) add_one(out, value, call_.weights.skip.f32()[head_]);
   }
 
   void start(float* sum, const float* found, float kept) const {
@@ -204,9 +200,18 @@ class HeadRows {
       sum[j] = found == nullptr ? 0.0F : kept * found[j];
   }
 
-  float weight(const float* x, const StatePath& path, std::size_t i, float decay) const {
-    return exp_nonpositive(decay - path.decays[i]) *
-           call_.loops.dot(x, path.keys[i], call_.shape().key_dim);
+  // sum += the updates of a path, each by what x finds in its key and by its decay.
+  void add_path(float* sum, const float* x, const StatePath& path) {
+    const int items = static_cast<int>(path.size());
+    factors_.resize(path.size());
+    call_.loops.dots(x, path.keys.data(), items, call_.shape().key_dim, factors_.data());
+    for (std::size_t i = 0; i < path.size(); ++i) factors_[i] *= since_[i];
+    call_.loops.add_scaled(sum, path.updates.data(), factors_.data(), items,
+                           call_.shape().value_dim);
+  }
+
+  void add_one(float* sum, const float* row, float factor) const {
+    call_.loops.add_scaled(sum, &row, &factor, 1, call_.shape().value_dim);
   }
 
   void advance(const float* from, const StatePath& path, float* to) const {
@@ -243,6 +248,7 @@ class HeadRows {
   int head_;
   int key_at_;
   std::vector<float> found_;
+  std::vector<float> since_, factors_;  // of one row, by what is on its path
 };
 
 // What a row leaves for later steps.

@@ -15,10 +15,15 @@ struct StateLoops {
                float* const* out);
   // The sum in sixteen lanes, added by halves.
   float (*dot)(const float* a, const float* b, int n);
-  // y += factor * x
-  void (*add_scaled)(float* y, const float* x, float factor, int n);
-  // to = decay * from + sum over i of (weights[i] * keys[i])^T updates[i], i rising; from null: 0;
-  // to may be from.
+  // out[i] = dot(x, rows[i])
+  void (*dots)(const float* x, const float* const* rows, int count, int n, float* out);
+  // out[i] = e^(now - before[i]), of differences that are not positive
+  void (*decays)(const float* before, int count, float now, float* out);
+  // y = factor * x
+  void (*scale)(float* y, const float* x, float factor, int n);
+  // y += factors[i] * rows[i], i rising
+  void (*add_scaled)(float* y, const float* const* rows, const float* factors, int count, int n);
+  // to = decay * from + sum over i of keys[i]^T updates[i], i rising; from null: 0; to may be from.
   struct Advance {
     const float* from;
     float* to;
@@ -26,7 +31,6 @@ struct StateLoops {
     float decay;
     const float* const* keys;
     const float* const* updates;
-    const float* weights;
     int items;
   };
   void (*advance)(const Advance& call);

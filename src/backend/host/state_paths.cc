@@ -23,17 +23,23 @@ void StatePath::clear() {
 void advance_state(const StateLoops& loops, const RecurrentShape& shape, const StatePath& path,
                    const float* from, float* to) {
   const float last = path.decays.back();
-  std::vector<float> weights;
-  for (const float decay : path.decays) weights.push_back(exp_nonpositive(last - decay));
+  const int items = static_cast<int>(path.size());
+  std::vector<float> weights(path.size()), weighted(path.size() * at(shape.key_dim));
+  loops.decays(path.decays.data(), items, last, weights.data());
+  std::vector<const float*> keys;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    float* const key = weighted.data() + i * at(shape.key_dim);
+    loops.scale(key, path.keys[i], weights[i], shape.key_dim);
+    keys.push_back(key);
+  }
   loops.advance({.from = from,
                  .to = to,
                  .key_dim = shape.key_dim,
                  .value_dim = shape.value_dim,
                  .decay = exp_nonpositive(last),
-                 .keys = path.keys.data(),
+                 .keys = keys.data(),
                  .updates = path.updates.data(),
-                 .weights = weights.data(),
-                 .items = static_cast<int>(path.size())});
+                 .items = items});
 }
 
 float* head_state(const StateLayer& states, std::int32_t page, int head) {

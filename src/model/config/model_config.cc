@@ -165,6 +165,7 @@ ModelConfig parse_model(const FileFields& fields, const Family& family) {
   for (const char* key : {"num_nextn_predict_layers", "mtp_num_hidden_layers"})
     if (const auto heads = fields.integer(key, {0, 1 << 14}))
       config.mtp_layers = static_cast<int>(*heads);
+  config.mtp_has_embedding = fields.boolean("mtp_use_dedicated_embeddings").value_or(false);
   config.stored_dtype = parse_dtype(fields);
   for (const char* key : {"quantization_config", "compression_config"})
     if (const auto* stored = fields.object(key);

@@ -56,6 +56,7 @@ struct ModelConfig : Blocks {
   bool tied_embeddings = false;
   bool has_towers = false;  // of images: the checkpoint holds more than the text model
   int mtp_layers = 0;       // draft heads that the checkpoint carries, as far as the config says so
+  bool mtp_has_embedding = false;     // they do not share the target's
   std::optional<DType> stored_dtype;  // torch_dtype / dtype
   std::vector<Token> eos;             // eos_token_id, one or several
   Token bos = kNoToken;

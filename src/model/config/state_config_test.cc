@@ -114,6 +114,8 @@ TEST(StateConfig, experts_are_those_of_the_architecture) {
 TEST(StateConfig, keys_change_what_they_name) {
   EXPECT_THAT(parse(kFive, R"({"full_attention_interval": 2})").recurrent.layers,
               ElementsAre(true, false, true, false));
+  EXPECT_FALSE(parse(kFive, R"({"mtp_use_dedicated_embeddings": false})").mtp_has_embedding);
+  EXPECT_TRUE(parse(kFive, R"({"mtp_use_dedicated_embeddings": true})").mtp_has_embedding);
   EXPECT_EQ(parse(kLfm, R"({"block_auto_adjust_ff_dim": false})").intermediate, 96);
   EXPECT_EQ(parse(kLfm, R"({"block_ff_dim": 300})").intermediate, 256);
   EXPECT_EQ(parse(kLfm, R"({"block_ff_dim": 384, "block_multiple_of": 100,

@@ -230,8 +230,10 @@ HeadConfig mimo_head(const ModelConfig&, int depth) {
 }
 
 // Only the layer itself is one of several.
-HeadConfig qwen_mtp_head(const ModelConfig&, int depth) {
+HeadConfig qwen_mtp_head(const ModelConfig& config, int depth) {
   HeadConfig head;
+  head.has_embedding = config.mtp_has_embedding;
+  head.embedding_name = "mtp.embed_tokens";
   head.layers_name = "mtp.layers.";
   head.first_layer = depth;
   head.join_name = "mtp.fc";

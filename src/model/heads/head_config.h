@@ -46,6 +46,7 @@ struct HeadConfig {
   std::int64_t draft_vocab = 0;      // rows of its own output matrix; 0: it has none
 
   // Names without ".weight"; empty: there is none.
+  std::string embedding_name = "embed_tokens";  // where it has its own
   std::string layers_name;  // prefix of the layers' tensors, without their number
   int first_layer = 0;      // the number of the first
   std::string join_name;

@@ -391,6 +391,18 @@ TEST(HeadConfig, mtp_heads_have_the_mlp_of_the_last_layer) {
   }
 }
 
+// The config alone says so: some writers leave a copy of the target's embedding beside the head.
+TEST(HeadConfig, mtp_heads_may_have_an_embedding_of_their_own) {
+  const std::vector<std::string> names{"mtp.fc.weight", "mtp.embed_tokens.weight"};
+  ModelConfig config = target();
+  EXPECT_FALSE(find_mtp_heads(names, config).at(0).has_embedding);
+  config.mtp_has_embedding = true;
+  const HeadConfig head = find_mtp_heads(names, config).at(0);
+  EXPECT_TRUE(head.has_embedding);
+  EXPECT_EQ(head.embedding_name, "mtp.embed_tokens");
+  EXPECT_TRUE(head.head_name.empty());  // the output matrix is the target's
+}
+
 // As many as the checkpoint has without a gap, whatever the config says.
 TEST(HeadConfig, a_checkpoint_may_have_a_head_for_each_depth) {
   std::vector<std::string> names;

@@ -60,7 +60,7 @@ void HeadDraft::read_weights(const WeightSource& source) {
     return name.empty() ? Tensor{} : read.vector(name + ".weight", width, c.norm_offset);
   };
   if (config_.has_embedding)
-    w.embedding.emplace(read, "embed_tokens", c.vocab, hidden, config_.head_is_embedding);
+    w.embedding.emplace(read, config_.embedding_name, c.vocab, hidden, config_.head_is_embedding);
   if (!config_.tap_join_name.empty())
     w.tap_join =
         read.linear({{config_.tap_join_name, hidden}}, taps_width, bias_if(config_.tap_join_bias));
