@@ -9,13 +9,13 @@
 set -euo pipefail
 
 packages=(
-  cmake ninja-build g++ ccache make
+  cmake ninja-build g++ make
   libspdlog-dev libfmt-dev prometheus-cpp-dev libcurl4-openssl-dev libssl-dev libvulkan-dev
   python3 curl ca-certificates
 )
 optional=()
 case "${1:-}" in
-  --suites | --tests) packages+=(libgtest-dev libgmock-dev python3-venv) ;;&
+  --suites | --tests) packages+=(ccache libgtest-dev libgmock-dev python3-venv) ;;&
   --tests) optional=(clang-format-19 chromium chromium-driver g++-aarch64-linux-gnu qemu-user-static) ;;
 esac
 
