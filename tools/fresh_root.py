@@ -35,11 +35,13 @@ def make_root(suite, target, *options):
     if target.exists():
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    # Of Ubuntu's keys Debian has no package; what is fetched here is tried, not trusted.
-    sources = f"deb [trusted=yes] {SUITES[suite]} {suite} main" + (" universe" if SUITES[suite] == UBUNTU else "")
+    # Of Ubuntu's keys Debian has no package; what is fetched here is tried, not trusted. Its systems take updates.
+    is_ubuntu = SUITES[suite] == UBUNTU
+    pockets = [suite, f"{suite}-updates"] if is_ubuntu else [suite]
+    sources = [f"deb [trusted=yes] {SUITES[suite]} {pocket} main{' universe' * is_ubuntu}" for pocket in pockets]
     print(f"{suite}: making the root", flush=True)
     made = target.with_name(f"new-{target.name}")
-    subprocess.run(["mmdebstrap", "--variant=apt", "--quiet", *options, suite, str(made), sources], check=True)
+    subprocess.run(["mmdebstrap", "--variant=apt", "--quiet", *options, suite, str(made), *sources], check=True)
     made.rename(target)
 
 

@@ -23,21 +23,11 @@ esac
 boost_minor=81
 
 # The crates of src/text/rust need a compiler of this minor version of Rust 1 or newer.
-rust_minor=85
+here=$(cd "$(dirname "$0")/.." && pwd)
+rust_minor=$(sed -n 's/^rust-version = "1\.\([0-9]*\)"$/\1/p' "$here/src/text/rust/Cargo.toml")
 
 has_package() {
   [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
-}
-
-# The minor version of Rust 1 that this tool is of; nothing when it is missing.
-minor_of() {
-  PATH="$PATH:$HOME/.cargo/bin" "$1" --version 2>/dev/null | sed -n "s/^$1 1\.\([0-9]*\)\..*/\1/p"
-}
-
-has_rust() {
-  local minor
-  minor=$(minor_of cargo)
-  [ -n "$minor" ] && [ "$minor" -ge "$rust_minor" ]
 }
 
 has_boost() {
@@ -69,10 +59,11 @@ boost_packages() {
   done
 }
 
-# The packages of a new enough Rust: Debian keeps newer ones for browsers under names of their own.
+# The packages of a new enough Rust: Debian keeps newer ones for browsers under names of their own, Ubuntu
+# by their version.
 rust_packages() {
   local cargo version
-  for cargo in cargo-web cargo; do
+  for cargo in cargo-web cargo $(apt-cache pkgnames cargo-1. | grep -E '^cargo-1\.[0-9]+$' | sort -V); do
     version=$(candidates "$cargo" | awk '{ print $2 }')
     version=${version#*:}   # 1.85.0+dfsg3-1
     case "$version" in
@@ -92,7 +83,7 @@ done
 needs_boost=false
 has_boost || needs_boost=true
 needs_rust=false
-has_rust || needs_rust=true
+"$here/tools/find_rust.sh" >/dev/null || needs_rust=true
 if [ ${#missing[@]} -eq 0 ] && [ ${#wished[@]} -eq 0 ] && ! $needs_boost && ! $needs_rust; then exit 0; fi
 
 names() {  # what is missing, in words

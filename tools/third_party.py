@@ -11,6 +11,7 @@ makes the same files. Fails where a licence is missing.
 """
 import argparse
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -32,15 +33,17 @@ def output(*command, **more):
     return subprocess.run(command, check=True, capture_output=True, text=True, **more).stdout
 
 
+def compiler_of(cargo):
+    return str(pathlib.Path(cargo).parent / "rustc") if "/" in cargo else "rustc"
+
+
 def about_rust(cargo, field):
-    rustc = str(pathlib.Path(cargo).parent / "rustc") if "/" in cargo else "rustc"
-    return re.search(rf"^{field}: (\S+)$", output(rustc, "-vV"), re.MULTILINE).group(1)
+    return re.search(rf"^{field}: (\S+)$", output(compiler_of(cargo), "-vV"), re.MULTILINE).group(1)
 
 
 def rust_notice(cargo):
     """Where the tool chain comes without texts, the name of the licence."""
-    rustc = str(pathlib.Path(cargo).parent / "rustc") if "/" in cargo else "rustc"
-    folder = pathlib.Path(output(rustc, "--print", "sysroot").strip(), "share/doc/rust/licenses")
+    folder = pathlib.Path(output(compiler_of(cargo), "--print", "sysroot").strip(), "share/doc/rust/licenses")
     texts = [file.read_text() for file in (folder / "MIT.txt", folder / "Apache-2.0.txt") if file.exists()]
     return "\n".join(texts).strip() or f"Licence: {RUST_LICENCE}"
 
@@ -48,7 +51,8 @@ def rust_notice(cargo):
 def crates(cargo, features):
     """(name, version, licence expression, folder) of each crate that is linked, sorted."""
     data = json.loads(output(cargo, "metadata", "--format-version", "1", "--locked", "--filter-platform",
-                             about_rust(cargo, "host"), *features, cwd=ROOT / "src/text/rust"))
+                             about_rust(cargo, "host"), *features, cwd=ROOT / "src/text/rust",
+                             env={**os.environ, "RUSTC": compiler_of(cargo)}))
     packages = {package["id"]: package for package in data["packages"]}
     nodes = {node["id"]: node for node in data["resolve"]["nodes"]}
     found, left = set(), [data["resolve"]["root"]]
