@@ -30,6 +30,10 @@ has_package() {
   [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
+has_rust() {
+  "$here/tools/find_rust.sh" >/dev/null
+}
+
 has_boost() {
   local name minor
   while read -r name; do
@@ -83,7 +87,7 @@ done
 needs_boost=false
 has_boost || needs_boost=true
 needs_rust=false
-"$here/tools/find_rust.sh" >/dev/null || needs_rust=true
+has_rust || needs_rust=true
 if [ ${#missing[@]} -eq 0 ] && [ ${#wished[@]} -eq 0 ] && ! $needs_boost && ! $needs_rust; then exit 0; fi
 
 names() {  # what is missing, in words

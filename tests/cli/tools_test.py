@@ -16,9 +16,9 @@ import unittest
 
 TOOLS = pathlib.Path(sys.argv.pop(1)).resolve()
 
-PROGRAM = ("cmake ninja-build g++ ccache make libspdlog-dev libfmt-dev prometheus-cpp-dev "
+PROGRAM = ("cmake ninja-build g++ make libspdlog-dev libfmt-dev prometheus-cpp-dev "
            "libcurl4-openssl-dev libssl-dev libvulkan-dev python3 curl ca-certificates").split()
-SUITES = "libgtest-dev libgmock-dev python3-venv".split()
+SUITES = "ccache libgtest-dev libgmock-dev python3-venv".split()
 TESTS = "clang-format-19 chromium chromium-driver g++-aarch64-linux-gnu qemu-user-static".split()
 
 # $STATE/installed and $STATE/offered hold "NAME VERSION" lines; $STATE/mentioned names without a candidate.
@@ -53,7 +53,7 @@ case "$name" in
 esac
 """,
     "cargo": """
-version=$(sed -n 's/^cargo\\(-web\\)\\{0,1\\} //p' "$STATE/installed" | head -1)
+version=$(sed -n 's/^cargo\\(-web\\|-1[.][0-9]*\\)\\{0,1\\} //p' "$STATE/installed" | head -1)
 [ -n "$version" ] && echo "cargo ${version%%[+-]*} (abc 2025-01-01)"
 """,
     "sudo": 'exec "$@"\n',
@@ -103,6 +103,10 @@ class SetupTest(ToolsTest):
                            "rustc 1.85.0+dfsg3-1"],
                           ["libboost1.81-dev", "cargo-web"],
                           {"libboost1.83-dev", "libboost-json1.83-dev", "cargo", "rustc"}),
+            "Ubuntu 24.04": (["libboost1.83-dev 1.83.0-2", "libboost-json1.83-dev 1.83.0-2", "cargo 1.75.0+dfsg0ubuntu1",
+                              "cargo-1.97 1.97.0", "rustc-1.97 1.97.0", "cargo-1.100 1.100.0", "rustc-1.100 1.100.0",
+                              "cargo-1.84 1.84.0", "rustc-1.84 1.84.0", "cargo-1.97-doc 1.97.0"],
+                             [], {"libboost1.83-dev", "libboost-json1.83-dev", "cargo-1.97", "rustc-1.97"}),
         }
         for name, (offered, mentioned, chosen) in distributions.items():
             with self.subTest(name):
@@ -110,6 +114,17 @@ class SetupTest(ToolsTest):
                 result, installed = self.set_up(self.offer(*offered), mentioned=mentioned)
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertEqual(set(installed), set(PROGRAM) | chosen)
+
+    def test_a_rust_that_is_too_old_gives_way_to_rustup(self):
+        def found(in_path, rustup):
+            self.program(self.root / "bin/cargo", f"#!/bin/bash\necho 'cargo {in_path} (abc 2024-01-01)'")
+            self.program(self.root / ".cargo/bin/cargo", f"#!/bin/bash\necho 'cargo {rustup} (abc 2025-01-01)'")
+            result = subprocess.run([str(TOOLS / "find_rust.sh")], capture_output=True, text=True, timeout=60,
+                                    env={"PATH": f"{self.root}/bin:/usr/bin:/bin", "HOME": str(self.root)})
+            return result.stdout.strip().removeprefix(f"{self.root}/")
+        self.assertEqual(found("1.75.0", "1.90.0"), ".cargo/bin")
+        self.assertEqual(found("1.85.0", "1.90.0"), "bin")
+        self.assertNotIn(found("1.75.0", "1.84.1"), (".cargo/bin", "bin"))
 
     def test_what_only_tests_need_is_for_tests(self):
         offered = self.offer("libboost1.83-dev 1.83.0", "libboost-json1.83-dev 1.83.0", "cargo 1.85.0", "rustc 1.85.0",
