@@ -4,7 +4,7 @@
 set -uo pipefail
 
 crates=$(dirname "$0")/../src/text/rust/Cargo.toml
-rust_minor=$(sed -n 's/^rust-version = "1\.\([0-9]*\)"$/\1/p' "$crates")
+rust_minor=$(sed -n 's/^rust-version = "1\.\([0-9]*\)".*/\1/p' "$crates")
 
 for cargo in "$(command -v cargo)" "${HOME:-}/.cargo/bin/cargo" $(printf '%s\n' /usr/lib/rust-1.*/bin/cargo | sort -V); do
   [ -x "$cargo" ] || continue

@@ -24,7 +24,7 @@ boost_minor=81
 
 # The crates of src/text/rust need a compiler of this minor version of Rust 1 or newer.
 here=$(cd "$(dirname "$0")/.." && pwd)
-rust_minor=$(sed -n 's/^rust-version = "1\.\([0-9]*\)"$/\1/p' "$here/src/text/rust/Cargo.toml")
+rust_minor=$(sed -n 's/^rust-version = "1\.\([0-9]*\)".*/\1/p' "$here/src/text/rust/Cargo.toml")
 
 has_package() {
   [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
@@ -69,7 +69,7 @@ rust_packages() {
   local cargo version
   for cargo in cargo-web cargo $(apt-cache pkgnames cargo-1. | grep -E '^cargo-1\.[0-9]+$' | sort -V); do
     version=$(candidates "$cargo" | awk '{ print $2 }')
-    version=${version#*:}   # 1.85.0+dfsg3-1
+    version=${version#*:}   # 1.87.0+dfsg3-1
     case "$version" in
       1.*) version=${version#1.}; [ "${version%%.*}" -ge "$rust_minor" ] && echo "$cargo rustc${cargo#cargo}" && return ;;
     esac

@@ -96,16 +96,16 @@ class SetupTest(ToolsTest):
         distributions = {
             "Debian 12": (["libboost1.74-dev 1.74.0", "libboost-json1.74-dev 1.74.0", "libboost1.81-dev 1.81.0-5",
                            "libboost-json1.81-dev 1.81.0-5", "clang-format-19 19.1", "cargo 0.66.0+ds1-1",
-                           "cargo-web 1.85.0+dfsg3-1~deb12u3", "rustc-web 1.85.0"],
+                           "cargo-web 1.90.0+dfsg3-1~deb12u3", "rustc-web 1.90.0"],
                           [], {"libboost1.81-dev", "libboost-json1.81-dev", "cargo-web", "rustc-web"}),
             "Debian 13": (["libboost1.83-dev 1.83.0-4", "libboost-json1.83-dev 1.83.0-4", "libboost1.88-dev 1.88.0",
-                           "libboost-json1.88-dev 1.88.0", "clang-format-19 19.1", "cargo 1.85.0+dfsg3-1",
-                           "rustc 1.85.0+dfsg3-1"],
+                           "libboost-json1.88-dev 1.88.0", "clang-format-19 19.1", "cargo 1.90.0+dfsg3-1",
+                           "rustc 1.90.0+dfsg3-1"],
                           ["libboost1.81-dev", "cargo-web"],
                           {"libboost1.83-dev", "libboost-json1.83-dev", "cargo", "rustc"}),
             "Ubuntu 24.04": (["libboost1.83-dev 1.83.0-2", "libboost-json1.83-dev 1.83.0-2", "cargo 1.75.0+dfsg0ubuntu1",
                               "cargo-1.97 1.97.0", "rustc-1.97 1.97.0", "cargo-1.100 1.100.0", "rustc-1.100 1.100.0",
-                              "cargo-1.84 1.84.0", "rustc-1.84 1.84.0", "cargo-1.97-doc 1.97.0"],
+                              "cargo-1.86 1.86.0", "rustc-1.86 1.86.0", "cargo-1.97-doc 1.97.0"],
                              [], {"libboost1.83-dev", "libboost-json1.83-dev", "cargo-1.97", "rustc-1.97"}),
         }
         for name, (offered, mentioned, chosen) in distributions.items():
@@ -123,11 +123,11 @@ class SetupTest(ToolsTest):
                                     env={"PATH": f"{self.root}/bin:/usr/bin:/bin", "HOME": str(self.root)})
             return result.stdout.strip().removeprefix(f"{self.root}/")
         self.assertEqual(found("1.75.0", "1.90.0"), ".cargo/bin")
-        self.assertEqual(found("1.85.0", "1.90.0"), "bin")
-        self.assertNotIn(found("1.75.0", "1.84.1"), (".cargo/bin", "bin"))
+        self.assertEqual(found("1.87.0", "1.90.0"), "bin")
+        self.assertNotIn(found("1.75.0", "1.86.1"), (".cargo/bin", "bin"))
 
     def test_what_only_tests_need_is_for_tests(self):
-        offered = self.offer("libboost1.83-dev 1.83.0", "libboost-json1.83-dev 1.83.0", "cargo 1.85.0", "rustc 1.85.0",
+        offered = self.offer("libboost1.83-dev 1.83.0", "libboost-json1.83-dev 1.83.0", "cargo 1.90.0", "rustc 1.90.0",
                              *(f"{name} 1.0" for name in TESTS))
         program = set(self.set_up(offered)[1])
         (self.root / "apt-get.log").unlink()
@@ -153,19 +153,19 @@ class SetupTest(ToolsTest):
         self.assertEqual(result.returncode, 1)
         lines = result.stderr.splitlines()
         self.assertEqual(len(lines), 1, result.stderr)
-        for word in ("prometheus-cpp-dev", "Boost 1.81 or newer", "Rust 1.85 or newer", "by hand"):
+        for word in ("prometheus-cpp-dev", "Boost 1.81 or newer", "Rust 1.87 or newer", "by hand"):
             self.assertIn(word, lines[0])
         self.assertNotIn("install -y", (self.root / "apt-get.log").read_text())
 
     def test_goes_on_without_what_only_formatting_needs(self):
         result, installed = self.set_up(self.offer("libboost1.83-dev 1.83.0", "libboost-json1.83-dev 1.83.0",
-                                                   "cargo 1.85.0", "rustc 1.85.0"), words=["--tests"])
+                                                   "cargo 1.90.0", "rustc 1.90.0"), words=["--tests"])
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("without clang-format-19", result.stdout)
         self.assertIn("cmake", installed)
 
     def test_takes_a_browser_and_a_cross_compiler_for_the_tests_only_and_where_there_are_some(self):
-        everything = self.offer("libboost1.83-dev 1.83.0", "libboost-json1.83-dev 1.83.0", "cargo 1.85.0",
+        everything = self.offer("libboost1.83-dev 1.83.0", "libboost-json1.83-dev 1.83.0", "cargo 1.90.0",
                                 "clang-format-19 19.1")
         names = {"chromium", "chromium-driver", "g++-aarch64-linux-gnu", "qemu-user-static"}
         tests_only = [f"{name} 12.2" for name in sorted(names)]
@@ -179,7 +179,7 @@ class SetupTest(ToolsTest):
         self.assertIn("without chromium,", result.stdout)
 
     def test_says_and_does_nothing_when_everything_is_there(self):
-        everything = self.offer("libboost1.83-dev 1.83.0", "libboost-json1.83-dev 1.83.0", "cargo 1.85.0",
+        everything = self.offer("libboost1.83-dev 1.83.0", "libboost-json1.83-dev 1.83.0", "cargo 1.90.0",
                                 "clang-format-19 19.1")
         for words in ([], ["--suites"]):
             result, installed = self.set_up([], installed=everything, words=words)
