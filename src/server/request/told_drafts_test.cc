@@ -1,6 +1,8 @@
 // `speculative.trace`: each step with its tree and its output, whole and streamed.
 #include "server/request/told_drafts.h"
 
+#include <chrono>
+
 #include <gtest/gtest.h>
 
 #include "server/testing/server_fixture.h"
@@ -70,7 +72,10 @@ TEST_F(ToldDraftsTest, streams_tell_each_step_once_as_it_comes) {
   for (const auto& [route, prompt] : {std::pair{"/v1/chat/completions", kChat},
                                       std::pair{"/v1/completions", R"("prompt":"Hi")"}}) {
     const auto whole = json_of(ask(route, prompt, R"({"trace":true})").body);
+    // Steps that end before the server looks again are one event.
+    engine.pace = std::chrono::milliseconds(100);
     const auto reply = ask(route, prompt, R"({"trace":true})", R"(,"stream":true)");
+    engine.pace = std::chrono::microseconds(500);
     EXPECT_EQ(streamed(reply), whole.at("choices").at(0).at("speculative").at("trace")) << route;
     const auto first = json_of(sse_events(reply.body).at(1)).at("choices").at(0);
     EXPECT_TRUE(first.at("finish_reason").is_null()) << "it comes before the end";
