@@ -19,9 +19,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import urllib.request
 
-from replicas import Process, free_port
+from replicas import Process, free_port, is_up
 from train_head.recipe.server import post
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -89,19 +88,13 @@ def convert(args, checkpoint, file):
 def ask(name, command, folder, path, question):
     """The answer of a server that is started for it."""
     port = free_port()
+    url = f"http://127.0.0.1:{port}"
     server = Process(name, [str(part) for part in command] + ["--port", str(port)], folder)
     try:
-        server.expect(lambda: is_up(port))
-        return post(f"http://127.0.0.1:{port}{path}", question)
+        server.expect(lambda: is_up(url))
+        return post(url + path, question)
     finally:
         server.stop()
-
-
-def is_up(port):
-    try:
-        return urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).status == 200
-    except OSError:
-        return False
 
 
 def continuation(args, file, folder, prompt):

@@ -35,6 +35,20 @@ def add_norm(writer, name, width):
     writer.add_tensor(f"{name}.weight", numpy.ones(width, numpy.float32))
 
 
+def add_shape(writer, layers, hidden, width, heads, kv_heads, head, theta):
+    """What every decoder says of itself."""
+    writer.add_block_count(layers)
+    writer.add_context_length(32768)
+    writer.add_embedding_length(hidden)
+    writer.add_feed_forward_length(width)
+    writer.add_head_count(heads)
+    writer.add_head_count_kv(kv_heads)
+    writer.add_key_length(head)
+    writer.add_value_length(head)
+    writer.add_layer_norm_rms_eps(1e-6)
+    writer.add_rope_freq_base(theta)
+
+
 def add_tokenizer(writer, source):
     """Copies the tokenizer of the file `source`; returns how many tokens it has."""
     vocab = 0

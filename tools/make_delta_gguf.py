@@ -13,7 +13,7 @@ import sys
 import gguf
 import numpy
 
-from made_up_gguf import Q4_K, Q6_K, add_matrix, add_norm, add_tokenizer, matrix, rng, write
+from made_up_gguf import Q4_K, Q6_K, add_matrix, add_norm, add_shape, add_tokenizer, matrix, rng, write
 
 HIDDEN, WIDTH, HEADS, KV_HEADS, HEAD, ROTATED = 2560, 9216, 16, 4, 256, 64
 KEY_HEADS, VALUE_HEADS, STATE, TAPS, INTERVAL = 16, 32, 128, 4, 4
@@ -21,16 +21,7 @@ KEYS, VALUES = KEY_HEADS * STATE, VALUE_HEADS * STATE
 
 
 def add_metadata(writer, layers):
-    writer.add_block_count(layers)
-    writer.add_context_length(32768)
-    writer.add_embedding_length(HIDDEN)
-    writer.add_feed_forward_length(WIDTH)
-    writer.add_head_count(HEADS)
-    writer.add_head_count_kv(KV_HEADS)
-    writer.add_key_length(HEAD)
-    writer.add_value_length(HEAD)
-    writer.add_layer_norm_rms_eps(1e-6)
-    writer.add_rope_freq_base(1e7)
+    add_shape(writer, layers, HIDDEN, WIDTH, HEADS, KV_HEADS, HEAD, theta=1e7)
     writer.add_rope_dimension_count(ROTATED)
     writer.add_rope_dimension_sections([11, 11, 10, 0])
     writer.add_ssm_conv_kernel(TAPS)

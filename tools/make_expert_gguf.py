@@ -12,22 +12,13 @@ import sys
 import gguf
 import numpy
 
-from made_up_gguf import Q4_K, Q6_K, add_matrix, add_norm, add_tokenizer, matrix, rng, write
+from made_up_gguf import Q4_K, Q6_K, add_matrix, add_norm, add_shape, add_tokenizer, matrix, rng, write
 
 HIDDEN, WIDTH, HEADS, KV_HEADS, HEAD, EXPERTS, CHOSEN = 2048, 768, 32, 4, 128, 128, 8
 
 
 def add_metadata(writer, layers):
-    writer.add_block_count(layers)
-    writer.add_context_length(32768)
-    writer.add_embedding_length(HIDDEN)
-    writer.add_feed_forward_length(3 * HIDDEN)
-    writer.add_head_count(HEADS)
-    writer.add_head_count_kv(KV_HEADS)
-    writer.add_key_length(HEAD)
-    writer.add_value_length(HEAD)
-    writer.add_layer_norm_rms_eps(1e-6)
-    writer.add_rope_freq_base(1e6)
+    add_shape(writer, layers, HIDDEN, 3 * HIDDEN, HEADS, KV_HEADS, HEAD, theta=1e6)
     writer.add_expert_count(EXPERTS)
     writer.add_expert_used_count(CHOSEN)
     writer.add_expert_feed_forward_length(WIDTH)

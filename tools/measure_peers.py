@@ -19,9 +19,8 @@ import statistics
 import sys
 import tempfile
 import time
-import urllib.request
 
-from replicas import Process, free_port
+from replicas import Process, free_port, is_up
 from train_head.recipe.faults import Fault
 from train_head.recipe.prompts import read_prompts
 from train_head.recipe.server import post
@@ -32,13 +31,7 @@ class Server(Process):
         port = free_port()
         super().__init__(f"server{number}", shlex.split(command.replace("{port}", str(port))), folder)
         self.url = f"http://127.0.0.1:{port}"
-        self.expect(self.is_up)
-
-    def is_up(self):
-        try:
-            return urllib.request.urlopen(f"{self.url}/health", timeout=5).status == 200
-        except OSError:
-            return False
+        self.expect(lambda: is_up(self.url))
 
     def ask(self, messages, max_tokens, fields):
         """(text, tokens, seconds)"""

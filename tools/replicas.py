@@ -44,6 +44,14 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def is_up(url):
+    """Whether a server says that it is ready."""
+    try:
+        return urllib.request.urlopen(url + "/health", timeout=5).status == 200
+    except OSError:
+        return False
+
+
 class Process:
     """A program whose output goes to a file; it is ended with SIGTERM, and killed where that does not do."""
 

@@ -24,7 +24,7 @@ boost_minor=81
 
 # The crates of src/text/rust need a compiler of this minor version of Rust 1 or newer.
 here=$(cd "$(dirname "$0")/.." && pwd)
-rust_minor=$(sed -n 's/^rust-version = "1\.\([0-9]*\)".*/\1/p' "$here/src/text/rust/Cargo.toml")
+rust_minor=$("$here/tools/find_rust.sh" --needed)
 
 has_package() {
   [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]

@@ -44,24 +44,19 @@ compile_units() {  # folder
 forms() {  # source, result without its end, options
   local source=$1 result=$2
   shift 2
-  words "$source" "$result.words" "$@"
-  if grep -q -e fma_once -e ' div(' -e curves.glsl -e head_row.glsl -e states.glsl "$source"; then words "$source" "${result}_doubles.words" -DDOUBLES "$@"; fi
+  usual_words "$source" "$result.words" "$@"
+  if grep -q -e fma_once -e ' div(' -e curves.glsl -e head_row.glsl -e states.glsl "$source"; then usual_words "$source" "${result}_doubles.words" -DDOUBLES "$@"; fi
 }
 
-words() {  # source, result, options
-  local source=$1 result=$2
-  shift 2
-  glslangValidator --quiet -g0 --target-env vulkan1.2 "$@" -Ishaders -o "$scratch/words.spv" "$source"
-  spirv-val --target-env vulkan1.2 --scalar-block-layout "$scratch/words.spv"
+words() {  # what runs compilers, environment, source, result, options
+  local run=$1 environment=$2 source=$3 result=$4
+  shift 4
+  "$run" glslangValidator --quiet -g0 --target-env "$environment" "$@" -Ishaders -o "$scratch/words.spv" "$source"
+  "$run" spirv-val --target-env "$environment" --scalar-block-layout "$scratch/words.spv"
   as_words <"$scratch/words.spv" >"$result"
 }
-unit_words() {  # the same
-  local source=$1 result=$2
-  shift 2
-  "$tools/shader_compiler.sh" glslangValidator --quiet -g0 --target-env vulkan1.3 "$@" -Ishaders -o "$scratch/words.spv" "$source"
-  "$tools/shader_compiler.sh" spirv-val --target-env vulkan1.3 --scalar-block-layout "$scratch/words.spv"
-  as_words <"$scratch/words.spv" >"$result"
-}
+usual_words() { words command vulkan1.2 "$@"; }
+unit_words() { words "$tools/shader_compiler.sh" vulkan1.3 "$@"; }
 as_words() { od -An -v -t x4 -w32 | sed -e 's/ \([0-9a-f]\{8\}\)/0x\1, /g' -e 's/ $//'; }
 
 scratch=$(mktemp -d)

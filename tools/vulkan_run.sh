@@ -11,57 +11,20 @@ set -uo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 work=${FORETOKEN_VULKAN_ROOT-$here/build/vulkan}
 
-suites=(trixie trixie-backports)
-driver=trixie-backports
 icd=usr/share/vulkan/icd.d/lvp_icd.json
-
 layers=usr/share/vulkan/explicit_layer.d
 
-# Of a suite, with all that they need, into a folder.
-unpack_packages() {  # suite, folder, packages
-  local from=$1 root=$2
+# Into a folder, if this file is among what the packages have.
+unpack_with() {  # file, folder, suites, packages
+  local file=$1 folder=$2
   shift 2
-  local mirror suite list="$work/suites.list" archive
-  command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || return 1
-  [ "$(dpkg --print-architecture)" = amd64 ] || return 1
-  [ -r /usr/share/keyrings/debian-archive-keyring.gpg ] || return 1
-  mirror=$(apt-get indextargets --format '$(SITE)' 2>/dev/null | grep -m1 debian) || return 1
-  mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
-  for suite in "${suites[@]}"; do
-    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main"
-  done >"$list"
-  local apt=(timeout 120 apt-get -qq -o "Dir::Etc::sourcelist=$list" -o Dir::Etc::sourceparts=-
-    -o "Dir::State::lists=$work/lists" -o "Dir::Cache=$work/cache" -o Dir::State::status=/dev/null
-    -o APT::Architecture=amd64 -o Debug::NoLocking=1 -o "APT::Sandbox::User=$(id -un)"
-    -o Acquire::Retries=1 -o Acquire::http::Timeout=15)
-  "${apt[@]}" update || return 1
-  "${apt[@]}" -y --no-install-recommends --download-only install -t "$from" "$@" || return 1
-  for archive in "$work"/cache/archives/*.deb; do
-    dpkg-deb --fsys-tarfile "$archive" | tar -C "$root" --keep-directory-symlink -xf - || return 1
-  done
-  rm -rf "$work/lists" "$work/cache"
+  "$here/tools/unpack_debian.sh" "$work/unpacked_$folder" "$@" || return 1
+  [ -e "$work/unpacked_$folder/$file" ] || return 1
+  mv "$work/unpacked_$folder" "$work/$folder"
 }
-
-unpack() {
-  local root="$work/unpacked" folder
-  rm -rf "$root"
-  for folder in bin sbin lib lib64; do
-    mkdir -p "$root/usr/$folder"
-    ln -s "usr/$folder" "$root/$folder"
-  done
-  unpack_packages "$driver" "$root" mesa-vulkan-drivers libvulkan1 libc6 libstdc++6 || return 1
-  [ -e "$root/$icd" ] || return 1
-  mv "$root" "$work/root"
-}
-
+unpack() { unpack_with "$icd" root "trixie trixie-backports" mesa-vulkan-drivers libvulkan1 libc6 libstdc++6; }
 # Beside the driver, in a folder of its own.
-unpack_layers() {
-  rm -rf "$work/unpacked_layers"
-  mkdir -p "$work/unpacked_layers"
-  unpack_packages trixie "$work/unpacked_layers" vulkan-validationlayers || return 1
-  [ -d "$work/unpacked_layers/$layers" ] || return 1
-  mv "$work/unpacked_layers" "$work/layers"
-}
+unpack_layers() { unpack_with "$layers" layers trixie vulkan-validationlayers; }
 
 # What is not there yet and did not fail within the last hour.
 unpack_once() {  # folder, function
