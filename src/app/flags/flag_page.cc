@@ -80,13 +80,14 @@ std::string supported_tables(const FlagTable& table, std::string_view command) {
   return text;
 }
 
-// Some names at a time, as many as a row of a table should hold.
-std::vector<std::string> code_lines(const std::vector<std::string_view>& names) {
-  constexpr std::size_t kMostLetters = 120;
+// Some names at a time, as many as a row of a table should hold beside `others` letters.
+std::vector<std::string> code_lines(const std::vector<std::string_view>& names,
+                                    std::size_t others) {
+  constexpr std::size_t kMostOfRow = 200;
   std::vector<std::string> lines;
   for (const auto name : names) {
     const std::string next = code(name);
-    if (lines.empty() || lines.back().size() + next.size() > kMostLetters)
+    if (lines.empty() || lines.back().size() + next.size() + others > kMostOfRow)
       lines.push_back(next);
     else
       lines.back() += ", " + next;
@@ -106,7 +107,7 @@ std::string reasons(const FlagTable& table, Support support) {
       row->second.insert(row->second.end(), flag.names.begin(), flag.names.end());
     }
     for (const auto& [reason, names] : rows)
-      for (const std::string& line : code_lines(names))
+      for (const std::string& line : code_lines(names, group.title.size() + reason.size()))
         text += fmt::format("| {} | {} | {} |\n", group.title, line, in_cell(reason));
   }
   return text;
