@@ -78,10 +78,8 @@ double layer_weights(const ModelConfig& config) {
 
 // Of the states of one sequence.
 double state_bytes(const ModelConfig& config) {
-  const RecurrentShape& shape = config.recurrent.shape;
   const auto layers = std::ranges::count(config.recurrent.layers, true);
-  return static_cast<double>(layers * shape.value_heads * shape.value_dim * shape.key_dim) *
-         sizeof(float);
+  return static_cast<double>(layers * config.recurrent.shape.state_values()) * sizeof(float);
 }
 
 // Seconds of a step among steps of its kind, as a server runs them: the median of those that fit

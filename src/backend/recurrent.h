@@ -49,6 +49,7 @@ struct RecurrentShape {
 
   bool is_on() const { return channels > 0; }
   bool has_state() const { return value_heads > 0; }
+  std::int64_t state_values() const { return std::int64_t{value_heads} * key_dim * value_dim; }
   int key_head_of(int value_head) const {
     return takes_turns ? value_head % key_heads : value_head / (value_heads / key_heads);
   }

@@ -62,8 +62,8 @@ class DraftModel {
     return {};
   }
 
-  // Upper bounds of what these calls take from the scratch of a step: features(),
-  // forward() and logits() of so many rows. forward_size() is the size of such a forward.
+  // Upper bounds of what features(), forward() and logits() of `rows` rows take from the scratch
+  // of a step. forward_size() is the size of that forward.
   virtual std::size_t feature_bytes(std::int64_t rows) const {
     (void)rows;
     return 0;

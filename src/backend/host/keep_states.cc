@@ -92,7 +92,7 @@ std::size_t host_state_bytes(const KvShape& shape) {
   const std::int64_t values = std::int64_t{r.value_heads} * r.value_dim;
   const std::int64_t item =
       r.channels + std::int64_t{r.key_heads} * r.key_dim + values + r.value_heads;
-  const std::int64_t snapshot = values * r.key_dim + (r.taps - 1) * std::int64_t{r.channels};
+  const std::int64_t snapshot = r.state_values() + (r.taps - 1) * std::int64_t{r.channels};
   const std::int64_t page = snapshot + (kStateTokens + shape.tree_nodes) * item;
   return at(layers * (2 * shape.slots * page + shape.snapshots * snapshot)) * sizeof(float);
 }

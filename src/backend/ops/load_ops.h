@@ -44,8 +44,8 @@ class LoadOps {
     return nullptr;
   }
 
-  // Whether it chooses among these experts, and mixes them: for whoever loads them, because the
-  // operations are called at the first request only. Throw Error: it does not.
+  // Checks that the backend can choose among experts, and mix them. A loader calls both, because the
+  // operations are called at the first request only. Throw Error: it cannot.
   virtual void expect_routing(const Routing& routing) const { (void)routing; }
   virtual void expect_experts(std::span<const ExpertLinears> experts) const { (void)experts; }
 

@@ -25,7 +25,7 @@ inline float value_of(std::int64_t a, std::int64_t b, std::int64_t c) {
   return static_cast<float>(u * 0x1p-52 * 2.0 - 2.0);
 }
 
-// So many of them.
+// `count` values of one kind.
 inline std::vector<float> some_values(std::int64_t kind, std::int64_t count, float factor = 1) {
   std::vector<float> values;
   for (std::int64_t i = 0; i < count; ++i) values.push_back(factor * value_of(kind, 5, i));

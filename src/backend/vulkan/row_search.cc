@@ -18,7 +18,7 @@ bool keeps_logits(const SamplingParams& p) {
   return p.temperature < kLowestTemperature || p.temperature == 1.0F;
 }
 
-// The first line that holds says what is read.
+// The first line that holds says what is read; where none does, the whole row is.
 struct Line {
   bool (*holds)(const StepEntry& entry, const SamplingParams& params, std::int64_t vocab);
   RowNeed need;
@@ -40,7 +40,6 @@ constexpr Line kLines[] = {
      },
      RowNeed::kTopK},
     {[](Entry, Params p, std::int64_t) { return is_whole_distribution(p); }, RowNeed::kNoisy},
-    {[](Entry, Params, std::int64_t) { return true; }, RowNeed::kWhole},
 };
 
 constexpr std::uint32_t kSpare = 8;  // tokens that only rounding may make equal

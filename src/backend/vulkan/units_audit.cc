@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "backend/float_view.h"
 #include "backend/vulkan/rounded_twin.h"
 #include "backend/vulkan/vulkan_linear.h"
 #include "backend/vulkan/vulkan_products.h"

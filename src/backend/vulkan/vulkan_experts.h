@@ -26,7 +26,7 @@ class VulkanExperts {
                 MatrixTables& tables)
       : context_(context), products_(products), scratch_(scratch), tables_(tables) {}
 
-  // For whoever loads them. Throw Error: too many experts to choose among, or several formats.
+  // A loader calls these. They throw Error for too many experts and for several formats.
   static void expect_routing(const Routing& routing);
   static void expect_held(std::span<const ExpertLinears> experts);
 

@@ -9,6 +9,7 @@
 namespace foretoken {
 namespace {
 
+constexpr std::uint32_t kSubgroups = 4;    // of a workgroup of the shaders of matrix units
 constexpr std::int64_t kLanesOfRows = 64;  // of a workgroup of the shaders that go through rows
 
 std::uint32_t word(std::int64_t number) { return static_cast<std::uint32_t>(number); }
@@ -194,7 +195,6 @@ VulkanProducts::Halves VulkanProducts::halved(const VulkanLinear& w, const Tenso
 // Of few rows one tile, of more two; none of the sums depends on how many.
 void VulkanProducts::multiply_by_units(Shader shader, const UnitShape& shape, const VulkanLinear& w,
                                        const Halves& input, const Tensor& y) {
-  constexpr std::uint32_t kSubgroups = 4;  // of a workgroup
   const std::int64_t rows = y.dim(0);
   const std::uint32_t lanes = context_.units.lanes, tiles = rows > shape.m ? 2 : 1;
   const Pipeline& pipeline = context_.pipelines.of(shader, {.group = kSubgroups * lanes,
@@ -221,7 +221,6 @@ bool VulkanProducts::takes_bytes(const VulkanCodes& w, std::int64_t rows) const 
 
 void VulkanProducts::multiply_bytes(const VulkanLinear& w, const InputCodes& input,
                                     const Tensor& y) {
-  constexpr std::uint32_t kSubgroups = 4;  // of a workgroup
   const VulkanCodes& codes = *w.codes();
   const UnitShape& shape = context_.units.int8;
   const std::uint32_t lanes = context_.units.lanes;

@@ -65,7 +65,7 @@ class VulkanProducts {
   Halves halved(const VulkanLinear& w, const Tensor& x);
   void multiply_by_units(Shader shader, const UnitShape& shape, const VulkanLinear& w,
                          const Halves& input, const Tensor& y);
-  // Whether products of so many rows with these go by units of bytes.
+  // Whether a product of `rows` rows with these codes goes by units of bytes.
   bool takes_bytes(const VulkanCodes& w, std::int64_t rows) const;
   void multiply_bytes(const VulkanLinear& w, const InputCodes& input, const Tensor& y);
   void multiply_codes(const VulkanLinear& w, MaybeChoice choice, const Tensor& x, const Tensor& y);

@@ -64,6 +64,8 @@ std::uint32_t bits_of(float x) {
   return std::isnan(x) ? 0x7fc00000U : std::bit_cast<std::uint32_t>(x);
 }
 
+struct Step;
+
 class VulkanResultsTest : public GpuFixture {
  protected:
   void SetUp() override {
@@ -90,6 +92,9 @@ class VulkanResultsTest : public GpuFixture {
     context_->recorder.begin_frame();
   }
 
+  // The walk of a step with these logits, by both.
+  void expect_cpus_walk(const Step& step, std::vector<float> logits, std::int64_t vocab,
+                        const std::string& what);
   void expect_same_top(const std::vector<float>& values, std::int64_t vocab, int k,
                        const std::string& what) {
     begin();
@@ -193,6 +198,18 @@ void expect_same_walk(const Walk& found, const Walk& expected, const std::string
   }
 }
 
+void VulkanResultsTest::expect_cpus_walk(const Step& step, std::vector<float> logits,
+                                         std::int64_t vocab, const std::string& what) {
+  begin();
+  Walk found, expected;
+  results_->verify(step.plan, step.trees, step.batch, put(logits, vocab), found);
+  results_->read_back();
+  cpu_->verify(step.plan, step.trees, step.batch,
+               Tensor(logits.data(), DType::kF32, {step.rows(), vocab}), expected);
+  cpu_->read_back();
+  expect_same_walk(found, expected, what);
+}
+
 TEST_F(VulkanResultsTest, walks_are_those_of_the_cpu) {
   const std::vector<SamplingParams> params = all_params();
   const Step step(params, {{-1}, {-1, 0, 0}, {-1, 0, 1, 1}});
@@ -204,14 +221,7 @@ TEST_F(VulkanResultsTest, walks_are_those_of_the_cpu) {
         logits.insert(logits.end(), row.values.begin() + turn, row.values.end());
         logits.insert(logits.end(), row.values.begin(), row.values.begin() + turn);
       }
-      begin();
-      Walk found, expected;
-      results_->verify(step.plan, step.trees, step.batch, put(logits, vocab), found);
-      results_->read_back();
-      cpu_->verify(step.plan, step.trees, step.batch,
-                   Tensor(logits.data(), DType::kF32, {step.rows(), vocab}), expected);
-      cpu_->read_back();
-      expect_same_walk(found, expected, row.name + " of " + std::to_string(vocab));
+      expect_cpus_walk(step, logits, vocab, row.name + " of " + std::to_string(vocab));
     }
 }
 
@@ -264,14 +274,7 @@ TEST_F(VulkanResultsTest, rows_of_all_kinds_stand_in_one_step) {
   constexpr std::int64_t kVocab = 700;
   std::vector<float> logits = some_values(5, step.rows() * kVocab, 3);
   for (std::int64_t r = 0; r < step.rows(); ++r) logits[at(r * kVocab + r % 3)] += 6.0F;
-  begin();
-  Walk found, expected;
-  results_->verify(step.plan, step.trees, step.batch, put(logits, kVocab), found);
-  results_->read_back();
-  cpu_->verify(step.plan, step.trees, step.batch,
-               Tensor(logits.data(), DType::kF32, {step.rows(), kVocab}), expected);
-  cpu_->read_back();
-  expect_same_walk(found, expected, "all kinds");
+  expect_cpus_walk(step, logits, kVocab, "all kinds");
 }
 
 TEST(RowNeeds, are_what_the_parameters_say) {

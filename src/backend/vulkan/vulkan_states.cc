@@ -54,7 +54,7 @@ std::size_t VulkanStates::workspace_bytes(const ForwardSize& size) {
   if (!shape.has_state()) return 0;
   const std::int64_t heads = shape.value_heads, values = heads * shape.value_dim;
   return at(size.rows * (shape.channels + values + 2 * heads) +
-            size.branch_nodes * values * shape.key_dim) *
+            size.branch_nodes * shape.state_values()) *
          sizeof(float);
 }
 

@@ -1,4 +1,4 @@
-// Whoever loads a mixture of experts asks the backend whether it holds them, before the first request.
+// A loader of a mixture of experts asks the backend whether it holds them.
 
 #include <memory>
 #include <span>

@@ -81,7 +81,7 @@ void list(Search s, uint row, uint t) {
   barrier();
 }
 
-// One after the other: where so many are equal that no list holds them.
+// Finds one token after the other. Used where a list cannot hold all equal ones.
 void find_one_by_one(Search s, uint row, uint t) {
   float last = infinity();
   uint last_id = ~0u, many = 0u;

@@ -93,7 +93,7 @@ FT_INLINE void store_accumulators(const Panel& panel, const V16 (&acc)[R][V]) {
   }
 }
 
-// So many rows in groups of at most `most`, as few as there can be and nearly alike.
+// Divides rows into as few groups as possible, each of at most `most` rows. Sizes differ by one.
 struct RowGroups {
   constexpr RowGroups(int rows, int most)
       : count(ceil_div(rows, most)), least(rows / count), tall(rows % count) {}
@@ -101,7 +101,7 @@ struct RowGroups {
 
   int count;
   int least;  // rows of a group
-  int tall;   // so many have one row more
+  int tall;   // groups that have one row more
 };
 
 // M::run<rows, V> for rows known at run time, 1 <= rows <= R.
