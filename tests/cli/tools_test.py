@@ -105,7 +105,7 @@ class SetupTest(ToolsTest):
                           {"libboost1.83-dev", "libboost-json1.83-dev", "cargo", "rustc"}),
             "Ubuntu 24.04": (["libboost1.83-dev 1.83.0-2", "libboost-json1.83-dev 1.83.0-2", "cargo 1.75.0+dfsg0ubuntu1",
                               "cargo-1.97 1.97.0", "rustc-1.97 1.97.0", "cargo-1.100 1.100.0", "rustc-1.100 1.100.0",
-                              "cargo-1.86 1.86.0", "rustc-1.86 1.86.0", "cargo-1.97-doc 1.97.0"],
+                              "cargo-1.84 1.84.0", "rustc-1.84 1.84.0", "cargo-1.97-doc 1.97.0"],
                              [], {"libboost1.83-dev", "libboost-json1.83-dev", "cargo-1.97", "rustc-1.97"}),
         }
         for name, (offered, mentioned, chosen) in distributions.items():
@@ -123,8 +123,8 @@ class SetupTest(ToolsTest):
                                     env={"PATH": f"{self.root}/bin:/usr/bin:/bin", "HOME": str(self.root)})
             return result.stdout.strip().removeprefix(f"{self.root}/")
         self.assertEqual(found("1.75.0", "1.90.0"), ".cargo/bin")
-        self.assertEqual(found("1.87.0", "1.90.0"), "bin")
-        self.assertNotIn(found("1.75.0", "1.86.1"), (".cargo/bin", "bin"))
+        self.assertEqual(found("1.85.0", "1.90.0"), "bin")
+        self.assertNotIn(found("1.75.0", "1.84.1"), (".cargo/bin", "bin"))
 
     def test_what_only_tests_need_is_for_tests(self):
         offered = self.offer("libboost1.83-dev 1.83.0", "libboost-json1.83-dev 1.83.0", "cargo 1.90.0", "rustc 1.90.0",
