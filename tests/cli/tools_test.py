@@ -153,7 +153,7 @@ class SetupTest(ToolsTest):
         self.assertEqual(result.returncode, 1)
         lines = result.stderr.splitlines()
         self.assertEqual(len(lines), 1, result.stderr)
-        for word in ("prometheus-cpp-dev", "Boost 1.81 or newer", "Rust 1.87 or newer", "by hand"):
+        for word in ("prometheus-cpp-dev", "Boost 1.81 or newer", "Rust 1.85 or newer", "by hand"):
             self.assertIn(word, lines[0])
         self.assertNotIn("install -y", (self.root / "apt-get.log").read_text())
 
