@@ -17,7 +17,7 @@ cd "$tools/../src/backend/vulkan"
 sources_hash() { cat shaders/*.comp shaders/*.glsl | sha256sum | cut -d' ' -f1; }
 compiler() { command -v glslangValidator >/dev/null && glslangValidator --version | sed -n 's/^Glslang Version: //p'; }
 # Of matrix units: the sources, and what they include.
-unit_hash() { cat shaders/matrix_units/*.comp shaders/{common,codes,matrices,matrix_at}.glsl | sha256sum | cut -d' ' -f1; }
+unit_hash() { cat shaders/matrix_units/*.comp shaders/{common,codes,matrices,matrix_at,rounded_sum}.glsl | sha256sum | cut -d' ' -f1; }
 unit_compiler() { "$tools/shader_compiler.sh" glslangValidator --version | sed -n 's/^Glslang Version: //p'; }
 has_unit_compiler() { [ -d "${FORETOKEN_SHADER_TOOLS:-$tools/../build/shader_tools}/root" ]; }
 
@@ -36,7 +36,7 @@ compile_units() {  # folder
     name=$(basename "$source" .comp)
     unit_words "$source" "$1/$name.words"
     if grep -q BF16 "$source"; then unit_words "$source" "$1/${name}_bf16.words" -DBF16; fi
-    if grep -q fma_once "$source"; then unit_words "$source" "$1/${name}_doubles.words" -DDOUBLES; fi
+    if grep -q -e fma_once -e rounded_sum.glsl "$source"; then unit_words "$source" "$1/${name}_doubles.words" -DDOUBLES; fi
   done
 }
 
@@ -45,7 +45,7 @@ forms() {  # source, result without its end, options
   local source=$1 result=$2
   shift 2
   usual_words "$source" "$result.words" "$@"
-  if grep -q -e fma_once -e ' div(' -e curves.glsl -e head_row.glsl -e states.glsl "$source"; then usual_words "$source" "${result}_doubles.words" -DDOUBLES "$@"; fi
+  if grep -q -e fma_once -e ' div(' -e curves.glsl -e head_row.glsl -e states.glsl -e rounded_sum.glsl "$source"; then usual_words "$source" "${result}_doubles.words" -DDOUBLES "$@"; fi
 }
 
 words() {  # what runs compilers, environment, source, result, options

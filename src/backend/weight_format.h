@@ -26,7 +26,7 @@ struct WeightFormat {
   std::int64_t group = 0;        // k that share a scale, a multiple of kGroupStep; 0: the whole row
   DType scale = DType::kF32;     // kF32, kBF16 or kF16
   bool has_zero_points = false;  // else zero() stands for 0
-  bool rounds_input = false;     // to 8 bits per row and group; else to bf16
+  bool rounds_input = false;     // to 8 bits per row and input_group(); else to bf16
   bool searches_scale =
       false;              // when floats are turned into codes: tries scales for the least error
   bool is_float = false;  // codes are E4M3 of 8 bits (tensor/float8.h), not NaN; kept as they come
@@ -47,6 +47,8 @@ struct WeightFormat {
   int zero() const {
     return is_float || has_minima || is_listed() || !is_coded() ? 0 : 1 << (bits - 1);
   }
+  // k of the input that share a scale, where it is rounded; 0: the whole row.
+  std::int64_t input_group() const { return super > 0 ? kGroupStep : group; }
   std::int64_t group_width(std::int64_t width) const { return group == 0 ? width : group; }
   std::int64_t groups(std::int64_t width) const {
     return group == 0 ? 1 : (width + group - 1) / group;

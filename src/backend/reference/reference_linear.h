@@ -51,7 +51,7 @@ class ReferenceLinear final : public PackedLinear {
       for (std::int64_t k = 0; to_bf16 && k < in_; ++k) x[k] = round_to(DType::kBF16, x[k]);
       return;
     }
-    const std::int64_t group = format_.group_width(in_);
+    const std::int64_t wanted = format_.input_group(), group = wanted == 0 ? in_ : wanted;
     std::vector<std::int8_t> codes(at(group));
     std::vector<float> values(at(group));
     for (std::int64_t k = 0; k < in_; k += group) {

@@ -16,6 +16,10 @@ struct RoundCodesCall {
   Address x, to, scales, sums, order;
   std::uint32_t width, blocks, group, groups, has_order;
 };
+struct RoundSupersCall {
+  Address x, to, scales, u, u_scales;
+  std::uint32_t width, blocks, parts;
+};
 // Weights of codes, in each call that reads them.
 struct CodesAt {
   Address codes, scales, minima, multiples, zeros;
@@ -57,7 +61,7 @@ struct LinearCodesCall {
 template <typename Weights, typename Chooses>
 struct LinearRoundedCall {
   Weights w;
-  Address x, y, x_scales, x_sums;
+  Address x, y, x_scales, x_sums, u_scales;
   std::uint32_t blocks, columns, rows, has_bias, first, blocks_per_scale;
   [[no_unique_address]] Chooses choice;
 };
@@ -71,7 +75,7 @@ struct LinearUnitsCall {
 };
 struct RoundedUnitsCall {
   CodesOfCall w;
-  Address x, y, x_scales, x_sums;
+  Address x, y, x_scales, x_sums, u_scales;
   std::uint32_t blocks, columns, rows, has_bias, first, blocks_per_scale;
 };
 struct RowsCodesCall {

@@ -57,6 +57,7 @@ enum class Shader : std::uint8_t {
   kRopeStore,
   kRoundCodes,
   kRoundInput,
+  kRoundSupers,
   kRoundedUnits,
   kRoute,
   kRowTops,

@@ -105,6 +105,9 @@ constexpr std::uint32_t kRoundCodesWords[] = {
 constexpr std::uint32_t kRoundInputWords[] = {
 #include "backend/vulkan/spirv/round_input.words"
 };
+constexpr std::uint32_t kRoundSupersWords[] = {
+#include "backend/vulkan/spirv/round_supers.words"
+};
 constexpr std::uint32_t kRoundedUnitsWords[] = {
 #include "backend/vulkan/spirv/rounded_units.words"
 };
@@ -176,6 +179,9 @@ constexpr std::uint32_t kRopeStoreDoublesWords[] = {
 };
 constexpr std::uint32_t kRoundCodesDoublesWords[] = {
 #include "backend/vulkan/spirv/round_codes_doubles.words"
+};
+constexpr std::uint32_t kRoundSupersDoublesWords[] = {
+#include "backend/vulkan/spirv/round_supers_doubles.words"
 };
 constexpr std::uint32_t kRoundedUnitsDoublesWords[] = {
 #include "backend/vulkan/spirv/rounded_units_doubles.words"
@@ -263,6 +269,8 @@ Forms forms_of(Shader shader) {
       return {kRoundCodesWords, kRoundCodesDoublesWords};
     case Shader::kRoundInput:
       return {kRoundInputWords, {}};
+    case Shader::kRoundSupers:
+      return {kRoundSupersWords, kRoundSupersDoublesWords};
     case Shader::kRoundedUnits:
       return {kRoundedUnitsWords, kRoundedUnitsDoublesWords};
     case Shader::kRoute:

@@ -190,7 +190,8 @@ CodesAt VulkanCodes::place() const {
 Address VulkanCodes::order() const { return address_if_there(order_); }
 
 std::int64_t VulkanCodes::group() const {
-  return format_.group == 0 ? blocks_ * kBlock : format_.group;
+  const std::int64_t group = format_.input_group();
+  return group == 0 ? blocks_ * kBlock : group;
 }
 
 bool VulkanCodes::fits_8_bits() const {

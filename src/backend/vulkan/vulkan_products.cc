@@ -133,12 +133,25 @@ Address VulkanProducts::rounded(const VulkanLinear& w, const Tensor& x, Address 
 VulkanProducts::InputCodes VulkanProducts::round_to_codes(const VulkanCodes& w, const Tensor& x,
                                                           Address order) {
   const std::int64_t rows = x.dim(0), blocks = w.blocks();
-  const std::int64_t groups = ceil_div(blocks * VulkanCodes::kBlock, w.group());
   const Tensor codes = scratch_.alloc(DType::kI8, {rows, blocks * VulkanCodes::kBlock});
-  const Tensor scales = scratch_.alloc(DType::kF32, {rows, groups});
-  const Tensor sums = scratch_.alloc(DType::kI32, {rows, groups});
-  const InputCodes made{address_of(codes), address_of(scales), address_of(sums)};
   twin_.forget();
+  if (const WeightFormat& format = w.format(); format.super > 0 && format.has_minima) {
+    const std::int64_t parts = VulkanCodes::kBlock / format.group;
+    const std::int64_t supers = blocks / w.blocks_per_scale();
+    const InputCodes made{address_of(codes),
+                          address_of(scratch_.alloc(DType::kF32, {rows, blocks})),
+                          address_of(scratch_.alloc(DType::kI32, {rows, blocks * parts})),
+                          address_of(scratch_.alloc(DType::kF32, {rows, supers}))};
+    context_.recorder.dispatch(
+        context_.pipelines.of(Shader::kRoundSupers),
+        RoundSupersCall{address_of(x), made.codes, made.scales, made.sums, made.u_scales,
+                        word(x.dim(1)), word(blocks), word(parts)},
+        {supers, rows});
+    return made;
+  }
+  const std::int64_t groups = ceil_div(blocks * VulkanCodes::kBlock, w.group());
+  const InputCodes made{address_of(codes), address_of(scratch_.alloc(DType::kF32, {rows, groups})),
+                        address_of(scratch_.alloc(DType::kI32, {rows, groups}))};
   context_.recorder.dispatch(
       context_.pipelines.of(Shader::kRoundCodes),
       RoundCodesCall{address_of(x), made.codes, made.scales, made.sums, order, word(x.dim(1)),
@@ -216,7 +229,7 @@ bool VulkanProducts::takes_bytes(const VulkanCodes& w, std::int64_t rows) const 
   constexpr std::int64_t kFewRows = 8;
   const UnitShape& shape = context_.units.int8;
   return shape.is_there() && rows > kFewRows && w.fits_8_bits() &&
-         w.group() % std::int64_t{shape.k} == 0;
+         (w.format().group == 0 ? w.group() : w.format().group) % std::int64_t{shape.k} == 0;
 }
 
 void VulkanProducts::multiply_bytes(const VulkanLinear& w, const InputCodes& input,
@@ -237,6 +250,7 @@ void VulkanProducts::multiply_bytes(const VulkanLinear& w, const InputCodes& inp
                                     address_of(y),
                                     input.scales,
                                     input.sums,
+                                    input.u_scales,
                                     word(codes.blocks()),
                                     word(w.out_width()),
                                     word(y.dim(0)),
@@ -263,9 +277,9 @@ void VulkanProducts::multiply_codes(const VulkanLinear& w, MaybeChoice choice, c
         context_,
         {Shader::kLinearRounded, Shader::kLinearRoundedChosen, kind, VulkanLinear::kColumns}, own,
         choice, x, y, [&](const auto& weights, const auto& chooses) {
-          return LinearRoundedCall{weights,    input.codes, address_of(y), input.scales,
-                                   input.sums, blocks,      columns,       rows,
-                                   has_bias,   0U,          per_scale,     chooses};
+          return LinearRoundedCall{
+              weights, input.codes, address_of(y), input.scales, input.sums, input.u_scales, blocks,
+              columns, rows,        has_bias,      0U,           per_scale,  chooses};
         });
     return;
   }

@@ -51,7 +51,7 @@ class VulkanProducts {
   // order: of the columns, of which x has its own; 0: of x, too.
   Address rounded(const VulkanLinear& w, const Tensor& x, Address order);
   struct InputCodes {
-    Address codes, scales, sums;
+    Address codes, scales, sums, u_scales = 0;  // shaders/rounded_sum.glsl
   };
   InputCodes round_to_codes(const VulkanCodes& w, const Tensor& x, Address order);
   void multiply(const VulkanLinear& w, MaybeChoice choice, const Tensor& x, const Tensor& y);

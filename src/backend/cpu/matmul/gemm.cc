@@ -222,6 +222,7 @@ void Gemm::pack_rows(const GemmKernels& kernels, const CpuLinear& w, const float
        .tile_rows = packed.tile_rows,
        .packed_k = w.packed_k(),
        .group = w.codes().group,
+       .has_super = w.format().super > 0,
        .zero = packed_zero(w.format())});
 }
 

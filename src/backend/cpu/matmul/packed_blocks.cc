@@ -123,6 +123,7 @@ float half_at(const char* from) {
 
 void CpuLinear::lay_out_blocks() {
   CHECK(format_.group == 16 || format_.group == kBlockK) << "groups of " << format_.group;
+  CHECK(format_.super == 0 || format_.super == kSuperK) << "supers of " << format_.super;
   CHECK(in_ % std::max<std::int64_t>(format_.super, kBlockK) == 0)
       << "rows of " << in_ << " are no whole blocks";
   codes_ = {};

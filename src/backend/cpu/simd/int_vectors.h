@@ -18,14 +18,16 @@
 //   bf16_pair(a, b): a in the low half of each lane, b in the high one; all are bf16 already
 //   bits_to_float(v), bits_to_int(v): the same bits
 //   load_i8(p): of 16 int8
+//   int_pair(a, b): a in the low half of each lane, b in the high one; both fit 16 bits
+//   dot_pairs(acc, a, b): of such pairs, low times low plus high times high added to acc
 // And of the 64 bytes of an I16:
 //   field<Right, Mask, Left>(v): ((byte >> Right) & Mask) << Left    either(a, b): the bits of both
 //   listed(v): bytes below 16 looked up in a table of 16 bytes
 //   as_codes4(v), as_codes8(v): ready for dot; of the first no byte is above 127
+//   dot_at(acc, codes, quad): where FT_DOT_AT is defined, dot with a quad that is read by the product
 // Where FT_DOT_PAIRS is defined, dot of codes4 is taken apart: pairs() of neighbours in 16 bits, which
-// may be added up, add_pairs(), as long as 16 bits hold them, and sum_pairs() of these.
-//   dot_quads<Bits, Quads, R>(codes, x, x_row_bytes, sum): sum[r] is the product of Quads lines of
-//   codes of Bits with 4 * Quads input codes of row r
+// may be added up, add_pairs(), as long as 16 bits hold them, and sum_pairs() of these; times_pairs()
+// is their sum with factors, each lane's own twice in 16 bits.
 
 #include "backend/cpu/simd/v16.h"
 
@@ -109,6 +111,17 @@ FT_INLINE I16 bf16_pair(V16 a, V16 b) {
   return {_mm512_mask_blend_epi16(0xaaaaaaaaU, low, _mm512_castps_si512(b.v))};
 }
 
+FT_INLINE I16 int_pair(I16 a, I16 b) {
+  return {_mm512_mask_blend_epi16(0xaaaaaaaaU, a.v, _mm512_slli_epi32(b.v, 16))};
+}
+#if defined(FT_DOT_VNNI)
+FT_INLINE I16 dot_pairs(I16 acc, I16 a, I16 b) { return {_mm512_dpwssd_epi32(acc.v, a.v, b.v)}; }
+#else
+FT_INLINE I16 dot_pairs(I16 acc, I16 a, I16 b) {
+  return {_mm512_add_epi32(acc.v, _mm512_madd_epi16(a.v, b.v))};
+}
+#endif
+
 struct Codes4 {
   __m512i v;
 };
@@ -134,6 +147,14 @@ FT_INLINE Codes8 as_codes8(I16 a) { return {a.v}; }
 FT_INLINE Codes8 codes8(const void* line) { return {_mm512_loadu_si512(line)}; }
 FT_INLINE Input8 input8(std::int32_t quad) { return input4(quad); }
 FT_INLINE I16 dot(I16 acc, Codes4 w, Input4 x) { return {_mm512_dpbusd_epi32(acc.v, w.v, x.v)}; }
+// Compilers would load a quad once for all of its uses and keep it on the stack.
+#define FT_DOT_AT
+FT_INLINE I16 dot_at(I16 acc, Codes4 w, const void* quad) {
+  __asm__("vpdpbusd %2%{1to16%}, %1, %0"
+          : "+v"(acc.v)
+          : "v"(w.v), "m"(*static_cast<const std::int32_t*>(quad)));
+  return acc;
+}
 #else
 struct Codes8 {
   __m512i even, odd;
@@ -164,6 +185,7 @@ struct Pairs {
 FT_INLINE Pairs pairs(Codes4 w, Input4 x) { return {_mm512_maddubs_epi16(w.v, x.v)}; }
 FT_INLINE Pairs add_pairs(Pairs a, Pairs b) { return {_mm512_add_epi16(a.v, b.v)}; }
 FT_INLINE I16 sum_pairs(Pairs a) { return {_mm512_madd_epi16(a.v, _mm512_set1_epi16(1))}; }
+FT_INLINE I16 times_pairs(Pairs a, I16 factors) { return {_mm512_madd_epi16(a.v, factors.v)}; }
 #endif
 
 #elif defined(FT_V16_AVX2)
@@ -265,6 +287,21 @@ FT_INLINE __m256i bf16_half(__m256 a, __m256 b) {
 }
 FT_INLINE I16 bf16_pair(V16 a, V16 b) { return {bf16_half(a.lo, b.lo), bf16_half(a.hi, b.hi)}; }
 
+FT_INLINE I16 int_pair(I16 a, I16 b) {
+  return {_mm256_blend_epi16(a.lo, _mm256_slli_epi32(b.lo, 16), 0xaa),
+          _mm256_blend_epi16(a.hi, _mm256_slli_epi32(b.hi, 16), 0xaa)};
+}
+#if defined(FT_DOT_VNNI)
+FT_INLINE I16 dot_pairs(I16 acc, I16 a, I16 b) {
+  return {_mm256_dpwssd_avx_epi32(acc.lo, a.lo, b.lo), _mm256_dpwssd_avx_epi32(acc.hi, a.hi, b.hi)};
+}
+#else
+FT_INLINE I16 dot_pairs(I16 acc, I16 a, I16 b) {
+  return {_mm256_add_epi32(acc.lo, _mm256_madd_epi16(a.lo, b.lo)),
+          _mm256_add_epi32(acc.hi, _mm256_madd_epi16(a.hi, b.hi))};
+}
+#endif
+
 struct Codes4 {
   __m256i lo, hi;
 };
@@ -347,6 +384,9 @@ FT_INLINE Pairs add_pairs(Pairs a, Pairs b) {
 FT_INLINE I16 sum_pairs(Pairs a) {
   const __m256i one = _mm256_set1_epi16(1);
   return {_mm256_madd_epi16(a.lo, one), _mm256_madd_epi16(a.hi, one)};
+}
+FT_INLINE I16 times_pairs(Pairs a, I16 factors) {
+  return {_mm256_madd_epi16(a.lo, factors.lo), _mm256_madd_epi16(a.hi, factors.hi)};
 }
 #endif
 
@@ -438,6 +478,16 @@ FT_INLINE I16 bf16_pair(V16 a, V16 b) {
   });
 }
 
+FT_INLINE I16 int_pair(I16 a, I16 b) {
+  return each_int([&](int i) { return (a.v[i] & 0xffff) + b.v[i] * 0x10000; });
+}
+FT_INLINE I16 dot_pairs(I16 acc, I16 a, I16 b) {
+  return each_int([&](int i) {
+    const auto low = [](std::int32_t pair) { return static_cast<std::int16_t>(pair & 0xffff); };
+    return acc.v[i] + low(a.v[i]) * low(b.v[i]) + (a.v[i] >> 16) * (b.v[i] >> 16);
+  });
+}
+
 struct Codes4 {
   std::uint8_t v[64];
 };
@@ -481,64 +531,6 @@ FT_INLINE I16 dot(I16 acc, Codes4 w, Input4 x) {
 }
 
 #endif
-
-// What dot of one width takes.
-template <int Bits>
-FT_INLINE auto input_codes(std::int32_t quad) {
-  if constexpr (Bits == 8)
-    return input8(quad);
-  else
-    return input4(quad);
-}
-
-template <int Bits, int Quads, int R>
-FT_INLINE void dot_quads(const char* codes, const char* x, std::int64_t x_row_bytes,
-                         I16 (&sum)[R]) {
-  const auto quad_at = [&](int r, int q) {
-    std::int32_t four;
-    __builtin_memcpy(&four, x + r * x_row_bytes + q * 4, 4);
-    return four;
-  };
-#ifdef FT_DOT_PAIRS
-  // A pair is below 2 * 2^Bits * 127 in size, input codes being 127 at most.
-  constexpr int kHeld = Bits > 6 ? 0 : 32767 / (2 * ((1 << Bits) - 1) * 127);
-  constexpr int kAtOnce = kHeld > Quads ? Quads : kHeld;
-  if constexpr (kAtOnce > 1) {
-    static_assert(Quads % kAtOnce == 0);
-    FT_UNROLL
-    for (int part = 0; part < Quads / kAtOnce; ++part) {
-      Pairs held[R];
-      FT_UNROLL
-      for (int i = 0; i < kAtOnce; ++i) {
-        const int q = part * kAtOnce + i;
-        const Codes4 w = as_codes4(int_load(codes + q * 64));
-        FT_UNROLL
-        for (int r = 0; r < R; ++r) {
-          const Pairs more = pairs(w, input4(quad_at(r, q)));
-          held[r] = i == 0 ? more : add_pairs(held[r], more);
-        }
-      }
-      FT_UNROLL
-      for (int r = 0; r < R; ++r)
-        sum[r] = part == 0 ? sum_pairs(held[r]) : int_add(sum[r], sum_pairs(held[r]));
-    }
-    return;
-  }
-#endif
-  FT_UNROLL
-  for (int r = 0; r < R; ++r) sum[r] = int_set1(0);
-  FT_UNROLL
-  for (int q = 0; q < Quads; ++q) {
-    const I16 bytes = int_load(codes + q * 64);
-    FT_UNROLL
-    for (int r = 0; r < R; ++r) {
-      if constexpr (Bits == 8)
-        sum[r] = dot(sum[r], as_codes8(bytes), input8(quad_at(r, q)));
-      else
-        sum[r] = dot(sum[r], as_codes4(bytes), input4(quad_at(r, q)));
-    }
-  }
-}
 
 }  // namespace
 }  // namespace foretoken

@@ -124,6 +124,19 @@ FT_INLINE I16 bf16_pair(V16 a, V16 b) {
   return each_quad<I16>([](auto x, auto y) { return signed4(vsriq_n_u32(bits4(y), bits4(x), 16)); },
                         a, b);
 }
+FT_INLINE I16 int_pair(I16 a, I16 b) {
+  return each_quad<I16>([](auto x, auto y) { return vsliq_n_s32(x, y, 16); }, a, b);
+}
+FT_INLINE I16 dot_pairs(I16 acc, I16 a, I16 b) {
+  const I16 products = each_quad<I16>(
+      [](auto x, auto y) {
+        const int16x8_t left = vreinterpretq_s16_s32(x), right = vreinterpretq_s16_s32(y);
+        const int32x4_t first = vmull_s16(vget_low_s16(left), vget_low_s16(right));
+        return vpaddq_s32(first, vmull_high_s16(left, right));
+      },
+      a, b);
+  return int_add(acc, products);
+}
 FT_INLINE V16 bits_to_float(I16 a) {
   return each_quad<V16>([](auto x) { return vreinterpretq_f32_s32(x); }, a);
 }

@@ -25,6 +25,7 @@ namespace foretoken {
 inline constexpr int kBlockCols = 32;
 inline constexpr int kBlockK = 32;
 inline constexpr int kChainBlockCols = 16;
+inline constexpr int kSuperK = 256;  // of blocks whose groups share a scale (WeightFormat::super)
 
 // Codes (backend/weight_format.h): blocks of kBlockCols outputs, K padded to whole groups, a group
 // of one scale a row to kCodeStepK. A block is a unit for each group:
@@ -126,7 +127,10 @@ inline constexpr int kWideRows = 512, kWideCols = 512;  // of a call of GemmKern
 
 // The activations of a GEMM on their way into the form that a kernel reads. For weights of codes
 // that is a row of [packed_k] signed codes, then for each group a float scale, then for each group
-// what sums of its products begin with (int32): the sum of its codes times -zero.
+// what sums of its products begin with (int32): the sum of its codes times -zero. Of blocks with a
+// super it is the codes and a scale for each 32 k. Then, where there are minima, a scale for each super
+// and a number of 16 bits for each group of weights, which together are what minima are multiplied
+// with; else for each such group what the sum begins with.
 struct PackXCall {
   const float* x;         // [.., k] the first row
   std::int64_t k;         // true
@@ -135,7 +139,8 @@ struct PackXCall {
   int rows;
   int tile_rows = 16;         // see GemmKernels
   std::int64_t packed_k = 0;  // for codes: their K, padded
-  std::int64_t group = 0;     // for codes: the k of a scale, padded
+  std::int64_t group = 0;     // for codes: the k of a scale of the weights, padded
+  bool has_super = false;     // for blocks
   int zero = 0;  // for codes: the weight's code that stands for 0; 1 where each group has its own
 };
 

@@ -83,25 +83,32 @@ uint scale_place(uint group, uint block, uint column) {
 }
 // The multiple of half `part` of a block, of the scale (0) or of the minimum (1). Where there are
 // minima of halves, each has four bits.
-float multiple_of(uint group, uint block, uint column, uint part, uint which) {
+int multiple_of(uint group, uint block, uint column, uint part, uint which) {
   const uint place = (group * call.blocks + block) * kCols + column;
   const uint both = half_of(WEIGHTS.multiples.v[place / 2u], place & 1u);
-  if (HAS_HALVES && HAS_MINIMA) return float((both >> (8u * part + 4u * which)) & 15u);
-  return float(byte_of(both, HAS_HALVES ? part : which));
+  if (HAS_HALVES && HAS_MINIMA) return int((both >> (8u * part + 4u * which)) & 15u);
+  return byte_of(both, HAS_HALVES ? part : which);
 }
-// The scale and the minimum of a half of a block; the products are exact.
-float scale_of(uint group, uint block, uint column, uint part) {
+// The scale and the minimum as they are stored: of a group or of a super.
+float stored_scale(uint group, uint block, uint column) {
   const uint place = scale_place(group, block, column);
   if (SCALE == kF32) return uintBitsToFloat(WEIGHTS.scales.v[place]);
   const uint bits = half_of(WEIGHTS.scales.v[place / 2u], place & 1u);
-  const float scale = SCALE == kBF16 ? uintBitsToFloat(bits << 16u) : half_float(bits);
-  return HAS_SUPER ? mul(scale, multiple_of(group, block, column, part, 0u)) : scale;
+  return SCALE == kBF16 ? uintBitsToFloat(bits << 16u) : half_float(bits);
+}
+float stored_minimum(uint group, uint block, uint column) {
+  const uint place = scale_place(group, block, column);
+  return half_float(half_of(WEIGHTS.minima.v[place / 2u], place & 1u));
+}
+// Those of a half of a block; the products are exact.
+float scale_of(uint group, uint block, uint column, uint part) {
+  const float scale = stored_scale(group, block, column);
+  return HAS_SUPER ? mul(scale, float(multiple_of(group, block, column, part, 0u))) : scale;
 }
 float minimum_of(uint group, uint block, uint column, uint part) {
   if (!HAS_MINIMA) return 0.0;
-  const uint place = scale_place(group, block, column);
-  const float minimum = half_float(half_of(WEIGHTS.minima.v[place / 2u], place & 1u));
-  return HAS_SUPER ? mul(minimum, multiple_of(group, block, column, part, 1u)) : minimum;
+  const float minimum = stored_minimum(group, block, column);
+  return HAS_SUPER ? mul(minimum, float(multiple_of(group, block, column, part, 1u))) : minimum;
 }
 int zero_of(uint group, uint block, uint column) {
   if (!HAS_ZEROS) return kZero;

@@ -2,11 +2,8 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "matrices.glsl"
-// Products with weights of codes (codes.glsl) of an input that is codes, too (round_codes.comp).
-// The sums of a group are integers; then, by rising group (numerics.md),
-//
-//   y = fma(sum of products, input's scale * scale, y)
-//   y = fma(sum of the input's codes, input's scale * minimum, y)    where there are minima
+// Products with weights of codes (codes.glsl) of an input that is codes, too (round_codes.comp,
+// round_supers.comp). Sums of groups are integers; rounded_sum.glsl makes the results of them.
 //
 //   workgroup   as in linear.glsl: ROWS rows x kGroups groups of kCols columns, a block a lane
 //   shared      the sums of kLanes blocks, or of their halves; then each (row, column) has one lane
@@ -17,14 +14,16 @@ layout(push_constant) uniform Call {
   WEIGHTS_OF_CALL(CODES_OF_CALL)
   Pairs x;  // [rows][32 blocks][quad of 8 codes][block]
   Floats y;
-  Floats x_scales;  // [rows][groups]
+  Floats x_scales;  // rounded_sum.glsl
   Ints x_sums;
+  Floats u_scales;
   uint blocks, columns, rows, has_bias;
   uint first;  // of the workgroups' columns
   uint blocks_per_scale;
   OF_CHOICE
 } call;
 #include "codes.glsl"
+#include "rounded_sum.glsl"
 
 const uint kGroups = 2, kLanes = 32, kMostRows = 8, kQuads = 4;
 const uint kColumns = kGroups * kCols, kSums = kColumns * ROWS;
@@ -81,7 +80,7 @@ void main() {
   const uint row = row_of(r), input_row = input_of(r);
   const uint blocks_per_group = HAS_SUPER ? 1u : call.blocks_per_scale;
   const uint groups = (call.blocks + blocks_per_group - 1u) / blocks_per_group * kParts;
-  float total = 0.0;
+  RoundedSum result = RoundedSum(0.0, 0.0, 0, 0);
   int sum = 0;
   for (uint start = 0; start < call.blocks; start += kLanes) {
     const uint many = min(kLanes, call.blocks - start);
@@ -94,20 +93,15 @@ void main() {
           const uint block = start + b;
           sum += sums[place_of(part, b, t)];
           if ((block + 1u) % blocks_per_group != 0u && block + 1u < call.blocks) continue;
-          const uint g = input_row * groups + block / blocks_per_group * kParts + part;
-          const float x_scale = call.x_scales.v[g];
-          const float scale = scale_of(column / kCols, block, column % kCols, part);
-          total = fma_once(float(sum), flushed(mul(x_scale, scale)), total);
-          if (HAS_MINIMA) {
-            const float minimum = minimum_of(column / kCols, block, column % kCols, part);
-            total = fma_once(float(call.x_sums.v[g]), flushed(mul(x_scale, minimum)), total);
-          }
+          add_group(result, input_row, column, block, part, groups,
+                    block / blocks_per_group * kParts + part, sum);
           sum = 0;
         }
     }
     barrier();
   }
   if (!has_result) return;
+  float total = result.y;
   if (call.has_bias != 0u) total = add(total, WEIGHTS.bias.v[column]);
   call.y.v[row * Y_STRIDE + column] = flushed(total);
 }

@@ -1,12 +1,15 @@
 #pragma once
-// GEMM micro-kernels of weights of blocks whose input is rounded to codes, group by group:
+// GEMM micro-kernels of weights of blocks whose groups have scales of their own, and whose input is
+// rounded to codes, group by group:
 //   y = fma(float(sum of code * x over the group), x_scale * scale, y)
 //   y = fma(float(sum of x over the group), x_scale * minimum, y)    where there are minima
 // groups ascending; codes count from their zero. Sums are of integers and exact.
 // For translation units of kernels only (v16.h).
 
 #include "backend/cpu/matmul/kernels/block_weights.h"
+#include "backend/cpu/matmul/kernels/dot_block_quads.h"
 #include "backend/cpu/matmul/kernels/dot_blocks_wide.h"
+#include "backend/cpu/matmul/kernels/dot_supers_wide.h"
 #include "backend/cpu/matmul/kernels/gemm_loops.h"
 #include "backend/cpu/simd/int_vectors.h"
 #include "backend/cpu/table/kernels.h"
@@ -37,32 +40,13 @@ FT_INLINE int block_lanes(const BlockPanel& p, int v) {
   return left >= 16 ? 16 : left < 0 ? 0 : left;
 }
 
-template <class Codes, int Q, int R, int V>
-FT_INLINE void add_quad(const char* unit, const BlockPanel& p, const char* x, I16 (&sum)[R][V]) {
-  I16 bytes[V];
-  FT_UNROLL
-  for (int v = 0; v < V; ++v)
-    bytes[v] = Codes::template quad<Q>(unit + (p.half + v) * p.codes.blocks.half_bytes);
-  FT_UNROLL
-  for (int r = 0; r < R; ++r) {
-    std::int32_t four;
-    __builtin_memcpy(&four, x + r * p.x_row_bytes + Q * 4, 4);
-    FT_UNROLL
-    for (int v = 0; v < V; ++v) {
-      if constexpr (Codes::kIsListed)
-        sum[r][v] = dot(sum[r][v], as_codes8(bytes[v]), input8(four));
-      else
-        sum[r][v] = dot(sum[r][v], as_codes4(bytes[v]), input4(four));
-    }
-  }
-}
-
-// One group: kQuads quads from First on.
-template <int Bits, CodeList List, int First, int Quads, int R, int V>
-FT_INLINE void add_block_group(const char* unit, const BlockPanel& p, const char* x, int group,
-                               const V16 (&d)[V], const V16 (&m)[V], V16 (&acc)[R][V]) {
+// A unit, which is a group.
+template <int Bits, CodeList List, int R, int V>
+FT_INLINE void add_block_group(const char* piece, const BlockPanel& p, const char* x, int group,
+                               V16 (&acc)[R][V]) {
   using Codes = BlockCodes<Bits, List>;
   const BlockLayout& b = p.codes.blocks;
+  const char* const unit = piece + b.piece_bytes - b.unit_bytes;
   const std::int64_t row_step = p.x_row_bytes / 4;
   I16 sum[R][V];
   FT_UNROLL
@@ -72,22 +56,13 @@ FT_INLINE void add_block_group(const char* unit, const BlockPanel& p, const char
     FT_UNROLL
     for (int v = 0; v < V; ++v) sum[r][v] = int_set1(start);
   }
-  add_quad<Codes, First>(unit, p, x, sum);
-  add_quad<Codes, First + 1>(unit, p, x, sum);
-  add_quad<Codes, First + 2>(unit, p, x, sum);
-  add_quad<Codes, First + 3>(unit, p, x, sum);
-  if constexpr (Quads == 8) {
-    add_quad<Codes, 4>(unit, p, x, sum);
-    add_quad<Codes, 5>(unit, p, x, sum);
-    add_quad<Codes, 6>(unit, p, x, sum);
-    add_quad<Codes, 7>(unit, p, x, sum);
-  }
-  constexpr int kGroup = First / Quads;
+  add_group<Codes, 0, kUnitQuads>(unit + p.half * b.half_bytes, b.half_bytes, x, p.x_row_bytes,
+                                  sum);
   V16 scale[V], less[V];
   FT_UNROLL
   for (int v = 0; v < V; ++v) {
-    scale[v] = group_scale(d[v], unit, b, kGroup, p.half + v);
-    less[v] = b.has_minima ? sub(zero(), group_minimum(m[v], unit, b, kGroup, p.half + v)) : zero();
+    scale[v] = piece_scale(piece, p.half + v);
+    less[v] = b.has_minima ? sub(zero(), piece_minimum(piece, p.half + v)) : zero();
   }
   FT_UNROLL
   for (int r = 0; r < R; ++r) {
@@ -102,7 +77,7 @@ FT_INLINE void add_block_group(const char* unit, const BlockPanel& p, const char
   }
 }
 
-template <int Bits, CodeList List, int Quads, int R, int V>
+template <int Bits, CodeList List, int R, int V>
 __attribute__((noinline)) void run_block_rows(const BlockPanel& p) {
   const BlockLayout& b = p.codes.blocks;
   V16 acc[R][V];
@@ -115,27 +90,11 @@ __attribute__((noinline)) void run_block_rows(const BlockPanel& p) {
       acc[r][v] = !p.resume ? zero() : n == 16 ? load(y) : load_n(y, n);
     }
   }
-  const int header = b.piece_bytes - b.piece_units * b.unit_bytes;
   const char* piece = p.block;
   const char* x = p.x;
-  for (int u = 0; u < p.units; piece += b.piece_bytes) {
-    V16 d[V], m[V];
-    FT_UNROLL
-    for (int v = 0; v < V; ++v) {
-      d[v] = piece_scale(piece, p.half + v);
-      m[v] = b.has_minima ? piece_minimum(piece, p.half + v) : zero();
-    }
-    const char* unit = piece + header;
-    for (int i = 0; i < b.piece_units; ++i, ++u, unit += b.unit_bytes, x += kBlockK) {
-      for (int ahead = 0; ahead < b.unit_bytes; ahead += 64)
-        prefetch_l1(unit + p.prefetch_bytes + ahead);
-      if constexpr (Quads == 8) {
-        add_block_group<Bits, List, 0, 8>(unit, p, x, u, d, m, acc);
-      } else {
-        add_block_group<Bits, List, 0, 4>(unit, p, x, 2 * u, d, m, acc);
-        add_block_group<Bits, List, 4, 4>(unit, p, x, 2 * u + 1, d, m, acc);
-      }
-    }
+  for (int u = 0; u < p.units; ++u, piece += b.piece_bytes, x += kBlockK) {
+    ask_for_unit(piece, b, p.prefetch_bytes);
+    add_block_group<Bits, List>(piece, p, x, u, acc);
   }
   FT_UNROLL
   for (int r = 0; r < R; ++r) {
@@ -151,10 +110,10 @@ __attribute__((noinline)) void run_block_rows(const BlockPanel& p) {
   }
 }
 
-template <int Bits, CodeList List, int Quads, int R, int V>
+template <int Bits, CodeList List, int R, int V>
 void run_block_upto(int rows, const BlockPanel& p) {
-  if (rows == R) return run_block_rows<Bits, List, Quads, R, V>(p);
-  if constexpr (R > 1) run_block_upto<Bits, List, Quads, R - 1, V>(rows, p);
+  if (rows == R) return run_block_rows<Bits, List, R, V>(p);
+  if constexpr (R > 1) run_block_upto<Bits, List, R - 1, V>(rows, p);
 }
 
 #if defined(FT_DOT_VNNI)
@@ -163,10 +122,9 @@ constexpr int kBlockRows = kFormRegisters == 32 ? 6 : kFormRegisters == 8 ? 2 : 
 constexpr int kBlockRows = kFormRegisters == 32 ? 4 : kFormRegisters == 8 ? 2 : 1;
 #endif
 constexpr int kBlockVecs = 2;
-constexpr int kBlocksK = 1024;  // between two spills, a multiple of every piece
 
 // All rows of one block over some units.
-template <int Bits, CodeList List, int Quads>
+template <int Bits, CodeList List>
 void run_block(const GemmCall& call, BlockPanel p) {
   constexpr int kVecs = kFormRegisters == 32 ? 2 : 1;
   const RowGroups groups(call.rows, kBlockRows);
@@ -179,9 +137,9 @@ void run_block(const GemmCall& call, BlockPanel p) {
       if (part.bias != nullptr) part.bias += half * 16;
       part.cols -= half * 16;
       if (rows == 1)
-        run_block_rows<Bits, List, Quads, 1, 2>(part);
+        run_block_rows<Bits, List, 1, 2>(part);
       else
-        run_block_upto<Bits, List, Quads, kBlockRows, kVecs>(rows, part);
+        run_block_upto<Bits, List, kBlockRows, kVecs>(rows, part);
     }
     p.x += rows * p.x_row_bytes;
     p.scales += rows * p.x_row_bytes / 4;
@@ -190,7 +148,7 @@ void run_block(const GemmCall& call, BlockPanel p) {
   }
 }
 
-template <int Bits, CodeList List, int Quads>
+template <int Bits, CodeList List>
 void run_block_gemm(const GemmCall& call) {
   const CodeLayout& codes = call.codes;
   const auto* x = static_cast<const char*>(call.x);
@@ -202,7 +160,7 @@ void run_block_gemm(const GemmCall& call) {
     for (int col = 0; col < call.cols; col += kBlockCols) {
       const char* block =
           static_cast<const char*>(call.weights) + col / kBlockCols * call.block_bytes;
-      run_block<Bits, List, Quads>(
+      run_block<Bits, List>(
           call, {.block = block + std::int64_t{k / kBlockK / codes.blocks.piece_units} *
                                       codes.blocks.piece_bytes,
                  .half = 0,
@@ -222,28 +180,33 @@ void run_block_gemm(const GemmCall& call) {
   }
 }
 
-template <int Bits, CodeList List, int Quads>
+template <int Bits, CodeList List = CodeList::kNone>
 void run_block_rows_of(const GemmCall& call) {
-  if (call.rows < kLeastOpenedRows) return run_block_gemm<Bits, List, Quads>(call);
-  run_wide_blocks<Bits, List, Quads>(call);
+  if (call.rows < kLeastOpenedRows) return run_block_gemm<Bits, List>(call);
+  run_wide_blocks<Bits, List>(call);
+}
+
+template <int Bits, CodeList List = CodeList::kNone>
+void run_super_rows_of(const GemmCall& call) {
+  if (call.rows < kLeastOpenedRows) return run_few_supers<SuperCodes<Bits, List>>(call);
+  run_wide_supers<Bits, List>(call);
 }
 
 inline void run_blocks(const GemmCall& call) {
-  const CodeLayout& codes = call.codes;
-  if (codes.blocks.list == CodeList::kIq4Nl) return run_block_rows_of<4, CodeList::kIq4Nl, 8>(call);
-  if (codes.blocks.list == CodeList::kE2M1) return run_block_rows_of<4, CodeList::kE2M1, 8>(call);
-  switch (codes.bits) {
-    case 2:
-      return run_block_rows_of<2, CodeList::kNone, 4>(call);
-    case 3:
-      return run_block_rows_of<3, CodeList::kNone, 4>(call);
-    case 4:
-      return run_block_rows_of<4, CodeList::kNone, 8>(call);
-    case 5:
-      return run_block_rows_of<5, CodeList::kNone, 8>(call);
-    default:
-      return run_block_rows_of<6, CodeList::kNone, 4>(call);
+  const int bits = call.codes.bits;
+  const CodeList list = call.codes.blocks.list;
+  if (call.codes.blocks.piece_units > 1) {
+    if (list == CodeList::kIq4Nl) return run_super_rows_of<4, CodeList::kIq4Nl>(call);
+    if (bits == 2) return run_super_rows_of<2>(call);
+    if (bits == 3) return run_super_rows_of<3>(call);
+    if (bits == 4) return run_super_rows_of<4>(call);
+    if (bits == 5) return run_super_rows_of<5>(call);
+    return run_super_rows_of<6>(call);
   }
+  if (list == CodeList::kIq4Nl) return run_block_rows_of<4, CodeList::kIq4Nl>(call);
+  if (list == CodeList::kE2M1) return run_block_rows_of<4, CodeList::kE2M1>(call);
+  if (bits == 4) return run_block_rows_of<4>(call);
+  return run_block_rows_of<5>(call);
 }
 
 }  // namespace

@@ -37,6 +37,21 @@ std::vector<float> multiply(Gemm& gemm, const CpuLinear& w, const std::vector<fl
   return y;
 }
 
+// What stands beside the minima of a super: numbers of 16 bits with one scale.
+float farthest_in(const std::vector<float>& values) {
+  float farthest = 0;
+  for (const float value : values) farthest = std::max(farthest, std::abs(value));
+  return farthest;
+}
+float minima_scale(const std::vector<float>& values) { return farthest_in(values) / 32767.0F; }
+float minima_sum(const std::vector<float>& values, const std::int8_t* multiples) {
+  const float inverse = 32767.0F / farthest_in(values);
+  std::int32_t sum = 0;
+  for (std::size_t g = 0; g < values.size(); ++g)
+    sum += multiples[g] * static_cast<std::int32_t>(std::nearbyint(values[g] * inverse));
+  return static_cast<float>(sum);
+}
+
 // The contract of products that round their input.
 std::vector<float> expected(const WeightFormat& format, const CodedRows& weights,
                             const std::vector<float>& x, const std::vector<float>& bias) {
@@ -45,22 +60,44 @@ std::vector<float> expected(const WeightFormat& format, const CodedRows& weights
   const std::int64_t rows = static_cast<std::int64_t>(x.size()) / in;
   std::vector<float> y(at(rows * out));
   OwnBlockRow row(format, in);
-  std::vector<std::int8_t> input(at(format.group));
+  const std::int64_t together = format.input_group();
+  const BlockRow parts = row.view();
+  std::vector<std::int8_t> input(at(together));
   for (std::int64_t n = 0; n < out; ++n) {
     weights.read_blocks(n, row.view());
     for (std::int64_t r = 0; r < rows; ++r) {
       float sum = 0;
-      for (std::int64_t g = 0; g < format.groups(in); ++g) {
-        const std::int64_t first = g * format.group;
-        const float x_scale = round_input(&x[at(r * in + first)], format.group, input.data());
+      float of_super = 0;
+      std::vector<float> minima_input;
+      for (std::int64_t first = 0; first < in; first += together) {
+        const float x_scale = round_input(&x[at(r * in + first)], together, input.data());
         std::int32_t products = 0, total = 0;
-        for (std::int64_t k = 0; k < format.group; ++k) {
-          products += row.code(first + k) * input[at(k)];
+        for (std::int64_t k = 0; k < together; ++k) {
+          const std::int64_t g = (first + k) / format.group;
+          const int multiple = format.super > 0 ? parts.multiples[g] : 1;
+          products += multiple * row.code(first + k) * input[at(k)];
           total += input[at(k)];
+          if ((first + k + 1) % format.group != 0 || format.super == 0) continue;
+          minima_input.push_back(x_scale * static_cast<float>(total));
+          total = 0;
         }
-        sum = std::fma(static_cast<float>(products), x_scale * row.scale(g), sum);
+        if (format.super == 0) {
+          const std::int64_t g = first / together;
+          sum = std::fma(static_cast<float>(products), x_scale * row.scale(g), sum);
+          if (format.has_minima)
+            sum = std::fma(static_cast<float>(total), x_scale * row.minimum(g), sum);
+          continue;
+        }
+        of_super = std::fma(static_cast<float>(products), x_scale, of_super);
+        if ((first + together) % format.super != 0) continue;
+        const std::int64_t super = first / format.super;
+        sum = std::fma(of_super, parts.scales[super], sum);
         if (format.has_minima)
-          sum = std::fma(static_cast<float>(total), x_scale * row.minimum(g), sum);
+          sum = std::fma(
+              minima_sum(minima_input, &parts.min_multiples[super * format.super / format.group]),
+              minima_scale(minima_input) * parts.minima[super], sum);
+        of_super = 0;
+        minima_input.clear();
       }
       y[at(r * out + n)] = sum + bias[at(n)];
     }
@@ -107,7 +144,8 @@ TEST_P(BlocksGemm, sums_of_integers_equal_the_definition) {
     format.rounds_input = true;
     for (const auto& [rows, in, out] :
          {std::array{1, 256, 5}, std::array{2, 512, 64}, std::array{3, 1280, 50},
-          std::array{7, 2304, 100}, std::array{21, 768, 200}}) {
+          std::array{7, 2304, 100}, std::array{8, 512, 33}, std::array{13, 1280, 40},
+          std::array{21, 768, 200}}) {
       const RandomBlocks weights(format, out, in);
       const auto x = random_floats(std::int64_t{rows} * in, 3), bias = random_floats(out, 4);
       const CpuLinear w = packed(format, weights, bias, pool, gemm);

@@ -6,6 +6,7 @@
 // For translation units of kernels only (v16.h).
 
 #include "backend/cpu/matmul/kernels/block_weights.h"
+#include "backend/cpu/matmul/kernels/dot_block_quads.h"
 #include "backend/cpu/matmul/kernels/gemm_loops.h"
 #include "backend/cpu/simd/int_vectors.h"
 #include "backend/cpu/table/kernels.h"
@@ -14,52 +15,25 @@
 namespace foretoken {
 namespace {
 
-constexpr int kWideK = 512;  // a multiple of every piece; what is opened of it fits into L1
-constexpr int kLeastGroup = 16;
-constexpr int kOpeningAhead = 4096;  // bytes that are asked for before they are opened
-
 // A panel of weights, opened. Of each half: quads in order, 64 bytes each; scales and minima of
 // groups in order, 16 floats each, the minima negated, as sums take them.
 struct alignas(64) OpenedBlocks {
   char quads[2][kWideK / 4][64];
-  float scale[2][kWideK / kLeastGroup][16];
-  float less[2][kWideK / kLeastGroup][16];
+  float scale[2][kWideK / kBlockK][16];
+  float less[2][kWideK / kBlockK][16];
 };
 
-template <class Codes, int Quads>
-FT_INLINE void open_group(const char* half, char (*to)[64]) {
-  const auto open = [&]<int Q>() { int_store(to[Q], Codes::template quad<Q>(half)); };
-  const auto open_four = [&]<int Q>() {
-    open.template operator()<Q>();
-    open.template operator()<Q + 1>();
-    open.template operator()<Q + 2>();
-    open.template operator()<Q + 3>();
-  };
-  open_four.template operator()<0>();
-  open_four.template operator()<4>();
-}
-
 // `piece`: the first of the panel.
-template <int Bits, CodeList List, int Quads>
+template <int Bits, CodeList List>
 void open_blocks(const char* piece, int units, const BlockLayout& b, OpenedBlocks& out) {
-  using Codes = BlockCodes<Bits, List>;
-  constexpr int kGroups = kUnitQuads / Quads;  // of a unit
-  const int header = b.piece_bytes - b.piece_units * b.unit_bytes;
-  for (int u = 0; u < units; piece += b.piece_bytes) {
-    const char* unit = piece + header;
-    for (int i = 0; i < b.piece_units; ++i, ++u, unit += b.unit_bytes) {
-      for (int ahead = 0; ahead < b.unit_bytes; ahead += 64)
-        prefetch_l1(unit + kOpeningAhead + ahead);
-      for (int half = 0; half < 2; ++half) {
-        open_group<Codes, Quads>(unit + half * b.half_bytes, &out.quads[half][u * kUnitQuads]);
-        const V16 d = piece_scale(piece, half);
-        const V16 m = b.has_minima ? piece_minimum(piece, half) : zero();
-        for (int g = 0; g < kGroups; ++g) {
-          store(out.scale[half][u * kGroups + g], group_scale(d, unit, b, g, half));
-          if (b.has_minima)
-            store(out.less[half][u * kGroups + g], sub(zero(), group_minimum(m, unit, b, g, half)));
-        }
-      }
+  for (int u = 0; u < units; ++u, piece += b.piece_bytes) {
+    const char* const unit = piece + b.piece_bytes - b.unit_bytes;
+    ask_for_unit(unit, b, kOpeningAhead);
+    for (int half = 0; half < 2; ++half) {
+      open_half<BlockCodes<Bits, List>>(unit + half * b.half_bytes,
+                                        &out.quads[half][u * kUnitQuads]);
+      store(out.scale[half][u], piece_scale(piece, half));
+      if (b.has_minima) store(out.less[half][u], sub(zero(), piece_minimum(piece, half)));
     }
   }
 }
@@ -81,7 +55,7 @@ struct OpenedPanel {
   int following_bytes;    // for each group
 };
 
-template <int Bits, CodeList List, int Quads, bool Minima, int R>
+template <int Bits, CodeList List, bool Minima, int R>
 __attribute__((noinline)) void run_opened_rows(const OpenedPanel& p) {
   const std::int64_t row_step = p.x_row_bytes / 4;
   const int lanes = p.cols >= 16 ? 16 : p.cols;
@@ -93,23 +67,23 @@ __attribute__((noinline)) void run_opened_rows(const OpenedPanel& p) {
   }
   const char* quads = p.weights->quads[p.half][0];
   const char* x = p.x;
-  for (int g = 0; g < p.groups; ++g, quads += Quads * 64, x += Quads * 4) {
+  for (int g = 0; g < p.groups; ++g, quads += kUnitQuads * 64, x += kBlockK) {
     if (p.following != nullptr)
       for (int ahead = 0; ahead < p.following_bytes; ahead += 64)
         prefetch_l1(p.following + g * std::int64_t{p.following_bytes} + ahead);
-    I16 sum[R];
-    dot_quads<BlockCodes<Bits, List>::kIsListed ? 8 : Bits, Quads, R>(quads, x, p.x_row_bytes, sum);
+    I16 sum[R][1];
+    dot_quads<kDotBits<Bits, List>, kUnitQuads>({quads}, x, p.x_row_bytes, sum);
     const V16 scale = load(p.weights->scale[p.half][g]);
     FT_UNROLL
     for (int r = 0; r < R; ++r) {
       const V16 x_scale = set1(p.scales[r * row_step + g]);
       const std::int32_t start = p.starts[r * row_step + g];
       if constexpr (Minima) {
-        acc[r] = fma(to_float(sum[r]), mul(x_scale, scale), acc[r]);
+        acc[r] = fma(to_float(sum[r][0]), mul(x_scale, scale), acc[r]);
         acc[r] = fma(set1(static_cast<float>(start)),
                      mul(x_scale, load(p.weights->less[p.half][g])), acc[r]);
       } else {
-        acc[r] = fma(to_float(int_add(sum[r], int_set1(start))), mul(x_scale, scale), acc[r]);
+        acc[r] = fma(to_float(int_add(sum[r][0], int_set1(start))), mul(x_scale, scale), acc[r]);
       }
     }
   }
@@ -123,44 +97,37 @@ __attribute__((noinline)) void run_opened_rows(const OpenedPanel& p) {
   }
 }
 
-// Fewer read weights where they lie: opening takes about as long as reading them from memory.
-#if defined(FT_DOT_VNNI)
-constexpr int kLeastOpenedRows = kFormRegisters == 32 ? 17 : 3;
-#else
-constexpr int kLeastOpenedRows = kFormRegisters == 32 ? 7 : 3;
-#endif
 constexpr int kOpenedRows = kFormRegisters == 32 ? 6 : 3;
 
-template <int Bits, CodeList List, int Quads, bool Minima, int R>
+template <int Bits, CodeList List, bool Minima, int R>
 void run_opened_upto(int rows, const OpenedPanel& p) {
-  if (rows == R) return run_opened_rows<Bits, List, Quads, Minima, R>(p);
-  if constexpr (R > 1) run_opened_upto<Bits, List, Quads, Minima, R - 1>(rows, p);
+  if (rows == R) return run_opened_rows<Bits, List, Minima, R>(p);
+  if constexpr (R > 1) run_opened_upto<Bits, List, Minima, R - 1>(rows, p);
 }
 
-template <int Bits, CodeList List, int Quads>
+template <int Bits, CodeList List>
 void run_wide_blocks(const GemmCall& call) {
   OpenedBlocks opened;
   const CodeLayout& codes = call.codes;
   const BlockLayout& b = codes.blocks;
   const auto* x = static_cast<const char*>(call.x);
-  constexpr int kGroups = kUnitQuads / Quads;
   const auto piece_at = [&](int col, std::int64_t of_k) {
     return static_cast<const char*>(call.weights) + col / kBlockCols * call.block_bytes +
-           of_k / kBlockK / b.piece_units * b.piece_bytes;
+           of_k / kBlockK * b.piece_bytes;
   };
   for (int k = 0; k < call.k; k += kWideK) {
     const bool last = k + kWideK >= call.k;
     const int units = (last ? static_cast<int>(call.k) - k : kWideK) / kBlockK;
-    const std::int64_t panel_bytes = std::int64_t{units / b.piece_units} * b.piece_bytes;
+    const std::int64_t panel_bytes = std::int64_t{units} * b.piece_bytes;
     const auto* scales = reinterpret_cast<const float*>(x + call.k) + k / codes.group;
     for (int col = 0; col < call.cols; col += kBlockCols) {
-      open_blocks<Bits, List, Quads>(piece_at(col, k), units, b, opened);
+      open_blocks<Bits, List>(piece_at(col, k), units, b, opened);
       const int next_col = col + kBlockCols;
       for (int half = 0; half < 2 && col + half * 16 < call.cols; ++half) {
         const int first = col + half * 16;
         OpenedPanel p = {.weights = &opened,
                          .half = half,
-                         .groups = units * kGroups,
+                         .groups = units,
                          .x = x + k,
                          .x_row_bytes = call.x_stride,
                          .scales = scales,
@@ -173,14 +140,14 @@ void run_wide_blocks(const GemmCall& call) {
                          .following = half > 0               ? nullptr
                                       : next_col < call.cols ? piece_at(next_col, k)
                                                              : piece_at(0, k + kWideK),
-                         .following_bytes = static_cast<int>(panel_bytes / (units * kGroups))};
+                         .following_bytes = static_cast<int>(panel_bytes / units)};
         const RowGroups groups(call.rows, kOpenedRows);
         for (int g = 0; g < groups.count; ++g) {
           const int rows = groups.rows(g);
           if (b.has_minima)
-            run_opened_upto<Bits, List, Quads, true, kOpenedRows>(rows, p);
+            run_opened_upto<Bits, List, true, kOpenedRows>(rows, p);
           else
-            run_opened_upto<Bits, List, Quads, false, kOpenedRows>(rows, p);
+            run_opened_upto<Bits, List, false, kOpenedRows>(rows, p);
           p.following = nullptr;
           p.x += rows * p.x_row_bytes;
           p.scales += rows * p.x_row_bytes / 4;

@@ -23,13 +23,15 @@ layout(push_constant) uniform Call {
   CODES_OF_CALL
   Words x;  // [rows][32 blocks][quad of 8 codes][block], two words each
   Floats y;
-  Floats x_scales;  // [rows][groups]
+  Floats x_scales;  // rounded_sum.glsl
   Ints x_sums;
+  Floats u_scales;
   uint blocks, columns, rows, has_bias;
   uint first;  // of the workgroups' columns
   uint blocks_per_scale;
 } call;
 #include "codes.glsl"
+#include "rounded_sum.glsl"
 
 shared uint a[M * kWords];                      // [row][word]
 shared uint b[kSubgroups * N * kWords];         // [subgroup][column][word]
@@ -73,8 +75,8 @@ void main() {
   const uint blocks_per_group = HAS_SUPER ? 1u : call.blocks_per_scale;
   const uint groups = (call.blocks + blocks_per_group - 1u) / blocks_per_group * kParts;
   const uint of_part = 32u / kParts;  // k
-  float total[kEach];
-  for (uint i = 0; i < kEach; ++i) total[i] = 0.0;
+  RoundedSum results[kEach];
+  for (uint i = 0; i < kEach; ++i) results[i] = RoundedSum(0.0, 0.0, 0, 0);
   coopmat<int, gl_ScopeSubgroup, M, N, gl_MatrixUseAccumulator> sum =
       coopmat<int, gl_ScopeSubgroup, M, N, gl_MatrixUseAccumulator>(0);
   for (uint block = 0; block < call.blocks; ++block) {
@@ -97,15 +99,8 @@ void main() {
       for (uint i = 0; i < kEach; ++i) {
         const uint e = lane + i * LANES, row = first_row + e / N, column = first_column + e % N;
         if (e >= M * N || row >= call.rows || column >= call.columns) continue;
-        const uint g = row * groups + block / blocks_per_group * kParts + part;
-        const float x_scale = call.x_scales.v[g];
-        const float scale = scale_of(column / kCols, block, column % kCols, part);
-        total[i] =
-            fma_once(float(sums[mine * M * N + e]), flushed(mul(x_scale, scale)), total[i]);
-        if (HAS_MINIMA) {
-          const float minimum = minimum_of(column / kCols, block, column % kCols, part);
-          total[i] = fma_once(float(call.x_sums.v[g]), flushed(mul(x_scale, minimum)), total[i]);
-        }
+        add_group(results[i], row, column, block, part, groups,
+                  block / blocks_per_group * kParts + part, sums[mine * M * N + e]);
       }
       barrier();
     }
@@ -114,7 +109,8 @@ void main() {
   for (uint i = 0; i < kEach; ++i) {
     const uint e = lane + i * LANES, row = first_row + e / N, column = first_column + e % N;
     if (e >= M * N || row >= call.rows || column >= call.columns) continue;
-    if (call.has_bias != 0u) total[i] = add(total[i], WEIGHTS.bias.v[column]);
-    call.y.v[row * call.columns + column] = flushed(total[i]);
+    float total = results[i].y;
+    if (call.has_bias != 0u) total = add(total, WEIGHTS.bias.v[column]);
+    call.y.v[row * call.columns + column] = flushed(total);
   }
 }

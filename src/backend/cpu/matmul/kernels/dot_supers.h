@@ -1,0 +1,295 @@
+#pragma once
+// GEMM micro-kernels of weights of blocks with a super (weight_format.h) whose input is rounded to
+// codes, 32 k at a time. With the integer multiples s(g) of the scale and m(g) of the minimum of the
+// groups of weights:
+//   t = sum over the groups of 32 k: s(g) * (sum of code * x over the group)
+//   a = fma(float(t), x_scale, a)              from 0, the 32 k of a super ascending
+//   y = fma(a, scale, y)                       at the end of each super
+//   y = fma(float(sum over the super's groups of m(g) * u(g)), u_scale * minimum, y)
+// The last where there are minima, else codes count from their zero. u_scale * u(g) is x_scale * (sum
+// of x over the group), with u(g) of 16 bits (pack_x_supers). Sums are of integers and exact.
+// Here: few rows, which read weights where they lie. dot_supers_wide.h: many rows.
+// For translation units of kernels only (v16.h).
+
+#include "backend/cpu/matmul/kernels/block_weights.h"
+#include "backend/cpu/matmul/kernels/dot_block_quads.h"
+#include "backend/cpu/matmul/kernels/gemm_loops.h"
+#include "backend/cpu/simd/int_vectors.h"
+#include "backend/cpu/table/kernels.h"
+
+namespace foretoken {
+namespace {
+
+// Codes of blocks with a super, and where they lie in a piece (BlockLayout, kernels.h).
+template <int Bits, CodeList List>
+struct SuperCodes : BlockCodes<Bits, List> {
+  static constexpr bool kHasMinima =
+      List == CodeList::kNone && (Bits == 2 || Bits == 4 || Bits == 5);
+  static constexpr int kQuads = List != CodeList::kNone || Bits == 4 || Bits == 5 ? 8 : 4;
+  static constexpr int kUnitGroups = kUnitQuads / kQuads, kUnits = kSuperK / kBlockK;
+  static constexpr int kGroups = kUnits * kUnitGroups;
+
+  static constexpr bool kSharesBytes = Bits == 2;  // multiples of scales and minima
+  static constexpr int kHalfBytes = 64 * Bits, kMultiplesAt = 2 * kHalfBytes;
+  static constexpr int kMultipleBytes = kUnitGroups * kBlockCols;
+  static constexpr int kMinimaAt = kSharesBytes ? kMultiplesAt : kMultiplesAt + kMultipleBytes;
+  static constexpr int kUnitBytes = (kHasMinima ? kMinimaAt : kMultiplesAt) + kMultipleBytes;
+  static constexpr int kHeaderBytes = kBlockCols * 2 * (kHasMinima ? 2 : 1);
+  static constexpr int kPieceBytes = kHeaderBytes + kUnits * kUnitBytes;
+
+  // Of half `half` of group `group` of a unit: what the scale is multiplied with.
+  FT_INLINE static I16 scale_multiple(const char* unit, int group, int half) {
+    const I16 all = multiples(unit + kMultiplesAt, group, half);
+    return kSharesBytes ? field<0, 15, 0>(byte_of<0>(all)) : all;
+  }
+  FT_INLINE static I16 minimum_multiple(const char* unit, int group, int half) {
+    const I16 all = multiples(unit + kMinimaAt, group, half);
+    return kSharesBytes ? field<4, 15, 0>(byte_of<0>(all)) : all;
+  }
+  // Those of two groups that follow each other, `pair` of a piece.
+  FT_INLINE static I16 minimum_pair(const char* piece, int pair, int half) {
+    const int group = 2 * pair;
+    const char* unit = piece + kHeaderBytes + group / kUnitGroups * kUnitBytes;
+    const char* next = piece + kHeaderBytes + (group + 1) / kUnitGroups * kUnitBytes;
+    return int_pair(minimum_multiple(unit, group % kUnitGroups, half),
+                    minimum_multiple(next, (group + 1) % kUnitGroups, half));
+  }
+
+ private:
+  FT_INLINE static I16 multiples(const char* all, int group, int half) {
+    return load_i8(reinterpret_cast<const std::int8_t*>(all) + group * kBlockCols + half * 16);
+  }
+};
+
+// Some rows and some supers of the input, and the outputs that they make.
+struct SuperRows {
+  const char* x;  // codes of the first row and super
+  std::int64_t x_row_bytes;
+  const float* scales;         // of x, of each 32 k
+  const std::int32_t* starts;  // of each group of weights, where there are no minima
+  const float* u_scales;       // where there are minima: of each super
+  const std::int16_t* u;       // and of each group of weights
+  float* y;
+  std::int64_t y_stride;
+  const float* bias;  // added at the end
+  int supers, cols;
+  bool resume;
+
+  FT_INLINE void skip(int rows) {
+    x += rows * x_row_bytes;
+    scales += rows * x_row_bytes / 4;
+    starts += rows * x_row_bytes / 4;
+    u_scales += rows * x_row_bytes / 4;
+    u += rows * x_row_bytes / 2;
+    y += rows * y_stride;
+  }
+  FT_INLINE int lanes(int v) const {
+    const int left = cols - v * 16;
+    return left >= 16 ? 16 : left < 0 ? 0 : left;
+  }
+};
+
+// The end of super `s`, whose a is `sum`; pair_at(pair, v) as SuperCodes::minimum_pair.
+template <class Codes, int R, int V, class PairAt>
+FT_INLINE void end_super(const SuperRows& rows, int s, const V16 (&sum)[R][V],
+                         const V16 (&scale)[V], const V16 (&minimum)[V], PairAt pair_at) {
+  FT_UNROLL
+  for (int v = 0; v < V; ++v) {  // one after the other: registers do not suffice for all
+    I16 minima[R];
+    if constexpr (Codes::kHasMinima) {
+      FT_UNROLL
+      for (int r = 0; r < R; ++r) minima[r] = int_zero();
+      FT_UNROLL
+      for (int pair = 0; pair < Codes::kGroups / 2; ++pair) {
+        const I16 multiples = pair_at(pair, v);
+        FT_UNROLL
+        for (int r = 0; r < R; ++r) {
+          const std::int16_t* u = rows.u + r * (rows.x_row_bytes / 2) + s * Codes::kGroups;
+          const I16 two = int_set1(quad_of(reinterpret_cast<const char*>(u), pair));
+          minima[r] = dot_pairs(minima[r], multiples, two);
+        }
+      }
+    }
+    const int lanes = rows.lanes(v);
+    FT_UNROLL
+    for (int r = 0; r < R; ++r) {
+      float* const to = rows.y + r * rows.y_stride + v * 16;
+      V16 y = s == 0 && !rows.resume ? zero() : lanes == 16 ? load(to) : load_n(to, lanes);
+      y = fma(sum[r][v], scale[v], y);
+      if constexpr (Codes::kHasMinima) {
+        const V16 u_scale = set1(rows.u_scales[r * (rows.x_row_bytes / 4) + s]);
+        y = fma(to_float(minima[r]), mul(u_scale, minimum[v]), y);
+      }
+      if (rows.bias != nullptr && s + 1 == rows.supers) y = add(y, load(rows.bias + v * 16));
+      if (lanes == 16)
+        store(to, y);
+      else
+        store_n(to, y, lanes);
+    }
+  }
+}
+
+template <int R, int N>
+FT_INLINE void add_to(I16 (&t)[R][N], const I16 (&more)[R][N]) {
+  FT_UNROLL
+  for (int r = 0; r < R; ++r) {
+    FT_UNROLL
+    for (int v = 0; v < N; ++v) t[r][v] = int_add(t[r][v], more[r][v]);
+  }
+}
+
+// sum = fma(float(t), x_scale, sum) of the 32 k `unit` of the rows.
+template <int R, int V, int From, int N>
+FT_INLINE void add_unit(const SuperRows& rows, int unit, const I16 (&t)[R][N], V16 (&sum)[R][V]) {
+  FT_UNROLL
+  for (int r = 0; r < R; ++r) {
+    const V16 x_scale = set1(rows.scales[r * (rows.x_row_bytes / 4) + unit]);
+    FT_UNROLL
+    for (int v = 0; v < N; ++v)
+      sum[r][From + v] = fma(to_float(t[r][v]), x_scale, sum[r][From + v]);
+  }
+}
+
+// ---- Few rows -----------------------------------------------------------------------------------
+
+constexpr int kSuperRows = kFormRegisters == 32 ? 8 : kFormRegisters == 8 ? 2 : 1;
+constexpr int kSuperVecs = kFormRegisters == 32 ? 2 : 1;
+// Whether registers hold the sums of so many rows of all vectors, else those of one at a time.
+template <class Codes>
+constexpr bool is_joint(int rows) {
+  return rows * Codes::kUnitGroups <= 6;
+}
+
+// A group of weights, quads from First on, of N halves from `half` on: t = its part of the sum.
+template <class Codes, int First, int R, int N>
+FT_INLINE void take_group(const SuperRows& rows, const char* unit, int half, const char* x,
+                          int group, I16 (&t)[R][N]) {
+  FT_UNROLL
+  for (int r = 0; r < R; ++r) {
+    const I16 start =
+        Codes::kHasMinima ? int_zero() : int_set1(rows.starts[r * (rows.x_row_bytes / 4) + group]);
+    FT_UNROLL
+    for (int v = 0; v < N; ++v) t[r][v] = start;
+  }
+  add_group<Codes, First, Codes::kQuads>(unit + half * Codes::kHalfBytes, Codes::kHalfBytes, x,
+                                         rows.x_row_bytes, t);
+  FT_UNROLL
+  for (int v = 0; v < N; ++v) {
+    const I16 multiple = Codes::scale_multiple(unit, First / Codes::kQuads, half + v);
+    FT_UNROLL
+    for (int r = 0; r < R; ++r) t[r][v] = int_mul(t[r][v], multiple);
+  }
+}
+
+// Unit `u` of the rows, of N halves from half + From on.
+template <class Codes, int From, int N, int R, int V>
+FT_INLINE void take_unit(const SuperRows& rows, const char* unit, int half, const char* x, int u,
+                         V16 (&sum)[R][V]) {
+  I16 t[R][N];
+  take_group<Codes, 0>(rows, unit, half + From, x, u * Codes::kUnitGroups, t);
+  if constexpr (Codes::kUnitGroups == 2) {
+    I16 more[R][N];
+    take_group<Codes, 4>(rows, unit, half + From, x, u * 2 + 1, more);
+    add_to(t, more);
+  }
+  add_unit<R, V, From, N>(rows, u, t, sum);
+}
+
+// V halves of a block, from `half` on.
+template <class Codes, int R, int V>
+__attribute__((noinline)) void run_super_rows(const SuperRows& rows, const char* piece, int half,
+                                              int prefetch_bytes) {
+  const char* x = rows.x;
+  for (int s = 0, u = 0; s < rows.supers; ++s, piece += Codes::kPieceBytes) {
+    V16 sum[R][V];
+    FT_UNROLL
+    for (int r = 0; r < R; ++r) {
+      FT_UNROLL
+      for (int v = 0; v < V; ++v) sum[r][v] = zero();
+    }
+    const char* unit = piece + Codes::kHeaderBytes;
+    for (int i = 0; i < Codes::kUnits; ++i, ++u, unit += Codes::kUnitBytes, x += kBlockK) {
+      for (int ahead = 0; ahead < Codes::kUnitBytes; ahead += 64)
+        prefetch_l1(unit + prefetch_bytes + ahead);
+      if constexpr (V == 1 || is_joint<Codes>(R)) {
+        take_unit<Codes, 0, V>(rows, unit, half, x, u, sum);
+      } else {
+        take_unit<Codes, 0, 1>(rows, unit, half, x, u, sum);
+        take_unit<Codes, 1, 1>(rows, unit, half, x, u, sum);
+      }
+    }
+    V16 scale[V], minimum[V];
+    FT_UNROLL
+    for (int v = 0; v < V; ++v) {
+      scale[v] = piece_scale(piece, half + v);
+      minimum[v] = Codes::kHasMinima ? piece_minimum(piece, half + v) : zero();
+    }
+    end_super<Codes>(rows, s, sum, scale, minimum,
+                     [&](int pair, int v) { return Codes::minimum_pair(piece, pair, half + v); });
+  }
+}
+
+template <class Codes, int R, int V>
+void run_super_upto(int count, const SuperRows& rows, const char* piece, int half,
+                    int prefetch_bytes) {
+  if (count == R) return run_super_rows<Codes, R, V>(rows, piece, half, prefetch_bytes);
+  if constexpr (R > 1) run_super_upto<Codes, R - 1, V>(count, rows, piece, half, prefetch_bytes);
+}
+
+// The input of a call from k on.
+template <class Codes>
+SuperRows super_rows(const GemmCall& call, int k) {
+  const char* const x = static_cast<const char*>(call.x);
+  const auto* const scales = reinterpret_cast<const float*>(x + call.k);
+  const float* const beside = scales + call.k / kBlockK;
+  const int group = k / 4 / Codes::kQuads;
+  return {.x = x + k,
+          .x_row_bytes = call.x_stride,
+          .scales = scales + k / kBlockK,
+          .starts = reinterpret_cast<const std::int32_t*>(beside) + group,
+          .u_scales = beside + k / kSuperK,
+          .u = reinterpret_cast<const std::int16_t*>(beside + call.k / kSuperK) + group,
+          .y = nullptr,
+          .y_stride = call.y_stride,
+          .bias = nullptr,
+          .supers = 0,
+          .cols = 0,
+          .resume = k > 0};
+}
+
+template <class Codes>
+void run_few_supers(const GemmCall& call) {
+  const int prefetch = call.prefetch_bytes > 0 ? call.prefetch_bytes : kPrefetchBytes;
+  const RowGroups groups(call.rows, kSuperRows);
+  const int k_block = groups.count == 1 ? static_cast<int>(call.k) : kBlocksK;
+  for (int k = 0; k < call.k; k += k_block) {
+    const bool last = k + k_block >= call.k;
+    for (int col = 0; col < call.cols; col += kBlockCols) {
+      const char* const piece = static_cast<const char*>(call.weights) +
+                                col / kBlockCols * call.block_bytes +
+                                std::int64_t{k / kSuperK} * Codes::kPieceBytes;
+      SuperRows all = super_rows<Codes>(call, k);
+      all.supers = (last ? static_cast<int>(call.k) - k : k_block) / kSuperK;
+      all.y = call.y + col;
+      for (int g = 0; g < groups.count; ++g) {
+        const int count = groups.rows(g);
+        const int vecs = count == 1 ? 2 : kSuperVecs;
+        for (int half = 0; half < 2 && col + half * 16 < call.cols; half += vecs) {
+          SuperRows rows = all;
+          const int first = col + half * 16;
+          rows.y += half * 16;
+          rows.cols = call.cols - first;
+          if (last && call.bias != nullptr) rows.bias = call.bias + first;
+          if (count == 1)
+            run_super_rows<Codes, 1, 2>(rows, piece, half, prefetch);
+          else
+            run_super_upto<Codes, kSuperRows, kSuperVecs>(count, rows, piece, half, prefetch);
+        }
+        all.skip(count);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace foretoken
