@@ -122,6 +122,7 @@ constexpr int kBlockRows = kFormRegisters == 32 ? 6 : kFormRegisters == 8 ? 2 : 
 constexpr int kBlockRows = kFormRegisters == 32 ? 4 : kFormRegisters == 8 ? 2 : 1;
 #endif
 constexpr int kBlockVecs = 2;
+constexpr int kBlocksK = 1024;  // of several groups of rows between two spills
 
 // All rows of one block over some units.
 template <int Bits, CodeList List>
@@ -188,7 +189,7 @@ void run_block_rows_of(const GemmCall& call) {
 
 template <int Bits, CodeList List = CodeList::kNone>
 void run_super_rows_of(const GemmCall& call) {
-  if (call.rows < kLeastOpenedRows) return run_few_supers<SuperCodes<Bits, List>>(call);
+  if (call.rows <= kSuperRows) return run_few_supers<SuperCodes<Bits, List>>(call);
   run_wide_supers<Bits, List>(call);
 }
 

@@ -15,6 +15,16 @@
 namespace foretoken {
 namespace {
 
+constexpr int kWideK = 512;          // opened at once; it fits into L1
+constexpr int kOpeningAhead = 4096;  // bytes that are asked for before they are opened
+
+// Fewer rows read weights where they lie: opening takes about as long as reading them from memory.
+#if defined(FT_DOT_VNNI)
+constexpr int kLeastOpenedRows = kFormRegisters == 32 ? 17 : 3;
+#else
+constexpr int kLeastOpenedRows = kFormRegisters == 32 ? 7 : 3;
+#endif
+
 // A panel of weights, opened. Of each half: quads in order, 64 bytes each; scales and minima of
 // groups in order, 16 floats each, the minima negated, as sums take them.
 struct alignas(64) OpenedBlocks {
@@ -22,6 +32,13 @@ struct alignas(64) OpenedBlocks {
   float scale[2][kWideK / kBlockK][16];
   float less[2][kWideK / kBlockK][16];
 };
+
+// The quads of a unit's half as bytes, one line after the other.
+template <class Codes, int First = 0>
+FT_INLINE void open_half(const char* half, char (*to)[64]) {
+  int_store(to[First], Codes::template quad<First>(half));
+  if constexpr (First + 1 < kUnitQuads) open_half<Codes, First + 1>(half, to);
+}
 
 // `piece`: the first of the panel.
 template <int Bits, CodeList List>

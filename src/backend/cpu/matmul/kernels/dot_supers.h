@@ -8,7 +8,7 @@
 //   y = fma(float(sum over the super's groups of m(g) * u(g)), u_scale * minimum, y)
 // The last where there are minima, else codes count from their zero. u_scale * u(g) is x_scale * (sum
 // of x over the group), with u(g) of 16 bits (pack_x_supers). Sums are of integers and exact.
-// Here: few rows, which read weights where they lie. dot_supers_wide.h: many rows.
+// Here: rows that read weights where they lie. dot_supers_wide.h: further rows beside them.
 // For translation units of kernels only (v16.h).
 
 #include "backend/cpu/matmul/kernels/block_weights.h"
@@ -150,82 +150,121 @@ FT_INLINE void add_unit(const SuperRows& rows, int unit, const I16 (&t)[R][N], V
   }
 }
 
-// ---- Few rows -----------------------------------------------------------------------------------
-
 constexpr int kSuperRows = kFormRegisters == 32 ? 8 : kFormRegisters == 8 ? 2 : 1;
 constexpr int kSuperVecs = kFormRegisters == 32 ? 2 : 1;
+
 // Whether registers hold the sums of so many rows of all vectors, else those of one at a time.
 template <class Codes>
 constexpr bool is_joint(int rows) {
   return rows * Codes::kUnitGroups <= 6;
 }
 
-// A group of weights, quads from First on, of N halves from `half` on: t = its part of the sum.
-template <class Codes, int First, int R, int N>
-FT_INLINE void take_group(const SuperRows& rows, const char* unit, int half, const char* x,
-                          int group, I16 (&t)[R][N]) {
+// ---- Weights where they lie ---------------------------------------------------------------------
+
+// What becomes of weights beside their products: nothing. `v`: of the vectors of a call.
+struct KeepNothing {
+  FT_INLINE void quad(int v, int line, I16 bytes) const { (void)v, (void)line, (void)bytes; }
+  FT_INLINE void multiple(int v, int group, I16 m) const { (void)v, (void)group, (void)m; }
+  FT_INLINE void minimum(int v, int pair, I16 m) const { (void)v, (void)pair, (void)m; }
+};
+template <class Keep>
+struct KeepQuads {
+  Keep keep;
+  int from, first_line;  // vector and line of what add_group calls 0
+
+  template <int Q>
+  FT_INLINE void quad(int v, I16 bytes) const {
+    keep.quad(from + v, first_line + Q, bytes);
+  }
+};
+
+// A group of weights, quads from First on, of N halves from half + from on: t = its part of the sum.
+template <class Codes, int First, int R, int N, class Keep>
+FT_INLINE void take_group(const SuperRows& rows, const char* unit, int half, int from,
+                          const char* x, int s, int unit_of_super, I16 (&t)[R][N], Keep keep) {
+  const int group = unit_of_super * Codes::kUnitGroups + First / Codes::kQuads;
   FT_UNROLL
   for (int r = 0; r < R; ++r) {
     const I16 start =
-        Codes::kHasMinima ? int_zero() : int_set1(rows.starts[r * (rows.x_row_bytes / 4) + group]);
+        Codes::kHasMinima
+            ? int_zero()
+            : int_set1(rows.starts[r * (rows.x_row_bytes / 4) + s * Codes::kGroups + group]);
     FT_UNROLL
     for (int v = 0; v < N; ++v) t[r][v] = start;
   }
-  add_group<Codes, First, Codes::kQuads>(unit + half * Codes::kHalfBytes, Codes::kHalfBytes, x,
-                                         rows.x_row_bytes, t);
+  add_group<Codes, First, Codes::kQuads>(unit + (half + from) * Codes::kHalfBytes,
+                                         Codes::kHalfBytes, x, rows.x_row_bytes, t,
+                                         KeepQuads<Keep>{keep, from, unit_of_super * kUnitQuads});
   FT_UNROLL
   for (int v = 0; v < N; ++v) {
-    const I16 multiple = Codes::scale_multiple(unit, First / Codes::kQuads, half + v);
+    const I16 multiple = Codes::scale_multiple(unit, First / Codes::kQuads, half + from + v);
+    keep.multiple(from + v, group, multiple);
     FT_UNROLL
     for (int r = 0; r < R; ++r) t[r][v] = int_mul(t[r][v], multiple);
   }
 }
 
-// Unit `u` of the rows, of N halves from half + From on.
-template <class Codes, int From, int N, int R, int V>
-FT_INLINE void take_unit(const SuperRows& rows, const char* unit, int half, const char* x, int u,
-                         V16 (&sum)[R][V]) {
+// Unit `u` of super `s` of the rows, of N halves from half + From on.
+template <class Codes, int From, int N, int R, int V, class Keep>
+FT_INLINE void take_unit(const SuperRows& rows, const char* unit, int half, int s, int u,
+                         V16 (&sum)[R][V], Keep keep) {
+  const char* const x = rows.x + (s * Codes::kUnits + u) * std::int64_t{kBlockK};
   I16 t[R][N];
-  take_group<Codes, 0>(rows, unit, half + From, x, u * Codes::kUnitGroups, t);
+  take_group<Codes, 0>(rows, unit, half, From, x, s, u, t, keep);
   if constexpr (Codes::kUnitGroups == 2) {
     I16 more[R][N];
-    take_group<Codes, 4>(rows, unit, half + From, x, u * 2 + 1, more);
+    take_group<Codes, 4>(rows, unit, half, From, x, s, u, more, keep);
     add_to(t, more);
   }
-  add_unit<R, V, From, N>(rows, u, t, sum);
+  add_unit<R, V, From, N>(rows, s * Codes::kUnits + u, t, sum);
 }
 
-// V halves of a block, from `half` on.
+// Super `s` of the rows, and V halves of its piece from `half` on. ask(u): before unit u, for weights
+// that follow.
+template <class Codes, int R, int V, class Ask, class Keep>
+FT_INLINE void take_super(const SuperRows& rows, int s, const char* piece, int half, Ask ask,
+                          Keep keep) {
+  V16 sum[R][V];
+  FT_UNROLL
+  for (int r = 0; r < R; ++r) {
+    FT_UNROLL
+    for (int v = 0; v < V; ++v) sum[r][v] = zero();
+  }
+  const char* unit = piece + Codes::kHeaderBytes;
+  for (int u = 0; u < Codes::kUnits; ++u, unit += Codes::kUnitBytes) {
+    ask(u);
+    if constexpr (V == 1 || is_joint<Codes>(R)) {
+      take_unit<Codes, 0, V>(rows, unit, half, s, u, sum, keep);
+    } else {
+      take_unit<Codes, 0, 1>(rows, unit, half, s, u, sum, keep);
+      take_unit<Codes, 1, 1>(rows, unit, half, s, u, sum, keep);
+    }
+  }
+  V16 scale[V], minimum[V];
+  FT_UNROLL
+  for (int v = 0; v < V; ++v) {
+    scale[v] = piece_scale(piece, half + v);
+    minimum[v] = Codes::kHasMinima ? piece_minimum(piece, half + v) : zero();
+  }
+  end_super<Codes>(rows, s, sum, scale, minimum, [&](int pair, int v) {
+    const I16 two = Codes::minimum_pair(piece, pair, half + v);
+    keep.minimum(v, pair, two);
+    return two;
+  });
+}
+
+// V halves of a block, from `half` on: 0 where they are all.
 template <class Codes, int R, int V>
 __attribute__((noinline)) void run_super_rows(const SuperRows& rows, const char* piece, int half,
                                               int prefetch_bytes) {
-  const char* x = rows.x;
-  for (int s = 0, u = 0; s < rows.supers; ++s, piece += Codes::kPieceBytes) {
-    V16 sum[R][V];
-    FT_UNROLL
-    for (int r = 0; r < R; ++r) {
-      FT_UNROLL
-      for (int v = 0; v < V; ++v) sum[r][v] = zero();
-    }
-    const char* unit = piece + Codes::kHeaderBytes;
-    for (int i = 0; i < Codes::kUnits; ++i, ++u, unit += Codes::kUnitBytes, x += kBlockK) {
-      for (int ahead = 0; ahead < Codes::kUnitBytes; ahead += 64)
-        prefetch_l1(unit + prefetch_bytes + ahead);
-      if constexpr (V == 1 || is_joint<Codes>(R)) {
-        take_unit<Codes, 0, V>(rows, unit, half, x, u, sum);
-      } else {
-        take_unit<Codes, 0, 1>(rows, unit, half, x, u, sum);
-        take_unit<Codes, 1, 1>(rows, unit, half, x, u, sum);
-      }
-    }
-    V16 scale[V], minimum[V];
-    FT_UNROLL
-    for (int v = 0; v < V; ++v) {
-      scale[v] = piece_scale(piece, half + v);
-      minimum[v] = Codes::kHasMinima ? piece_minimum(piece, half + v) : zero();
-    }
-    end_super<Codes>(rows, s, sum, scale, minimum,
-                     [&](int pair, int v) { return Codes::minimum_pair(piece, pair, half + v); });
+  if constexpr (V == 2) half = 0;
+  for (int s = 0; s < rows.supers; ++s, piece += Codes::kPieceBytes) {
+    const auto ask = [=](int u) __attribute__((always_inline)) {
+      const char* const ahead =
+          piece + Codes::kHeaderBytes + u * Codes::kUnitBytes + prefetch_bytes;
+      for (int line = 0; line < Codes::kUnitBytes; line += 64) prefetch_l1(ahead + line);
+    };
+    take_super<Codes, R, V>(rows, s, piece, half, ask, KeepNothing{});
   }
 }
 
@@ -257,36 +296,25 @@ SuperRows super_rows(const GemmCall& call, int k) {
           .resume = k > 0};
 }
 
+// Up to kSuperRows rows.
 template <class Codes>
 void run_few_supers(const GemmCall& call) {
   const int prefetch = call.prefetch_bytes > 0 ? call.prefetch_bytes : kPrefetchBytes;
-  const RowGroups groups(call.rows, kSuperRows);
-  const int k_block = groups.count == 1 ? static_cast<int>(call.k) : kBlocksK;
-  for (int k = 0; k < call.k; k += k_block) {
-    const bool last = k + k_block >= call.k;
-    for (int col = 0; col < call.cols; col += kBlockCols) {
-      const char* const piece = static_cast<const char*>(call.weights) +
-                                col / kBlockCols * call.block_bytes +
-                                std::int64_t{k / kSuperK} * Codes::kPieceBytes;
-      SuperRows all = super_rows<Codes>(call, k);
-      all.supers = (last ? static_cast<int>(call.k) - k : k_block) / kSuperK;
-      all.y = call.y + col;
-      for (int g = 0; g < groups.count; ++g) {
-        const int count = groups.rows(g);
-        const int vecs = count == 1 ? 2 : kSuperVecs;
-        for (int half = 0; half < 2 && col + half * 16 < call.cols; half += vecs) {
-          SuperRows rows = all;
-          const int first = col + half * 16;
-          rows.y += half * 16;
-          rows.cols = call.cols - first;
-          if (last && call.bias != nullptr) rows.bias = call.bias + first;
-          if (count == 1)
-            run_super_rows<Codes, 1, 2>(rows, piece, half, prefetch);
-          else
-            run_super_upto<Codes, kSuperRows, kSuperVecs>(count, rows, piece, half, prefetch);
-        }
-        all.skip(count);
-      }
+  const int vecs = call.rows == 1 ? 2 : kSuperVecs;
+  for (int col = 0; col < call.cols; col += kBlockCols) {
+    const char* const block =
+        static_cast<const char*>(call.weights) + col / kBlockCols * call.block_bytes;
+    for (int first = col; first < col + kBlockCols && first < call.cols; first += vecs * 16) {
+      SuperRows rows = super_rows<Codes>(call, 0);
+      rows.supers = static_cast<int>(call.k) / kSuperK;
+      rows.y = call.y + first;
+      rows.cols = call.cols - first;
+      if (call.bias != nullptr) rows.bias = call.bias + first;
+      const int half = (first - col) / 16;
+      if (call.rows == 1)
+        run_super_rows<Codes, 1, 2>(rows, block, half, prefetch);
+      else
+        run_super_upto<Codes, kSuperRows, kSuperVecs>(call.rows, rows, block, half, prefetch);
     }
   }
 }
