@@ -121,7 +121,6 @@ constexpr int kBlockRows = kFormRegisters == 32 ? 6 : kFormRegisters == 8 ? 2 : 
 #else
 constexpr int kBlockRows = kFormRegisters == 32 ? 4 : kFormRegisters == 8 ? 2 : 1;
 #endif
-constexpr int kBlockVecs = 2;
 constexpr int kBlocksK = 1024;  // of several groups of rows between two spills
 
 // All rows of one block over some units.
