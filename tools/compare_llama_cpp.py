@@ -39,6 +39,7 @@ FAMILIES = {
     "llama": {}, "llama_bias_tied": {}, "mistral": {}, "qwen2": {}, "qwen3": {}, "smollm3": {}, "granite": {}, "gemma2": {}, "gemma3": {},
     "gemma4": dict(num_kv_shared_layers=2, final_logit_softcapping=30.0),
     "gemma4_experts": dict(attention_bias=False, final_logit_softcapping=30.0),
+    "llama4": dict(attention_chunk_size=8192, no_rope_layer_interval=4, floor_scale=8192, attn_scale=0.1),
     "phi3": {}, "olmo2": {}, "olmo3": OWN_OUTPUT, "glm4": {}, "mixtral": {}, "qwen2_moe": dict(mlp_only_layers=[]), "qwen3_moe": {},
     "olmoe": dict(OWN_OUTPUT, num_key_value_heads=4), "glm4_moe": {}, "gpt_oss": dict(rope_parameters=RAMP),
     "deepseek_v2_experts": dict(q_lora_rank=32), "deepseek_v3": {}, "deepseek_v3_experts": {}, "glm4_moe_lite_sparse": {},

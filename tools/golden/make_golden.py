@@ -232,6 +232,28 @@ CHECKPOINTS = {
                              dict(LATENT, **EXPERTS, q_lora_rank=32, n_routed_experts=6,
                                   mlp_layer_types=["sparse", "sparse"], first_k_dense_replace=0),
                              torch.bfloat16, "1GB"),
+    # Chunks and full layers, experts and dense layers, by the usual intervals and listed.
+    "llama4": ("Llama4TextConfig",
+               dict(head_dim=16, num_hidden_layers=4, intermediate_size=48,
+                    intermediate_size_mlp=88, num_local_experts=5, interleave_moe_layer_step=2,
+                    no_rope_layer_interval=3, attention_chunk_size=24, floor_scale=16,
+                    attn_scale=0.4, rope_parameters=dict(
+                        rope_type="llama3", rope_theta=1e4, factor=16.0, low_freq_factor=1.0,
+                        high_freq_factor=1.0, original_max_position_embeddings=32)),
+               torch.bfloat16, "1GB"),
+    "llama4_towers": ("Llama4Config",
+                      dict(text_config={**SIZES, **dict(
+                               num_hidden_layers=3, head_dim=32, intermediate_size=40,
+                               intermediate_size_mlp=72, num_local_experts=4, moe_layers=[0, 2],
+                               no_rope_layers=[0, 1, 1], attention_chunk_size=20,
+                               use_qk_norm=False, attention_bias=True, floor_scale=9, attn_scale=0.5,
+                               tie_word_embeddings=False)},
+                           vision_config=dict(hidden_size=16, intermediate_size=64,
+                                              num_hidden_layers=1, num_attention_heads=2,
+                                              image_size=28, patch_size=14, vision_output_dim=16,
+                                              projector_input_dim=16, projector_output_dim=16),
+                           image_token_index=VOCAB - 1, boi_token_index=VOCAB - 2,
+                           eoi_token_index=VOCAB - 3), torch.bfloat16, "1GB"),
 }
 # The seed of a checkpoint or case is its place, but for these.
 SEEDS = {"qwen3_5_moe": 35, "lfm2_moe": 36, "granite_hybrid_experts": 37,
@@ -410,12 +432,27 @@ CASES = [
     ("glm4_moe_lite_sparse_default", "glm4_moe_lite_sparse", {}, 40, {}),
     ("granite_hybrid_bias_least_dt", "granite_hybrid_bias",
      dict(time_step_limit=[0.9, {"__float__": "Infinity"}]), 40, {}),
+    ("llama4_default", "llama4", {}, 90, {}),
+    ("llama4_layers_listed", "llama4",
+     dict(layer_types=["full_attention", "chunked_attention", "full_attention",
+                       "chunked_attention"], no_rope_layers=[1, 0, 1, 1], moe_layers=[1, 3],
+          rope=dict(rope_type="default", rope_theta=5e3)), 60, {}),
+    ("llama4_plain", "llama4",
+     dict(attention_chunk_size=None, layer_types=None, use_qk_norm=False,
+          attn_temperature_tuning=False), 60, {}),
+    ("llama4_towers_default", "llama4_towers", {}, 70, {}),
 ]
 
 
 def auto_model(config):
     has_towers = hasattr(config, "text_config")
     return transformers.AutoModelForImageTextToText if has_towers else transformers.AutoModelForCausalLM
+
+
+def text_model(model):
+    """What answers to text: that of Llama 4 is a model of its own within the whole."""
+    text = getattr(model, "language_model", None)
+    return text if hasattr(text, "lm_head") else model
 
 
 def make_checkpoint(folder, kind, settings, dtype, shard_size, seed):
@@ -555,7 +592,7 @@ def main():
         torch.manual_seed(1000 + seed)
         tokens = torch.randint(0, VOCAB, (1, length))
         with torch.no_grad():
-            output = model(tokens, output_hidden_states=True)
+            output = text_model(model)(tokens, output_hidden_states=True)
         logits = output.logits[0].float()
         rows = torch.arange(length - 1, -1, -3).flip(0)  # every third, the last one among them
         known = {"rows": rows, "logits": logits[rows].contiguous()}

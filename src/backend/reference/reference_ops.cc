@@ -63,6 +63,10 @@ double gated_value(Activation act, double gate, double up) {
 }
 
 void router_scores(RouterScore score, const float* logits, std::int64_t width, float* out) {
+  if (score == RouterScore::kLogit) {
+    std::copy_n(logits, width, out);
+    return;
+  }
   const double most = *std::max_element(logits, logits + width);
   double sum = 0;
   for (std::int64_t i = 0; i < width; ++i) sum += std::exp(logits[i] - most);
@@ -290,8 +294,9 @@ class ReferenceOps final : public Ops {
     each_row(q, [&](std::int64_t r) {
       std::vector<std::int32_t> slots;
       visible_slots(batch, static_cast<int>(r), slots);
-      if (shape.window > 0 && slots.size() > at(shape.window))
-        slots.erase(slots.begin(), slots.end() - shape.window);
+      const std::int32_t place = place_in_text(batch, static_cast<int>(r));
+      const int seen = place - shape.first_seen(place) + 1;
+      if (slots.size() > at(seen)) slots.erase(slots.begin(), slots.end() - seen);
       for (int h = 0; h < shape.heads; ++h)
         attend(q.row_f32(r) + h * shape.head_dim, kv, shape, h, slots,
                out.row_f32(r) + h * shape.out_dim());

@@ -131,7 +131,7 @@ struct StoreLatentCall {
 };
 struct AttentionCall {
   Address q, k, v, k_scale, v_scale, to, rows, pages, sinks, rounded, parts;
-  std::uint32_t heads, kv_heads, dim, value_dim, window, flags;
+  std::uint32_t heads, kv_heads, dim, value_dim, flags;
   float scale, cap, inverse_cap;
   std::uint32_t most_parts;
 };

@@ -192,10 +192,13 @@ TEST_F(VulkanAttentionTest, chains_trees_and_batches_have_the_bits_of_the_cpu) {
   sinking.has_sinks = true;
   Layer unrotated = layer(2, 1, 16);
   unrotated.rotary_dim = 0;
+  Layer cut = layer(4, 2, 32), cut_and_windowed = layer(2, 1, 64, 30);
+  cut.shape.chunk = 20;
+  cut_and_windowed.shape.chunk = 133;
   for (const Layer& of :
        {layer(4, 1, 64), layer(2, 2, 16, 20), layer(7, 1, 96, 150), layer(4, 2, 80),
         layer(2, 1, 256), layer(2, 1, 6), layer(2, 1, 258), layer(2, 1, 512, 100),
-        layer(1, 1, 1024), normed, sinking, capped, unrotated})
+        layer(1, 1, 1024), normed, sinking, capped, unrotated, cut, cut_and_windowed})
     expect_bits_of_cpu(*cpu_, *gpu_, of);
 }
 

@@ -71,7 +71,9 @@ struct Blocks {
   LatentBlocks latent = {};  // where it is on, biases are those of the products to latents
   bool qkv_bias = false;
   bool o_bias = false;
-  bool qk_norm = false;        // an RMS norm of each head of q and k, before the rotation
+  bool qk_norm = false;  // an RMS norm of each head of q and k, before the rotation
+  // One without weights, of layers that rotate: as much before the rotation as behind it.
+  bool norms_rotated = false;
   bool whole_qk_norm = false;  // one of all heads of q, and one of all of k, instead
   bool is_qkv_fused = false;   // the checkpoint holds q, k and v as one matrix, qkv_proj
   bool v_norm = false;         // an RMS norm of each head of v, without weights
@@ -87,10 +89,14 @@ struct Blocks {
   bool pairs_neighbours = false;
   double local_rope_theta = 0;
   bool has_rope_sections = false;  // of images; the positions of text are the same in all
-  // Scores grow with the position p of their query, by 1 + growth * ln(1 + floor(p / length)).
+  // Scores grow with the position p of their query:
+  // by 1 + growth * ln(1 + floor((p + offset) / length)).
   double score_growth = 0;
-  std::int64_t score_growth_length = 0;
+  std::int64_t score_growth_length = 0, score_growth_offset = 0;
+  bool grows_unrotated = false;        // in layers without rotation only
   std::vector<int> layer_window = {};  // sliding window per layer, 0: none; empty: no layer has one
+  // Positions of a chunk per layer, of which a row sees its own chunk's, 0: all; empty: all in all.
+  std::vector<int> layer_chunk = {};
   std::vector<LayerRope> layer_rope = {};  // empty: kMain everywhere
   std::vector<KvHeads> layer_heads = {};   // empty: those of the model
   // Layers whose values are their keys, as they are before norm and rotation: they have no v_proj.
@@ -121,6 +127,9 @@ struct Blocks {
 
   int window(int layer) const {
     return layer_window.empty() ? 0 : layer_window[static_cast<std::size_t>(layer)];
+  }
+  int chunk(int layer) const {
+    return layer_chunk.empty() ? 0 : layer_chunk[static_cast<std::size_t>(layer)];
   }
   LayerRope rope_of(int layer) const {
     return layer_rope.empty() ? LayerRope::kMain : layer_rope[static_cast<std::size_t>(layer)];

@@ -42,6 +42,19 @@ std::vector<LayerRope> local_ropes(const FileFields& fields, int layers,
   return ropes;
 }
 
+std::vector<LayerRope> listed_ropes(const FileFields& fields, int layers) {
+  const std::int64_t interval = fields.integer("no_rope_layer_interval", {1}).value_or(4);
+  const auto listed = fields.integers("no_rope_layers", {0, 1});
+  if (!listed.empty() && listed.size() < at(layers))
+    fields.refuse("no_rope_layers", std::to_string(layers) + " entries");
+  std::vector<LayerRope> ropes;
+  for (int layer = 0; layer < layers; ++layer) {
+    const bool rotates = listed.empty() ? (layer + 1) % interval != 0 : listed[at(layer)] == 1;
+    ropes.push_back(rotates ? LayerRope::kMain : LayerRope::kNone);
+  }
+  return ropes;
+}
+
 std::vector<int> upper_windows(const FileFields& fields, int layers) {
   if (!is_on(fields, "use_sliding_window") || fields.has_null("sliding_window")) return {};
   const std::int64_t first = fields.integer("max_window_layers").value_or(28);

@@ -9,6 +9,8 @@
 // One line for each family: the name of its constant in families/<name>.cc.
 #define FORETOKEN_FAMILIES(FAMILY) \
   FAMILY(llama)                    \
+  FAMILY(llama4)                   \
+  FAMILY(llama4_towers)            \
   FAMILY(mistral)                  \
   FAMILY(qwen2)                    \
   FAMILY(qwen3)                    \

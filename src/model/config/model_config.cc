@@ -120,12 +120,14 @@ void parse_sizes(const FileFields& fields, const Family::Absent& absent, ModelCo
   config.rms_eps = static_cast<float>(eps);
 }
 
-void check_layer_types(const FileFields& fields) {
+void check_layer_types(const FileFields& fields, const Family& family) {
   const auto types = fields.strings("layer_types");
   if (!types) return;
+  const bool has_chunks = std::ranges::count(family.features, "attention_chunk_size") > 0;
+  const std::string local = has_chunks ? "chunked_attention" : "sliding_attention";
   for (const std::string& type : *types)
-    if (type != "full_attention" && type != "sliding_attention")
-      fields.refuse("layer_types", "full_attention or sliding_attention");
+    if (type != "full_attention" && type != local)
+      fields.refuse("layer_types", "full_attention or " + local);
 }
 
 // None where the config leaves it to the tensors.
@@ -149,7 +151,7 @@ bool is_of_stacked_experts(const boost::json::object& stored, const ModelConfig&
 // All but the names of the model.
 ModelConfig parse_model(const FileFields& fields, const Family& family) {
   refuse_foreign_features(fields, family);
-  if (!family.has_states) check_layer_types(fields);
+  if (!family.has_states) check_layer_types(fields, family);
   ModelConfig config;
   parse_sizes(fields, family.absent, config);
   if (family.resize != nullptr) family.resize(fields, config);

@@ -103,7 +103,8 @@ TEST(ModelConfig, an_unknown_architecture_is_refused_with_the_supported_ones) {
   EXPECT_THAT(
       error_of([] { parse("GPT2LMHeadModel"); }),
       HasSubstr("this model architecture is not supported (config.json): expected "
-                "LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, "
+                "LlamaForCausalLM, Llama4ForCausalLM, Llama4ForConditionalGeneration, "
+                "MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, "
                 "MiMoForCausalLM, SmolLM3ForCausalLM, GraniteForCausalLM, "
                 "Gemma2ForCausalLM, Gemma3ForCausalLM, Gemma3ForConditionalGeneration, "
                 "Gemma4ForCausalLM, Gemma4ForConditionalGeneration, "

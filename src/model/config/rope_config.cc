@@ -50,8 +50,8 @@ void parse_llama3(const FileFields& rope, RopeScaling& scaling) {
       positive(rope, "low_freq_factor", rope.required_number("low_freq_factor"));
   scaling.high_freq_factor =
       positive(rope, "high_freq_factor", rope.required_number("high_freq_factor"));
-  if (scaling.high_freq_factor <= scaling.low_freq_factor)
-    rope.refuse("high_freq_factor", "a number above low_freq_factor");
+  if (scaling.high_freq_factor < scaling.low_freq_factor)
+    rope.refuse("high_freq_factor", "a number of at least low_freq_factor");
 }
 
 void parse_yarn(const FileFields& rope, RopeScaling& scaling) {

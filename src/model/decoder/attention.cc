@@ -55,6 +55,7 @@ Attention::Attention(WeightReader& read, const ModelConfig& config, const std::s
              .head_dim = config.heads_of(layer).dim,
              .scale = score_scale(config, layer),
              .window = config.window(layer),
+             .chunk = config.chunk(layer),
              .score_cap = static_cast<float>(config.score_cap)},
       stored_(shape_),
       has_values_(config.has_values(layer)),
@@ -96,11 +97,18 @@ Attention::Attention(WeightReader& read, const ModelConfig& config, const std::s
     qk_norm_ = {.q_weight = head_norm("q_norm.weight"), .k_weight = {}, .eps = config.rms_eps};
     qk_norm_.k_weight = is_own ? head_norm("k_norm.weight") : qk_norm_.q_weight;  // both or none
   }
+  if (config.norms_rotated && rope_ != LayerRope::kNone) {
+    const Tensor ones = read.made(std::vector<float>(at(shape_.head_dim), 1.0F));
+    qk_norm_ = {.q_weight = ones, .k_weight = ones, .eps = config.rms_eps};
+  }
   o_ = read.linear({{name + "o_proj", config.hidden}}, q, bias_if(config.o_bias));
   if (config.has_sinks) sinks_ = read.vector(name + "sinks", config.heads);
   if (config.score_growth == 0) return;
+  if (config.grows_unrotated && rope_ != LayerRope::kNone) return;
   growth_length_ = config.score_growth_length;
-  const std::int64_t last = (config.context_length + kMaxTreeNodes) / growth_length_;
+  growth_offset_ = config.score_growth_offset;
+  const std::int64_t last =
+      (config.context_length + kMaxTreeNodes + growth_offset_) / growth_length_;
   for (std::int64_t i = 0; i <= last; ++i)
     growth_.push_back(
         static_cast<float>(1.0 + config.score_growth * std::log(1.0 + static_cast<double>(i))));
@@ -150,7 +158,7 @@ Tensor Attention::with_values(Tensor before, Tensor last, LayerScratch& s) const
 void Attention::grow(LayerScratch& s) const {
   if (growth_length_ == 0) return;
   const auto step = [&](std::int64_t row) {
-    return s.batch.position[static_cast<std::size_t>(row)] / growth_length_;
+    return (s.batch.position[at(row)] + growth_offset_) / growth_length_;
   };
   for (std::int64_t first = 0, end = 0; first < queries(s).dim(0); first = end) {
     while (end < queries(s).dim(0) && step(end) == step(first)) ++end;

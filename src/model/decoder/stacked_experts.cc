@@ -178,6 +178,9 @@ class StackedExperts final : public WeightSource {
         stack->dim(2) % place.step != 0 || !dtype_is_float(stack->dtype()))
       refuse(place.stack, *stack, "floats of three dimensions");
     const std::int64_t in = stack->dim(1), columns = stack->dim(2), count = columns / place.step;
+    const bool is_turned = stacks_ == ExpertStacks::kTurned;
+    const std::int64_t first = is_turned ? place.first : place.first * count;
+    const std::int64_t step = is_turned ? place.step : 1;
     const Tensor made = keep(name, stack->dtype(), {count, in});
     const std::size_t size = dtype_bytes(stack->dtype());
     const auto* const from =
@@ -185,8 +188,8 @@ class StackedExperts final : public WeightSource {
     auto* const to = static_cast<std::byte*>(made.data());
     for (std::int64_t k = 0; k < in; ++k)
       for (std::int64_t n = 0; n < count; ++n)
-        std::memcpy(to + at(n * in + k) * size,
-                    from + at(k * columns + place.first + n * place.step) * size, size);
+        std::memcpy(to + at(n * in + k) * size, from + at(k * columns + first + n * step) * size,
+                    size);
     return made;
   }
 

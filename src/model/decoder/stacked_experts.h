@@ -11,6 +11,8 @@
 //
 //   and down_proj with [experts, width, out], [experts, out, ..]
 //
+// ExpertStacks::kColumns: the same of floats, with columns of gate, then of up.
+//
 // ExpertStacks::kRows:
 //   experts.gate_up_proj         [experts, 2 * width, in]      floats: rows of gate, then of up
 //   experts.down_proj            [experts, out, width]

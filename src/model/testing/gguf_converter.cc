@@ -83,7 +83,9 @@ class GgufConverter {
       config_ = std::move(inner);
       source = text_weights(std::move(source));
     }
-    source_ = stacked_experts(std::move(source), ExpertStacks::kTurned);
+    has_columns_ = config_.contains("intermediate_size_mlp");
+    source_ = stacked_experts(std::move(source),
+                              has_columns_ ? ExpertStacks::kColumns : ExpertStacks::kTurned);
   }
 
   // Matrices whose names have `of_8_bits` in them are blocks of 8 bits.
@@ -92,7 +94,7 @@ class GgufConverter {
     layers();
     size("max_position_embeddings", "context_length");
     size("hidden_size", "embedding_length");
-    size("intermediate_size", "feed_forward_length");
+    size(has_columns_ ? "intermediate_size_mlp" : "intermediate_size", "feed_forward_length");
     size("num_attention_heads", "attention.head_count");
     if (config_.contains("kv_lora_rank")) {
       latent_sizes();
@@ -105,7 +107,9 @@ class GgufConverter {
     for (const char* count : {"num_experts", "num_local_experts", "n_routed_experts"})
       size(count, "expert_count");
     size("num_experts_per_tok", "expert_used_count");
-    size("moe_intermediate_size", "expert_feed_forward_length");
+    size(has_columns_ ? "intermediate_size" : "moe_intermediate_size",
+         "expert_feed_forward_length");
+    size("interleave_moe_layer_step", "interleave_moe_layer_step");
     size("shared_expert_intermediate_size", "expert_shared_feed_forward_length");
     size("n_shared_experts", "expert_shared_count");
     size("n_group", "expert_group_count");
@@ -316,6 +320,7 @@ class GgufConverter {
   GgufFamily family_;
   std::map<std::string, Experts> experts_;  // by their names in the file
   boost::json::object config_;
+  bool has_columns_;  // Llama 4: stacks of its own, "intermediate_size" is that of experts
   std::unique_ptr<WeightSource> source_;
   GgufBytes file_;
 };

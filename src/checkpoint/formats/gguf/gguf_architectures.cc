@@ -128,6 +128,26 @@ void add_latent_experts(const GgufModel& model, boost::json::object& config) {
     config["norm_topk_prob"] = *normalised;
 }
 
+// Chunks, the layers that rotate and how scores grow are not in the file, and as usual. The one
+// model of 128 experts does not norm queries and keys.
+void add_llama4(const GgufModel& model, boost::json::object& config) {
+  constexpr std::int64_t kChunk = 8192, kPattern = 4, kLargest = 128;
+  for (const auto& [key, usual] : {std::pair{"attention.sliding_window", kChunk},
+                                   std::pair{"attention.sliding_window_pattern", kPattern}})
+    if (const std::string own = model.own_key(key); model.metadata().has(own)) {
+      const auto found = model.metadata().integer(own);
+      if (found != usual)
+        model.metadata().refuse(own, std::to_string(usual), std::to_string(found.value_or(0)));
+    }
+  const auto width = model.size("expert_feed_forward_length");
+  if (!width) model.metadata().refuse_missing("llama4.expert_feed_forward_length");
+  config["intermediate_size_mlp"] = config["intermediate_size"];
+  config["intermediate_size"] = *width;
+  if (const auto step = model.size("interleave_moe_layer_step"))
+    config["interleave_moe_layer_step"] = *step;
+  config["use_qk_norm"] = model.size("expert_count") != kLargest;
+}
+
 // Newer files describe one KV head as it is kept, and the heads that it stands for beside it.
 void add_latent(const GgufModel& model, boost::json::object& config) {
   const auto required = [&](const char* key) {
@@ -219,6 +239,13 @@ constexpr auto kArchitectures = std::to_array<GgufArchitecture>({
      .architecture = "LlamaForCausalLM",
      .model_type = "llama",
      .pairs_neighbours = true},
+    {.name = "llama4",
+     .architecture = "Llama4ForCausalLM",
+     .model_type = "llama4_text",
+     .has_experts = true,
+     .layer_names = gguf_names::kLlama4Names,
+     .numbers = gguf_names::kLlama4Numbers,
+     .add = add_llama4},
     {.name = "mistral3",
      .architecture = "MistralForCausalLM",
      .model_type = "mistral",

@@ -81,6 +81,18 @@ inline constexpr LayerName kQwen2MoeNames[] = {
     {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
 };
 
+inline constexpr LayerName kLlama4Names[] = {
+    {"ffn_gate_inp", "mlp.router"},
+    {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
+    {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
+    {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
+};
+
+inline constexpr NumberKey kLlama4Numbers[] = {
+    {"expert_count", "num_local_experts"},
+    {"expert_used_count", "num_experts_per_tok"},
+};
+
 inline constexpr LayerName kGlm4MoeNames[] = {
     {"post_attention_norm", "post_attention_layernorm"},
 };
