@@ -48,6 +48,10 @@ GEMMA4 = dict(head_dim=16, global_head_dim=32, sliding_window=8, pad_token_id=0,
                                       rope_theta=1000.0)))
 SECTIONS = dict(rope_type="default", rope_theta=1e4, partial_rotary_factor=0.5,
                 mrope_interleaved=True, mrope_section=[4, 2, 2])
+IMAGES = dict(image_token_id=VOCAB - 1, video_token_id=VOCAB - 2, vision_start_token_id=VOCAB - 3,
+              vision_end_token_id=VOCAB - 4)
+EYES = dict(hidden_size=16, intermediate_size=16, depth=1, num_heads=2, out_hidden_size=64,
+            num_position_embeddings=4, deepstack_visual_indexes=[0])
 TRAINED = 32  # original length of the scaled variants: 96 tokens go well beyond it
 
 # name: (config class, settings, stored dtype, size limit of a shard)
@@ -254,6 +258,42 @@ CHECKPOINTS = {
                                               projector_input_dim=16, projector_output_dim=16),
                            image_token_index=VOCAB - 1, boi_token_index=VOCAB - 2,
                            eoi_token_index=VOCAB - 3), torch.bfloat16, "1GB"),
+    # Relatives of Llama and Qwen.
+    "seed_oss": ("SeedOssConfig", dict(head_dim=32, attention_out_bias=True, mlp_bias=True),
+                 torch.bfloat16, "1GB"),
+    "ernie4_5": ("Ernie4_5Config", dict(head_dim=32, pad_token_id=0), torch.bfloat16, "1GB"),
+    "ernie4_5_bias": ("Ernie4_5Config",
+                      dict(head_dim=16, use_bias=True, tie_word_embeddings=False, pad_token_id=0),
+                      torch.float32, "1GB"),
+    "exaone4": ("Exaone4Config",
+                dict(num_hidden_layers=4, head_dim=32, sliding_window=8, sliding_window_pattern=3),
+                torch.bfloat16, "1GB"),
+    "qwen2_vl": ("Qwen2VLConfig",
+                 dict(text_config={**SIZES, **dict(num_key_value_heads=1, rope_parameters=dict(
+                          rope_type="default", rope_theta=1e5, mrope_section=[4, 2, 2]))},
+                      vision_config=dict(depth=1, embed_dim=32, hidden_size=64, num_heads=2),
+                      tie_word_embeddings=True, **IMAGES), torch.bfloat16, "1GB"),
+    "qwen2_5_vl": ("Qwen2_5_VLConfig",
+                   dict(text_config={**SIZES, **dict(num_hidden_layers=3, rope_parameters=dict(
+                            rope_type="default", rope_theta=1e6, mrope_section=[2, 3, 3]))},
+                        vision_config=dict(depth=1, hidden_size=32, intermediate_size=32,
+                                           num_heads=2, out_hidden_size=64,
+                                           fullatt_block_indexes=[0]),
+                        **IMAGES), torch.bfloat16, "1GB"),
+    "qwen3_vl": ("Qwen3VLConfig",
+                 dict(text_config={**SIZES, **dict(head_dim=32, attention_bias=True,
+                                                   rope_parameters=dict(
+                          rope_type="default", rope_theta=5e5, mrope_interleaved=True,
+                          mrope_section=[8, 4, 4]))},
+                      vision_config=EYES, tie_word_embeddings=True, **IMAGES), torch.bfloat16,
+                 "1GB"),
+    "qwen3_vl_moe": ("Qwen3VLMoeConfig",
+                     dict(text_config={**SIZES, **dict(
+                              num_hidden_layers=3, head_dim=16, num_experts=6, decoder_sparse_step=2,
+                              num_experts_per_tok=2, moe_intermediate_size=24, rope_parameters=dict(
+                                  rope_type="default", rope_theta=5e5, mrope_interleaved=True,
+                                  mrope_section=[4, 2, 2]))},
+                          vision_config=EYES, **IMAGES), torch.bfloat16, "1GB"),
 }
 # The seed of a checkpoint or case is its place, but for these.
 SEEDS = {"qwen3_5_moe": 35, "lfm2_moe": 36, "granite_hybrid_experts": 37,
@@ -441,6 +481,20 @@ CASES = [
      dict(attention_chunk_size=None, layer_types=None, use_qk_norm=False,
           attn_temperature_tuning=False), 60, {}),
     ("llama4_towers_default", "llama4_towers", {}, 70, {}),
+    ("seed_oss_default", "seed_oss", {}, 40, {}),
+    ("ernie4_5_default", "ernie4_5", {}, 40, {}),
+    ("ernie4_5_bias_default", "ernie4_5_bias", {}, 40, {}),
+    ("exaone4_default", "exaone4", {}, 60, {}),
+    ("exaone4_whole", "exaone4",
+     dict(sliding_window=None, layer_types=["full_attention"] * 4,
+          rope=dict(rope_type="llama3", factor=16.0, low_freq_factor=1.0, high_freq_factor=4.0,
+                    original_max_position_embeddings=TRAINED)), 60, {}),
+    ("qwen2_vl_default", "qwen2_vl", {}, 40, {}),
+    # As the hub has it: one level, the kind of positions called after the sections.
+    ("qwen2_vl_flat", "qwen2_vl", {}, 60, dict(style="flat")),
+    ("qwen2_5_vl_default", "qwen2_5_vl", {}, 40, {}),
+    ("qwen3_vl_default", "qwen3_vl", {}, 40, {}),
+    ("qwen3_vl_moe_default", "qwen3_vl_moe", {}, 40, {}),
 ]
 
 
@@ -546,6 +600,12 @@ def restyle(written, style):
         wide = next(iter(text.pop("per_layer_config").values()))
         text["global_head_dim"] = wide["head_dim"]
         text["num_global_key_value_heads"] = wide["num_key_value_heads"]
+        return
+    if style == "flat":
+        text = written.pop("text_config")
+        text["rope_scaling"] = dict(type="mrope", mrope_section=[4, 2, 2])
+        text["rope_theta"] = text.pop("rope_parameters")["rope_theta"]
+        written.update({k: v for k, v in text.items() if k not in ("model_type", *written)})
         return
     rope = {k: v for k, v in written.pop("rope_parameters").items() if v is not None}
     if "sliding_attention" in rope:

@@ -27,10 +27,11 @@ struct ExpertNames {
 
 // How a checkpoint holds the experts of a layer.
 enum class ExpertStacks : std::uint8_t {
-  kNone,     // each has tensors of its own
-  kTurned,   // [experts, in, out]: gate and up by turns, as columns
-  kColumns,  // [experts, in, out]: gate, then up, as columns
-  kRows      // [experts, out, in]: gate, then up
+  kNone,           // each has tensors of its own
+  kTurned,         // [experts, in, out]: gate and up by turns, as columns
+  kColumns,        // [experts, in, out]: gate, then up, as columns
+  kColumnsOrRows,  // the same, or as kRows where the shape is that of rows
+  kRows            // [experts, out, in]: gate, then up
 };
 
 // Experts beside the MLP of a layer, and not in its place. Norms by what they are called.

@@ -55,9 +55,9 @@ std::vector<LayerRope> listed_ropes(const FileFields& fields, int layers) {
   return ropes;
 }
 
-std::vector<int> upper_windows(const FileFields& fields, int layers) {
+std::vector<int> upper_windows(const FileFields& fields, int layers, std::int64_t absent) {
   if (!is_on(fields, "use_sliding_window") || fields.has_null("sliding_window")) return {};
-  const std::int64_t first = fields.integer("max_window_layers").value_or(28);
+  const std::int64_t first = fields.integer("max_window_layers").value_or(absent);
   return sliding_windows(fields, layers, [=](int layer) { return layer >= first; });
 }
 

@@ -29,12 +29,12 @@ std::vector<int> sliding_windows(const FileFields& fields, int layers,
 std::vector<LayerRope> local_ropes(const FileFields& fields, int layers,
                                    const std::function<bool(int layer)>& slides);
 
-// The same where layers are rotated or not: 1 in "no_rope_layers" is rotated. Without that list every
-// n-th layer is not, by "no_rope_layer_interval".
+// The same where layers are rotated or not: 1 in "no_rope_layers" is rotated. Without that list
+// every n-th layer is not, by "no_rope_layer_interval".
 std::vector<LayerRope> listed_ropes(const FileFields& fields, int layers);
 
-// The windows of Qwen: in the upper layers, where "use_sliding_window" is on.
-std::vector<int> upper_windows(const FileFields& fields, int layers);
+// The windows of Qwen: in the layers from "max_window_layers" on, where "use_sliding_window" is on.
+std::vector<int> upper_windows(const FileFields& fields, int layers, std::int64_t absent = 28);
 
 // A number that scales something and is not 0; `absent` where the key is.
 double factor(const FileFields& fields, std::string_view key, double absent);

@@ -29,6 +29,13 @@
   FAMILY(olmo3)                    \
   FAMILY(glm4)                     \
   FAMILY(ministral3)               \
+  FAMILY(seed_oss)                 \
+  FAMILY(ernie4_5)                 \
+  FAMILY(exaone4)                  \
+  FAMILY(qwen2_vl)                 \
+  FAMILY(qwen2_5_vl)               \
+  FAMILY(qwen3_vl)                 \
+  FAMILY(qwen3_vl_moe)             \
   FAMILY(mistral3)                 \
   FAMILY(mixtral)                  \
   FAMILY(qwen2_moe)                \

@@ -183,7 +183,8 @@ ModelConfig parse_model(const FileFields& fields, const Family& family) {
 
 // The config of the text in a model that sees images, too: nested in that of the whole, of which
 // what is said of all weights and of tokens counts. So do overrides of its keys.
-boost::json::object text_config(const FileFields& whole, const boost::json::object& overrides) {
+boost::json::object text_config(const FileFields& whole, const Family& family,
+                                const boost::json::object& overrides) {
   constexpr std::string_view kOfAll[] = {"dtype",
                                          "torch_dtype",
                                          "quantization_config",
@@ -193,8 +194,10 @@ boost::json::object text_config(const FileFields& whole, const boost::json::obje
                                          "bos_token_id"};
   constexpr std::string_view kOfWhole[] = {"architectures", "model_type", "text_config"};
   const auto* const nested = whole.object("text_config");
-  if (nested == nullptr) whole.refuse_missing("text_config");
-  boost::json::object text = *nested;
+  const bool is_flat = nested == nullptr && family.read != nullptr;
+  if (nested == nullptr && !is_flat) whole.refuse_missing("text_config");
+  boost::json::object text = is_flat ? whole.all() : *nested;
+  if (is_flat) text.erase("model_type");
   for (const std::string_view key : kOfAll)
     if (const auto* const value = whole.find(key)) text[key] = *value;
   for (const auto& [key, value] : overrides)
@@ -204,12 +207,14 @@ boost::json::object text_config(const FileFields& whole, const boost::json::obje
 
 ModelConfig parse_text(const FileFields& whole, const Family& family,
                        const boost::json::object& overrides) {
-  boost::json::object text = text_config(whole, overrides);
+  boost::json::object text = text_config(whole, family, overrides);
   if (!text.contains("tie_word_embeddings"))
     text["tie_word_embeddings"] = family.absent.tied_embeddings;
-  const FileFields fields(text, whole.where() + ", text_config");
+  const FileFields fields(
+      text, whole.has("text_config") ? whole.where() + ", text_config" : whole.where());
   const auto type = fields.string("model_type").value_or(std::string(family.text_type));
-  const Family* const of_text = text_family_of_type(type);
+  const bool is_own = family.read != nullptr && type == family.text_type;
+  const Family* const of_text = is_own ? &family : text_family_of_type(type);
   if (of_text == nullptr)
     throw Error({"this model architecture is not supported", fields.where(),
                  "model_type of a text model that is served", type});

@@ -110,7 +110,11 @@ TEST(ModelConfig, an_unknown_architecture_is_refused_with_the_supported_ones) {
                 "Gemma4ForCausalLM, Gemma4ForConditionalGeneration, "
                 "Gemma4UnifiedForCausalLM, Gemma4UnifiedForConditionalGeneration, "
                 "Phi3ForCausalLM, Olmo2ForCausalLM, Olmo3ForCausalLM, Glm4ForCausalLM, "
-                "Ministral3ForCausalLM, Mistral3ForConditionalGeneration, MixtralForCausalLM, "
+                "Ministral3ForCausalLM, SeedOssForCausalLM, Ernie4_5ForCausalLM, "
+                "Exaone4ForCausalLM, Qwen2VLForConditionalGeneration, "
+                "Qwen2_5_VLForConditionalGeneration, Qwen3VLForConditionalGeneration, "
+                "Qwen3VLMoeForConditionalGeneration, Mistral3ForConditionalGeneration, "
+                "MixtralForCausalLM, "
                 "Qwen2MoeForCausalLM, Qwen3MoeForCausalLM, OlmoeForCausalLM, Glm4MoeForCausalLM, "
                 "GptOssForCausalLM, DeepseekV2ForCausalLM, DeepseekV3ForCausalLM, "
                 "Glm4MoeLiteForCausalLM, Qwen3NextForCausalLM, Qwen3_5ForCausalLM, "
@@ -268,7 +272,7 @@ TEST(RopeConfig, bad_settings_are_refused_by_name) {
   };
   EXPECT_THAT(scaling_fault(R"({"rope_type":"spiral","factor":2})"),
               HasSubstr("bad value of \"rope_type\" (config.json, rope_scaling)"));
-  EXPECT_THAT(scaling_fault(R"({"type":"mrope"})"), HasSubstr("\"type\""));
+  EXPECT_THAT(scaling_fault(R"({"type":"mrope"})"), HasSubstr("\"mrope_section\""));
   EXPECT_THAT(scaling_fault(R"({"rope_type":"linear"})"), HasSubstr("missing key \"factor\""));
   EXPECT_THAT(scaling_fault(R"({"rope_type":"linear","factor":0.5})"),
               HasSubstr("a number from 1 to 1e6, found 5E-1"));

@@ -11,10 +11,19 @@ namespace {
 
 using Kind = RopeScaling::Kind;
 
+const char* kind_key(const FileFields& rope) {
+  return rope.has("rope_type") ? "rope_type" : "type";
+}
+
+// Sections of images change nothing in text.
+bool has_sections(const FileFields& rope) {
+  return rope.has("mrope_section") || rope.string(kind_key(rope)) == "mrope";
+}
+
 Kind parse_kind(const FileFields& rope) {
-  const std::string key = rope.find("rope_type") != nullptr ? "rope_type" : "type";
+  const std::string key = kind_key(rope);
   const std::string type = rope.string(key).value_or("default");
-  if (type == "default") return Kind::kNone;
+  if (type == "default" || type == "mrope") return Kind::kNone;
   if (type == "linear") return Kind::kLinear;
   if (type == "dynamic") return Kind::kDynamic;
   if (type == "yarn") return Kind::kYarn;
@@ -106,7 +115,7 @@ void parse_rope(const FileFields& fields, ModelConfig& config) {
   for (const char* layer_type : {"full_attention", "sliding_attention"})
     if (rope.find(layer_type) != nullptr)
       fields.refuse(key, "one set of rotary settings for all layers");
-  if (!config.has_rope_sections && rope.find("mrope_section") != nullptr)
+  if (!config.has_rope_sections && has_sections(rope))
     rope.refuse("mrope_section", "no multimodal rotary sections");
   if (config.score_growth == 0 && rope.number("llama_4_scaling_beta").value_or(0.0) != 0.0)
     rope.refuse("llama_4_scaling_beta", "0 (scores do not grow with the position)");

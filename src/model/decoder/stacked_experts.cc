@@ -69,6 +69,8 @@ class StackedExperts final : public WeightSource {
     if (place->is_bias) return bias(name, *place);
     if (stacks_ == ExpertStacks::kRows) return whole_rows(name, *place);
     if (const auto blocks = rows(name)) return floats_of(name, *blocks);
+    if (stacks_ == ExpertStacks::kColumnsOrRows && lies_in_rows(*place, expected))
+      return part_of_rows(name, *place);
     return matrix(name, *place);
   }
 
@@ -168,6 +170,20 @@ class StackedExperts final : public WeightSource {
     auto* const data = static_cast<std::byte*>(stack->data());
     return Tensor(data + at(place.expert * shape.elements()) * dtype_bytes(stack->dtype()),
                   stack->dtype(), shape);
+  }
+
+  bool lies_in_rows(const Place& place, const Shape& expected) const {
+    const auto stack = source_->find(place.stack, {});
+    if (!stack || stack->shape().rank() != 3 || expected.rank() != 2) return false;
+    return stack->dim(1) == expected[0] * place.step && stack->dim(2) == expected[1];
+  }
+
+  // Of rows of gate, then of up.
+  std::optional<Tensor> part_of_rows(const std::string& name, const Place& place) const {
+    const auto both = whole_rows(name, place);
+    if (!both || place.step == 1) return both;
+    const std::int64_t count = both->dim(0) / place.step;
+    return both->rows(place.first * count, count);
   }
 
   // The rows of a matrix are columns in the file.

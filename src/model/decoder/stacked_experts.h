@@ -11,7 +11,8 @@
 //
 //   and down_proj with [experts, width, out], [experts, out, ..]
 //
-// ExpertStacks::kColumns: the same of floats, with columns of gate, then of up.
+// ExpertStacks::kColumns: the same of floats, with columns of gate, then of up. kColumnsOrRows:
+// these, or kRows where the dimensions are those of rows.
 //
 // ExpertStacks::kRows:
 //   experts.gate_up_proj         [experts, 2 * width, in]      floats: rows of gate, then of up

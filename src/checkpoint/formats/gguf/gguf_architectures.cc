@@ -43,6 +43,38 @@ void add_rotated(const GgufModel& model, boost::json::object& config) {
         static_cast<double>(*rotated) / static_cast<double>(config["head_dim"].as_int64());
 }
 
+void add_seed_oss(const GgufModel& model, boost::json::object& config) {
+  config["attention_out_bias"] = model.find("blk.0.attn_output.bias") != nullptr;
+}
+
+void add_ernie4_5(const GgufModel& model, boost::json::object& config) {
+  config["use_bias"] = config["attention_bias"];
+  if (model.find("blk.0.attn_q.bias") == nullptr) return;
+  for (const char* other : {"blk.0.attn_output.bias", "blk.0.ffn_down.bias"})
+    if (model.find(other) == nullptr)
+      throw Error({"some products of the model have biases", model.path() + ", tensor " + other,
+                   "biases of all products, or of none", "no such tensor"});
+}
+
+// Only the model of 64 layers slides. Which layers do may be a list, or as usual.
+void add_exaone4(const GgufModel& model, boost::json::object& config) {
+  constexpr std::int64_t kSliding = 64, kWindow = 4096;
+  config["sliding_window"] = nullptr;
+  if (config["num_hidden_layers"].as_int64() != kSliding) return;
+  config["sliding_window"] = model.size("attention.sliding_window").value_or(kWindow);
+  const std::string pattern = model.own_key("attention.sliding_window_pattern");
+  const GgufValue* const found = model.metadata().find(pattern);
+  if (found == nullptr) return;
+  if (!found->is_array) {
+    config["sliding_window_pattern"] = model.metadata().integer(pattern).value();
+    return;
+  }
+  boost::json::array types;
+  for (const bool slides : model.metadata().booleans(pattern))
+    types.push_back(slides ? "sliding_attention" : "full_attention");
+  config["layer_types"] = std::move(types);
+}
+
 // A window of 0 is none.
 void add_phi3(const GgufModel& model, boost::json::object& config) {
   if (const auto window = model.size("attention.sliding_window"); window.value_or(0) > 0)
@@ -253,6 +285,29 @@ constexpr auto kArchitectures = std::to_array<GgufArchitecture>({
      .add = add_mistral3},
     {.name = "qwen2", .architecture = "Qwen2ForCausalLM", .model_type = "qwen2"},
     {.name = "qwen3", .architecture = "Qwen3ForCausalLM", .model_type = "qwen3"},
+    // What the text has beside these is of images.
+    {.name = "qwen2vl", .architecture = "Qwen2ForCausalLM", .model_type = "qwen2"},
+    {.name = "qwen3vl", .architecture = "Qwen3ForCausalLM", .model_type = "qwen3"},
+    {.name = "qwen3vlmoe",
+     .architecture = "Qwen3MoeForCausalLM",
+     .model_type = "qwen3_moe",
+     .has_experts = true,
+     .numbers = gguf_names::kExpertNumbers,
+     .add = add_qwen3_moe},
+    {.name = "seed_oss",
+     .architecture = "SeedOssForCausalLM",
+     .model_type = "seed_oss",
+     .layer_names = gguf_names::kPostNormNames,
+     .add = add_seed_oss},
+    {.name = "ernie4_5",
+     .architecture = "Ernie4_5ForCausalLM",
+     .model_type = "ernie4_5",
+     .add = add_ernie4_5},
+    {.name = "exaone4",
+     .architecture = "Exaone4ForCausalLM",
+     .model_type = "exaone4",
+     .layer_names = gguf_names::kSandwichNames,
+     .add = add_exaone4},
     {.name = "smollm3",
      .architecture = "SmolLM3ForCausalLM",
      .model_type = "smollm3",
@@ -336,7 +391,7 @@ constexpr auto kArchitectures = std::to_array<GgufArchitecture>({
      .architecture = "Glm4MoeForCausalLM",
      .model_type = "glm4_moe",
      .has_experts = true,
-     .layer_names = gguf_names::kGlm4MoeNames,
+     .layer_names = gguf_names::kPostNormNames,
      .numbers = gguf_names::kExpertNumbers,
      .add = add_glm4_moe},
     {.name = "gpt-oss",

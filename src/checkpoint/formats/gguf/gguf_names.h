@@ -93,7 +93,7 @@ inline constexpr NumberKey kLlama4Numbers[] = {
     {"expert_used_count", "num_experts_per_tok"},
 };
 
-inline constexpr LayerName kGlm4MoeNames[] = {
+inline constexpr LayerName kPostNormNames[] = {
     {"post_attention_norm", "post_attention_layernorm"},
 };
 
