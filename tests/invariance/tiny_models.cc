@@ -358,6 +358,10 @@ std::vector<TinyModel> block_models() {
                     .layers = {false, true, true}};
   models.push_back({.name = "chunks_and_weighed_inputs", .config = chunks, .near_ties = true});
 
+  ModelConfig turned = base_config();
+  turned.qk_norm_behind = true;
+  models.push_back({.name = "norms_behind_the_rotation", .config = turned, .near_ties = true});
+
   ModelConfig grouped = base_config();
   grouped.layers = 3;
   grouped.qk_norm = true;

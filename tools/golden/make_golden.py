@@ -294,6 +294,8 @@ CHECKPOINTS = {
                                   rope_type="default", rope_theta=5e5, mrope_interleaved=True,
                                   mrope_section=[4, 2, 2]))},
                           vision_config=EYES, **IMAGES), torch.bfloat16, "1GB"),
+    "hunyuan_dense": ("HunYuanDenseV1Config", dict(head_dim=32, attention_bias=True),
+                      torch.bfloat16, "1GB"),
 }
 # The seed of a checkpoint or case is its place, but for these.
 SEEDS = {"qwen3_5_moe": 35, "lfm2_moe": 36, "granite_hybrid_experts": 37,
@@ -495,6 +497,9 @@ CASES = [
     ("qwen2_5_vl_default", "qwen2_5_vl", {}, 40, {}),
     ("qwen3_vl_default", "qwen3_vl", {}, 40, {}),
     ("qwen3_vl_moe_default", "qwen3_vl_moe", {}, 40, {}),
+    ("hunyuan_dense_default", "hunyuan_dense", {}, 40, {}),
+    ("hunyuan_dense_alpha", "hunyuan_dense",
+     dict(rope=dict(rope_type="dynamic", factor=1.0, alpha=50.0)), 96, dict(style="type")),
 ]
 
 

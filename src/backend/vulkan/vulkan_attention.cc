@@ -137,26 +137,26 @@ void VulkanAttention::store(Tensor qkv, const RopeTable& rope, const QkNorm& nor
                             Tensor q) {
   if (batch.rows == 0) return;
   const Places& places = places_of(batch);
-  CHECK(norm.q_weight.empty() == norm.k_weight.empty());
-  const RopeStoreCall call{.qkv = address_of(qkv),
-                           .cosines = address_or_none(rope.cos),
-                           .sines = address_or_none(rope.sin),
-                           .q_norm = address_or_none(norm.q_weight),
-                           .k_norm = address_or_none(norm.k_weight),
-                           .q = address_of(q),
-                           .k = address_of(kv.k),
-                           .v = address_of(kv.v),
-                           .k_scale = address_or_none(kv.k_scale),
-                           .v_scale = address_or_none(kv.v_scale),
-                           .positions = places.positions,
-                           .slots = places.slots,
-                           .heads = static_cast<std::uint32_t>(shape.heads),
-                           .kv_heads = static_cast<std::uint32_t>(shape.kv_heads),
-                           .dim = static_cast<std::uint32_t>(shape.head_dim),
-                           .rotary = static_cast<std::uint32_t>(rope.rotary_dim),
-                           .pairs = static_cast<std::uint32_t>(rope.pairs()),
-                           .eps = norm.eps,
-                           .has_norm = norm.q_weight.empty() ? 0U : 1U};
+  const RopeStoreCall call{
+      .qkv = address_of(qkv),
+      .cosines = address_or_none(rope.cos),
+      .sines = address_or_none(rope.sin),
+      .q_norm = address_or_none(norm.q_weight),
+      .k_norm = address_or_none(norm.k_weight),
+      .q = address_of(q),
+      .k = address_of(kv.k),
+      .v = address_of(kv.v),
+      .k_scale = address_or_none(kv.k_scale),
+      .v_scale = address_or_none(kv.v_scale),
+      .positions = places.positions,
+      .slots = places.slots,
+      .heads = static_cast<std::uint32_t>(shape.heads),
+      .kv_heads = static_cast<std::uint32_t>(shape.kv_heads),
+      .dim = static_cast<std::uint32_t>(shape.head_dim),
+      .rotary = static_cast<std::uint32_t>(rope.rotary_dim),
+      .pairs = static_cast<std::uint32_t>(rope.pairs()),
+      .eps = norm.eps,
+      .has_norm = (norm.q_weight.empty() ? 0U : 1U) | (norm.k_weight.empty() ? 0U : 2U)};
   context_.recorder.dispatch(
       context_.pipelines.of(Shader::kRopeStore, row_variant(kv.k.dtype(), shape.head_dim)), call,
       {shape.heads + 2 * shape.kv_heads, batch.rows});

@@ -74,10 +74,11 @@ struct Blocks {
   bool qk_norm = false;  // an RMS norm of each head of q and k, before the rotation
   // One without weights, of layers that rotate: as much before the rotation as behind it.
   bool norms_rotated = false;
-  bool whole_qk_norm = false;  // one of all heads of q, and one of all of k, instead
-  bool is_qkv_fused = false;   // the checkpoint holds q, k and v as one matrix, qkv_proj
-  bool v_norm = false;         // an RMS norm of each head of v, without weights
-  bool has_sinks = false;      // a score of each head that no position has
+  bool qk_norm_behind = false;  // an RMS norm of each head of q and k, behind the rotation
+  bool whole_qk_norm = false;   // one of all heads of q, and one of all of k, instead
+  bool is_qkv_fused = false;    // the checkpoint holds q, k and v as one matrix, qkv_proj
+  bool v_norm = false;          // an RMS norm of each head of v, without weights
+  bool has_sinks = false;       // a score of each head that no position has
   // Behind the rows of each head of q_proj come those of a gate: what the head makes is multiplied
   // by its sigmoid.
   bool has_output_gate = false;
@@ -88,6 +89,7 @@ struct Blocks {
   // rotated apart: rows of q and k are put in the other order while they are loaded.
   bool pairs_neighbours = false;
   double local_rope_theta = 0;
+  bool has_rope_alpha = false;     // dynamic scaling with an "alpha" is a larger theta
   bool has_rope_sections = false;  // of images; the positions of text are the same in all
   // Scores grow with the position p of their query:
   // by 1 + growth * ln(1 + floor((p + offset) / length)).

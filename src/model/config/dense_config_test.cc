@@ -1,5 +1,6 @@
 // Configs of dense families: what absent keys mean in each, and what each refuses.
 
+#include <cmath>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -208,6 +209,24 @@ TEST(ModelConfig, relatives_of_llama_have_biases_of_their_own) {
   EXPECT_TRUE(ernie.qkv_bias && ernie.o_bias && ernie.mlp_bias && ernie.pairs_neighbours);
   EXPECT_TRUE(ernie.tied_embeddings);
   EXPECT_FALSE(parse("Ernie4_5ForCausalLM", R"({"attention_bias":true})").qkv_bias);
+}
+
+TEST(ModelConfig, hunyuan_stretches_theta_by_alpha) {
+  const auto theta = [](const std::string& scaling) {
+    return parse("HunYuanDenseV1ForCausalLM",
+                 R"({"rope_scaling":{"type":"dynamic","factor":2)" + scaling + "}}");
+  };
+  EXPECT_NEAR(theta(R"(,"alpha":50)").rope_theta, 1e4 * std::pow(50.0, 16.0 / 14.0), 1e-6);
+  EXPECT_EQ(theta(R"(,"alpha":50)").rope.kind, RopeScaling::Kind::kNone);
+  EXPECT_EQ(theta("").rope.kind, RopeScaling::Kind::kDynamic);
+  EXPECT_EQ(parse("HunYuanDenseV1ForCausalLM").rms_eps, 1e-5F);
+  const auto fault = [](const std::string& scaling) {
+    return error_of(
+        [&] { parse("HunYuanDenseV1ForCausalLM", "{\"rope_scaling\":{" + scaling + "}}"); });
+  };
+  EXPECT_THAT(fault(R"("type":"dynamic","factor":2,"alpha":-1)"), HasSubstr("\"alpha\""));
+  EXPECT_THAT(fault(R"("type":"yarn","factor":2,"original_max_position_embeddings":64)"),
+              HasSubstr("\"attention_factor\""));
 }
 
 TEST(ModelConfig, exaone4_rotates_where_it_slides) {

@@ -140,6 +140,18 @@ Blocks latent_layers(const FileFields& fields, const ModelConfig& sizes,
           .activation = activation(fields, "hidden_act", "silu")};
 }
 
+void check_magnitude(const FileFields& fields) {
+  const char* const key =
+      fields.object("rope_scaling") != nullptr ? "rope_scaling" : "rope_parameters";
+  const auto* const settings = fields.object(key);
+  if (settings == nullptr) return;
+  const FileFields rope(*settings, fields.where() + ", " + key);
+  const std::string type = rope.string(rope.has("rope_type") ? "rope_type" : "type").value_or("");
+  const bool has_magnitude = type == "yarn" || type == "longrope" || type == "su";
+  if (has_magnitude && rope.number("attention_factor").value_or(0.0) != 1.0)
+    rope.refuse("attention_factor", "1 (queries and keys are normalised after the rotation)");
+}
+
 LayerNorms norms_behind() {
   return {.before_attention = {},
           .after_attention = "post_attention_layernorm",

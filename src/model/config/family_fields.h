@@ -55,6 +55,10 @@ int rotary_dim(const FileFields& fields, int head_dim, double absent = 1.0);
 Blocks latent_layers(const FileFields& fields, const ModelConfig& sizes,
                      const LatentBlocks& absent);
 
+// Refuses rotations that change magnitudes, of models that norm queries and keys behind them: a norm
+// before them would not take the change back.
+void check_magnitude(const FileFields& fields);
+
 // Norms behind the blocks, and none before.
 LayerNorms norms_behind();
 

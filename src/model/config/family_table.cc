@@ -32,6 +32,7 @@
   FAMILY(seed_oss)                 \
   FAMILY(ernie4_5)                 \
   FAMILY(exaone4)                  \
+  FAMILY(hunyuan_dense)            \
   FAMILY(qwen2_vl)                 \
   FAMILY(qwen2_5_vl)               \
   FAMILY(qwen3_vl)                 \

@@ -111,7 +111,7 @@ TEST(ModelConfig, an_unknown_architecture_is_refused_with_the_supported_ones) {
                 "Gemma4UnifiedForCausalLM, Gemma4UnifiedForConditionalGeneration, "
                 "Phi3ForCausalLM, Olmo2ForCausalLM, Olmo3ForCausalLM, Glm4ForCausalLM, "
                 "Ministral3ForCausalLM, SeedOssForCausalLM, Ernie4_5ForCausalLM, "
-                "Exaone4ForCausalLM, Qwen2VLForConditionalGeneration, "
+                "Exaone4ForCausalLM, HunYuanDenseV1ForCausalLM, Qwen2VLForConditionalGeneration, "
                 "Qwen2_5_VLForConditionalGeneration, Qwen3VLForConditionalGeneration, "
                 "Qwen3VLMoeForConditionalGeneration, Mistral3ForConditionalGeneration, "
                 "MixtralForCausalLM, "

@@ -1,5 +1,7 @@
 #include "model/config/rope_config.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -52,6 +54,14 @@ void parse_proportional(const FileFields& rope, ModelConfig& config) {
   if (!(share > 0.0 && share <= 1.0)) rope.refuse("partial_rotary_factor", "a share of a head");
   config.rope.share = share;
   config.rope.factor = positive(rope, "factor", rope.number("factor").value_or(1.0));
+}
+
+// By the same factor whatever the length of a text.
+void stretch_theta(const FileFields& rope, double alpha, ModelConfig& config) {
+  const double rotated = config.rotated();
+  positive(rope, "alpha", alpha);
+  config.rope_theta *= std::pow(alpha, rotated / std::max(rotated - 2.0, 1.0));
+  config.rope.kind = Kind::kNone;
 }
 
 void parse_llama3(const FileFields& rope, RopeScaling& scaling) {
@@ -132,6 +142,8 @@ void parse_rope(const FileFields& fields, ModelConfig& config) {
   scaling.kind = parse_kind(rope);
   if (scaling.kind == Kind::kNone) return;
   if (scaling.kind == Kind::kProportional) return parse_proportional(rope, config);
+  const double alpha = config.has_rope_alpha ? rope.number("alpha").value_or(0.0) : 0.0;
+  if (scaling.kind == Kind::kDynamic && alpha != 0.0) return stretch_theta(rope, alpha, config);
   parse_factor(rope, scaling);
   // Some configs keep the original length beside the rotary settings; there it has priority.
   const IntRange positions{1};

@@ -46,6 +46,20 @@ std::vector<std::vector<MatrixPart>> stacks_of(const WeightReader& read, const M
   return stacks;
 }
 
+// Of queries and keys as one, of queries: scores know their product only. [heads, head_dim]
+Tensor both_norms(WeightReader& read, const std::string& name, const AttentionShape& shape) {
+  const std::int64_t dim = shape.head_dim;
+  const FloatMatrix keys = read.floats(name + "k_norm", {dim});
+  const auto change = [&](std::vector<float>& values) {
+    for (std::int64_t i = 0; i < dim; ++i) values[at(i)] *= keys.at(0, i);
+    for (int h = 1; h < shape.heads; ++h)
+      for (std::int64_t i = 0; i < dim; ++i) values.push_back(values[at(i)]);
+  };
+  const Tensor both = read.changed(name + "q_norm.weight", {dim}, {shape.heads, dim}, change);
+  read.release(name + "k_norm");
+  return both;
+}
+
 }  // namespace
 
 Attention::Attention(WeightReader& read, const ModelConfig& config, const std::string& prefix,
@@ -101,6 +115,11 @@ Attention::Attention(WeightReader& read, const ModelConfig& config, const std::s
     const Tensor ones = read.made(std::vector<float>(at(shape_.head_dim), 1.0F));
     qk_norm_ = {.q_weight = ones, .k_weight = ones, .eps = config.rms_eps};
   }
+  if (config.qk_norm_behind) {
+    const Tensor ones = read.made(std::vector<float>(at(shape_.head_dim), 1.0F));
+    qk_norm_ = {.q_weight = {}, .k_weight = ones, .eps = config.rms_eps};
+    norm_behind_ = both_norms(read, name, shape_);
+  }
   o_ = read.linear({{name + "o_proj", config.hidden}}, q, bias_if(config.o_bias));
   if (config.has_sinks) sinks_ = read.vector(name + "sinks", config.heads);
   if (config.score_growth == 0) return;
@@ -119,10 +138,15 @@ void Attention::project(Tensor in, const RopeTables& ropes, const KvLayer& kv,
   if (gate_) s.ops.linear(*gate_, in, s.gate);
   if (qkv_.size() == 1 && stored_.kv_heads > 0) {
     s.ops.project_qkv(*qkv_[0], in, ropes.of(rope_), qk_norm_, shape_, s.batch, kv, queries(s));
-    return grow(s);
+    return finish_queries(s);
   }
   const ScratchScope between(s.ops);
   s.ops.rope_store_kv(stacks(in, s), ropes.of(rope_), qk_norm_, stored_, s.batch, kv, queries(s));
+  finish_queries(s);
+}
+
+void Attention::finish_queries(LayerScratch& s) const {
+  if (!norm_behind_.empty()) s.ops.norm_groups(queries(s), norm_behind_, eps_);
   grow(s);
 }
 

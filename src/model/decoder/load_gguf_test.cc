@@ -88,8 +88,8 @@ INSTANTIATE_TEST_SUITE_P(
         GgufFamily{.folder = "exaone4",
                    .architecture = "exaone4",
                    .unsaid = R"({"sliding_window":8,"sliding_window_pattern":3})"},
-        GgufFamily{"qwen2_vl", "qwen2vl"}, GgufFamily{"qwen2_5_vl", "qwen2vl"},
-        GgufFamily{"qwen3_vl", "qwen3vl"},
+        GgufFamily{"hunyuan_dense", "hunyuan-dense"}, GgufFamily{"qwen2_vl", "qwen2vl"},
+        GgufFamily{"qwen2_5_vl", "qwen2vl"}, GgufFamily{"qwen3_vl", "qwen3vl"},
         GgufFamily{.folder = "qwen3_vl_moe", .architecture = "qwen3vlmoe", .block_error = 0.06},
         GgufFamily{"mistral", "mistral3", true}, GgufFamily{"mistral3", "mistral3", true},
         GgufFamily{"../drafts/targets/mimo", "qwen2"},
@@ -116,9 +116,9 @@ INSTANTIATE_TEST_SUITE_P(
                    .is_older = true}),
     [](const auto& info) {
       const std::string folder = info.param.folder;
-      return folder.substr(folder.rfind('/') + 1) + "_of_" +
-             (info.param.architecture == std::string("gpt-oss") ? "gpt_oss"
-                                                                : info.param.architecture) +
+      std::string architecture = info.param.architecture;
+      std::ranges::replace(architecture, '-', '_');
+      return folder.substr(folder.rfind('/') + 1) + "_of_" + architecture +
              (info.param.splits_heads ? "_split" : "") + (info.param.is_older ? "_older" : "");
     });
 

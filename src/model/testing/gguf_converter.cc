@@ -35,6 +35,8 @@ const std::map<std::string, std::string> kNames{
     {"qkv_proj", "attn_qkv"},
     {"q_norm", "attn_q_norm"},
     {"k_norm", "attn_k_norm"},
+    {"query_layernorm", "attn_q_norm"},
+    {"key_layernorm", "attn_k_norm"},
     {"post_attention_layernorm", "ffn_norm"},
     {"pre_feedforward_layernorm", "ffn_norm"},
     {"post_feedforward_layernorm", "post_ffw_norm"},

@@ -59,19 +59,6 @@ ExpertBlocks llama4_experts(const FileFields& fields, int layers) {
   return experts;
 }
 
-// Behind a rotation that changes magnitudes the norm would take them back.
-void check_magnitude(const FileFields& fields) {
-  const char* const key =
-      fields.object("rope_scaling") != nullptr ? "rope_scaling" : "rope_parameters";
-  const auto* const settings = fields.object(key);
-  if (settings == nullptr) return;
-  const FileFields rope(*settings, fields.where() + ", " + key);
-  const std::string type = rope.string(rope.has("rope_type") ? "rope_type" : "type").value_or("");
-  const bool has_magnitude = type == "yarn" || type == "longrope" || type == "su";
-  if (has_magnitude && rope.number("attention_factor").value_or(0.0) != 1.0)
-    rope.refuse("attention_factor", "1 (queries and keys are normalised after the rotation)");
-}
-
 // Older configs have a number.
 bool llama4_grows(const FileFields& fields) {
   const auto* const value = fields.find("attn_temperature_tuning");
