@@ -296,6 +296,19 @@ CHECKPOINTS = {
                           vision_config=EYES, **IMAGES), torch.bfloat16, "1GB"),
     "hunyuan_dense": ("HunYuanDenseV1Config", dict(head_dim=32, attention_bias=True),
                       torch.bfloat16, "1GB"),
+    "internvl": ("InternVLConfig",
+                 dict(text_config={**SIZES, **dict(model_type="qwen3", head_dim=32)},
+                      vision_config=dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1,
+                                         num_attention_heads=2, image_size=[28, 28],
+                                         patch_size=[14, 14]),
+                      image_token_id=VOCAB - 1, tie_word_embeddings=False), torch.bfloat16, "1GB"),
+    "lfm2_vl": ("Lfm2VlConfig",
+                dict(text_config={**SIZES, **dict(model_type="lfm2", num_hidden_layers=3,
+                                                  layer_types=["conv", "full_attention", "conv"])},
+                     vision_config=dict(model_type="siglip2_vision_model", hidden_size=16,
+                                        intermediate_size=16, num_hidden_layers=1,
+                                        num_attention_heads=2, patch_size=2, num_patches=16),
+                     projector_hidden_size=16, image_token_id=VOCAB - 1), torch.bfloat16, "1GB"),
 }
 # The seed of a checkpoint or case is its place, but for these.
 SEEDS = {"qwen3_5_moe": 35, "lfm2_moe": 36, "granite_hybrid_experts": 37,
@@ -500,6 +513,8 @@ CASES = [
     ("hunyuan_dense_default", "hunyuan_dense", {}, 40, {}),
     ("hunyuan_dense_alpha", "hunyuan_dense",
      dict(rope=dict(rope_type="dynamic", factor=1.0, alpha=50.0)), 96, dict(style="type")),
+    ("internvl_default", "internvl", {}, 40, {}),
+    ("lfm2_vl_default", "lfm2_vl", {}, 40, {}),
 ]
 
 

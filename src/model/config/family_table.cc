@@ -37,6 +37,7 @@
   FAMILY(qwen2_5_vl)               \
   FAMILY(qwen3_vl)                 \
   FAMILY(qwen3_vl_moe)             \
+  FAMILY(internvl)                 \
   FAMILY(mistral3)                 \
   FAMILY(mixtral)                  \
   FAMILY(qwen2_moe)                \
@@ -54,6 +55,7 @@
   FAMILY(qwen3_5_moe_towers)       \
   FAMILY(lfm2)                     \
   FAMILY(lfm2_moe)                 \
+  FAMILY(lfm2_vl)                  \
   FAMILY(granite_hybrid)
 
 namespace foretoken {

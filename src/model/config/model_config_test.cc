@@ -102,25 +102,26 @@ TEST(ModelConfig, overrides_replace_keys) {
 TEST(ModelConfig, an_unknown_architecture_is_refused_with_the_supported_ones) {
   EXPECT_THAT(
       error_of([] { parse("GPT2LMHeadModel"); }),
-      HasSubstr("this model architecture is not supported (config.json): expected "
-                "LlamaForCausalLM, Llama4ForCausalLM, Llama4ForConditionalGeneration, "
-                "MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, "
-                "MiMoForCausalLM, SmolLM3ForCausalLM, GraniteForCausalLM, "
-                "Gemma2ForCausalLM, Gemma3ForCausalLM, Gemma3ForConditionalGeneration, "
-                "Gemma4ForCausalLM, Gemma4ForConditionalGeneration, "
-                "Gemma4UnifiedForCausalLM, Gemma4UnifiedForConditionalGeneration, "
-                "Phi3ForCausalLM, Olmo2ForCausalLM, Olmo3ForCausalLM, Glm4ForCausalLM, "
-                "Ministral3ForCausalLM, SeedOssForCausalLM, Ernie4_5ForCausalLM, "
-                "Exaone4ForCausalLM, HunYuanDenseV1ForCausalLM, Qwen2VLForConditionalGeneration, "
-                "Qwen2_5_VLForConditionalGeneration, Qwen3VLForConditionalGeneration, "
-                "Qwen3VLMoeForConditionalGeneration, Mistral3ForConditionalGeneration, "
-                "MixtralForCausalLM, "
-                "Qwen2MoeForCausalLM, Qwen3MoeForCausalLM, OlmoeForCausalLM, Glm4MoeForCausalLM, "
-                "GptOssForCausalLM, DeepseekV2ForCausalLM, DeepseekV3ForCausalLM, "
-                "Glm4MoeLiteForCausalLM, Qwen3NextForCausalLM, Qwen3_5ForCausalLM, "
-                "Qwen3_5ForConditionalGeneration, Qwen3_5MoeForCausalLM, "
-                "Qwen3_5MoeForConditionalGeneration, Lfm2ForCausalLM, Lfm2MoeForCausalLM, "
-                "GraniteMoeHybridForCausalLM, found GPT2LMHeadModel"));
+      HasSubstr(
+          "this model architecture is not supported (config.json): expected "
+          "LlamaForCausalLM, Llama4ForCausalLM, Llama4ForConditionalGeneration, "
+          "MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, "
+          "MiMoForCausalLM, SmolLM3ForCausalLM, GraniteForCausalLM, "
+          "Gemma2ForCausalLM, Gemma3ForCausalLM, Gemma3ForConditionalGeneration, "
+          "Gemma4ForCausalLM, Gemma4ForConditionalGeneration, "
+          "Gemma4UnifiedForCausalLM, Gemma4UnifiedForConditionalGeneration, "
+          "Phi3ForCausalLM, Olmo2ForCausalLM, Olmo3ForCausalLM, Glm4ForCausalLM, "
+          "Ministral3ForCausalLM, SeedOssForCausalLM, Ernie4_5ForCausalLM, "
+          "Exaone4ForCausalLM, HunYuanDenseV1ForCausalLM, Qwen2VLForConditionalGeneration, "
+          "Qwen2_5_VLForConditionalGeneration, Qwen3VLForConditionalGeneration, "
+          "Qwen3VLMoeForConditionalGeneration, InternVLForConditionalGeneration, "
+          "Mistral3ForConditionalGeneration, MixtralForCausalLM, "
+          "Qwen2MoeForCausalLM, Qwen3MoeForCausalLM, OlmoeForCausalLM, Glm4MoeForCausalLM, "
+          "GptOssForCausalLM, DeepseekV2ForCausalLM, DeepseekV3ForCausalLM, "
+          "Glm4MoeLiteForCausalLM, Qwen3NextForCausalLM, Qwen3_5ForCausalLM, "
+          "Qwen3_5ForConditionalGeneration, Qwen3_5MoeForCausalLM, "
+          "Qwen3_5MoeForConditionalGeneration, Lfm2ForCausalLM, Lfm2MoeForCausalLM, "
+          "Lfm2VlForConditionalGeneration, GraniteMoeHybridForCausalLM, found GPT2LMHeadModel"));
   EXPECT_THAT(fault_of(R"({"architectures":[]})"), HasSubstr("missing key \"architectures\""));
 }
 
