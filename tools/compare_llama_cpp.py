@@ -45,6 +45,7 @@ FAMILIES = {
     "qwen3_vl": dict(attention_bias=False, rope_parameters=dict(rope_type="default", rope_theta=5e5, mrope_interleaved=True, mrope_section=[6, 5, 5])),
     "seed_oss": dict(mlp_bias=False, attention_out_bias=False), "ernie4_5": {}, "exaone4": dict(sliding_window=None, layer_types=["full_attention"] * 4, head_dim=16),
     "hunyuan_dense": dict(attention_bias=False),
+    "cohere": {}, "cohere2": dict(attention_bias=False, layer_types=None, num_hidden_layers=5, rotary_pct=1.0),
     "phi3": {}, "olmo2": {}, "olmo3": OWN_OUTPUT, "glm4": {}, "mixtral": {}, "qwen2_moe": dict(mlp_only_layers=[]), "qwen3_moe": {},
     "olmoe": dict(OWN_OUTPUT, num_key_value_heads=4), "glm4_moe": {}, "gpt_oss": dict(rope_parameters=RAMP),
     "deepseek_v2_experts": dict(q_lora_rank=32), "deepseek_v3": {}, "deepseek_v3_experts": {}, "glm4_moe_lite_sparse": {},

@@ -358,6 +358,11 @@ std::vector<TinyModel> block_models() {
                     .layers = {false, true, true}};
   models.push_back({.name = "chunks_and_weighed_inputs", .config = chunks, .near_ties = true});
 
+  ModelConfig centred = base_config();
+  centred.centres_stream = centred.is_parallel = true;
+  centred.norms.before_mlp = {};
+  models.push_back({.name = "layer_norms", .config = centred, .near_ties = true});
+
   ModelConfig turned = base_config();
   turned.qk_norm_behind = true;
   models.push_back({.name = "norms_behind_the_rotation", .config = turned, .near_ties = true});

@@ -309,6 +309,13 @@ CHECKPOINTS = {
                                         intermediate_size=16, num_hidden_layers=1,
                                         num_attention_heads=2, patch_size=2, num_patches=16),
                      projector_hidden_size=16, image_token_id=VOCAB - 1), torch.bfloat16, "1GB"),
+    "cohere": ("CohereConfig", dict(logit_scale=0.3, num_key_value_heads=1, pad_token_id=3),
+               torch.bfloat16, "1GB"),
+    "cohere2": ("Cohere2Config",
+                dict(num_hidden_layers=4, logit_scale=0.2, sliding_window=8, attention_bias=True,
+                     layer_types=["sliding_attention", "sliding_attention", "full_attention",
+                                  "sliding_attention"], layer_norm_eps=1e-3, pad_token_id=0),
+                torch.bfloat16, "1GB"),
 }
 # The seed of a checkpoint or case is its place, but for these.
 SEEDS = {"qwen3_5_moe": 35, "lfm2_moe": 36, "granite_hybrid_experts": 37,
@@ -515,6 +522,8 @@ CASES = [
      dict(rope=dict(rope_type="dynamic", factor=1.0, alpha=50.0)), 96, dict(style="type")),
     ("internvl_default", "internvl", {}, 40, {}),
     ("lfm2_vl_default", "lfm2_vl", {}, 40, {}),
+    ("cohere_default", "cohere", {}, 40, {}),
+    ("cohere2_default", "cohere2", {}, 60, {}),
 ]
 
 

@@ -161,6 +161,18 @@ class ReferenceOps final : public Ops {
     });
   }
 
+  void centre(Tensor x, Tensor out) override {
+    expect(out, {x.dim(0), x.dim(1)}, DType::kF32);
+    each_row(x, [&](std::int64_t r) {
+      const float* const row = x.row_f32(r);
+      double sum = 0;
+      for (std::int64_t i = 0; i < x.dim(1); ++i) sum += row[i];
+      const double mean = sum / static_cast<double>(x.dim(1));
+      for (std::int64_t i = 0; i < x.dim(1); ++i)
+        out.row_f32(r)[i] = static_cast<float>(row[i] - mean);
+    });
+  }
+
   void norm_groups(Tensor x, Tensor weight, float eps) override {
     const std::int64_t groups = weight.dim(0), width = weight.dim(1);
     expect(x, {-1, groups * width}, DType::kF32);

@@ -89,6 +89,10 @@ struct NormCall {
   float eps;
   std::uint32_t groups;
 };
+struct CentreCall {
+  Address x, to;
+  std::uint32_t width;
+};
 struct ElementsCall {
   Address x, b;
   std::uint32_t count;

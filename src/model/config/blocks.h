@@ -119,6 +119,8 @@ struct Blocks {
   // The stream that leaves a layer is multiplied by a number of the checkpoint.
   bool has_layer_scale = false;
   LayerNorms norms = {};
+  // Norms of the stream are layer norms without biases: they take its mean away before.
+  bool centres_stream = false;
   float norm_offset = 0;  // of the weights of all RMS norms: 1 where the stored ones are 0 around
   bool is_parallel = false;  // the MLP reads what attention reads, and before_mlp is empty
   double embedding_scale = 1;

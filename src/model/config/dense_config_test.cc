@@ -229,6 +229,27 @@ TEST(ModelConfig, hunyuan_stretches_theta_by_alpha) {
               HasSubstr("\"attention_factor\""));
 }
 
+TEST(ModelConfig, cohere_has_layer_norms_beside_each_other) {
+  const ModelConfig cohere = parse("CohereForCausalLM", R"({"layer_norm_eps":0.5})");
+  EXPECT_TRUE(cohere.centres_stream && cohere.is_parallel && cohere.norms.before_mlp.empty());
+  EXPECT_EQ(cohere.rms_eps, 0.5F);
+  EXPECT_EQ(cohere.logit_scale, 0.0625F);
+  EXPECT_EQ(cohere.rope_theta, 500000.0);
+  EXPECT_TRUE(cohere.layer_window.empty() && cohere.tied_embeddings);
+  const ModelConfig later = parse("Cohere2ForCausalLM", R"({"sliding_window_pattern":2})");
+  EXPECT_THAT(later.layer_window, ElementsAre(4096, 0, 4096));
+  EXPECT_THAT(later.layer_rope, ElementsAre(LayerRope::kMain, LayerRope::kNone, LayerRope::kMain));
+  EXPECT_EQ(later.rms_eps, 1e-5F);
+  EXPECT_EQ(later.rope_theta, 10000.0);
+  const auto fault = [](const std::string& family, const char* changes) {
+    return error_of([&] { parse(family, changes); });
+  };
+  EXPECT_THAT(fault("CohereForCausalLM", R"({"use_qk_norm":true})"), HasSubstr("use_qk_norm"));
+  EXPECT_THAT(fault("CohereForCausalLM", R"({"layer_norm_eps":-1})"), HasSubstr("layer_norm_eps"));
+  EXPECT_THAT(fault("Cohere2ForCausalLM", R"({"sliding_window":null})"),
+              HasSubstr("sliding_window"));
+}
+
 TEST(ModelConfig, exaone4_rotates_where_it_slides) {
   constexpr LayerRope kMain = LayerRope::kMain, kNone = LayerRope::kNone;
   const ModelConfig config = parse("Exaone4ForCausalLM", R"({"num_hidden_layers":4})");

@@ -29,6 +29,8 @@
   FAMILY(olmo3)                    \
   FAMILY(glm4)                     \
   FAMILY(ministral3)               \
+  FAMILY(cohere)                   \
+  FAMILY(cohere2)                  \
   FAMILY(seed_oss)                 \
   FAMILY(ernie4_5)                 \
   FAMILY(exaone4)                  \

@@ -121,6 +121,8 @@ class GgufConverter {
     number("routed_scaling_factor", "expert_weights_scale");
     if (family_.rotated > 0) file_.u32(key("rope.dimension_count"), family_.rotated);
     number("rms_norm_eps", "attention.layer_norm_rms_epsilon");
+    number("layer_norm_eps", "attention.layer_norm_epsilon");
+    number("logit_scale", "logit_scale");
     number("attn_logit_softcapping", "attn_logit_softcapping");
     number("final_logit_softcapping", "final_logit_softcapping");
     number("attention_multiplier", "attention.scale");

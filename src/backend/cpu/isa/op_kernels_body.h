@@ -15,6 +15,7 @@ namespace {
 OpKernels op_kernels() {
   return {
       .norm = norm_row,
+      .centre = centre_row,
       .add = add_row,
       .scale = scale_row,
       .soft_cap = soft_cap_row,

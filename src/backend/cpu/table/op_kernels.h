@@ -102,6 +102,8 @@ struct AttnItem {
 struct OpKernels {
   // out = x / sqrt(mean(x^2) + eps) * weight; the sum in sixteen lanes, added by the fixed tree.
   void (*norm)(const float* x, const float* weight, std::int64_t width, float eps, float* out);
+  // out = x - mean(x); the sum in sixteen lanes, added by the fixed tree.
+  void (*centre)(const float* x, std::int64_t width, float* out);
   // a += b
   void (*add)(float* a, const float* b, std::int64_t width);
   // x *= factor

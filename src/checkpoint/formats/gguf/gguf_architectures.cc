@@ -43,6 +43,18 @@ void add_rotated(const GgufModel& model, boost::json::object& config) {
         static_cast<double>(*rotated) / static_cast<double>(config["head_dim"].as_int64());
 }
 
+// Norms of heads are in the largest model of the older family only.
+void add_cohere(const GgufModel& model, boost::json::object& config) {
+  config["use_qk_norm"] = model.find("blk.0.attn_q_norm.weight") != nullptr;
+  if (const auto window = model.size("attention.sliding_window"))
+    config["sliding_window"] = *window;
+  const std::string key = model.own_key("rope.dimension_count");
+  const auto rotated = model.metadata().integer(key);
+  const std::int64_t dim = config["head_dim"].as_int64();
+  if (rotated && *rotated != dim)
+    model.metadata().refuse(key, std::to_string(dim) + ", whole heads", std::to_string(*rotated));
+}
+
 void add_seed_oss(const GgufModel& model, boost::json::object& config) {
   config["attention_out_bias"] = model.find("blk.0.attn_output.bias") != nullptr;
 }
@@ -285,6 +297,16 @@ constexpr auto kArchitectures = std::to_array<GgufArchitecture>({
      .add = add_mistral3},
     {.name = "qwen2", .architecture = "Qwen2ForCausalLM", .model_type = "qwen2"},
     {.name = "qwen3", .architecture = "Qwen3ForCausalLM", .model_type = "qwen3"},
+    {.name = "command-r",
+     .architecture = "CohereForCausalLM",
+     .model_type = "cohere",
+     .numbers = gguf_names::kCohereNumbers,
+     .add = add_cohere},
+    {.name = "cohere2",
+     .architecture = "Cohere2ForCausalLM",
+     .model_type = "cohere2",
+     .numbers = gguf_names::kCohereNumbers,
+     .add = add_cohere},
     // What the text has beside these is of images.
     {.name = "qwen2vl", .architecture = "Qwen2ForCausalLM", .model_type = "qwen2"},
     {.name = "qwen3vl", .architecture = "Qwen3ForCausalLM", .model_type = "qwen3"},

@@ -133,6 +133,10 @@ inline constexpr NumberKey kGraniteNumbers[] = {
     {"logit_scale", "logits_scaling"},
 };
 
+inline constexpr NumberKey kCohereNumbers[] = {
+    {"logit_scale", "logit_scale"},
+};
+
 inline constexpr NumberKey kGemmaNumbers[] = {
     {"attn_logit_softcapping", "attn_logit_softcapping"},
     {"final_logit_softcapping", "final_logit_softcapping"},
