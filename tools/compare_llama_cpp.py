@@ -29,6 +29,7 @@ SKIPPED = 77
 VOCAB, PROMPT, ANSWER = 64, 40, 64
 SECTIONS = dict(rope_type="default", rope_theta=1e4, partial_rotary_factor=0.5, mrope_interleaved=True, mrope_section=[3, 3, 2])
 QWEN35 = dict(linear_value_head_dim=16, head_dim=32, attention_bias=False, rope_parameters=SECTIONS)  # its states are square
+NO_EPS = dict(rms_norm_eps=0.0)  # llama.cpp reads none from files of Qwen2-VL
 OWN_OUTPUT = dict(tie_word_embeddings=False)
 # llama.cpp rounds where yarn's ramp of wavelengths ends, which gpt-oss does not. Of a head of 16 it ends near pair 2 with this theta.
 TRAINED = 32
@@ -39,6 +40,12 @@ FAMILIES = {
     "llama": {}, "llama_bias_tied": {}, "mistral": {}, "qwen2": {}, "qwen3": {}, "smollm3": {}, "granite": {}, "gemma2": {}, "gemma3": {},
     "gemma4": dict(num_kv_shared_layers=2, final_logit_softcapping=30.0),
     "gemma4_experts": dict(attention_bias=False, final_logit_softcapping=30.0),
+    "llama4": dict(attention_chunk_size=8192, no_rope_layer_interval=4, floor_scale=8192, attn_scale=0.1),
+    "qwen2_vl": NO_EPS, "qwen2_5_vl": NO_EPS,
+    "qwen3_vl": dict(attention_bias=False, rope_parameters=dict(rope_type="default", rope_theta=5e5, mrope_interleaved=True, mrope_section=[6, 5, 5])),
+    "seed_oss": dict(mlp_bias=False, attention_out_bias=False), "ernie4_5": {}, "exaone4": dict(sliding_window=None, layer_types=["full_attention"] * 4, head_dim=16),
+    "hunyuan_dense": dict(attention_bias=False),
+    "cohere": {}, "cohere2": dict(attention_bias=False, layer_types=None, num_hidden_layers=5, rotary_pct=1.0),
     "phi3": {}, "olmo2": {}, "olmo3": OWN_OUTPUT, "glm4": {}, "mixtral": {}, "qwen2_moe": dict(mlp_only_layers=[]), "qwen3_moe": {},
     "olmoe": dict(OWN_OUTPUT, num_key_value_heads=4), "glm4_moe": {}, "gpt_oss": dict(rope_parameters=RAMP),
     "deepseek_v2_experts": dict(q_lora_rank=32), "deepseek_v3": {}, "deepseek_v3_experts": {}, "glm4_moe_lite_sparse": {},

@@ -73,6 +73,12 @@ std::vector<Model> models() {
   add(4, 4, 80, DType::kF8E4M3, 0, false);
   add(8, 1, 24, DType::kF8E5M2, 20, false);
   add(3, 3, 6, DType::kI8, 130, false);
+  add(4, 2, 32, DType::kBF16, 0, true);
+  all.back().shape.chunk = 20;
+  add(6, 2, 64, DType::kI8, 0, false);
+  all.back().shape.chunk = 17;
+  add(2, 1, 64, DType::kF32, 9, false);
+  all.back().shape.chunk = 150;
   // Capped scores, sinks and heads that are not rotated, alone and together.
   for (const DType kv : {DType::kBF16, DType::kF16, DType::kI8}) {
     add(6, 2, 64, kv, 0, false);

@@ -12,7 +12,7 @@ namespace foretoken {
 
 // How the experts of a row, and the weight of each, follow from the router's logits:
 //
-//   score = softmax or sigmoid of the logits
+//   score = softmax or sigmoid of the logits, or the logits
 //   chosen: the largest score + bias; of groups, where there are any, only in the best of them
 //   weight = score, divided by the sum of the chosen where they are normalised, times scale, times
 //            the expert's own scale where it has one

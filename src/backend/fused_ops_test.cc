@@ -190,7 +190,7 @@ TEST_P(FusedOps, project_qkv) {
     const Tensor norm(weight.f32(), DType::kF32, {dim});
     const RopeTable rope = joined.rope();
     const Batch batch = joined.batch(rows);
-    for (const QkNorm& qk_norm : {QkNorm{}, QkNorm{norm, norm, 1e-5F}}) {
+    for (const QkNorm& qk_norm : {QkNorm{}, QkNorm{norm, norm, 1e-5F}, QkNorm{{}, norm, 1e-5F}}) {
       const KvLayer kv_found = joined.kv(), kv_expected = joined.kv();
       const Tensor found = joined.rows(rows, heads * dim, 6),
                    expected = joined.rows(rows, heads * dim, 7);

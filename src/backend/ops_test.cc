@@ -67,6 +67,11 @@ TEST(Rows, norm) {
                1000.0 / 32 + 8);
 }
 
+TEST(Rows, centre) {
+  check_row_op([](Ops& ops, Tensor a, Tensor, Tensor, Tensor out) { ops.centre(a, out); },
+               1000.0 / 16 + 8);
+}
+
 // Squares of a group only are summed, and its weights are its own.
 TEST(Rows, norm_groups) {
   for (const std::int64_t groups : {2, 3})

@@ -18,7 +18,7 @@ struct RopeTable {
   int pairs() const { return rotary_dim == 0 ? 0 : static_cast<int>(cos.dim(1)); }
 };
 
-// Per-head RMS norm of q and k before the rotation (Qwen3); empty weights: none.
+// Per-head RMS norm of q and k before the rotation (Qwen3); empty weights: none of q, or of k.
 struct QkNorm {
   Tensor q_weight;  // float32 [head_dim]
   Tensor k_weight;

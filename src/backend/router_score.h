@@ -7,8 +7,9 @@ namespace foretoken {
 
 enum class RouterScore : std::uint8_t {
   kSoftmax,  // over all experts
-  kSigmoid   // 1 / (1 + e^-x) of each
+  kSigmoid,  // 1 / (1 + e^-x) of each
+  kLogit     // as they are
 };
-inline constexpr int kRouterScores = 2;
+inline constexpr int kRouterScores = 3;
 
 }  // namespace foretoken

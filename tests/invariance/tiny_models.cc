@@ -342,6 +342,31 @@ std::vector<TinyModel> block_models() {
                     .has_bias = true};
   models.push_back({.name = "experts_with_biases", .config = biased, .near_ties = true});
 
+  ModelConfig chunks = base_config();
+  chunks.layers = 3;
+  chunks.norms_rotated = true;
+  chunks.layer_chunk = {48, 0, 50};
+  chunks.layer_rope = {LayerRope::kMain, LayerRope::kNone, LayerRope::kMain};
+  chunks.score_growth = 0.4;
+  chunks.score_growth_length = 48;
+  chunks.score_growth_offset = 1;
+  chunks.grows_unrotated = true;
+  chunks.experts = {.routing = {.experts = 6, .chosen = 1, .normalises = true},
+                    .intermediate = 48,
+                    .shared_intermediate = 48,
+                    .weighs_inputs = true,
+                    .layers = {false, true, true}};
+  models.push_back({.name = "chunks_and_weighed_inputs", .config = chunks, .near_ties = true});
+
+  ModelConfig centred = base_config();
+  centred.centres_stream = centred.is_parallel = true;
+  centred.norms.before_mlp = {};
+  models.push_back({.name = "layer_norms", .config = centred, .near_ties = true});
+
+  ModelConfig turned = base_config();
+  turned.qk_norm_behind = true;
+  models.push_back({.name = "norms_behind_the_rotation", .config = turned, .near_ties = true});
+
   ModelConfig grouped = base_config();
   grouped.layers = 3;
   grouped.qk_norm = true;

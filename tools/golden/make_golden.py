@@ -48,6 +48,10 @@ GEMMA4 = dict(head_dim=16, global_head_dim=32, sliding_window=8, pad_token_id=0,
                                       rope_theta=1000.0)))
 SECTIONS = dict(rope_type="default", rope_theta=1e4, partial_rotary_factor=0.5,
                 mrope_interleaved=True, mrope_section=[4, 2, 2])
+IMAGES = dict(image_token_id=VOCAB - 1, video_token_id=VOCAB - 2, vision_start_token_id=VOCAB - 3,
+              vision_end_token_id=VOCAB - 4)
+EYES = dict(hidden_size=16, intermediate_size=16, depth=1, num_heads=2, out_hidden_size=64,
+            num_position_embeddings=4, deepstack_visual_indexes=[0])
 TRAINED = 32  # original length of the scaled variants: 96 tokens go well beyond it
 
 # name: (config class, settings, stored dtype, size limit of a shard)
@@ -232,6 +236,86 @@ CHECKPOINTS = {
                              dict(LATENT, **EXPERTS, q_lora_rank=32, n_routed_experts=6,
                                   mlp_layer_types=["sparse", "sparse"], first_k_dense_replace=0),
                              torch.bfloat16, "1GB"),
+    # Chunks and full layers, experts and dense layers, by the usual intervals and listed.
+    "llama4": ("Llama4TextConfig",
+               dict(head_dim=16, num_hidden_layers=4, intermediate_size=48,
+                    intermediate_size_mlp=88, num_local_experts=5, interleave_moe_layer_step=2,
+                    no_rope_layer_interval=3, attention_chunk_size=24, floor_scale=16,
+                    attn_scale=0.4, rope_parameters=dict(
+                        rope_type="llama3", rope_theta=1e4, factor=16.0, low_freq_factor=1.0,
+                        high_freq_factor=1.0, original_max_position_embeddings=32)),
+               torch.bfloat16, "1GB"),
+    "llama4_towers": ("Llama4Config",
+                      dict(text_config={**SIZES, **dict(
+                               num_hidden_layers=3, head_dim=32, intermediate_size=40,
+                               intermediate_size_mlp=72, num_local_experts=4, moe_layers=[0, 2],
+                               no_rope_layers=[0, 1, 1], attention_chunk_size=20,
+                               use_qk_norm=False, attention_bias=True, floor_scale=9, attn_scale=0.5,
+                               tie_word_embeddings=False)},
+                           vision_config=dict(hidden_size=16, intermediate_size=64,
+                                              num_hidden_layers=1, num_attention_heads=2,
+                                              image_size=28, patch_size=14, vision_output_dim=16,
+                                              projector_input_dim=16, projector_output_dim=16),
+                           image_token_index=VOCAB - 1, boi_token_index=VOCAB - 2,
+                           eoi_token_index=VOCAB - 3), torch.bfloat16, "1GB"),
+    # Relatives of Llama and Qwen.
+    "seed_oss": ("SeedOssConfig", dict(head_dim=32, attention_out_bias=True, mlp_bias=True),
+                 torch.bfloat16, "1GB"),
+    "ernie4_5": ("Ernie4_5Config", dict(head_dim=32, pad_token_id=0), torch.bfloat16, "1GB"),
+    "ernie4_5_bias": ("Ernie4_5Config",
+                      dict(head_dim=16, use_bias=True, tie_word_embeddings=False, pad_token_id=0),
+                      torch.float32, "1GB"),
+    "exaone4": ("Exaone4Config",
+                dict(num_hidden_layers=4, head_dim=32, sliding_window=8, sliding_window_pattern=3),
+                torch.bfloat16, "1GB"),
+    "qwen2_vl": ("Qwen2VLConfig",
+                 dict(text_config={**SIZES, **dict(num_key_value_heads=1, rope_parameters=dict(
+                          rope_type="default", rope_theta=1e5, mrope_section=[4, 2, 2]))},
+                      vision_config=dict(depth=1, embed_dim=32, hidden_size=64, num_heads=2),
+                      tie_word_embeddings=True, **IMAGES), torch.bfloat16, "1GB"),
+    "qwen2_5_vl": ("Qwen2_5_VLConfig",
+                   dict(text_config={**SIZES, **dict(num_hidden_layers=3, rope_parameters=dict(
+                            rope_type="default", rope_theta=1e6, mrope_section=[2, 3, 3]))},
+                        vision_config=dict(depth=1, hidden_size=32, intermediate_size=32,
+                                           num_heads=2, out_hidden_size=64,
+                                           fullatt_block_indexes=[0]),
+                        **IMAGES), torch.bfloat16, "1GB"),
+    "qwen3_vl": ("Qwen3VLConfig",
+                 dict(text_config={**SIZES, **dict(head_dim=32, attention_bias=True,
+                                                   rope_parameters=dict(
+                          rope_type="default", rope_theta=5e5, mrope_interleaved=True,
+                          mrope_section=[8, 4, 4]))},
+                      vision_config=EYES, tie_word_embeddings=True, **IMAGES), torch.bfloat16,
+                 "1GB"),
+    "qwen3_vl_moe": ("Qwen3VLMoeConfig",
+                     dict(text_config={**SIZES, **dict(
+                              num_hidden_layers=3, head_dim=16, num_experts=6, decoder_sparse_step=2,
+                              num_experts_per_tok=2, moe_intermediate_size=24, rope_parameters=dict(
+                                  rope_type="default", rope_theta=5e5, mrope_interleaved=True,
+                                  mrope_section=[4, 2, 2]))},
+                          vision_config=EYES, **IMAGES), torch.bfloat16, "1GB"),
+    "hunyuan_dense": ("HunYuanDenseV1Config", dict(head_dim=32, attention_bias=True),
+                      torch.bfloat16, "1GB"),
+    "internvl": ("InternVLConfig",
+                 dict(text_config={**SIZES, **dict(model_type="qwen3", head_dim=32)},
+                      vision_config=dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1,
+                                         num_attention_heads=2, image_size=[28, 28],
+                                         patch_size=[14, 14]),
+                      image_token_id=VOCAB - 1, tie_word_embeddings=False), torch.bfloat16, "1GB"),
+    "lfm2_vl": ("Lfm2VlConfig",
+                dict(text_config={**SIZES, **dict(model_type="lfm2", num_hidden_layers=3,
+                                                  layer_types=["conv", "full_attention", "conv"])},
+                     vision_config=dict(model_type="siglip2_vision_model", hidden_size=16,
+                                        intermediate_size=16, num_hidden_layers=1,
+                                        num_attention_heads=2, patch_size=2, num_patches=16),
+                     projector_hidden_size=16, image_token_id=VOCAB - 1), torch.bfloat16, "1GB"),
+    "cohere": ("CohereConfig", dict(logit_scale=0.3, num_key_value_heads=1, pad_token_id=3),
+               torch.bfloat16, "1GB"),
+    "cohere2": ("Cohere2Config",
+                dict(num_hidden_layers=4, logit_scale=0.2, sliding_window=8, attention_bias=True,
+                     layer_types=["sliding_attention", "sliding_attention", "full_attention",
+                                  "sliding_attention"], layer_norm_eps=1e-3, pad_token_id=0),
+                torch.bfloat16, "1GB"),
 }
 # The seed of a checkpoint or case is its place, but for these.
 SEEDS = {"qwen3_5_moe": 35, "lfm2_moe": 36, "granite_hybrid_experts": 37,
@@ -410,12 +494,48 @@ CASES = [
     ("glm4_moe_lite_sparse_default", "glm4_moe_lite_sparse", {}, 40, {}),
     ("granite_hybrid_bias_least_dt", "granite_hybrid_bias",
      dict(time_step_limit=[0.9, {"__float__": "Infinity"}]), 40, {}),
+    ("llama4_default", "llama4", {}, 90, {}),
+    ("llama4_layers_listed", "llama4",
+     dict(layer_types=["full_attention", "chunked_attention", "full_attention",
+                       "chunked_attention"], no_rope_layers=[1, 0, 1, 1], moe_layers=[1, 3],
+          rope=dict(rope_type="default", rope_theta=5e3)), 60, {}),
+    ("llama4_plain", "llama4",
+     dict(attention_chunk_size=None, layer_types=None, use_qk_norm=False,
+          attn_temperature_tuning=False), 60, {}),
+    ("llama4_towers_default", "llama4_towers", {}, 70, {}),
+    ("seed_oss_default", "seed_oss", {}, 40, {}),
+    ("ernie4_5_default", "ernie4_5", {}, 40, {}),
+    ("ernie4_5_bias_default", "ernie4_5_bias", {}, 40, {}),
+    ("exaone4_default", "exaone4", {}, 60, {}),
+    ("exaone4_whole", "exaone4",
+     dict(sliding_window=None, layer_types=["full_attention"] * 4,
+          rope=dict(rope_type="llama3", factor=16.0, low_freq_factor=1.0, high_freq_factor=4.0,
+                    original_max_position_embeddings=TRAINED)), 60, {}),
+    ("qwen2_vl_default", "qwen2_vl", {}, 40, {}),
+    # As the hub has it: one level, the kind of positions called after the sections.
+    ("qwen2_vl_flat", "qwen2_vl", {}, 60, dict(style="flat")),
+    ("qwen2_5_vl_default", "qwen2_5_vl", {}, 40, {}),
+    ("qwen3_vl_default", "qwen3_vl", {}, 40, {}),
+    ("qwen3_vl_moe_default", "qwen3_vl_moe", {}, 40, {}),
+    ("hunyuan_dense_default", "hunyuan_dense", {}, 40, {}),
+    ("hunyuan_dense_alpha", "hunyuan_dense",
+     dict(rope=dict(rope_type="dynamic", factor=1.0, alpha=50.0)), 96, dict(style="type")),
+    ("internvl_default", "internvl", {}, 40, {}),
+    ("lfm2_vl_default", "lfm2_vl", {}, 40, {}),
+    ("cohere_default", "cohere", {}, 40, {}),
+    ("cohere2_default", "cohere2", {}, 60, {}),
 ]
 
 
 def auto_model(config):
     has_towers = hasattr(config, "text_config")
     return transformers.AutoModelForImageTextToText if has_towers else transformers.AutoModelForCausalLM
+
+
+def text_model(model):
+    """What answers to text: that of Llama 4 is a model of its own within the whole."""
+    text = getattr(model, "language_model", None)
+    return text if hasattr(text, "lm_head") else model
 
 
 def make_checkpoint(folder, kind, settings, dtype, shard_size, seed):
@@ -510,6 +630,12 @@ def restyle(written, style):
         text["global_head_dim"] = wide["head_dim"]
         text["num_global_key_value_heads"] = wide["num_key_value_heads"]
         return
+    if style == "flat":
+        text = written.pop("text_config")
+        text["rope_scaling"] = dict(type="mrope", mrope_section=[4, 2, 2])
+        text["rope_theta"] = text.pop("rope_parameters")["rope_theta"]
+        written.update({k: v for k, v in text.items() if k not in ("model_type", *written)})
+        return
     rope = {k: v for k, v in written.pop("rope_parameters").items() if v is not None}
     if "sliding_attention" in rope:
         written["rope_local_base_freq"] = rope["sliding_attention"]["rope_theta"]
@@ -555,7 +681,7 @@ def main():
         torch.manual_seed(1000 + seed)
         tokens = torch.randint(0, VOCAB, (1, length))
         with torch.no_grad():
-            output = model(tokens, output_hidden_states=True)
+            output = text_model(model)(tokens, output_hidden_states=True)
         logits = output.logits[0].float()
         rows = torch.arange(length - 1, -1, -3).flip(0)  # every third, the last one among them
         known = {"rows": rows, "logits": logits[rows].contiguous()}

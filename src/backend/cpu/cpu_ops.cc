@@ -174,6 +174,12 @@ class CpuOps final : public Ops {
     });
   }
 
+  void centre(Tensor x, Tensor out) override {
+    expect(out, {x.dim(0), x.dim(1)}, DType::kF32);
+    each_row(x.dim(0), x.dim(1),
+             [&](int r, int) { table_.ops.centre(x.row_f32(r), x.dim(1), out.row_f32(r)); });
+  }
+
   void norm_groups(Tensor x, Tensor weight, float eps) override {
     const std::int64_t groups = weight.dim(0), width = weight.dim(1);
     expect(x, {-1, groups * width}, DType::kF32);

@@ -93,6 +93,9 @@ std::vector<KvMove> kv_moves(const Walk& walk, const Batch& batch);
 void keep_kv(ThreadPool& pool, const Walk& walk, const Batch& batch,
              std::span<const KvLayer> layers);
 
+// The place of a row in its sequence's text: committed text, chain, ancestors, the row itself.
+std::int32_t place_in_text(const Batch& batch, int row);
+
 // The KV slots (page * kPageTokens + offset) that a row attends, in the order of their logical
 // positions 0 .. position of the row: committed text, chain, ancestors by depth, the row itself.
 void visible_slots(const Batch& batch, int row, std::vector<std::int32_t>& out);

@@ -80,6 +80,14 @@ void layout_rows(const StepPlan& plan, const DraftTrees& trees, const SeqTable& 
   }
 }
 
+std::int32_t place_in_text(const Batch& batch, int row) {
+  const BatchSeq& seq = batch.seqs[at(batch.seq[at(row)])];
+  const std::uint64_t nodes = batch.mask[at(row)];
+  const std::int32_t tree = seq.base + seq.chain;
+  return nodes == 0 ? std::min(seq.base + row - seq.first_row, tree - 1)
+                    : tree + std::popcount(nodes) - 1;
+}
+
 void visible_slots(const Batch& batch, int row, std::vector<std::int32_t>& out) {
   const BatchSeq& seq = batch.seqs[at(batch.seq[at(row)])];
   const std::int32_t* pages = batch.pages.data() + seq.first_page;
@@ -91,10 +99,9 @@ void visible_slots(const Batch& batch, int row, std::vector<std::int32_t>& out) 
   const std::int32_t shared = std::min(seq.base + i + 1, tree);
   std::uint64_t nodes = batch.mask[at(row)];
   // On a path slots would be places in the text, and first_slot counts such places.
-  std::int32_t place = nodes == 0 ? shared - 1 : tree + std::popcount(nodes) - 1;
-  const std::int32_t first = std::min(seq.first_slot, place);
+  const std::int32_t first = std::min(seq.first_slot, place_in_text(batch, row));
   for (std::int32_t index = first; index < shared; ++index) add(index);
-  for (place = tree; nodes != 0; nodes &= nodes - 1, ++place)
+  for (std::int32_t place = tree; nodes != 0; nodes &= nodes - 1, ++place)
     if (place >= first) add(tree + std::countr_zero(nodes));
 }
 

@@ -84,6 +84,9 @@ class StepOps {
   // out = rms_norm(x) * weight. x, out [rows, width] f32, weight f32 [width]. out may be x.
   virtual void norm(Tensor x, Tensor weight, float eps, Tensor out) = 0;
 
+  // out = x - mean(x), of each row. x, out [rows, width] f32. out may be x.
+  virtual void centre(Tensor x, Tensor out) = 0;
+
   // Each group of a row is normed apart: of x [rows, groups * width] f32, in place. weight f32
   // [groups, width].
   virtual void norm_groups(Tensor x, Tensor weight, float eps) = 0;

@@ -63,6 +63,10 @@ double gated_value(Activation act, double gate, double up) {
 }
 
 void router_scores(RouterScore score, const float* logits, std::int64_t width, float* out) {
+  if (score == RouterScore::kLogit) {
+    std::copy_n(logits, width, out);
+    return;
+  }
   const double most = *std::max_element(logits, logits + width);
   double sum = 0;
   for (std::int64_t i = 0; i < width; ++i) sum += std::exp(logits[i] - most);
@@ -154,6 +158,18 @@ class ReferenceOps final : public Ops {
     expect(out, {x.dim(0), x.dim(1)}, DType::kF32);
     each_row(x, [&](std::int64_t r) {
       normed_row(x.row_f32(r), weight.f32(), x.dim(1), eps, out.row_f32(r));
+    });
+  }
+
+  void centre(Tensor x, Tensor out) override {
+    expect(out, {x.dim(0), x.dim(1)}, DType::kF32);
+    each_row(x, [&](std::int64_t r) {
+      const float* const row = x.row_f32(r);
+      double sum = 0;
+      for (std::int64_t i = 0; i < x.dim(1); ++i) sum += row[i];
+      const double mean = sum / static_cast<double>(x.dim(1));
+      for (std::int64_t i = 0; i < x.dim(1); ++i)
+        out.row_f32(r)[i] = static_cast<float>(row[i] - mean);
     });
   }
 
@@ -290,8 +306,9 @@ class ReferenceOps final : public Ops {
     each_row(q, [&](std::int64_t r) {
       std::vector<std::int32_t> slots;
       visible_slots(batch, static_cast<int>(r), slots);
-      if (shape.window > 0 && slots.size() > at(shape.window))
-        slots.erase(slots.begin(), slots.end() - shape.window);
+      const std::int32_t place = place_in_text(batch, static_cast<int>(r));
+      const int seen = place - shape.first_seen(place) + 1;
+      if (slots.size() > at(seen)) slots.erase(slots.begin(), slots.end() - seen);
       for (int h = 0; h < shape.heads; ++h)
         attend(q.row_f32(r) + h * shape.head_dim, kv, shape, h, slots,
                out.row_f32(r) + h * shape.out_dim());

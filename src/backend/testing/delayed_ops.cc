@@ -155,6 +155,9 @@ class DelayedOps final : public Ops {
   void norm(Tensor x, Tensor weight, float eps, Tensor out) override {
     enqueue([=, this] { inner_->norm(far_.real(x), far_.real(weight), eps, far_.real(out)); });
   }
+  void centre(Tensor x, Tensor out) override {
+    enqueue([=, this] { inner_->centre(far_.real(x), far_.real(out)); });
+  }
   void norm_groups(Tensor x, Tensor weight, float eps) override {
     enqueue([=, this] { inner_->norm_groups(far_.real(x), far_.real(weight), eps); });
   }

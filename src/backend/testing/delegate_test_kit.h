@@ -96,6 +96,7 @@ class Delegate : public Ops {
     inner_->mix_experts(experts, act, x, chosen, weights, out);
   }
   void gate_rows(Tensor x, Tensor gate) override { inner_->gate_rows(x, gate); }
+  void centre(Tensor x, Tensor out) override { inner_->centre(x, out); }
   void norm_groups(Tensor x, Tensor weight, float eps) override {
     inner_->norm_groups(x, weight, eps);
   }

@@ -93,6 +93,10 @@ struct NormCall {
   float eps;
   std::uint32_t groups;
 };
+struct CentreCall {
+  Address x, to;
+  std::uint32_t width;
+};
 struct ElementsCall {
   Address x, b;
   std::uint32_t count;
@@ -135,7 +139,7 @@ struct StoreLatentCall {
 };
 struct AttentionCall {
   Address q, k, v, k_scale, v_scale, to, rows, pages, sinks, rounded, parts;
-  std::uint32_t heads, kv_heads, dim, value_dim, window, flags;
+  std::uint32_t heads, kv_heads, dim, value_dim, flags;
   float scale, cap, inverse_cap;
   std::uint32_t most_parts;
 };

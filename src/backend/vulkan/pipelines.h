@@ -28,6 +28,7 @@ enum class Shader : std::uint8_t {
   kAddWeighted,
   kAttention,
   kAttentionJoin,
+  kCentre,
   kElements,
   kFindTokens,
   kGatedAct,

@@ -18,6 +18,12 @@ constexpr std::uint32_t kAttentionWords[] = {
 constexpr std::uint32_t kAttentionJoinWords[] = {
 #include "backend/vulkan/spirv/attention_join.words"
 };
+constexpr std::uint32_t kCentreWords[] = {
+#include "backend/vulkan/spirv/centre.words"
+};
+constexpr std::uint32_t kCentreDoublesWords[] = {
+#include "backend/vulkan/spirv/centre_doubles.words"
+};
 constexpr std::uint32_t kElementsWords[] = {
 #include "backend/vulkan/spirv/elements.words"
 };
@@ -211,6 +217,8 @@ Forms forms_of(Shader shader) {
       return {kAttentionWords, kAttentionDoublesWords};
     case Shader::kAttentionJoin:
       return {kAttentionJoinWords, kAttentionJoinDoublesWords};
+    case Shader::kCentre:
+      return {kCentreWords, kCentreDoublesWords};
     case Shader::kElements:
       return {kElementsWords, kElementsDoublesWords};
     case Shader::kFindTokens:

@@ -32,7 +32,7 @@ struct VulkanPlan final : AttentionPlan {
   Parts parts;
 };
 
-std::vector<RowWords> list_rows(const Batch& batch) {
+std::vector<RowWords> list_rows(const Batch& batch, const AttentionShape& shape) {
   std::vector<RowWords> rows(at(batch.rows));
   for (const BatchSeq& seq : batch.seqs)
     for (int i = 0; i < seq.rows; ++i) {
@@ -40,8 +40,9 @@ std::vector<RowWords> list_rows(const Batch& batch) {
       const std::uint64_t nodes = seq.is_chain ? 0 : batch.mask[row];
       const std::int32_t position =
           nodes == 0 ? seq.base + i : seq.base + seq.chain + std::popcount(nodes) - 1;
+      const std::int32_t first = std::max(seq.first_slot, shape.first_seen(position));
       rows[row] = {static_cast<std::uint32_t>(position),
-                   static_cast<std::uint32_t>(std::min(seq.first_slot, position)),
+                   static_cast<std::uint32_t>(std::min(first, position)),
                    static_cast<std::uint32_t>(seq.base + seq.chain),
                    static_cast<std::uint32_t>(seq.first_page),
                    static_cast<std::uint32_t>(nodes),
@@ -59,9 +60,7 @@ Parts parts_of(std::span<const RowWords> rows, const AttentionShape& shape) {
   for (const std::int64_t positions : {128, 512}) {
     std::int64_t most = 1;
     for (const RowWords& row : rows) {
-      const std::int64_t window = shape.window, last = row.position;
-      const std::int64_t low =
-          std::max(window > 0 ? last - window + 1 : 0, static_cast<std::int64_t>(row.first));
+      const std::int64_t low = row.first, last = row.position;
       most = std::max(most, last / positions - low / positions + 1);
     }
     if (most == 1) return {};
@@ -138,26 +137,26 @@ void VulkanAttention::store(Tensor qkv, const RopeTable& rope, const QkNorm& nor
                             Tensor q) {
   if (batch.rows == 0) return;
   const Places& places = places_of(batch);
-  CHECK(norm.q_weight.empty() == norm.k_weight.empty());
-  const RopeStoreCall call{.qkv = address_of(qkv),
-                           .cosines = address_or_none(rope.cos),
-                           .sines = address_or_none(rope.sin),
-                           .q_norm = address_or_none(norm.q_weight),
-                           .k_norm = address_or_none(norm.k_weight),
-                           .q = address_of(q),
-                           .k = address_of(kv.k),
-                           .v = address_of(kv.v),
-                           .k_scale = address_or_none(kv.k_scale),
-                           .v_scale = address_or_none(kv.v_scale),
-                           .positions = places.positions,
-                           .slots = places.slots,
-                           .heads = static_cast<std::uint32_t>(shape.heads),
-                           .kv_heads = static_cast<std::uint32_t>(shape.kv_heads),
-                           .dim = static_cast<std::uint32_t>(shape.head_dim),
-                           .rotary = static_cast<std::uint32_t>(rope.rotary_dim),
-                           .pairs = static_cast<std::uint32_t>(rope.pairs()),
-                           .eps = norm.eps,
-                           .has_norm = norm.q_weight.empty() ? 0U : 1U};
+  const RopeStoreCall call{
+      .qkv = address_of(qkv),
+      .cosines = address_or_none(rope.cos),
+      .sines = address_or_none(rope.sin),
+      .q_norm = address_or_none(norm.q_weight),
+      .k_norm = address_or_none(norm.k_weight),
+      .q = address_of(q),
+      .k = address_of(kv.k),
+      .v = address_of(kv.v),
+      .k_scale = address_or_none(kv.k_scale),
+      .v_scale = address_or_none(kv.v_scale),
+      .positions = places.positions,
+      .slots = places.slots,
+      .heads = static_cast<std::uint32_t>(shape.heads),
+      .kv_heads = static_cast<std::uint32_t>(shape.kv_heads),
+      .dim = static_cast<std::uint32_t>(shape.head_dim),
+      .rotary = static_cast<std::uint32_t>(rope.rotary_dim),
+      .pairs = static_cast<std::uint32_t>(rope.pairs()),
+      .eps = norm.eps,
+      .has_norm = (norm.q_weight.empty() ? 0U : 1U) | (norm.k_weight.empty() ? 0U : 2U)};
   context_.recorder.dispatch(
       context_.pipelines.of(Shader::kRopeStore, row_variant(kv.k.dtype(), shape.head_dim)), call,
       {shape.heads + 2 * shape.kv_heads, batch.rows});
@@ -196,7 +195,7 @@ const AttentionPlan& VulkanAttention::plan(const AttentionShape& shape, const Ba
   made->shape = shape;
   made->batch = &batch;
   made->count = batch.rows;
-  const std::vector<RowWords> rows = list_rows(batch);
+  const std::vector<RowWords> rows = list_rows(batch, shape);
   made->rows = context_.recorder.send(std::span(rows));
   made->pages = context_.recorder.send(std::span(batch.pages));
   made->parts = parts_of(rows, shape);
@@ -231,7 +230,6 @@ void VulkanAttention::run(Tensor q, const KvLayer& kv, const AttentionPlan& any,
                            .kv_heads = static_cast<std::uint32_t>(shape.kv_heads),
                            .dim = static_cast<std::uint32_t>(shape.head_dim),
                            .value_dim = static_cast<std::uint32_t>(shape.out_dim()),
-                           .window = static_cast<std::uint32_t>(shape.window),
                            .flags = (kv.sinks.empty() ? 0U : 1U) | (rounded == 0 ? 0U : 2U),
                            .scale = shape.scale * kLogTwoE,
                            .cap = cap,

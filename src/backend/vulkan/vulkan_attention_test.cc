@@ -20,7 +20,7 @@ namespace {
 struct Layer {
   AttentionShape shape;
   int rotary_dim = 0;
-  bool has_norm = false, has_sinks = false, pairs_neighbours = false;
+  bool has_norm = false, norms_keys = false, has_sinks = false, pairs_neighbours = false;
   DType kv = DType::kBF16;
 };
 
@@ -75,6 +75,7 @@ class Cache {
       const std::int64_t half = layer.rotary_dim / 2;
       rope_ = {kept({kPositions, half}, 1), kept({kPositions, half}, 2), layer.rotary_dim};
     }
+    if (layer.norms_keys) norm_ = {{}, kept({s.head_dim}, 4), 0.01F};
     if (layer.has_norm) norm_ = {kept({s.head_dim}, 3), kept({s.head_dim}, 4), 0.01F};
     if (layer.has_sinks) kv_.sinks = kept({s.heads}, 5);
     PageId next = kSlots * kSlotPages - 1;
@@ -192,10 +193,14 @@ TEST_F(VulkanAttentionTest, chains_trees_and_batches_have_the_bits_of_the_cpu) {
   sinking.has_sinks = true;
   Layer unrotated = layer(2, 1, 16);
   unrotated.rotary_dim = 0;
+  Layer cut = layer(4, 2, 32), cut_and_windowed = layer(2, 1, 64, 30);
+  cut.shape.chunk = 20;
+  cut.norms_keys = true;
+  cut_and_windowed.shape.chunk = 133;
   for (const Layer& of :
        {layer(4, 1, 64), layer(2, 2, 16, 20), layer(7, 1, 96, 150), layer(4, 2, 80),
         layer(2, 1, 256), layer(2, 1, 6), layer(2, 1, 258), layer(2, 1, 512, 100),
-        layer(1, 1, 1024), normed, sinking, capped, unrotated})
+        layer(1, 1, 1024), normed, sinking, capped, unrotated, cut, cut_and_windowed})
     expect_bits_of_cpu(*cpu_, *gpu_, of);
 }
 

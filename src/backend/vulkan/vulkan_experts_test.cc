@@ -44,7 +44,8 @@ class VulkanExpertsTest : public GpuFixture {
 };
 
 TEST_F(VulkanExpertsTest, routers_choose_and_weigh_as_the_cpu_does) {
-  for (const RouterScore score : {RouterScore::kSoftmax, RouterScore::kSigmoid})
+  for (const RouterScore score :
+       {RouterScore::kSoftmax, RouterScore::kSigmoid, RouterScore::kLogit})
     for (const auto& [experts, chosen] : {std::pair{2, 1}, {6, 2}, {17, 5}, {64, 8}, {257, 8}})
       for (const bool normalises : {false, true})
         for (const float far : {0.5F, 8.0F, 200.0F}) {

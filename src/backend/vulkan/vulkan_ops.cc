@@ -201,6 +201,13 @@ class VulkanOps final : public Ops {
     norm_rows(0, x, {}, weight, eps, out);
   }
 
+  void centre(Tensor x, Tensor out) override {
+    expect(out, {x.dim(0), x.dim(1)}, DType::kF32);
+    if (x.dim(0) == 0) return;
+    dispatch(Shader::kCentre, 0, CentreCall{address_of(x), address_of(out), u32(x.dim(1))},
+             {x.dim(0), 1});
+  }
+
   void norm_groups(Tensor x, Tensor weight, float eps) override {
     const std::int64_t groups = weight.dim(0), width = weight.dim(1);
     expect(x, {-1, groups * width}, DType::kF32);

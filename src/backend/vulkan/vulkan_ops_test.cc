@@ -60,6 +60,16 @@ TEST_F(VulkanRows, norm) {
   });
 }
 
+TEST_F(VulkanRows, centre) {
+  check([](Ops& ops, Tensor a, Tensor, Tensor) {
+    const Tensor out = ops.temp(DType::kF32, a.shape());
+    ops.centre(a, out);
+    ops.centre(a, a);
+    ops.add(out, a);
+    return out;
+  });
+}
+
 TEST_F(VulkanRows, norms_of_groups) {
   check([](Ops& ops, Tensor a, Tensor b, Tensor) {
     const Tensor weight = put_values(ops, some_values(6, 2 * a.dim(1)), {2, a.dim(1)});

@@ -71,11 +71,14 @@ struct Blocks {
   LatentBlocks latent = {};  // where it is on, biases are those of the products to latents
   bool qkv_bias = false;
   bool o_bias = false;
-  bool qk_norm = false;        // an RMS norm of each head of q and k, before the rotation
-  bool whole_qk_norm = false;  // one of all heads of q, and one of all of k, instead
-  bool is_qkv_fused = false;   // the checkpoint holds q, k and v as one matrix, qkv_proj
-  bool v_norm = false;         // an RMS norm of each head of v, without weights
-  bool has_sinks = false;      // a score of each head that no position has
+  bool qk_norm = false;  // an RMS norm of each head of q and k, before the rotation
+  // One without weights, of layers that rotate: as much before the rotation as behind it.
+  bool norms_rotated = false;
+  bool qk_norm_behind = false;  // an RMS norm of each head of q and k, behind the rotation
+  bool whole_qk_norm = false;   // one of all heads of q, and one of all of k, instead
+  bool is_qkv_fused = false;    // the checkpoint holds q, k and v as one matrix, qkv_proj
+  bool v_norm = false;          // an RMS norm of each head of v, without weights
+  bool has_sinks = false;       // a score of each head that no position has
   // Behind the rows of each head of q_proj come those of a gate: what the head makes is multiplied
   // by its sigmoid.
   bool has_output_gate = false;
@@ -86,11 +89,16 @@ struct Blocks {
   // rotated apart: rows of q and k are put in the other order while they are loaded.
   bool pairs_neighbours = false;
   double local_rope_theta = 0;
+  bool has_rope_alpha = false;     // dynamic scaling with an "alpha" is a larger theta
   bool has_rope_sections = false;  // of images; the positions of text are the same in all
-  // Scores grow with the position p of their query, by 1 + growth * ln(1 + floor(p / length)).
+  // Scores grow with the position p of their query:
+  // by 1 + growth * ln(1 + floor((p + offset) / length)).
   double score_growth = 0;
-  std::int64_t score_growth_length = 0;
+  std::int64_t score_growth_length = 0, score_growth_offset = 0;
+  bool grows_unrotated = false;        // in layers without rotation only
   std::vector<int> layer_window = {};  // sliding window per layer, 0: none; empty: no layer has one
+  // Positions of a chunk per layer, of which a row sees its own chunk's, 0: all; empty: all in all.
+  std::vector<int> layer_chunk = {};
   std::vector<LayerRope> layer_rope = {};  // empty: kMain everywhere
   std::vector<KvHeads> layer_heads = {};   // empty: those of the model
   // Layers whose values are their keys, as they are before norm and rotation: they have no v_proj.
@@ -111,6 +119,8 @@ struct Blocks {
   // The stream that leaves a layer is multiplied by a number of the checkpoint.
   bool has_layer_scale = false;
   LayerNorms norms = {};
+  // Norms of the stream are layer norms without biases: they take its mean away before.
+  bool centres_stream = false;
   float norm_offset = 0;  // of the weights of all RMS norms: 1 where the stored ones are 0 around
   bool is_parallel = false;  // the MLP reads what attention reads, and before_mlp is empty
   double embedding_scale = 1;
@@ -121,6 +131,9 @@ struct Blocks {
 
   int window(int layer) const {
     return layer_window.empty() ? 0 : layer_window[static_cast<std::size_t>(layer)];
+  }
+  int chunk(int layer) const {
+    return layer_chunk.empty() ? 0 : layer_chunk[static_cast<std::size_t>(layer)];
   }
   LayerRope rope_of(int layer) const {
     return layer_rope.empty() ? LayerRope::kMain : layer_rope[static_cast<std::size_t>(layer)];

@@ -1,5 +1,6 @@
 // Configs of dense families: what absent keys mean in each, and what each refuses.
 
+#include <cmath>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -159,6 +160,109 @@ TEST(ModelConfig, overrides_reach_the_nested_config) {
   EXPECT_THAT(fault(R"({"text_config":{"model_type":"gemma3"}})"), HasSubstr("found gemma3"));
   EXPECT_THAT(fault(R"({"hidden_size":0})"),
               HasSubstr("\"hidden_size\" (config.json, text_config)"));
+}
+
+TEST(ModelConfig, older_configs_of_qwen2_vl_have_one_level) {
+  constexpr const char* kFlat = R"({"architectures":["Qwen2_5_VLForConditionalGeneration"],
+      "model_type":"qwen2_5_vl","hidden_size":64,"num_hidden_layers":3,"num_attention_heads":4,
+      "num_key_value_heads":2,"intermediate_size":96,"vocab_size":100,"head_dim":48,
+      "rope_scaling":{"type":"mrope","mrope_section":[2,3,3]},"rope_theta":5.0,
+      "use_sliding_window":true,"sliding_window":8,"vision_config":{"hidden_size":5}})";
+  const auto parsed = [&](const char* changes) {
+    return ModelConfig::parse(kFlat, "config.json", changes);
+  };
+  const ModelConfig config = parsed("{}");
+  EXPECT_EQ(config.architecture, "Qwen2_5_VLForConditionalGeneration");
+  EXPECT_TRUE(config.has_towers && config.qkv_bias && !config.tied_embeddings);
+  EXPECT_EQ(config.head_dim, 16) << "the stream's width divided by heads, whatever head_dim says";
+  EXPECT_EQ(config.rope_theta, 5.0);
+  EXPECT_EQ(config.rope.kind, RopeScaling::Kind::kNone);
+  EXPECT_EQ(config.rms_eps, 1e-5F);
+  EXPECT_THAT(config.layer_window, ElementsAre(0, 0, 0)) << "none of 80 layers";
+  EXPECT_THAT(parsed(R"({"max_window_layers":1})").layer_window, ElementsAre(0, 8, 8));
+  EXPECT_THAT(error_of([&] { parsed(R"({"num_attention_heads":6})"); }),
+              HasSubstr("\"num_attention_heads\" (config.json)"));
+  EXPECT_THAT(error_of([&] { parsed(R"({"hidden_size":null})"); }), HasSubstr("\"hidden_size\""));
+}
+
+TEST(ModelConfig, qwen3_vl_has_sections_of_positions_and_no_windows) {
+  const ModelConfig config =
+      parse("Qwen3VLForConditionalGeneration",
+            R"({"use_sliding_window":true,"sliding_window":8,"attention_bias":true,
+                "rope_scaling":{"mrope_interleaved":true,"mrope_section":[4,2,2]}})");
+  EXPECT_TRUE(config.qk_norm && config.qkv_bias && config.o_bias && config.layer_window.empty());
+  EXPECT_EQ(config.head_dim, 128);
+  EXPECT_EQ(config.rope_theta, 500000.0);
+  const ModelConfig experts =
+      parse("Qwen3VLMoeForConditionalGeneration", R"({"norm_topk_prob":false})");
+  EXPECT_EQ(experts.experts.routing.experts, 60);
+  EXPECT_EQ(experts.experts.intermediate, 1408);
+  EXPECT_TRUE(experts.experts.routing.normalises);
+}
+
+TEST(ModelConfig, relatives_of_llama_have_biases_of_their_own) {
+  const ModelConfig seed = parse("SeedOssForCausalLM");
+  EXPECT_TRUE(seed.qkv_bias && !seed.o_bias && !seed.mlp_bias);
+  EXPECT_EQ(seed.head_dim, 128);
+  EXPECT_TRUE(parse("SeedOssForCausalLM", R"({"attention_out_bias":true})").o_bias);
+  const ModelConfig ernie = parse("Ernie4_5ForCausalLM", R"({"use_bias":true})");
+  EXPECT_TRUE(ernie.qkv_bias && ernie.o_bias && ernie.mlp_bias && ernie.pairs_neighbours);
+  EXPECT_TRUE(ernie.tied_embeddings);
+  EXPECT_FALSE(parse("Ernie4_5ForCausalLM", R"({"attention_bias":true})").qkv_bias);
+}
+
+TEST(ModelConfig, hunyuan_stretches_theta_by_alpha) {
+  const auto theta = [](const std::string& scaling) {
+    return parse("HunYuanDenseV1ForCausalLM",
+                 R"({"rope_scaling":{"type":"dynamic","factor":2)" + scaling + "}}");
+  };
+  EXPECT_NEAR(theta(R"(,"alpha":50)").rope_theta, 1e4 * std::pow(50.0, 16.0 / 14.0), 1e-6);
+  EXPECT_EQ(theta(R"(,"alpha":50)").rope.kind, RopeScaling::Kind::kNone);
+  EXPECT_EQ(theta("").rope.kind, RopeScaling::Kind::kDynamic);
+  EXPECT_EQ(parse("HunYuanDenseV1ForCausalLM").rms_eps, 1e-5F);
+  const auto fault = [](const std::string& scaling) {
+    return error_of(
+        [&] { parse("HunYuanDenseV1ForCausalLM", "{\"rope_scaling\":{" + scaling + "}}"); });
+  };
+  EXPECT_THAT(fault(R"("type":"dynamic","factor":2,"alpha":-1)"), HasSubstr("\"alpha\""));
+  EXPECT_THAT(fault(R"("type":"yarn","factor":2,"original_max_position_embeddings":64)"),
+              HasSubstr("\"attention_factor\""));
+}
+
+TEST(ModelConfig, cohere_has_layer_norms_beside_each_other) {
+  const ModelConfig cohere = parse("CohereForCausalLM", R"({"layer_norm_eps":0.5})");
+  EXPECT_TRUE(cohere.centres_stream && cohere.is_parallel && cohere.norms.before_mlp.empty());
+  EXPECT_EQ(cohere.rms_eps, 0.5F);
+  EXPECT_EQ(cohere.logit_scale, 0.0625F);
+  EXPECT_EQ(cohere.rope_theta, 500000.0);
+  EXPECT_TRUE(cohere.layer_window.empty() && cohere.tied_embeddings);
+  const ModelConfig later = parse("Cohere2ForCausalLM", R"({"sliding_window_pattern":2})");
+  EXPECT_THAT(later.layer_window, ElementsAre(4096, 0, 4096));
+  EXPECT_THAT(later.layer_rope, ElementsAre(LayerRope::kMain, LayerRope::kNone, LayerRope::kMain));
+  EXPECT_EQ(later.rms_eps, 1e-5F);
+  EXPECT_EQ(later.rope_theta, 10000.0);
+  const auto fault = [](const std::string& family, const char* changes) {
+    return error_of([&] { parse(family, changes); });
+  };
+  EXPECT_THAT(fault("CohereForCausalLM", R"({"use_qk_norm":true})"), HasSubstr("use_qk_norm"));
+  EXPECT_THAT(fault("CohereForCausalLM", R"({"layer_norm_eps":-1})"), HasSubstr("layer_norm_eps"));
+  EXPECT_THAT(fault("Cohere2ForCausalLM", R"({"sliding_window":null})"),
+              HasSubstr("sliding_window"));
+}
+
+TEST(ModelConfig, exaone4_rotates_where_it_slides) {
+  constexpr LayerRope kMain = LayerRope::kMain, kNone = LayerRope::kNone;
+  const ModelConfig config = parse("Exaone4ForCausalLM", R"({"num_hidden_layers":4})");
+  EXPECT_THAT(config.layer_window, ElementsAre(4096, 4096, 4096, 0));
+  EXPECT_THAT(config.layer_rope, ElementsAre(kMain, kMain, kMain, kNone));
+  const ModelConfig whole = parse("Exaone4ForCausalLM", R"({"sliding_window":null})");
+  EXPECT_TRUE(whole.layer_window.empty() && whole.layer_rope.empty());
+  EXPECT_THAT(parse("Exaone4ForCausalLM", R"({"sliding_window_pattern":"LLG",
+      "layer_types":["sliding_attention","full_attention","full_attention"]})")
+                  .layer_window,
+              ElementsAre(4096, 0, 0));
+  EXPECT_THAT(error_of([] { parse("Exaone4ForCausalLM", R"({"sliding_window_pattern":"LLG"})"); }),
+              HasSubstr("\"sliding_window_pattern\""));
 }
 
 TEST(ModelConfig, olmo_norms_what_blocks_make_and_all_heads_together) {

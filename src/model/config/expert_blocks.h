@@ -27,9 +27,11 @@ struct ExpertNames {
 
 // How a checkpoint holds the experts of a layer.
 enum class ExpertStacks : std::uint8_t {
-  kNone,    // each has tensors of its own
-  kTurned,  // [experts, in, out]: gate and up by turns, as columns
-  kRows     // [experts, out, in]: gate, then up
+  kNone,           // each has tensors of its own
+  kTurned,         // [experts, in, out]: gate and up by turns, as columns
+  kColumns,        // [experts, in, out]: gate, then up, as columns
+  kColumnsOrRows,  // the same, or as kRows where the shape is that of rows
+  kRows            // [experts, out, in]: gate, then up
 };
 
 // Experts beside the MLP of a layer, and not in its place. Norms by what they are called.
@@ -52,6 +54,9 @@ struct ExpertBlocks {
   bool has_router_bias = false;    // of the logits
   bool has_bias = false;           // of the products of experts
   bool has_expert_scales = false;  // of the weights of each
+  // The logistic of its logit weighs what an expert reads, and not what it makes: of one expert a
+  // row, which counts as it is.
+  bool weighs_inputs = false;
   ExpertStacks stacks = ExpertStacks::kNone;
   BesideNorms beside = {};
   ExpertNames names = {};

@@ -58,6 +58,56 @@ TEST(ExpertFields, absent_keys_mean_what_transformers_says) {
   EXPECT_FALSE(glm.qk_norm);
 }
 
+TEST(ExpertFields, llama4_says_little_of_its_layers) {
+  const ModelConfig usual = parse("Llama4ForCausalLM");
+  constexpr LayerRope kMain = LayerRope::kMain;
+  EXPECT_THAT(usual.layer_rope, ElementsAre(kMain, kMain, kMain, LayerRope::kNone));
+  EXPECT_THAT(usual.layer_chunk, ElementsAre(8192, 8192, 8192, 0));
+  EXPECT_THAT(usual.experts.layers, ElementsAre(true, true, true, true));
+  EXPECT_EQ(usual.experts.routing.experts, 16);
+  EXPECT_EQ(usual.experts.intermediate, 96);
+  EXPECT_EQ(usual.experts.shared_intermediate, 96);
+  EXPECT_EQ(usual.intermediate, 16384);
+  EXPECT_EQ(usual.head_dim, 128);
+  EXPECT_EQ(usual.rope_theta, 500000.0);
+  EXPECT_TRUE(usual.norms_rotated);
+  EXPECT_EQ(usual.score_growth, 0.1);
+  EXPECT_EQ(usual.score_growth_length, 8192);
+  const ModelConfig other =
+      parse("Llama4ForCausalLM",
+            R"({"no_rope_layers":[0,1,1,1],"moe_layers":[2],"attention_chunk_size":null,
+          "attn_temperature_tuning":0,"use_qk_norm":false,"intermediate_size_mlp":40})");
+  EXPECT_THAT(other.layer_chunk, ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(other.experts.layers, ElementsAre(false, false, true, false));
+  EXPECT_EQ(other.score_growth, 0.0);
+  EXPECT_EQ(other.intermediate, 40);
+  EXPECT_FALSE(other.norms_rotated);
+  EXPECT_EQ(parse("Llama4ForCausalLM", R"({"attn_temperature_tuning":4})").score_growth, 0.1);
+  EXPECT_THAT(parse("Llama4ForCausalLM", R"({"interleave_moe_layer_step":2})").experts.layers,
+              ElementsAre(false, true, false, true));
+}
+
+TEST(ExpertFields, what_llama4_does_not_compute_is_refused_by_name) {
+  const auto refused = [](const std::string& changes) {
+    return fault("Llama4ForCausalLM", changes);
+  };
+  EXPECT_THAT(refused(R"({"num_experts_per_tok":2})"), HasSubstr("\"num_experts_per_tok\""));
+  EXPECT_THAT(refused(R"({"moe_layers":[4]})"), HasSubstr("\"moe_layers\""));
+  EXPECT_THAT(refused(R"({"hidden_act":"gelu"})"), HasSubstr("\"hidden_act\""));
+  EXPECT_THAT(refused(R"({"attn_scale":-1})"), HasSubstr("\"attn_scale\""));
+  EXPECT_THAT(refused(R"({"layer_types":["sliding_attention"]})"),
+              HasSubstr("full_attention or chunked_attention"));
+  EXPECT_THAT(refused(R"({"layer_types":["chunked_attention"]})"), HasSubstr("4 entries"));
+  EXPECT_THAT(refused(R"({"attention_chunk_size":null,"layer_types":["chunked_attention",
+      "full_attention","full_attention","full_attention"]})"),
+              HasSubstr("\"attention_chunk_size\""));
+  const std::string yarn = R"("rope_type":"yarn","factor":4,"original_max_position_embeddings":64)";
+  EXPECT_THAT(refused("{\"rope_scaling\":{" + yarn + "}}"), HasSubstr("\"attention_factor\""));
+  for (const std::string& served : {"{\"rope_scaling\":{" + yarn + ",\"attention_factor\":1}}",
+                                    "{\"use_qk_norm\":false,\"rope_scaling\":{" + yarn + "}}"})
+    EXPECT_EQ(refused(served), "");
+}
+
 TEST(ExpertFields, the_number_of_experts_has_three_names) {
   for (const char* key : {"num_experts", "num_local_experts", "n_routed_experts"})
     EXPECT_EQ(

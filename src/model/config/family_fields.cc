@@ -42,9 +42,22 @@ std::vector<LayerRope> local_ropes(const FileFields& fields, int layers,
   return ropes;
 }
 
-std::vector<int> upper_windows(const FileFields& fields, int layers) {
+std::vector<LayerRope> listed_ropes(const FileFields& fields, int layers) {
+  const std::int64_t interval = fields.integer("no_rope_layer_interval", {1}).value_or(4);
+  const auto listed = fields.integers("no_rope_layers", {0, 1});
+  if (!listed.empty() && listed.size() < at(layers))
+    fields.refuse("no_rope_layers", std::to_string(layers) + " entries");
+  std::vector<LayerRope> ropes;
+  for (int layer = 0; layer < layers; ++layer) {
+    const bool rotates = listed.empty() ? (layer + 1) % interval != 0 : listed[at(layer)] == 1;
+    ropes.push_back(rotates ? LayerRope::kMain : LayerRope::kNone);
+  }
+  return ropes;
+}
+
+std::vector<int> upper_windows(const FileFields& fields, int layers, std::int64_t absent) {
   if (!is_on(fields, "use_sliding_window") || fields.has_null("sliding_window")) return {};
-  const std::int64_t first = fields.integer("max_window_layers").value_or(28);
+  const std::int64_t first = fields.integer("max_window_layers").value_or(absent);
   return sliding_windows(fields, layers, [=](int layer) { return layer >= first; });
 }
 
@@ -125,6 +138,18 @@ Blocks latent_layers(const FileFields& fields, const ModelConfig& sizes,
           .o_bias = bias,
           .rotary_dim = latent.rope_dim,
           .activation = activation(fields, "hidden_act", "silu")};
+}
+
+void check_magnitude(const FileFields& fields) {
+  const char* const key =
+      fields.object("rope_scaling") != nullptr ? "rope_scaling" : "rope_parameters";
+  const auto* const settings = fields.object(key);
+  if (settings == nullptr) return;
+  const FileFields rope(*settings, fields.where() + ", " + key);
+  const std::string type = rope.string(rope.has("rope_type") ? "rope_type" : "type").value_or("");
+  const bool has_magnitude = type == "yarn" || type == "longrope" || type == "su";
+  if (has_magnitude && rope.number("attention_factor").value_or(0.0) != 1.0)
+    rope.refuse("attention_factor", "1 (queries and keys are normalised after the rotation)");
 }
 
 LayerNorms norms_behind() {

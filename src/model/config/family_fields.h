@@ -29,8 +29,12 @@ std::vector<int> sliding_windows(const FileFields& fields, int layers,
 std::vector<LayerRope> local_ropes(const FileFields& fields, int layers,
                                    const std::function<bool(int layer)>& slides);
 
-// The windows of Qwen: in the upper layers, where "use_sliding_window" is on.
-std::vector<int> upper_windows(const FileFields& fields, int layers);
+// The same where layers are rotated or not: 1 in "no_rope_layers" is rotated. Without that list
+// every n-th layer is not, by "no_rope_layer_interval".
+std::vector<LayerRope> listed_ropes(const FileFields& fields, int layers);
+
+// The windows of Qwen: in the layers from "max_window_layers" on, where "use_sliding_window" is on.
+std::vector<int> upper_windows(const FileFields& fields, int layers, std::int64_t absent = 28);
 
 // A number that scales something and is not 0; `absent` where the key is.
 double factor(const FileFields& fields, std::string_view key, double absent);
@@ -50,6 +54,10 @@ int rotary_dim(const FileFields& fields, int head_dim, double absent = 1.0);
 // Layers of latent attention by their usual keys; `absent`: what absent keys mean.
 Blocks latent_layers(const FileFields& fields, const ModelConfig& sizes,
                      const LatentBlocks& absent);
+
+// Refuses rotations that change magnitudes, of models that norm queries and keys behind them: a norm
+// before them would not take the change back.
+void check_magnitude(const FileFields& fields);
 
 // Norms behind the blocks, and none before.
 LayerNorms norms_behind();

@@ -9,6 +9,8 @@
 // One line for each family: the name of its constant in families/<name>.cc.
 #define FORETOKEN_FAMILIES(FAMILY) \
   FAMILY(llama)                    \
+  FAMILY(llama4)                   \
+  FAMILY(llama4_towers)            \
   FAMILY(mistral)                  \
   FAMILY(qwen2)                    \
   FAMILY(qwen3)                    \
@@ -27,6 +29,17 @@
   FAMILY(olmo3)                    \
   FAMILY(glm4)                     \
   FAMILY(ministral3)               \
+  FAMILY(cohere)                   \
+  FAMILY(cohere2)                  \
+  FAMILY(seed_oss)                 \
+  FAMILY(ernie4_5)                 \
+  FAMILY(exaone4)                  \
+  FAMILY(hunyuan_dense)            \
+  FAMILY(qwen2_vl)                 \
+  FAMILY(qwen2_5_vl)               \
+  FAMILY(qwen3_vl)                 \
+  FAMILY(qwen3_vl_moe)             \
+  FAMILY(internvl)                 \
   FAMILY(mistral3)                 \
   FAMILY(mixtral)                  \
   FAMILY(qwen2_moe)                \
@@ -44,6 +57,7 @@
   FAMILY(qwen3_5_moe_towers)       \
   FAMILY(lfm2)                     \
   FAMILY(lfm2_moe)                 \
+  FAMILY(lfm2_vl)                  \
   FAMILY(granite_hybrid)
 
 namespace foretoken {

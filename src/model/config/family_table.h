@@ -36,7 +36,8 @@ struct Family {
   Blocks (*read)(const FileFields& fields, const ModelConfig& sizes) = nullptr;
   // Of a model that sees images, too: only the text in it is served. Its config is "text_config",
   // of a family of its own, which model_type there names; this one where it names none. All else
-  // but names and tied_embeddings is of that family, then.
+  // but names and tied_embeddings is of that family, then. With read() the text is a family of no
+  // other name, and older configs have its keys beside those of images.
   std::string_view text_type = {};
 
   bool has_states = false;  // of layers that keep one, which read() finds in "layer_types"

@@ -120,12 +120,14 @@ void parse_sizes(const FileFields& fields, const Family::Absent& absent, ModelCo
   config.rms_eps = static_cast<float>(eps);
 }
 
-void check_layer_types(const FileFields& fields) {
+void check_layer_types(const FileFields& fields, const Family& family) {
   const auto types = fields.strings("layer_types");
   if (!types) return;
+  const bool has_chunks = std::ranges::count(family.features, "attention_chunk_size") > 0;
+  const std::string local = has_chunks ? "chunked_attention" : "sliding_attention";
   for (const std::string& type : *types)
-    if (type != "full_attention" && type != "sliding_attention")
-      fields.refuse("layer_types", "full_attention or sliding_attention");
+    if (type != "full_attention" && type != local)
+      fields.refuse("layer_types", "full_attention or " + local);
 }
 
 // None where the config leaves it to the tensors.
@@ -149,7 +151,7 @@ bool is_of_stacked_experts(const boost::json::object& stored, const ModelConfig&
 // All but the names of the model.
 ModelConfig parse_model(const FileFields& fields, const Family& family) {
   refuse_foreign_features(fields, family);
-  if (!family.has_states) check_layer_types(fields);
+  if (!family.has_states) check_layer_types(fields, family);
   ModelConfig config;
   parse_sizes(fields, family.absent, config);
   if (family.resize != nullptr) family.resize(fields, config);
@@ -181,7 +183,8 @@ ModelConfig parse_model(const FileFields& fields, const Family& family) {
 
 // The config of the text in a model that sees images, too: nested in that of the whole, of which
 // what is said of all weights and of tokens counts. So do overrides of its keys.
-boost::json::object text_config(const FileFields& whole, const boost::json::object& overrides) {
+boost::json::object text_config(const FileFields& whole, const Family& family,
+                                const boost::json::object& overrides) {
   constexpr std::string_view kOfAll[] = {"dtype",
                                          "torch_dtype",
                                          "quantization_config",
@@ -191,8 +194,10 @@ boost::json::object text_config(const FileFields& whole, const boost::json::obje
                                          "bos_token_id"};
   constexpr std::string_view kOfWhole[] = {"architectures", "model_type", "text_config"};
   const auto* const nested = whole.object("text_config");
-  if (nested == nullptr) whole.refuse_missing("text_config");
-  boost::json::object text = *nested;
+  const bool is_flat = nested == nullptr && family.read != nullptr;
+  if (nested == nullptr && !is_flat) whole.refuse_missing("text_config");
+  boost::json::object text = is_flat ? whole.all() : *nested;
+  if (is_flat) text.erase("model_type");
   for (const std::string_view key : kOfAll)
     if (const auto* const value = whole.find(key)) text[key] = *value;
   for (const auto& [key, value] : overrides)
@@ -202,12 +207,14 @@ boost::json::object text_config(const FileFields& whole, const boost::json::obje
 
 ModelConfig parse_text(const FileFields& whole, const Family& family,
                        const boost::json::object& overrides) {
-  boost::json::object text = text_config(whole, overrides);
+  boost::json::object text = text_config(whole, family, overrides);
   if (!text.contains("tie_word_embeddings"))
     text["tie_word_embeddings"] = family.absent.tied_embeddings;
-  const FileFields fields(text, whole.where() + ", text_config");
+  const FileFields fields(
+      text, whole.has("text_config") ? whole.where() + ", text_config" : whole.where());
   const auto type = fields.string("model_type").value_or(std::string(family.text_type));
-  const Family* const of_text = text_family_of_type(type);
+  const bool is_own = family.read != nullptr && type == family.text_type;
+  const Family* const of_text = is_own ? &family : text_family_of_type(type);
   if (of_text == nullptr)
     throw Error({"this model architecture is not supported", fields.where(),
                  "model_type of a text model that is served", type});

@@ -102,20 +102,27 @@ TEST(ModelConfig, overrides_replace_keys) {
 TEST(ModelConfig, an_unknown_architecture_is_refused_with_the_supported_ones) {
   EXPECT_THAT(
       error_of([] { parse("GPT2LMHeadModel"); }),
-      HasSubstr("this model architecture is not supported (config.json): expected "
-                "LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, "
-                "MiMoForCausalLM, SmolLM3ForCausalLM, GraniteForCausalLM, "
-                "Gemma2ForCausalLM, Gemma3ForCausalLM, Gemma3ForConditionalGeneration, "
-                "Gemma4ForCausalLM, Gemma4ForConditionalGeneration, "
-                "Gemma4UnifiedForCausalLM, Gemma4UnifiedForConditionalGeneration, "
-                "Phi3ForCausalLM, Olmo2ForCausalLM, Olmo3ForCausalLM, Glm4ForCausalLM, "
-                "Ministral3ForCausalLM, Mistral3ForConditionalGeneration, MixtralForCausalLM, "
-                "Qwen2MoeForCausalLM, Qwen3MoeForCausalLM, OlmoeForCausalLM, Glm4MoeForCausalLM, "
-                "GptOssForCausalLM, DeepseekV2ForCausalLM, DeepseekV3ForCausalLM, "
-                "Glm4MoeLiteForCausalLM, Qwen3NextForCausalLM, Qwen3_5ForCausalLM, "
-                "Qwen3_5ForConditionalGeneration, Qwen3_5MoeForCausalLM, "
-                "Qwen3_5MoeForConditionalGeneration, Lfm2ForCausalLM, Lfm2MoeForCausalLM, "
-                "GraniteMoeHybridForCausalLM, found GPT2LMHeadModel"));
+      HasSubstr(
+          "this model architecture is not supported (config.json): expected "
+          "LlamaForCausalLM, Llama4ForCausalLM, Llama4ForConditionalGeneration, "
+          "MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, "
+          "MiMoForCausalLM, SmolLM3ForCausalLM, GraniteForCausalLM, "
+          "Gemma2ForCausalLM, Gemma3ForCausalLM, Gemma3ForConditionalGeneration, "
+          "Gemma4ForCausalLM, Gemma4ForConditionalGeneration, "
+          "Gemma4UnifiedForCausalLM, Gemma4UnifiedForConditionalGeneration, "
+          "Phi3ForCausalLM, Olmo2ForCausalLM, Olmo3ForCausalLM, Glm4ForCausalLM, "
+          "Ministral3ForCausalLM, CohereForCausalLM, Cohere2ForCausalLM, SeedOssForCausalLM, "
+          "Ernie4_5ForCausalLM, "
+          "Exaone4ForCausalLM, HunYuanDenseV1ForCausalLM, Qwen2VLForConditionalGeneration, "
+          "Qwen2_5_VLForConditionalGeneration, Qwen3VLForConditionalGeneration, "
+          "Qwen3VLMoeForConditionalGeneration, InternVLForConditionalGeneration, "
+          "Mistral3ForConditionalGeneration, MixtralForCausalLM, "
+          "Qwen2MoeForCausalLM, Qwen3MoeForCausalLM, OlmoeForCausalLM, Glm4MoeForCausalLM, "
+          "GptOssForCausalLM, DeepseekV2ForCausalLM, DeepseekV3ForCausalLM, "
+          "Glm4MoeLiteForCausalLM, Qwen3NextForCausalLM, Qwen3_5ForCausalLM, "
+          "Qwen3_5ForConditionalGeneration, Qwen3_5MoeForCausalLM, "
+          "Qwen3_5MoeForConditionalGeneration, Lfm2ForCausalLM, Lfm2MoeForCausalLM, "
+          "Lfm2VlForConditionalGeneration, GraniteMoeHybridForCausalLM, found GPT2LMHeadModel"));
   EXPECT_THAT(fault_of(R"({"architectures":[]})"), HasSubstr("missing key \"architectures\""));
 }
 
@@ -267,7 +274,7 @@ TEST(RopeConfig, bad_settings_are_refused_by_name) {
   };
   EXPECT_THAT(scaling_fault(R"({"rope_type":"spiral","factor":2})"),
               HasSubstr("bad value of \"rope_type\" (config.json, rope_scaling)"));
-  EXPECT_THAT(scaling_fault(R"({"type":"mrope"})"), HasSubstr("\"type\""));
+  EXPECT_THAT(scaling_fault(R"({"type":"mrope"})"), HasSubstr("\"mrope_section\""));
   EXPECT_THAT(scaling_fault(R"({"rope_type":"linear"})"), HasSubstr("missing key \"factor\""));
   EXPECT_THAT(scaling_fault(R"({"rope_type":"linear","factor":0.5})"),
               HasSubstr("a number from 1 to 1e6, found 5E-1"));

@@ -1,5 +1,7 @@
 #include "model/config/rope_config.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -11,10 +13,19 @@ namespace {
 
 using Kind = RopeScaling::Kind;
 
+const char* kind_key(const FileFields& rope) {
+  return rope.has("rope_type") ? "rope_type" : "type";
+}
+
+// Sections of images change nothing in text.
+bool has_sections(const FileFields& rope) {
+  return rope.has("mrope_section") || rope.string(kind_key(rope)) == "mrope";
+}
+
 Kind parse_kind(const FileFields& rope) {
-  const std::string key = rope.find("rope_type") != nullptr ? "rope_type" : "type";
+  const std::string key = kind_key(rope);
   const std::string type = rope.string(key).value_or("default");
-  if (type == "default") return Kind::kNone;
+  if (type == "default" || type == "mrope") return Kind::kNone;
   if (type == "linear") return Kind::kLinear;
   if (type == "dynamic") return Kind::kDynamic;
   if (type == "yarn") return Kind::kYarn;
@@ -45,13 +56,21 @@ void parse_proportional(const FileFields& rope, ModelConfig& config) {
   config.rope.factor = positive(rope, "factor", rope.number("factor").value_or(1.0));
 }
 
+// By the same factor whatever the length of a text.
+void stretch_theta(const FileFields& rope, double alpha, ModelConfig& config) {
+  const double rotated = config.rotated();
+  positive(rope, "alpha", alpha);
+  config.rope_theta *= std::pow(alpha, rotated / std::max(rotated - 2.0, 1.0));
+  config.rope.kind = Kind::kNone;
+}
+
 void parse_llama3(const FileFields& rope, RopeScaling& scaling) {
   scaling.low_freq_factor =
       positive(rope, "low_freq_factor", rope.required_number("low_freq_factor"));
   scaling.high_freq_factor =
       positive(rope, "high_freq_factor", rope.required_number("high_freq_factor"));
-  if (scaling.high_freq_factor <= scaling.low_freq_factor)
-    rope.refuse("high_freq_factor", "a number above low_freq_factor");
+  if (scaling.high_freq_factor < scaling.low_freq_factor)
+    rope.refuse("high_freq_factor", "a number of at least low_freq_factor");
 }
 
 void parse_yarn(const FileFields& rope, RopeScaling& scaling) {
@@ -106,7 +125,7 @@ void parse_rope(const FileFields& fields, ModelConfig& config) {
   for (const char* layer_type : {"full_attention", "sliding_attention"})
     if (rope.find(layer_type) != nullptr)
       fields.refuse(key, "one set of rotary settings for all layers");
-  if (!config.has_rope_sections && rope.find("mrope_section") != nullptr)
+  if (!config.has_rope_sections && has_sections(rope))
     rope.refuse("mrope_section", "no multimodal rotary sections");
   if (config.score_growth == 0 && rope.number("llama_4_scaling_beta").value_or(0.0) != 0.0)
     rope.refuse("llama_4_scaling_beta", "0 (scores do not grow with the position)");
@@ -123,6 +142,8 @@ void parse_rope(const FileFields& fields, ModelConfig& config) {
   scaling.kind = parse_kind(rope);
   if (scaling.kind == Kind::kNone) return;
   if (scaling.kind == Kind::kProportional) return parse_proportional(rope, config);
+  const double alpha = config.has_rope_alpha ? rope.number("alpha").value_or(0.0) : 0.0;
+  if (scaling.kind == Kind::kDynamic && alpha != 0.0) return stretch_theta(rope, alpha, config);
   parse_factor(rope, scaling);
   // Some configs keep the original length beside the rotary settings; there it has priority.
   const IntRange positions{1};

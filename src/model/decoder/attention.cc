@@ -46,6 +46,20 @@ std::vector<std::vector<MatrixPart>> stacks_of(const WeightReader& read, const M
   return stacks;
 }
 
+// Of queries and keys as one, of queries: scores know their product only. [heads, head_dim]
+Tensor both_norms(WeightReader& read, const std::string& name, const AttentionShape& shape) {
+  const std::int64_t dim = shape.head_dim;
+  const FloatMatrix keys = read.floats(name + "k_norm", {dim});
+  const auto change = [&](std::vector<float>& values) {
+    for (std::int64_t i = 0; i < dim; ++i) values[at(i)] *= keys.at(0, i);
+    for (int h = 1; h < shape.heads; ++h)
+      for (std::int64_t i = 0; i < dim; ++i) values.push_back(values[at(i)]);
+  };
+  const Tensor both = read.changed(name + "q_norm.weight", {dim}, {shape.heads, dim}, change);
+  read.release(name + "k_norm");
+  return both;
+}
+
 }  // namespace
 
 Attention::Attention(WeightReader& read, const ModelConfig& config, const std::string& prefix,
@@ -55,6 +69,7 @@ Attention::Attention(WeightReader& read, const ModelConfig& config, const std::s
              .head_dim = config.heads_of(layer).dim,
              .scale = score_scale(config, layer),
              .window = config.window(layer),
+             .chunk = config.chunk(layer),
              .score_cap = static_cast<float>(config.score_cap)},
       stored_(shape_),
       has_values_(config.has_values(layer)),
@@ -96,11 +111,23 @@ Attention::Attention(WeightReader& read, const ModelConfig& config, const std::s
     qk_norm_ = {.q_weight = head_norm("q_norm.weight"), .k_weight = {}, .eps = config.rms_eps};
     qk_norm_.k_weight = is_own ? head_norm("k_norm.weight") : qk_norm_.q_weight;  // both or none
   }
+  if (config.norms_rotated && rope_ != LayerRope::kNone) {
+    const Tensor ones = read.made(std::vector<float>(at(shape_.head_dim), 1.0F));
+    qk_norm_ = {.q_weight = ones, .k_weight = ones, .eps = config.rms_eps};
+  }
+  if (config.qk_norm_behind) {
+    const Tensor ones = read.made(std::vector<float>(at(shape_.head_dim), 1.0F));
+    qk_norm_ = {.q_weight = {}, .k_weight = ones, .eps = config.rms_eps};
+    norm_behind_ = both_norms(read, name, shape_);
+  }
   o_ = read.linear({{name + "o_proj", config.hidden}}, q, bias_if(config.o_bias));
   if (config.has_sinks) sinks_ = read.vector(name + "sinks", config.heads);
   if (config.score_growth == 0) return;
+  if (config.grows_unrotated && rope_ != LayerRope::kNone) return;
   growth_length_ = config.score_growth_length;
-  const std::int64_t last = (config.context_length + kMaxTreeNodes) / growth_length_;
+  growth_offset_ = config.score_growth_offset;
+  const std::int64_t last =
+      (config.context_length + kMaxTreeNodes + growth_offset_) / growth_length_;
   for (std::int64_t i = 0; i <= last; ++i)
     growth_.push_back(
         static_cast<float>(1.0 + config.score_growth * std::log(1.0 + static_cast<double>(i))));
@@ -111,10 +138,15 @@ void Attention::project(Tensor in, const RopeTables& ropes, const KvLayer& kv,
   if (gate_) s.ops.linear(*gate_, in, s.gate);
   if (qkv_.size() == 1 && stored_.kv_heads > 0) {
     s.ops.project_qkv(*qkv_[0], in, ropes.of(rope_), qk_norm_, shape_, s.batch, kv, queries(s));
-    return grow(s);
+    return finish_queries(s);
   }
   const ScratchScope between(s.ops);
   s.ops.rope_store_kv(stacks(in, s), ropes.of(rope_), qk_norm_, stored_, s.batch, kv, queries(s));
+  finish_queries(s);
+}
+
+void Attention::finish_queries(LayerScratch& s) const {
+  if (!norm_behind_.empty()) s.ops.norm_groups(queries(s), norm_behind_, eps_);
   grow(s);
 }
 
@@ -150,7 +182,7 @@ Tensor Attention::with_values(Tensor before, Tensor last, LayerScratch& s) const
 void Attention::grow(LayerScratch& s) const {
   if (growth_length_ == 0) return;
   const auto step = [&](std::int64_t row) {
-    return s.batch.position[static_cast<std::size_t>(row)] / growth_length_;
+    return (s.batch.position[at(row)] + growth_offset_) / growth_length_;
   };
   for (std::int64_t first = 0, end = 0; first < queries(s).dim(0); first = end) {
     while (end < queries(s).dim(0) && step(end) == step(first)) ++end;

@@ -29,15 +29,19 @@ class Attention final : public AttentionBlock {
   // another layer's.
   std::vector<std::unique_ptr<PackedLinear>> qkv_;
   Tensor queries(const LayerScratch& scratch) const { return scratch.queries(query_width()); }
+  // What is done to them behind the rotation.
+  void finish_queries(LayerScratch& scratch) const;
   // Scores grow with the query's position (blocks.h).
   void grow(LayerScratch& scratch) const;
   Tensor stacks(Tensor in, LayerScratch& scratch) const;
   Tensor with_values(Tensor before, Tensor values, LayerScratch& scratch) const;
 
   QkNorm qk_norm_;
-  std::vector<Tensor> whole_norms_;     // of all of q and all of k; empty: there are none
-  std::vector<float> growth_;           // by position / growth_length_
-  std::int64_t growth_length_ = 0;      // 0: scores do not grow
+  Tensor norm_behind_;               // of rotated queries, [heads, head_dim]; empty: there is none
+  std::vector<Tensor> whole_norms_;  // of all of q and all of k; empty: there are none
+  std::vector<float> growth_;        // by (position + growth_offset_) / growth_length_
+  std::int64_t growth_length_ = 0;   // 0: scores do not grow
+  std::int64_t growth_offset_ = 0;
   std::unique_ptr<PackedLinear> gate_;  // null: there is none
   std::unique_ptr<PackedLinear> o_;
   AttentionShape shape_, stored_;  // stored_: of what project() stores

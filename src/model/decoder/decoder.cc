@@ -93,7 +93,7 @@ std::optional<std::string> tied_matrix(const ModelConfig& config, const WeightSo
 
 Decoder::Decoder(LoadOps& ops, const ModelConfig& config, const WeightSource& source, DType dtype,
                  const Quantization& quantization)
-    : config_(config), dtype_(dtype), weights_(std::make_unique<Weights>()) {
+    : config_(config), norm_(config), dtype_(dtype), weights_(std::make_unique<Weights>()) {
   WeightReader read(ops, source, dtype, quantization, config.stored_quantization);
   const std::int64_t hidden = config.hidden;
   const auto tied = tied_matrix(config, source);
@@ -142,7 +142,7 @@ Features Decoder::forward(StepOps& ops, const Batch& batch, const KvStore& kv,
     }
     layer(i).forward(in, weights_->ropes, kv.layer(config_.kv_of(i)), s);
   }
-  ops.add_norm(s.residual, s.delta, weights_->final_norm, config_.rms_eps, s.normed);
+  norm_.add_run(ops, s.residual, s.delta, weights_->final_norm, s.normed);
   tap_residual(config_.layers);
   CHECK(tap == taps.layer_inputs.end()) << "tap of layer " << *tap;
   features.last_hidden = s.normed;
@@ -171,9 +171,9 @@ Tensor Decoder::enter(int i, LayerScratch& s) const {
     return s.residual;
   }
   if (i == 0)
-    s.ops.norm(s.residual, norm, config_.rms_eps, s.normed);
+    norm_.run(s.ops, s.residual, norm, s.normed);
   else
-    s.ops.add_norm(s.residual, s.delta, norm, config_.rms_eps, s.normed);
+    norm_.add_run(s.ops, s.residual, s.delta, norm, s.normed);
   return s.normed;
 }
 
@@ -187,7 +187,7 @@ void Decoder::end_with_tail(int first, Tensor in, const KvStore& kv, LayerScratc
   for (int i = first + 1; i < config_.layers && !tail.rows.empty(); ++i)
     layer(i).forward(enter(i, end), weights_->ropes, kv_of(i), end);
   if (!tail.rows.empty())
-    s.ops.add_norm(end.residual, end.delta, weights_->final_norm, config_.rms_eps, end.normed);
+    norm_.add_run(s.ops, end.residual, end.delta, weights_->final_norm, end.normed);
   features.last_hidden = end.normed;
   features.last_rows = std::move(tail.rows);
 }

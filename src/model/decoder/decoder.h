@@ -15,6 +15,7 @@
 #include "model/config/model_config.h"
 #include "model/config/quantization.h"
 #include "model/decoder/embedding.h"
+#include "model/decoder/stream_norm.h"
 
 namespace foretoken {
 
@@ -71,6 +72,7 @@ class Decoder {
                      Features& features) const;
 
   ModelConfig config_;
+  StreamNorm norm_;
   DType dtype_;
   std::unique_ptr<Weights> weights_;
 };

@@ -6,7 +6,7 @@ DecoderLayer::DecoderLayer(WeightReader& read, const ModelConfig& config, const 
                            std::int64_t in_width, int layer)
     : attention_(make_attention(read, config, prefix, in_width, layer)),
       mlp_(make_mlp(read, config, prefix, layer)),
-      eps_(config.rms_eps),
+      norm_(config),
       residual_scale_(config.residual_scale),
       is_parallel_(config.is_parallel) {
   const auto norm = [&](const std::string& name) {
@@ -58,14 +58,14 @@ void DecoderLayer::finish(Tensor in, const KvLayer& kv, LayerScratch& s) const {
 
 // What a block made, on its way to the stream.
 void DecoderLayer::end_block(const Tensor& norm, LayerScratch& s) const {
-  if (!norm.empty()) s.ops.norm(s.delta, norm, eps_, s.delta);
+  if (!norm.empty()) s.ops.norm(s.delta, norm, norm_.eps, s.delta);
   if (residual_scale_ != 1.0F) s.ops.scale(s.delta, residual_scale_);
 }
 
 // Adds what attention made to the stream.
 Tensor DecoderLayer::mlp_input(Tensor in, LayerScratch& s) const {
   if (!before_mlp_.empty()) {
-    s.ops.add_norm(s.residual, s.delta, before_mlp_, eps_, s.normed);
+    norm_.add_run(s.ops, s.residual, s.delta, before_mlp_, s.normed);
     return s.normed;
   }
   s.ops.add(s.residual, s.delta);

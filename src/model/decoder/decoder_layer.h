@@ -15,6 +15,7 @@
 #include "model/decoder/layer_inputs.h"
 #include "model/decoder/layer_scratch.h"
 #include "model/decoder/mlp.h"
+#include "model/decoder/stream_norm.h"
 #include "model/decoder/weight_reader.h"
 
 namespace foretoken {
@@ -45,7 +46,7 @@ class DecoderLayer {
   std::unique_ptr<const AttentionBlock> attention_;
   std::unique_ptr<const Mlp> mlp_;
   Tensor after_attention_, before_mlp_, after_mlp_;  // norms; empty: there is none
-  float eps_;
+  StreamNorm norm_;
   std::optional<LayerInput> input_;
   float residual_scale_;
   float scale_ = 1;  // of the stream behind the layer

@@ -10,6 +10,8 @@ ExpertMlp::ExpertMlp(WeightReader& read, const ModelConfig& config, const std::s
     : routing_(config.experts.routing), act_(config.activation), eps_(config.rms_eps) {
   const ExpertBlocks& blocks = config.experts;
   read.ops().expect_routing(routing_);
+  weighs_inputs_ = blocks.weighs_inputs;
+  CHECK(!weighs_inputs_ || !config.norms.before_mlp.empty()) << "the stream would be overwritten";
   const ExpertNames& names = blocks.names;
   const auto named = [&](std::string_view name) {
     return prefix + std::string(names.block) + std::string(name);
@@ -58,8 +60,19 @@ void ExpertMlp::forward(StepOps& ops, Tensor in, Tensor stream, Tensor out) cons
   const Tensor weights = ops.temp(DType::kF32, {rows, routing_.chosen});
   ops.linear(*router_, router_input(ops, in, stream), logits);
   ops.route(logits, routing_, vectors_, chosen, weights);
+  const Tensor shared = shared_ ? shared_part(ops, in) : Tensor();
+  if (weighs_inputs_) weigh_input(ops, logits, in);
   ops.mix_experts(experts_, act_, in, chosen, weights, out);
-  if (shared_) add_shared(ops, in, out);
+  if (shared_) ops.add(out, shared);
+}
+
+// By the logistic of the greatest logit, which is that of the expert that reads the row.
+void ExpertMlp::weigh_input(StepOps& ops, Tensor logits, Tensor in) const {
+  const Routing greatest{.experts = routing_.experts, .chosen = 1, .score = RouterScore::kLogit};
+  const Tensor chosen = ops.temp(DType::kI32, {in.dim(0), 1});
+  const Tensor logit = ops.temp(DType::kF32, {in.dim(0), 1});
+  ops.route(logits, greatest, {}, chosen, logit);
+  ops.gate_rows(in, logit);
 }
 
 Tensor ExpertMlp::router_input(StepOps& ops, Tensor in, Tensor stream) const {
@@ -69,7 +82,7 @@ Tensor ExpertMlp::router_input(StepOps& ops, Tensor in, Tensor stream) const {
   return normed;
 }
 
-void ExpertMlp::add_shared(StepOps& ops, Tensor in, Tensor out) const {
+Tensor ExpertMlp::shared_part(StepOps& ops, Tensor in) const {
   const Tensor shared = ops.temp(DType::kF32, in.shape());
   shared_->forward(ops, in, in, shared);
   if (shared_gate_) {
@@ -77,7 +90,7 @@ void ExpertMlp::add_shared(StepOps& ops, Tensor in, Tensor out) const {
     ops.linear(*shared_gate_, in, gate);
     ops.gate_rows(shared, gate);
   }
-  ops.add(out, shared);
+  return shared;
 }
 
 std::size_t ExpertMlp::expert_bytes() const {
@@ -92,8 +105,9 @@ std::size_t ExpertMlp::temp_bytes(const ModelConfig& config, std::int64_t rows) 
   if (experts.routing.experts == 0) return 0;
   const std::int64_t shared = experts.shared_intermediate > 0 ? config.hidden + 1 : 0;
   const std::int64_t beside = experts.beside.is_on() ? 3 * config.hidden : 0;
-  return rows_bytes(rows,
-                    2 * experts.routing.experts + 2 * experts.routing.chosen + shared + beside, 9);
+  const int weighed = experts.weighs_inputs ? 2 : 0;
+  const std::int64_t routed = 2 * experts.routing.experts + 2 * experts.routing.chosen + weighed;
+  return rows_bytes(rows, routed + shared + beside, 9 + weighed);
 }
 
 }  // namespace foretoken

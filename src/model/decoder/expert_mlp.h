@@ -3,7 +3,7 @@
 // and of one that every row uses, where the model has it. Immutable after construction.
 //
 //   in -- router --> logits --> experts and weights --+
-//   in ------------------------------ mix_experts ----+--> out
+//   in [ * logistic of the logit ] -- mix_experts ----+--> out
 //   in -- shared expert -- [its gate] ----------------+
 
 #include <memory>
@@ -29,7 +29,8 @@ class ExpertMlp final : public Mlp {
 
  private:
   Tensor router_input(StepOps& ops, Tensor in, Tensor stream) const;
-  void add_shared(StepOps& ops, Tensor in, Tensor out) const;
+  Tensor shared_part(StepOps& ops, Tensor in) const;
+  void weigh_input(StepOps& ops, Tensor logits, Tensor in) const;
 
   Routing routing_;
   Activation act_;
@@ -37,6 +38,7 @@ class ExpertMlp final : public Mlp {
   Tensor router_norm_;  // of the stream, which the router then reads; empty: it reads the input
   RouterVectors vectors_;
   float eps_;
+  bool weighs_inputs_;
   std::vector<std::unique_ptr<PackedLinear>> weights_;
   std::vector<ExpertLinears> experts_;
   std::optional<GatedMlp> shared_;

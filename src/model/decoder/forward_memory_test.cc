@@ -100,6 +100,9 @@ TEST(ForwardMemory, counts_each_part_of_a_mixture) {
   // Scores twice, what was chosen and its weights, and the alignment of nine tensors.
   const std::int64_t alone = bytes(with_experts());
   EXPECT_EQ(alone - kRows * (2 * 8 + 2 * 3) * kFloat, 9 * alignment);
+  ModelConfig weighed = with_experts();
+  weighed.experts.weighs_inputs = true;  // an expert of each row and its logit once more
+  EXPECT_EQ(bytes(weighed) - alone, kRows * 2 * kFloat + 2 * alignment);
   EXPECT_EQ(bytes(with_shared_expert()) - alone, kRows * (64 + 1) * kFloat);
   EXPECT_EQ(bytes(with_experts_beside()) - alone, kRows * 3 * 64 * kFloat);
 }

@@ -59,6 +59,12 @@ TEST_P(LoadGguf, answers_nearly_so_from_blocks_of_8_bits) {
   EXPECT_LT(error, family.block_error);
 }
 
+// Factors of wavelengths are a tensor, as of all Llamas; the test below reads them.
+constexpr const char* kLlama4Unsaid =
+    R"({"attention_chunk_size":24,"no_rope_layer_interval":3,"floor_scale":16,"attn_scale":0.4,
+        "rope_scaling":{"rope_type":"llama3","factor":16,"low_freq_factor":1,"high_freq_factor":1,
+                        "original_max_position_embeddings":32}})";
+
 INSTANTIATE_TEST_SUITE_P(
     Families, LoadGguf,
     testing::Values(
@@ -73,6 +79,22 @@ INSTANTIATE_TEST_SUITE_P(
         GgufFamily{"olmo2", "olmo2"}, GgufFamily{"olmo3", "olmo2"},
         GgufFamily{"glm4", "glm4", false, 0.0F, "", 0.0F, 16}, GgufFamily{"mixtral", "llama", true},
         GgufFamily{.folder = "mixtral", .architecture = "llama", .pairs = true, .is_older = true},
+        GgufFamily{.folder = "llama4",
+                   .architecture = "llama4",
+                   .unsaid = kLlama4Unsaid,
+                   .block_error = 0.06},
+        GgufFamily{"seed_oss", "seed_oss"}, GgufFamily{"ernie4_5", "ernie4_5"},
+        GgufFamily{"ernie4_5_bias", "ernie4_5"},
+        GgufFamily{.folder = "exaone4",
+                   .architecture = "exaone4",
+                   .unsaid = R"({"sliding_window":8,"sliding_window_pattern":3})"},
+        GgufFamily{"cohere", "command-r"},
+        GgufFamily{.folder = "cohere2",
+                   .architecture = "cohere2",
+                   .unsaid = R"({"sliding_window_pattern":3})"},
+        GgufFamily{"hunyuan_dense", "hunyuan-dense"}, GgufFamily{"qwen2_vl", "qwen2vl"},
+        GgufFamily{"qwen2_5_vl", "qwen2vl"}, GgufFamily{"qwen3_vl", "qwen3vl"},
+        GgufFamily{.folder = "qwen3_vl_moe", .architecture = "qwen3vlmoe", .block_error = 0.06},
         GgufFamily{"mistral", "mistral3", true}, GgufFamily{"mistral3", "mistral3", true},
         GgufFamily{"../drafts/targets/mimo", "qwen2"},
         GgufFamily{"qwen2_moe", "qwen2moe", false, 0.0F, "", 0.0F, 0, 0.05},
@@ -98,9 +120,9 @@ INSTANTIATE_TEST_SUITE_P(
                    .is_older = true}),
     [](const auto& info) {
       const std::string folder = info.param.folder;
-      return folder.substr(folder.rfind('/') + 1) + "_of_" +
-             (info.param.architecture == std::string("gpt-oss") ? "gpt_oss"
-                                                                : info.param.architecture) +
+      std::string architecture = info.param.architecture;
+      std::ranges::replace(architecture, '-', '_');
+      return folder.substr(folder.rfind('/') + 1) + "_of_" + architecture +
              (info.param.splits_heads ? "_split" : "") + (info.param.is_older ? "_older" : "");
     });
 
@@ -177,6 +199,12 @@ TEST(LoadGgufFiles, what_cannot_be_served_is_named) {
   EXPECT_THAT(fault_of(twice), HasSubstr("two for model.layers.0.block_sparse_moe.experts.0.w1"));
   EXPECT_THAT(fault_of(gguf_keys("mistral3").f32("mistral3.attention.temperature_scale", 0.5F)),
               HasSubstr("expected mistral3.rope.scaling.original_context_length"));
+  const auto llama4 = [] { return gguf_keys("llama4").u32("llama4.expert_count", 8); };
+  EXPECT_THAT(fault_of(llama4()), HasSubstr("expected llama4.expert_feed_forward_length"));
+  EXPECT_THAT(fault_of(llama4().u32("llama4.attention.sliding_window", 0)),
+              HasSubstr("llama4.attention.sliding_window): expected 8192, found 0"));
+  EXPECT_THAT(fault_of(llama4().u32("llama4.attention.sliding_window_pattern", 2)),
+              HasSubstr("llama4.attention.sliding_window_pattern): expected 4, found 2"));
   EXPECT_THAT(fault_of(gguf_keys("mimo2")), HasSubstr("found mimo2"));
   EXPECT_THAT(fault_of(gguf_keys("llama").u32("llama.nextn_predict_layers", 2)),
               HasSubstr("fewer than block_count = 2"));

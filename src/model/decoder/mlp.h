@@ -14,7 +14,8 @@ namespace foretoken {
 class Mlp {
  public:
   virtual ~Mlp() = default;
-  // All [rows, hidden]. in: the stream as the norm before the MLP leaves it, or as it is.
+  // All [rows, hidden]. in: the stream as the norm before the MLP leaves it, or as it is. What a norm
+  // left may be overwritten.
   virtual void forward(StepOps& ops, Tensor in, Tensor stream, Tensor out) const = 0;
   // Bytes of all experts together; 0 where there are none.
   virtual std::size_t expert_bytes() const { return 0; }

@@ -63,6 +63,7 @@ RopeFrequencies llama3(const ModelConfig& config) {
   for (float& frequency : inverse) {
     const float wavelength = static_cast<float>(2.0 * std::numbers::pi) / frequency;
     if (wavelength < old_length / high) continue;
+    if (high == low && wavelength == old_length / low) continue;
     if (wavelength > old_length / low) {
       frequency /= factor;
       continue;

@@ -168,6 +168,16 @@ TEST(RopeScaling, llama3_reaches_both_of_its_bounds) {
   }
 }
 
+// As Llama 4 has it: nothing lies between the bounds.
+TEST(RopeScaling, llama3_may_have_one_bound) {
+  ModelConfig config = config_of(Kind::kLlama3, 128, 5e5, 8192, 16.0);
+  config.rope.low_freq_factor = config.rope.high_freq_factor = 1.0;
+  auto expected = plain(5e5, 128);
+  for (double& frequency : expected)
+    if (2.0 * std::numbers::pi / frequency > 8192) frequency /= 16.0;
+  expect_frequencies(config, expected, "one bound");
+}
+
 TEST(RopeScaling, dynamic_scaling_at_positions_of_thousands) {
   ModelConfig config = config_of(Kind::kDynamic, 64, 1e4, 4096, 2.0);
   config.max_position = 4096;

@@ -69,6 +69,8 @@ class StackedExperts final : public WeightSource {
     if (place->is_bias) return bias(name, *place);
     if (stacks_ == ExpertStacks::kRows) return whole_rows(name, *place);
     if (const auto blocks = rows(name)) return floats_of(name, *blocks);
+    if (stacks_ == ExpertStacks::kColumnsOrRows && lies_in_rows(*place, expected))
+      return part_of_rows(name, *place);
     return matrix(name, *place);
   }
 
@@ -170,6 +172,20 @@ class StackedExperts final : public WeightSource {
                   stack->dtype(), shape);
   }
 
+  bool lies_in_rows(const Place& place, const Shape& expected) const {
+    const auto stack = source_->find(place.stack, {});
+    if (!stack || stack->shape().rank() != 3 || expected.rank() != 2) return false;
+    return stack->dim(1) == expected[0] * place.step && stack->dim(2) == expected[1];
+  }
+
+  // Of rows of gate, then of up.
+  std::optional<Tensor> part_of_rows(const std::string& name, const Place& place) const {
+    const auto both = whole_rows(name, place);
+    if (!both || place.step == 1) return both;
+    const std::int64_t count = both->dim(0) / place.step;
+    return both->rows(place.first * count, count);
+  }
+
   // The rows of a matrix are columns in the file.
   std::optional<Tensor> matrix(const std::string& name, const Place& place) const {
     const auto stack = source_->find(place.stack, {});
@@ -178,6 +194,9 @@ class StackedExperts final : public WeightSource {
         stack->dim(2) % place.step != 0 || !dtype_is_float(stack->dtype()))
       refuse(place.stack, *stack, "floats of three dimensions");
     const std::int64_t in = stack->dim(1), columns = stack->dim(2), count = columns / place.step;
+    const bool is_turned = stacks_ == ExpertStacks::kTurned;
+    const std::int64_t first = is_turned ? place.first : place.first * count;
+    const std::int64_t step = is_turned ? place.step : 1;
     const Tensor made = keep(name, stack->dtype(), {count, in});
     const std::size_t size = dtype_bytes(stack->dtype());
     const auto* const from =
@@ -185,8 +204,8 @@ class StackedExperts final : public WeightSource {
     auto* const to = static_cast<std::byte*>(made.data());
     for (std::int64_t k = 0; k < in; ++k)
       for (std::int64_t n = 0; n < count; ++n)
-        std::memcpy(to + at(n * in + k) * size,
-                    from + at(k * columns + place.first + n * place.step) * size, size);
+        std::memcpy(to + at(n * in + k) * size, from + at(k * columns + first + n * step) * size,
+                    size);
     return made;
   }
 

@@ -11,6 +11,9 @@
 //
 //   and down_proj with [experts, width, out], [experts, out, ..]
 //
+// ExpertStacks::kColumns: the same of floats, with columns of gate, then of up. kColumnsOrRows:
+// these, or kRows where the dimensions are those of rows.
+//
 // ExpertStacks::kRows:
 //   experts.gate_up_proj         [experts, 2 * width, in]      floats: rows of gate, then of up
 //   experts.down_proj            [experts, out, width]

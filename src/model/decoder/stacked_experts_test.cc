@@ -73,6 +73,41 @@ TEST(StackedExperts, columns_become_rows_of_one_expert) {
   EXPECT_THAT(stored.released, testing::Contains(kPrefix + "gate_up_proj"));
 }
 
+TEST(StackedExperts, columns_of_gate_come_before_those_of_up) {
+  auto memory = std::make_unique<Memory>();
+  const Tensor both = memory->add("gate_up_proj", DType::kF32, {2, 3, 4});
+  const Tensor down = memory->add("down_proj", DType::kF32, {2, 2, 3});
+  for (int i = 0; i < 24; ++i) both.f32()[i] = static_cast<float>(i);
+  for (int i = 0; i < 12; ++i) down.f32()[i] = static_cast<float>(i);
+  const auto source = stacked_experts(std::move(memory), ExpertStacks::kColumns);
+  const auto values = [&](const char* name) {
+    const Tensor found = source->find(kPrefix + name, {}).value();
+    return std::vector<float>(found.f32(), found.f32() + found.elements());
+  };
+  EXPECT_EQ(values("1.gate_proj.weight"), (std::vector<float>{12, 16, 20, 13, 17, 21}));
+  EXPECT_EQ(values("1.up_proj.weight"), (std::vector<float>{14, 18, 22, 15, 19, 23}));
+  EXPECT_EQ(values("1.down_proj.weight"), (std::vector<float>{6, 9, 7, 10, 8, 11}));
+}
+
+TEST(StackedExperts, the_shape_tells_columns_from_rows) {
+  auto memory = std::make_unique<Memory>();
+  const Tensor both = memory->add("gate_up_proj", DType::kF32, {2, 4, 3});
+  const Tensor down = memory->add("down_proj", DType::kF32, {2, 3, 2});
+  for (int i = 0; i < 24; ++i) both.f32()[i] = static_cast<float>(i);
+  for (int i = 0; i < 12; ++i) down.f32()[i] = static_cast<float>(i);
+  const auto source = stacked_experts(std::move(memory), ExpertStacks::kColumnsOrRows);
+  const auto values = [&](const char* name, const Shape& expected) {
+    const Tensor found = source->find(kPrefix + name, expected).value();
+    EXPECT_EQ(found.shape(), expected) << name;
+    return std::vector<float>(found.f32(), found.f32() + found.elements());
+  };
+  EXPECT_EQ(values("1.gate_proj.weight", {2, 3}), (std::vector<float>{12, 13, 14, 15, 16, 17}));
+  EXPECT_EQ(values("1.up_proj.weight", {2, 3}), (std::vector<float>{18, 19, 20, 21, 22, 23}));
+  EXPECT_EQ(values("1.down_proj.weight", {3, 2}), (std::vector<float>{6, 7, 8, 9, 10, 11}));
+  // The same bytes as columns.
+  EXPECT_EQ(values("0.down_proj.weight", {2, 3}), (std::vector<float>{0, 2, 4, 1, 3, 5}));
+}
+
 TEST(StackedExperts, rows_stay_where_they_are) {
   auto memory = std::make_unique<Memory>();
   const Tensor both = memory->add("gate_up_proj", DType::kF32, {2, 4, 3});

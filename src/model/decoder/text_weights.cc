@@ -23,9 +23,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kPrefixes
     {"language_model.", "model."},
 }};
 
-constexpr std::array<std::string_view, 7> kTowers{
-    "vision_tower", "multi_modal_projector", "visual",         "audio_tower",
-    "embed_vision", "embed_audio",           "vision_embedder"};
+constexpr std::array<std::string_view, 8> kTowers{
+    "vision_tower", "multi_modal_projector", "visual",          "audio_tower",
+    "embed_vision", "embed_audio",           "vision_embedder", "vision_model"};
 
 // Empty where it is no tower's.
 std::string_view tower_of(std::string_view name) {

@@ -34,6 +34,12 @@ class TextWeightsTest : public testing::Test {
   std::vector<std::string> released_;
 };
 
+TEST_F(TextWeightsTest, towers_of_llama4_are_left_out) {
+  const auto text = text_of({"vision_model.class_embedding", "language_model.model.norm.weight",
+                             "multi_modal_projector.linear_1.weight"});
+  EXPECT_THAT(text->names(), ElementsAre("model.norm.weight"));
+}
+
 TEST_F(TextWeightsTest, names_are_those_of_the_decoder) {
   for (const char* prefix : {"language_model.model.", "model.language_model.", "model."}) {
     const auto text = text_of({std::string(prefix) + "norm.weight", "lm_head.weight"});

@@ -35,6 +35,8 @@ const std::map<std::string, std::string> kNames{
     {"qkv_proj", "attn_qkv"},
     {"q_norm", "attn_q_norm"},
     {"k_norm", "attn_k_norm"},
+    {"query_layernorm", "attn_q_norm"},
+    {"key_layernorm", "attn_k_norm"},
     {"post_attention_layernorm", "ffn_norm"},
     {"pre_feedforward_layernorm", "ffn_norm"},
     {"post_feedforward_layernorm", "post_ffw_norm"},
@@ -67,9 +69,10 @@ const std::map<std::string, std::string> kExpertNames = {
 
 // By the beginning of the type of the model.
 const std::pair<std::string, std::string> kNormsAfterAttention[] = {
-    {"gemma", "post_attention_layernorm"}, {"olmo2", "post_attention_layernorm"},
-    {"olmo3", "post_attention_layernorm"}, {"glm4_moe", "post_attention_layernorm"},
-    {"glm4", "post_self_attn_layernorm"},  {"gpt_oss", "post_attention_layernorm"},
+    {"gemma", "post_attention_layernorm"},   {"olmo2", "post_attention_layernorm"},
+    {"olmo3", "post_attention_layernorm"},   {"glm4_moe", "post_attention_layernorm"},
+    {"glm4", "post_self_attn_layernorm"},    {"gpt_oss", "post_attention_layernorm"},
+    {"exaone4", "post_attention_layernorm"}, {"seed_oss", "post_attention_layernorm"},
 };
 
 // One family's checkpoint as a GGUF file.
@@ -83,7 +86,10 @@ class GgufConverter {
       config_ = std::move(inner);
       source = text_weights(std::move(source));
     }
-    source_ = stacked_experts(std::move(source), ExpertStacks::kTurned);
+    is_llama4_ = config_.contains("intermediate_size_mlp");
+    const bool has_columns = is_llama4_ || model_type() == "qwen3_vl_moe_text";
+    source_ = stacked_experts(std::move(source),
+                              has_columns ? ExpertStacks::kColumnsOrRows : ExpertStacks::kTurned);
   }
 
   // Matrices whose names have `of_8_bits` in them are blocks of 8 bits.
@@ -92,7 +98,7 @@ class GgufConverter {
     layers();
     size("max_position_embeddings", "context_length");
     size("hidden_size", "embedding_length");
-    size("intermediate_size", "feed_forward_length");
+    size(is_llama4_ ? "intermediate_size_mlp" : "intermediate_size", "feed_forward_length");
     size("num_attention_heads", "attention.head_count");
     if (config_.contains("kv_lora_rank")) {
       latent_sizes();
@@ -105,7 +111,8 @@ class GgufConverter {
     for (const char* count : {"num_experts", "num_local_experts", "n_routed_experts"})
       size(count, "expert_count");
     size("num_experts_per_tok", "expert_used_count");
-    size("moe_intermediate_size", "expert_feed_forward_length");
+    size(is_llama4_ ? "intermediate_size" : "moe_intermediate_size", "expert_feed_forward_length");
+    size("interleave_moe_layer_step", "interleave_moe_layer_step");
     size("shared_expert_intermediate_size", "expert_shared_feed_forward_length");
     size("n_shared_experts", "expert_shared_count");
     size("n_group", "expert_group_count");
@@ -114,6 +121,8 @@ class GgufConverter {
     number("routed_scaling_factor", "expert_weights_scale");
     if (family_.rotated > 0) file_.u32(key("rope.dimension_count"), family_.rotated);
     number("rms_norm_eps", "attention.layer_norm_rms_epsilon");
+    number("layer_norm_eps", "attention.layer_norm_epsilon");
+    number("logit_scale", "logit_scale");
     number("attn_logit_softcapping", "attn_logit_softcapping");
     number("final_logit_softcapping", "final_logit_softcapping");
     number("attention_multiplier", "attention.scale");
@@ -272,8 +281,18 @@ class GgufConverter {
       all.values[at(place * size + i)] = load_float(tensor.data(), tensor.dtype(), i);
   }
 
+  // Of the matrices of experts, by which stacks are told apart.
+  Shape shape_of(const std::string& name) const {
+    const char* const key = is_llama4_ ? "intermediate_size" : "moe_intermediate_size";
+    if (name.find(".experts.") == std::string::npos || !config_.contains(key)) return {};
+    const std::int64_t hidden = config_.at("hidden_size").as_int64();
+    const std::int64_t width = config_.at(key).as_int64();
+    return name.find("down_proj") == std::string::npos ? Shape{width, hidden}
+                                                       : Shape{hidden, width};
+  }
+
   void add(const std::string& name, bool is_of_8_bits) {
-    const Tensor tensor = source_->find(name, {}).value();
+    const Tensor tensor = source_->find(name, shape_of(name)).value();
     if (name.find(".experts.") != std::string::npos) return add_expert(name, tensor);
     const std::int64_t rows = tensor.dim(0), width = tensor.elements() / rows;
     std::vector<float> values(at(tensor.elements()));
@@ -316,6 +335,7 @@ class GgufConverter {
   GgufFamily family_;
   std::map<std::string, Experts> experts_;  // by their names in the file
   boost::json::object config_;
+  bool is_llama4_;  // "intermediate_size" is that of experts
   std::unique_ptr<WeightSource> source_;
   GgufBytes file_;
 };

@@ -163,9 +163,7 @@ class ItemQueries {
 
   // First visible position of a query, and one past its last, within [start, start + kAttnBlock).
   int low(int i, int start) const {
-    const int p = row_of(i).position;
-    const int windowed = item_.window > 0 && p >= item_.window ? p - item_.window + 1 : 0;
-    const int first = windowed > row_of(i).first ? windowed : row_of(i).first;
+    const int first = row_of(i).first;
     return first > start ? first : start;
   }
   int high(int i, int start) const {

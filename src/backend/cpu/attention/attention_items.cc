@@ -15,9 +15,9 @@ constexpr int kPiecesPerWorker = 4;
 struct Spans {
   int first, end;
 };
-Spans spans_of(std::int32_t first_position, std::int32_t last_position, int window) {
-  const int begin = window > 0 ? std::max(0, first_position - window + 1) : 0;
-  return {begin / kAttnSpan, last_position / kAttnSpan + 1};
+Spans spans_of(std::int32_t first_position, std::int32_t last_position,
+               const AttentionShape& shape) {
+  return {shape.first_seen(first_position) / kAttnSpan, last_position / kAttnSpan + 1};
 }
 
 std::size_t padded(int dim) { return at(round_up(dim, 16)); }
@@ -76,8 +76,8 @@ void AttentionItems::list_rows() {
       const std::uint64_t nodes = seq.is_chain ? 0 : batch->mask[at(row)];
       const std::int32_t position =
           nodes == 0 ? seq.base + i : seq.base + seq.chain + std::popcount(nodes) - 1;
-      rows[at(row)] = {
-          .position = position, .first = std::min(seq.first_slot, position), .nodes = nodes};
+      const int first = std::max(seq.first_slot, shape.first_seen(position));
+      rows[at(row)] = {.position = position, .first = std::min(first, position), .nodes = nodes};
     }
 }
 
@@ -89,7 +89,7 @@ AttentionItems::Cut AttentionItems::choose_cut(int workers) const {
   const auto count_items = [&](int queries, bool by_span) {
     int count = 0;
     for (const BatchSeq& seq : batch->seqs) {
-      const Spans spans = spans_of(seq.base, seq.base + seq.rows - 1, shape.window);
+      const Spans spans = spans_of(seq.base, seq.base + seq.rows - 1, shape);
       count += ceil_div(seq.rows * shape.heads / shape.kv_heads, queries) *
                (by_span ? spans.end - spans.first : 1);
     }
@@ -110,7 +110,7 @@ void AttentionItems::list_items(const BatchSeq& seq, int kv_head, Cut cut) {
       low = std::min(low, seq_rows[r].position);
       high = std::max(high, seq_rows[r].position);
     }
-    const Spans spans = spans_of(low, high, shape.window);
+    const Spans spans = spans_of(low, high, shape);
     work += std::int64_t{count} * (high + 1) * (shape.head_dim + shape.out_dim());
     add_items({.call = {.k = nullptr,
                         .v = nullptr,
@@ -124,7 +124,6 @@ void AttentionItems::list_items(const BatchSeq& seq, int kv_head, Cut cut) {
                         .value_dim = shape.out_dim(),
                         .group = group,
                         .scale = shape.scale * kLog2E,
-                        .window = shape.window,
                         .cap = shape.score_cap * kLog2E,
                         .rows = seq_rows,
                         .first = first,

@@ -15,12 +15,13 @@ namespace {
 OpKernels op_kernels() {
   return {
       .norm = norm_row,
+      .centre = centre_row,
       .add = add_row,
       .scale = scale_row,
       .soft_cap = soft_cap_row,
       .gated_act = {gated_act_row<Activation::kSilu>, gated_act_row<Activation::kGeluTanh>,
                     gated_act_row<Activation::kGelu>, gated_act_row<Activation::kClampedSwiglu>},
-      .router_scores = {softmax_row, logistic_row},
+      .router_scores = {softmax_row, logistic_row, logits_row},
       .rope_store = {rope_store_row<KvBf16>, rope_store_row<KvF16>, rope_store_row<KvF32>,
                      rope_store_row<KvInt8>, rope_store_row<KvE4M3>, rope_store_row<KvE5M2>},
       .store_latent = {store_latent_row<KvBf16>, store_latent_row<KvF16>, store_latent_row<KvF32>,

@@ -40,5 +40,9 @@ inline void logistic_row(const float* logits, std::int64_t width, float* out) {
   }
 }
 
+inline void logits_row(const float* logits, std::int64_t width, float* out) {
+  for (std::int64_t i = 0; i < width; ++i) out[i] = logits[i];
+}
+
 }  // namespace
 }  // namespace foretoken

@@ -36,6 +36,17 @@ inline void norm_row(const float* x, const float* weight, std::int64_t width, fl
   }
 }
 
+inline void centre_row(const float* x, std::int64_t width, float* out) {
+  V16 sum = zero();
+  for (std::int64_t i = 0; i < width; i += 16)
+    sum = add(sum, load_some(x + i, lanes_from(i, width)));
+  const V16 mean = div(set1(reduce_sum(sum)), set1(static_cast<float>(width)));
+  for (std::int64_t i = 0; i < width; i += 16) {
+    const int n = lanes_from(i, width);
+    store_some(out + i, sub(load_some(x + i, n), mean), n);
+  }
+}
+
 inline void add_row(float* a, const float* b, std::int64_t width) {
   for (std::int64_t i = 0; i < width; i += 16) {
     const int n = lanes_from(i, width);

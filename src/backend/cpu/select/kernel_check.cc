@@ -107,7 +107,6 @@ std::vector<float> attend(void (*kernel)(const AttnItem&)) {
           .value_dim = kHeadDim,
           .group = 1,
           .scale = 0x1p58F,
-          .window = 0,
           .rows = rows.data(),
           .first = 0,
           .count = kQueries,

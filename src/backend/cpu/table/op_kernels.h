@@ -63,7 +63,7 @@ struct LatentRow {
 // One row of an attention item.
 struct AttnRow {
   std::int32_t position;  // logical; it sees positions <= this one
-  std::int32_t first;     // and >= this one
+  std::int32_t first;     // and >= this one, by window, chunk and first slot
   std::uint64_t nodes;    // ancestors and self by node; 0: slot index equals position throughout
 };
 
@@ -85,7 +85,6 @@ struct AttnItem {
   int value_dim;  // of values, and of what comes out
   int group;
   float scale;    // of scores, above 0: a weight is 2^(score - the greatest)
-  int window;     // 0: none
   float cap = 0;  // of scores, as they are after `scale`; 0: none
   const AttnRow* rows;
   int first, count;  // count <= kAttnMaxQueries
@@ -103,6 +102,8 @@ struct AttnItem {
 struct OpKernels {
   // out = x / sqrt(mean(x^2) + eps) * weight; the sum in sixteen lanes, added by the fixed tree.
   void (*norm)(const float* x, const float* weight, std::int64_t width, float eps, float* out);
+  // out = x - mean(x); the sum in sixteen lanes, added by the fixed tree.
+  void (*centre)(const float* x, std::int64_t width, float* out);
   // a += b
   void (*add)(float* a, const float* b, std::int64_t width);
   // x *= factor

@@ -20,7 +20,7 @@ layout(push_constant) uniform Call {
   Floats sinks;  // [heads]
   Words rounded;  // the result as the blocks of bf16 that products take, where it is wanted
   Floats parts;  // [rows][heads][most_parts]: m, l and the dimensions of a state
-  uint heads, kv_heads, dim, value_dim, window;
+  uint heads, kv_heads, dim, value_dim;
   uint flags;  // 1: there are sinks, 2: the result is wanted rounded
   float scale, cap, inverse_cap;
   uint most_parts;
@@ -56,12 +56,7 @@ void join(inout State to, State more) {
 
 // Positions [low, position] of a row.
 uint position_of(uint row) { return call.rows.v[row * kRowWords]; }
-uint low_of(uint row) {
-  const uint position = position_of(row);
-  const uint windowed =
-      call.window > 0u && position >= call.window ? position - call.window + 1u : 0u;
-  return max(windowed, call.rows.v[row * kRowWords + 1u]);
-}
+uint low_of(uint row) { return call.rows.v[row * kRowWords + 1u]; }
 
 // Where the state of a part starts.
 uint part_at(uint row, uint h, uint part) {

@@ -21,7 +21,7 @@ layout(push_constant) uniform Call {
   Ints slots;  // -1: not stored
   uint heads, kv_heads, dim, rotary, pairs;
   float eps;
-  uint has_norm;
+  uint has_norm;  // 1: of queries, 2: of keys
 } call;
 #include "head_row.glsl"
 
@@ -35,8 +35,8 @@ void main() {
   if (is_value) {
     keep(t, 0u, call.dim);
   } else {
-    if (call.has_norm != 0u && is_query) normalise(t, call.dim, call.eps, call.q_norm);
-    if (call.has_norm != 0u && !is_query) normalise(t, call.dim, call.eps, call.k_norm);
+    if ((call.has_norm & 1u) != 0u && is_query) normalise(t, call.dim, call.eps, call.q_norm);
+    if ((call.has_norm & 2u) != 0u && !is_query) normalise(t, call.dim, call.eps, call.k_norm);
     rotate(t, 0u, row, false);
     keep(t, call.rotary, call.dim);
   }

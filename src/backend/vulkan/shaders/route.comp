@@ -7,7 +7,7 @@
 // is one chain by rising number.
 layout(local_size_x = 64) in;
 layout(constant_id = 0) const uint SCORE = 0;  // backend/router_score.h
-const uint kSoftmax = 0, kMostExperts = 1024, kMostGroups = 64, kLanes = 64;
+const uint kSoftmax = 0, kSigmoid = 1, kMostExperts = 1024, kMostGroups = 64, kLanes = 64;
 layout(push_constant) uniform Call {
   Floats logits;
   Floats bias;   // where has_bias: of ranks
@@ -95,7 +95,7 @@ void main() {
   for EACH_EXPERT(e) scores[e] = flushed(call.logits.v[row * call.experts + e]);
   if (SCORE == kSoftmax)
     softmax(t);
-  else
+  else if (SCORE == kSigmoid)
     for EACH_EXPERT(e) scores[e] = flushed(div(1.0, add(1.0, exp_e(sub(0.0, scores[e])))));
   for EACH_EXPERT(e) {
     float rank = scores[e];

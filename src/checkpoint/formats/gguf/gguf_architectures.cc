@@ -43,6 +43,50 @@ void add_rotated(const GgufModel& model, boost::json::object& config) {
         static_cast<double>(*rotated) / static_cast<double>(config["head_dim"].as_int64());
 }
 
+// Norms of heads are in the largest model of the older family only.
+void add_cohere(const GgufModel& model, boost::json::object& config) {
+  config["use_qk_norm"] = model.find("blk.0.attn_q_norm.weight") != nullptr;
+  if (const auto window = model.size("attention.sliding_window"))
+    config["sliding_window"] = *window;
+  const std::string key = model.own_key("rope.dimension_count");
+  const auto rotated = model.metadata().integer(key);
+  const std::int64_t dim = config["head_dim"].as_int64();
+  if (rotated && *rotated != dim)
+    model.metadata().refuse(key, std::to_string(dim) + ", whole heads", std::to_string(*rotated));
+}
+
+void add_seed_oss(const GgufModel& model, boost::json::object& config) {
+  config["attention_out_bias"] = model.find("blk.0.attn_output.bias") != nullptr;
+}
+
+void add_ernie4_5(const GgufModel& model, boost::json::object& config) {
+  config["use_bias"] = config["attention_bias"];
+  if (model.find("blk.0.attn_q.bias") == nullptr) return;
+  for (const char* other : {"blk.0.attn_output.bias", "blk.0.ffn_down.bias"})
+    if (model.find(other) == nullptr)
+      throw Error({"some products of the model have biases", model.path() + ", tensor " + other,
+                   "biases of all products, or of none", "no such tensor"});
+}
+
+// Only the model of 64 layers slides. Which layers do may be a list, or as usual.
+void add_exaone4(const GgufModel& model, boost::json::object& config) {
+  constexpr std::int64_t kSliding = 64, kWindow = 4096;
+  config["sliding_window"] = nullptr;
+  if (config["num_hidden_layers"].as_int64() != kSliding) return;
+  config["sliding_window"] = model.size("attention.sliding_window").value_or(kWindow);
+  const std::string pattern = model.own_key("attention.sliding_window_pattern");
+  const GgufValue* const found = model.metadata().find(pattern);
+  if (found == nullptr) return;
+  if (!found->is_array) {
+    config["sliding_window_pattern"] = model.metadata().integer(pattern).value();
+    return;
+  }
+  boost::json::array types;
+  for (const bool slides : model.metadata().booleans(pattern))
+    types.push_back(slides ? "sliding_attention" : "full_attention");
+  config["layer_types"] = std::move(types);
+}
+
 // A window of 0 is none.
 void add_phi3(const GgufModel& model, boost::json::object& config) {
   if (const auto window = model.size("attention.sliding_window"); window.value_or(0) > 0)
@@ -126,6 +170,26 @@ void add_latent_experts(const GgufModel& model, boost::json::object& config) {
   }
   if (const auto normalised = model.metadata().boolean("deepseek2.expert_weights_norm"))
     config["norm_topk_prob"] = *normalised;
+}
+
+// Chunks, the layers that rotate and how scores grow are not in the file, and as usual. The one
+// model of 128 experts does not norm queries and keys.
+void add_llama4(const GgufModel& model, boost::json::object& config) {
+  constexpr std::int64_t kChunk = 8192, kPattern = 4, kLargest = 128;
+  for (const auto& [key, usual] : {std::pair{"attention.sliding_window", kChunk},
+                                   std::pair{"attention.sliding_window_pattern", kPattern}})
+    if (const std::string own = model.own_key(key); model.metadata().has(own)) {
+      const auto found = model.metadata().integer(own);
+      if (found != usual)
+        model.metadata().refuse(own, std::to_string(usual), std::to_string(found.value_or(0)));
+    }
+  const auto width = model.size("expert_feed_forward_length");
+  if (!width) model.metadata().refuse_missing("llama4.expert_feed_forward_length");
+  config["intermediate_size_mlp"] = config["intermediate_size"];
+  config["intermediate_size"] = *width;
+  if (const auto step = model.size("interleave_moe_layer_step"))
+    config["interleave_moe_layer_step"] = *step;
+  config["use_qk_norm"] = model.size("expert_count") != kLargest;
 }
 
 // Newer files describe one KV head as it is kept, and the heads that it stands for beside it.
@@ -219,6 +283,13 @@ constexpr auto kArchitectures = std::to_array<GgufArchitecture>({
      .architecture = "LlamaForCausalLM",
      .model_type = "llama",
      .pairs_neighbours = true},
+    {.name = "llama4",
+     .architecture = "Llama4ForCausalLM",
+     .model_type = "llama4_text",
+     .has_experts = true,
+     .layer_names = gguf_names::kLlama4Names,
+     .numbers = gguf_names::kLlama4Numbers,
+     .add = add_llama4},
     {.name = "mistral3",
      .architecture = "MistralForCausalLM",
      .model_type = "mistral",
@@ -226,6 +297,42 @@ constexpr auto kArchitectures = std::to_array<GgufArchitecture>({
      .add = add_mistral3},
     {.name = "qwen2", .architecture = "Qwen2ForCausalLM", .model_type = "qwen2"},
     {.name = "qwen3", .architecture = "Qwen3ForCausalLM", .model_type = "qwen3"},
+    {.name = "command-r",
+     .architecture = "CohereForCausalLM",
+     .model_type = "cohere",
+     .numbers = gguf_names::kCohereNumbers,
+     .add = add_cohere},
+    {.name = "cohere2",
+     .architecture = "Cohere2ForCausalLM",
+     .model_type = "cohere2",
+     .numbers = gguf_names::kCohereNumbers,
+     .add = add_cohere},
+    // What the text has beside these is of images.
+    {.name = "qwen2vl", .architecture = "Qwen2ForCausalLM", .model_type = "qwen2"},
+    {.name = "qwen3vl", .architecture = "Qwen3ForCausalLM", .model_type = "qwen3"},
+    {.name = "qwen3vlmoe",
+     .architecture = "Qwen3MoeForCausalLM",
+     .model_type = "qwen3_moe",
+     .has_experts = true,
+     .numbers = gguf_names::kExpertNumbers,
+     .add = add_qwen3_moe},
+    {.name = "seed_oss",
+     .architecture = "SeedOssForCausalLM",
+     .model_type = "seed_oss",
+     .layer_names = gguf_names::kPostNormNames,
+     .add = add_seed_oss},
+    {.name = "ernie4_5",
+     .architecture = "Ernie4_5ForCausalLM",
+     .model_type = "ernie4_5",
+     .add = add_ernie4_5},
+    {.name = "exaone4",
+     .architecture = "Exaone4ForCausalLM",
+     .model_type = "exaone4",
+     .layer_names = gguf_names::kSandwichNames,
+     .add = add_exaone4},
+    {.name = "hunyuan-dense",
+     .architecture = "HunYuanDenseV1ForCausalLM",
+     .model_type = "hunyuan_v1_dense"},
     {.name = "smollm3",
      .architecture = "SmolLM3ForCausalLM",
      .model_type = "smollm3",
@@ -309,7 +416,7 @@ constexpr auto kArchitectures = std::to_array<GgufArchitecture>({
      .architecture = "Glm4MoeForCausalLM",
      .model_type = "glm4_moe",
      .has_experts = true,
-     .layer_names = gguf_names::kGlm4MoeNames,
+     .layer_names = gguf_names::kPostNormNames,
      .numbers = gguf_names::kExpertNumbers,
      .add = add_glm4_moe},
     {.name = "gpt-oss",

@@ -97,7 +97,10 @@ void add_sizes(const GgufArchitecture& architecture, const Keys& keys, json::obj
   config["num_key_value_heads"] = kv_heads.value_or(heads);
   config["head_dim"] = width;
   config["max_position_embeddings"] = keys.required("context_length");
-  config["rms_norm_eps"] = keys.required_number("attention.layer_norm_rms_epsilon");
+  if (const auto eps = keys.number("attention.layer_norm_epsilon"))
+    config["layer_norm_eps"] = *eps;
+  else
+    config["rms_norm_eps"] = keys.required_number("attention.layer_norm_rms_epsilon");
 }
 
 // Factors of the wavelengths, one for each pair; empty without the tensor.

@@ -236,6 +236,11 @@ TEST_F(GgufConfig, families_read_keys_of_their_own) {
   gemma3.f32("gemma3.rope.freq_base_swa", 500.0F);
   EXPECT_EQ(config_of(gemma3).at("sliding_window_pattern"), 4);
   EXPECT_EQ(config_of(gemma3).at("rope_local_base_freq"), 500.0);
+  GgufBytes ernie = gguf_keys("ernie4_5");
+  ernie.floats("blk.0.attn_q.bias", {64}, std::vector<float>(64));
+  EXPECT_THAT(error_of([&] { config_of(ernie); }), HasSubstr("tensor blk.0.attn_output.bias"));
+  EXPECT_TRUE(config_of(gguf_keys("exaone4")).at("sliding_window").is_null());
+  EXPECT_EQ(config_of(gguf_keys("qwen2vl")).at("architectures").at(0), "Qwen2ForCausalLM");
   GgufBytes olmo = gguf_keys("olmo2");
   EXPECT_EQ(config_of(olmo).at("architectures").at(0), "Olmo2ForCausalLM");
   olmo.u32("olmo2.attention.sliding_window", 64);

@@ -81,7 +81,19 @@ inline constexpr LayerName kQwen2MoeNames[] = {
     {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
 };
 
-inline constexpr LayerName kGlm4MoeNames[] = {
+inline constexpr LayerName kLlama4Names[] = {
+    {"ffn_gate_inp", "mlp.router"},
+    {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
+    {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
+    {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
+};
+
+inline constexpr NumberKey kLlama4Numbers[] = {
+    {"expert_count", "num_local_experts"},
+    {"expert_used_count", "num_experts_per_tok"},
+};
+
+inline constexpr LayerName kPostNormNames[] = {
     {"post_attention_norm", "post_attention_layernorm"},
 };
 
@@ -119,6 +131,10 @@ inline constexpr NumberKey kGraniteNumbers[] = {
     {"embedding_scale", "embedding_multiplier"},
     {"residual_scale", "residual_multiplier"},
     {"logit_scale", "logits_scaling"},
+};
+
+inline constexpr NumberKey kCohereNumbers[] = {
+    {"logit_scale", "logit_scale"},
 };
 
 inline constexpr NumberKey kGemmaNumbers[] = {

@@ -1,6 +1,3 @@
-#include <string>
-
-#include "base/index.h"
 #include "model/config/family_fields.h"
 #include "model/config/family_table.h"
 
@@ -9,25 +6,11 @@ namespace {
 
 constexpr std::string_view kSmollm3Features[] = {"no_rope_layers", "no_rope_layer_interval"};
 
-// 1 in "no_rope_layers": the layer is rotated. Without that list every n-th layer is not.
-std::vector<LayerRope> layer_rope(const FileFields& fields, int layers) {
-  const std::int64_t interval = fields.integer("no_rope_layer_interval", {1}).value_or(4);
-  const auto listed = fields.integers("no_rope_layers", {0, 1});
-  if (!listed.empty() && listed.size() < at(layers))
-    fields.refuse("no_rope_layers", std::to_string(layers) + " entries");
-  std::vector<LayerRope> ropes;
-  for (int layer = 0; layer < layers; ++layer) {
-    const bool rotates = listed.empty() ? (layer + 1) % interval != 0 : listed[at(layer)] == 1;
-    ropes.push_back(rotates ? LayerRope::kMain : LayerRope::kNone);
-  }
-  return ropes;
-}
-
 Blocks read_smollm3(const FileFields& fields, const ModelConfig& sizes) {
   const bool bias = is_on(fields, "attention_bias");
   Blocks blocks{.qkv_bias = bias,
                 .o_bias = bias,
-                .layer_rope = layer_rope(fields, sizes.layers),
+                .layer_rope = listed_ropes(fields, sizes.layers),
                 .mlp_bias = is_on(fields, "mlp_bias")};
   // Layers that are listed slide whatever "use_sliding_window" says.
   const bool slides = is_on(fields, "use_sliding_window") || fields.has("layer_types");

@@ -1,0 +1,83 @@
+#include "model/config/family_fields.h"
+#include "model/config/family_table.h"
+
+namespace foretoken::family {
+namespace {
+
+constexpr std::string_view kCohereFeatures[] = {"logit_scale"};
+
+// Attention and MLP read one layer norm of the stream.
+Blocks cohere_blocks(const FileFields& fields) {
+  const bool bias = is_on(fields, "attention_bias");
+  return {.qkv_bias = bias,
+          .o_bias = bias,
+          .pairs_neighbours = true,
+          .norms = {.before_mlp = {}},
+          .centres_stream = true,
+          .is_parallel = true,
+          .logit_scale = static_cast<float>(factor(fields, "logit_scale", 0.0625))};
+}
+
+Blocks read_cohere(const FileFields& fields, const ModelConfig&) {
+  if (is_on(fields, "use_qk_norm"))
+    fields.refuse("use_qk_norm", "false (layer norms of heads are not computed)");
+  return cohere_blocks(fields);
+}
+
+// Layers that do not slide are not rotated.
+Blocks read_cohere2(const FileFields& fields, const ModelConfig& sizes) {
+  if (fields.has_null("sliding_window")) fields.refuse("sliding_window", "a size");
+  const std::int64_t pattern = fields.integer("sliding_window_pattern", {1}).value_or(4);
+  Blocks blocks = cohere_blocks(fields);
+  blocks.layer_window =
+      sliding_windows(fields, sizes.layers, [=](int layer) { return (layer + 1) % pattern != 0; });
+  for (const int window : blocks.layer_window)
+    blocks.layer_rope.push_back(window > 0 ? LayerRope::kMain : LayerRope::kNone);
+  return blocks;
+}
+
+void resize_cohere(const FileFields& fields, ModelConfig& sizes) {
+  const double eps = fields.number("layer_norm_eps").value_or(1e-5);
+  if (eps < 0.0) fields.refuse("layer_norm_eps", "a number of at least 0");
+  sizes.rms_eps = static_cast<float>(eps);
+}
+
+// Heads are as wide as the stream divides into.
+void resize_cohere2(const FileFields& fields, ModelConfig& sizes) {
+  resize_cohere(fields, sizes);
+  sizes.head_dim = sizes.hidden / sizes.heads;
+  if (sizes.head_dim % 2 != 0 || sizes.hidden % sizes.heads != 0)
+    fields.refuse("num_attention_heads", "a divisor of hidden_size into even heads");
+}
+
+constexpr Family::Absent kCohereAbsent{.heads = 64,
+                                       .intermediate = 22528,
+                                       .vocab = 256000,
+                                       .max_position = 8192,
+                                       .tied_embeddings = true};
+constexpr Family::Absent kCohere1Absent{.heads = 64,
+                                        .intermediate = 22528,
+                                        .vocab = 256000,
+                                        .max_position = 8192,
+                                        .rope_theta = 500000.0,
+                                        .tied_embeddings = true};
+
+}  // namespace
+
+// Command-R, Aya Expanse
+extern const Family cohere{.architecture = "CohereForCausalLM",
+                           .model_type = "cohere",
+                           .absent = kCohere1Absent,
+                           .features = kCohereFeatures,
+                           .read = read_cohere,
+                           .resize = resize_cohere};
+
+// Command-R7B, Command-A, Tiny Aya
+extern const Family cohere2{.architecture = "Cohere2ForCausalLM",
+                            .model_type = "cohere2",
+                            .absent = kCohereAbsent,
+                            .features = kCohereFeatures,
+                            .read = read_cohere2,
+                            .resize = resize_cohere2};
+
+}  // namespace foretoken::family
