@@ -25,6 +25,9 @@ constexpr std::string_view kGpt4o[] = {
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
     R"(\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
+constexpr std::string_view kThreesThenGpt4o[] = {R"(\d{1,3}(?=(?:\d{3})*\b))", kGpt4o[0]};
+constexpr std::string_view kSeed[] = {
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)"};
 constexpr std::string_view kFalcon[] = {R"([\p{P}\$\+<=>\^~\|`]+)", kGpt2[0], "[0-9][0-9][0-9]"};
 constexpr std::string_view kDefault[] = {R"([\p{P}\$\+<=>\^~\|]+)", kGpt2[0], R"(\p{N}+)",
                                          "[0-9][0-9][0-9]"};
@@ -91,6 +94,8 @@ constexpr auto kNames = std::to_array<Named>({
     {"tekken", {.splits = kTekken, .takes_whole_words = true, .adds_bos = true}},
     {"gpt-4o", {.splits = kGpt4o}},
     {"llama4", {.splits = kGpt4o}},
+    {"tiny_aya", {.splits = kThreesThenGpt4o}},
+    {"seed-coder", {.splits = kSeed}},
     {"gpt-2", kOfGpt2},
     {"phi-2", kOfGpt2},
     {"mpt", kOfGpt2},
@@ -109,6 +114,7 @@ constexpr auto kNames = std::to_array<Named>({
     {"deepseek-llm", {.splits = kDeepSeekLlm}},
     {"deepseek-coder", {.splits = kDeepSeekCoder}},
     {"deepseek-v3", {.splits = kDeepSeek3}},
+    {"hunyuan-dense", {.splits = kDeepSeek3}},
 });
 
 }  // namespace
