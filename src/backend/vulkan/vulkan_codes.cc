@@ -117,7 +117,7 @@ void VulkanCodes::expect_format(std::int64_t width) const {
   CHECK((f.bits >= 2 && f.bits <= 6) || f.bits == 8) << "codes of " << f.bits << " bits";
   const bool is_of_halves = f.super > 0 || f.has_minima || f.is_listed();
   CHECK(!is_of_halves || f.scale == DType::kF16);
-  CHECK(f.super == 0 || f.super % kBlock == 0);
+  CHECK(f.super == 0 || f.super == 256) << "supers of " << f.super;
   CHECK(f.super > 0 ? f.group == 16 || f.group == kBlock : f.group % kBlock == 0)
       << "groups of " << f.group;
   // Multiples of halves are bytes, and where there are minima two in a byte.

@@ -44,7 +44,13 @@ std::int64_t longest_context_length(const ModelConfig& config) {
 
 std::int64_t choose_context_length(const ModelConfig& config, std::optional<std::int64_t> requested,
                                    LongerContext longer) {
-  if (!requested) return default_context_length(config);
+  if (!requested) {
+    const std::int64_t usual = default_context_length(config);
+    if (usual <= kMostUnasked) return usual;
+    log_info("The model is made for {} positions; {} are served unless --context-length says more.",
+             usual, kMostUnasked);
+    return kMostUnasked;
+  }
   if (*requested < 1)
     throw Error(
         {"bad context length", "--context-length", "at least 1", std::to_string(*requested)});

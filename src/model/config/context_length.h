@@ -10,7 +10,9 @@
 
 namespace foretoken {
 
-// Served when nothing is asked for.
+// Served when nothing is asked for, up to kMostUnasked: tables of rotations have a row for each
+// position.
+inline constexpr std::int64_t kMostUnasked = 1 << 20;
 std::int64_t default_context_length(const ModelConfig& config);
 
 // What the model was trained for or its rotary scaling reaches.

@@ -20,6 +20,13 @@ ModelConfig scaled(Kind kind, std::optional<std::int64_t> original = {}) {
   return config;
 }
 
+TEST(ContextLength, millions_of_positions_are_served_when_asked_for) {
+  ModelConfig config = scaled(Kind::kNone);
+  config.max_position = 10485760;
+  EXPECT_EQ(choose_context_length(config, {}, LongerContext::kRefuse), 1048576);
+  EXPECT_EQ(choose_context_length(config, 10485760, LongerContext::kRefuse), 10485760);
+}
+
 TEST(ContextLength, defaults_are_those_of_sglang_save_for_dynamic_scaling) {
   EXPECT_EQ(default_context_length(scaled(Kind::kNone)), 4096);
   EXPECT_EQ(default_context_length(scaled(Kind::kLlama3, 1024)), 4096);

@@ -209,6 +209,7 @@ TEST(ModelConfig, relatives_of_llama_have_biases_of_their_own) {
   EXPECT_TRUE(ernie.qkv_bias && ernie.o_bias && ernie.mlp_bias && ernie.pairs_neighbours);
   EXPECT_TRUE(ernie.tied_embeddings);
   EXPECT_FALSE(parse("Ernie4_5ForCausalLM", R"({"attention_bias":true})").qkv_bias);
+  EXPECT_TRUE(parse("Ernie4_5_ForCausalLM").tied_embeddings) << "the name of the first files";
 }
 
 TEST(ModelConfig, hunyuan_stretches_theta_by_alpha) {
@@ -236,6 +237,7 @@ TEST(ModelConfig, cohere_has_layer_norms_beside_each_other) {
   EXPECT_EQ(cohere.logit_scale, 0.0625F);
   EXPECT_EQ(cohere.rope_theta, 500000.0);
   EXPECT_TRUE(cohere.layer_window.empty() && cohere.tied_embeddings);
+  EXPECT_EQ(parse("CohereForCausalLM", R"({"model_max_length":131072})").context_length, 131072);
   const ModelConfig later = parse("Cohere2ForCausalLM", R"({"sliding_window_pattern":2})");
   EXPECT_THAT(later.layer_window, ElementsAre(4096, 0, 4096));
   EXPECT_THAT(later.layer_rope, ElementsAre(LayerRope::kMain, LayerRope::kNone, LayerRope::kMain));

@@ -33,6 +33,7 @@
   FAMILY(cohere2)                  \
   FAMILY(seed_oss)                 \
   FAMILY(ernie4_5)                 \
+  FAMILY(ernie4_5_first)           \
   FAMILY(exaone4)                  \
   FAMILY(hunyuan_dense)            \
   FAMILY(qwen2_vl)                 \

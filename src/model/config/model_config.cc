@@ -200,6 +200,10 @@ boost::json::object text_config(const FileFields& whole, const Family& family,
   if (is_flat) text.erase("model_type");
   for (const std::string_view key : kOfAll)
     if (const auto* const value = whole.find(key)) text[key] = *value;
+  // Of families whose sizes once stood beside the towers' both may say so.
+  constexpr std::string_view kTied = "tie_word_embeddings";
+  if (family.read != nullptr && !is_flat && nested->contains(kTied) && nested->at(kTied) == true)
+    text[kTied] = true;
   for (const auto& [key, value] : overrides)
     if (std::ranges::count(kOfWhole, std::string_view(key)) == 0) text[key] = value;
   return text;

@@ -112,7 +112,7 @@ TEST(ModelConfig, an_unknown_architecture_is_refused_with_the_supported_ones) {
           "Gemma4UnifiedForCausalLM, Gemma4UnifiedForConditionalGeneration, "
           "Phi3ForCausalLM, Olmo2ForCausalLM, Olmo3ForCausalLM, Glm4ForCausalLM, "
           "Ministral3ForCausalLM, CohereForCausalLM, Cohere2ForCausalLM, SeedOssForCausalLM, "
-          "Ernie4_5ForCausalLM, "
+          "Ernie4_5ForCausalLM, Ernie4_5_ForCausalLM, "
           "Exaone4ForCausalLM, HunYuanDenseV1ForCausalLM, Qwen2VLForConditionalGeneration, "
           "Qwen2_5_VLForConditionalGeneration, Qwen3VLForConditionalGeneration, "
           "Qwen3VLMoeForConditionalGeneration, InternVLForConditionalGeneration, "

@@ -272,6 +272,7 @@ HeadConfig mtp_head(const Make& make, const ModelConfig& config, int depth) {
   head.layer = config;
   head.layer.layers = 1;
   head.layer.layer_window.clear();
+  head.layer.layer_chunk.clear();
   head.layer.layer_rope.clear();
   head.layer.layer_heads.clear();
   head.layer.layer_kv.clear();

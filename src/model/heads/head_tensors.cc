@@ -42,6 +42,7 @@ void fit_layers(HeadConfig& head, const Names& names) {
            head.layer.layers);
   head.layer.layers = stored;
   if (!head.layer.layer_window.empty()) head.layer.layer_window.resize(at(stored));
+  if (!head.layer.layer_chunk.empty()) head.layer.layer_chunk.resize(at(stored));
   if (!head.layer.layer_rope.empty()) head.layer.layer_rope.resize(at(stored));
 }
 

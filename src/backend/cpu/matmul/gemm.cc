@@ -223,6 +223,7 @@ void Gemm::pack_rows(const GemmKernels& kernels, const CpuLinear& w, const float
        .packed_k = w.packed_k(),
        .group = w.codes().group,
        .has_super = w.format().super > 0,
+       .has_minima = w.format().has_minima,
        .zero = packed_zero(w.format())});
 }
 

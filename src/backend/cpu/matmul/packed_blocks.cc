@@ -123,6 +123,12 @@ float half_at(const char* from) {
 
 void CpuLinear::lay_out_blocks() {
   CHECK(format_.group == 16 || format_.group == kBlockK) << "groups of " << format_.group;
+  if (format_.super > 0) {  // kernels/dot_supers.h takes these
+    const bool is_plain = format_.list == CodeList::kNone;
+    const int bits = format_.bits;
+    CHECK(format_.has_minima == (is_plain && (bits == 2 || bits == 4 || bits == 5)));
+    CHECK((format_.group == 16) == (is_plain && (bits == 2 || bits == 3 || bits == 6)));
+  }
   CHECK(format_.super == 0 || format_.super == kSuperK) << "supers of " << format_.super;
   CHECK(in_ % std::max<std::int64_t>(format_.super, kBlockK) == 0)
       << "rows of " << in_ << " are no whole blocks";

@@ -29,6 +29,29 @@ constexpr int quads_at_once() {
 #endif
 }
 
+// sum += the product of a line of V vectors with four input codes of each row, from x on.
+template <int Bits, int R, int V>
+FT_INLINE void add_line(const I16 (&bytes)[V], const char* x, std::int64_t x_row_bytes,
+                        I16 (&sum)[R][V]) {
+  FT_UNROLL
+  for (int r = 0; r < R; ++r) {
+    const char* const four = x + r * x_row_bytes;
+#ifdef FT_DOT_AT
+    if constexpr (V == 1) {
+      sum[r][0] = dot_at(sum[r][0], as_codes8(bytes[0]), four);
+      continue;
+    }
+#endif
+    FT_UNROLL
+    for (int v = 0; v < V; ++v) {
+      if constexpr (Bits == 8)
+        sum[r][v] = dot(sum[r][v], as_codes8(bytes[v]), input8(quad_of(four, 0)));
+      else
+        sum[r][v] = dot(sum[r][v], as_codes4(bytes[v]), input4(quad_of(four, 0)));
+    }
+  }
+}
+
 // sum += the product of Quads lines with 4 * Quads input codes of each row.
 template <int Bits, int Quads, int R, int V>
 FT_INLINE void add_quads(const char* const (&codes)[V], const char* x, std::int64_t x_row_bytes,
@@ -38,23 +61,7 @@ FT_INLINE void add_quads(const char* const (&codes)[V], const char* x, std::int6
     I16 bytes[V];
     FT_UNROLL
     for (int v = 0; v < V; ++v) bytes[v] = int_load(codes[v] + q * 64);
-    FT_UNROLL
-    for (int r = 0; r < R; ++r) {
-#ifdef FT_DOT_AT
-      if constexpr (V == 1) {
-        sum[r][0] = dot_at(sum[r][0], as_codes8(bytes[0]), x + r * x_row_bytes + q * 4);
-        continue;
-      }
-#endif
-      const std::int32_t four = quad_of(x + r * x_row_bytes, q);
-      FT_UNROLL
-      for (int v = 0; v < V; ++v) {
-        if constexpr (Bits == 8)
-          sum[r][v] = dot(sum[r][v], as_codes8(bytes[v]), input8(four));
-        else
-          sum[r][v] = dot(sum[r][v], as_codes4(bytes[v]), input4(four));
-      }
-    }
+    add_line<Bits>(bytes, x + q * 4, x_row_bytes, sum);
   }
 }
 
@@ -122,7 +129,7 @@ FT_INLINE I16 factors_for(I16 factors) {
 }
 
 // sum[r][v]: factor times (that product plus the row's start). starts: of the first row, the others
-// row_starts apart; null: none. Of less than 7 bits a start is within 17 bits.
+// row_starts apart; null: none. A start is -2^(Bits - 1) times a sum of input codes.
 template <int Bits, int Quads, int R, int V>
 FT_INLINE void scaled_quads(const char* const (&codes)[V], const char* x, std::int64_t x_row_bytes,
                             const I16 (&factors)[V], const std::int32_t* starts,
@@ -141,6 +148,7 @@ FT_INLINE void scaled_quads(const char* const (&codes)[V], const char* x, std::i
                                     }
                                   });
     if (starts == nullptr) return;
+    static_assert((1 << (Bits - 1)) * 127 * 4 * Quads <= 65534, "16 bits hold half of a start");
     FT_UNROLL
     for (int r = 0; r < R; ++r) {
       const std::int32_t start = starts[r * row_starts], half = start >> 1;

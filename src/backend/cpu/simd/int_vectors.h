@@ -26,8 +26,8 @@
 //   as_codes4(v), as_codes8(v): ready for dot; of the first no byte is above 127
 //   dot_at(acc, codes, quad): where FT_DOT_AT is defined, dot with a quad that is read by the product
 // Where FT_DOT_PAIRS is defined, dot of codes4 is taken apart: pairs() of neighbours in 16 bits, which
-// may be added up, add_pairs(), as long as 16 bits hold them, and sum_pairs() of these; times_pairs()
-// is their sum with factors, each lane's own twice in 16 bits.
+// may be added up, add_pairs(), as long as 16 bits hold them, and sum_pairs() of these.
+// times_pairs(a, f): sum_pairs(a) times the factor of each lane, int_pair(factor, factor).
 
 #include "backend/cpu/simd/v16.h"
 

@@ -137,10 +137,10 @@ struct PackXCall {
   void* packed;           // the first row; K padded with zeros, room for rows up to row_step
   std::int64_t x_stride;  // elements of packed x from row to row, a multiple of row_step rows apart
   int rows;
-  int tile_rows = 16;         // see GemmKernels
-  std::int64_t packed_k = 0;  // for codes: their K, padded
-  std::int64_t group = 0;     // for codes: the k of a scale of the weights, padded
-  bool has_super = false;     // for blocks
+  int tile_rows = 16;                          // see GemmKernels
+  std::int64_t packed_k = 0;                   // for codes: their K, padded
+  std::int64_t group = 0;                      // for codes: the k of a scale of the weights, padded
+  bool has_super = false, has_minima = false;  // for blocks
   int zero = 0;  // for codes: the weight's code that stands for 0; 1 where each group has its own
 };
 

@@ -72,8 +72,11 @@ void main() {
   bool all_finite = true;
   for (uint b = 0; b < kBlocks; ++b)
     all_finite = all_finite && most[b * kBlockLanes] < 0x7f800000u;
-  float farthest_group = 0.0;
-  for (uint g = 0; g < groups; ++g) farthest_group = max(farthest_group, absolute(of_group[g]));
+  uint greatest_group = 0u;
+  for (uint g = 0; g < groups; ++g)
+    greatest_group = max(greatest_group, floatBitsToUint(of_group[g]) & 0x7fffffffu);
+  all_finite = all_finite && greatest_group < 0x7f800000u;
+  const float farthest_group = uintBitsToFloat(greatest_group);
   const bool has_numbers = all_finite && farthest_group >= kLeast;
   const int number =
       has_numbers ? nearest(mul(of_group[t], div(kMost, farthest_group))) : 0;

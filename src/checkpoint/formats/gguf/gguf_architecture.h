@@ -37,6 +37,7 @@ struct GgufArchitecture {
   bool pairs_neighbours = false;
   bool layers_differ = false;  // KV heads and widths of MLPs are lists, of which add() takes care
   bool is_head = false;        // a draft model: its layers are not those behind a target's
+  bool centres = false;        // norms are of what a row is beside its mean
   float norm_offset = 0.0F;    // was added to the weights of norms
   std::string_view plain_norm = {};             // but not to those of names that end so
   std::span<const LayerName> layer_names = {};  // beside and before those of all families

@@ -300,11 +300,13 @@ constexpr auto kArchitectures = std::to_array<GgufArchitecture>({
     {.name = "command-r",
      .architecture = "CohereForCausalLM",
      .model_type = "cohere",
+     .centres = true,
      .numbers = gguf_names::kCohereNumbers,
      .add = add_cohere},
     {.name = "cohere2",
      .architecture = "Cohere2ForCausalLM",
      .model_type = "cohere2",
+     .centres = true,
      .numbers = gguf_names::kCohereNumbers,
      .add = add_cohere},
     // What the text has beside these is of images.

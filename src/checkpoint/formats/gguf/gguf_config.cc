@@ -97,8 +97,8 @@ void add_sizes(const GgufArchitecture& architecture, const Keys& keys, json::obj
   config["num_key_value_heads"] = kv_heads.value_or(heads);
   config["head_dim"] = width;
   config["max_position_embeddings"] = keys.required("context_length");
-  if (const auto eps = keys.number("attention.layer_norm_epsilon"))
-    config["layer_norm_eps"] = *eps;
+  if (architecture.centres)
+    config["layer_norm_eps"] = keys.required_number("attention.layer_norm_epsilon");
   else
     config["rms_norm_eps"] = keys.required_number("attention.layer_norm_rms_epsilon");
 }

@@ -40,6 +40,9 @@ void resize_cohere(const FileFields& fields, ModelConfig& sizes) {
   const double eps = fields.number("layer_norm_eps").value_or(1e-5);
   if (eps < 0.0) fields.refuse("layer_norm_eps", "a number of at least 0");
   sizes.rms_eps = static_cast<float>(eps);
+  // What it was trained for; max_position_embeddings may say less.
+  if (const auto length = fields.integer("model_max_length", {1, 1 << 30}))
+    sizes.max_position = static_cast<int>(*length);
 }
 
 // Heads are as wide as the stream divides into.

@@ -20,4 +20,11 @@ extern const Family ernie4_5{
       return {.qkv_bias = bias, .o_bias = bias, .pairs_neighbours = true, .mlp_bias = bias};
     }};
 
+// As files of the first months name it.
+extern const Family ernie4_5_first = [] {
+  Family family = ernie4_5;
+  family.architecture = "Ernie4_5_ForCausalLM";
+  return family;
+}();
+
 }  // namespace foretoken::family

@@ -34,7 +34,7 @@ std::vector<int> llama4_chunks(const FileFields& fields, const std::vector<Layer
 std::vector<bool> llama4_sparse_layers(const FileFields& fields, int layers) {
   const IntRange numbers{0, layers - 1};
   std::vector<bool> have(at(layers));
-  if (fields.has("moe_layers") && !fields.has_null("moe_layers")) {
+  if (fields.has("moe_layers")) {
     for (const std::int64_t layer : fields.integers("moe_layers", numbers)) have[at(layer)] = true;
     return have;
   }

@@ -32,23 +32,7 @@ FT_INLINE void add_quad(const char* half, int half_bytes, const char* x, std::in
     bytes[v] = Codes::template quad<Q>(half + v * half_bytes);
     keep.template quad<Q>(v, bytes[v]);
   }
-  FT_UNROLL
-  for (int r = 0; r < R; ++r) {
-#ifdef FT_DOT_AT
-    if constexpr (V == 1) {
-      sum[r][0] = dot_at(sum[r][0], as_codes8(bytes[0]), x + r * x_row_bytes + Q * 4);
-      continue;
-    }
-#endif
-    const std::int32_t four = quad_of(x + r * x_row_bytes, Q);
-    FT_UNROLL
-    for (int v = 0; v < V; ++v) {
-      if constexpr (Codes::kIsListed)
-        sum[r][v] = dot(sum[r][v], as_codes8(bytes[v]), input8(four));
-      else
-        sum[r][v] = dot(sum[r][v], as_codes4(bytes[v]), input4(four));
-    }
-  }
+  add_line<Codes::kIsListed ? 8 : 4>(bytes, x + Q * 4, x_row_bytes, sum);
 }
 
 // Quads from First on, four or eight.
@@ -63,9 +47,9 @@ FT_INLINE void add_group(const char* half, int half_bytes, const char* x, std::i
     add_group<Codes, First + 4, 4>(half, half_bytes, x, x_row_bytes, sum, keep);
 }
 
-// Asks for a unit's worth of the weights that follow.
-FT_INLINE void ask_for_unit(const char* unit, const BlockLayout& b, int bytes_ahead) {
-  for (int ahead = 0; ahead < b.unit_bytes; ahead += 64) prefetch_l1(unit + bytes_ahead + ahead);
+// Asks for as much as a piece, so many bytes behind it.
+FT_INLINE void ask_for_piece(const char* piece, const BlockLayout& b, int bytes_ahead) {
+  for (int line = 0; line < b.piece_bytes; line += 64) prefetch_l1(piece + bytes_ahead + line);
 }
 
 }  // namespace

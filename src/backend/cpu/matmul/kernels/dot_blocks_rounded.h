@@ -3,7 +3,8 @@
 // rounded to codes, group by group:
 //   y = fma(float(sum of code * x over the group), x_scale * scale, y)
 //   y = fma(float(sum of x over the group), x_scale * minimum, y)    where there are minima
-// groups ascending; codes count from their zero. Sums are of integers and exact.
+// groups ascending; codes count from their zero. Sums are of integers and exact. Beside these kernels
+// stands which form a call takes, those of blocks with a super (dot_supers.h) included.
 // For translation units of kernels only (v16.h).
 
 #include "backend/cpu/matmul/kernels/block_weights.h"
@@ -93,7 +94,7 @@ __attribute__((noinline)) void run_block_rows(const BlockPanel& p) {
   const char* piece = p.block;
   const char* x = p.x;
   for (int u = 0; u < p.units; ++u, piece += b.piece_bytes, x += kBlockK) {
-    ask_for_unit(piece, b, p.prefetch_bytes);
+    ask_for_piece(piece, b, p.prefetch_bytes);
     add_block_group<Bits, List>(piece, p, x, u, acc);
   }
   FT_UNROLL

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -151,6 +152,33 @@ TEST_P(BlocksGemm, sums_of_integers_equal_the_definition) {
       const CpuLinear w = packed(format, weights, bias, pool, gemm);
       expect_equal(multiply(gemm, w, x, rows), expected(format, weights, x, bias),
                    kind.name + (", " + std::to_string(rows)) + " rows");
+    }
+  }
+}
+
+// What is not finite, and what only becomes so beside minima, makes NaN of its row and of no other.
+TEST_P(BlocksGemm, strange_inputs_stay_in_their_row) {
+  ThreadPool pool(2, false);
+  Gemm gemm(GetParam().make(), GemmOrder::kTile, pool);
+  constexpr int kIn = 512, kOut = 40;
+  for (const BlockKind& kind : block_kinds()) {
+    WeightFormat format = kind.format;
+    format.rounds_input = true;
+    const RandomBlocks weights(format, kOut, kIn);
+    const auto plain = random_floats(3 * kIn, 3), bias = random_floats(kOut, 4);
+    const CpuLinear w = packed(format, weights, bias, pool, gemm);
+    const auto usual = multiply(gemm, w, plain, 3);
+    for (const float strange : {std::numeric_limits<float>::quiet_NaN(),
+                                -std::numeric_limits<float>::infinity(), 3e38F}) {
+      auto x = plain;
+      for (int k = 256; k < (strange == 3e38F ? 288 : 257); ++k) x[at(kIn + k)] = strange;
+      const auto found = multiply(gemm, w, x, 3);
+      for (int n = 0; n < kOut; ++n) {
+        EXPECT_EQ(found[at(n)], usual[at(n)]) << kind.name;
+        EXPECT_EQ(found[at(2 * kOut + n)], usual[at(2 * kOut + n)]) << kind.name;
+        const bool has_sum = std::isfinite(strange) && !(format.super > 0 && format.has_minima);
+        EXPECT_TRUE(has_sum || std::isnan(found[at(kOut + n)])) << kind.name << ", " << strange;
+      }
     }
   }
 }

@@ -45,7 +45,7 @@ template <int Bits, CodeList List>
 void open_blocks(const char* piece, int units, const BlockLayout& b, OpenedBlocks& out) {
   for (int u = 0; u < units; ++u, piece += b.piece_bytes) {
     const char* const unit = piece + b.piece_bytes - b.unit_bytes;
-    ask_for_unit(unit, b, kOpeningAhead);
+    ask_for_piece(piece, b, kOpeningAhead);
     for (int half = 0; half < 2; ++half) {
       open_half<BlockCodes<Bits, List>>(unit + half * b.half_bytes,
                                         &out.quads[half][u * kUnitQuads]);

@@ -82,7 +82,6 @@ inline void put_minima_input(const float (&of_group)[16], int groups, float* u_s
 
 inline void pack_x_supers(const PackXCall& call) {
   const std::int64_t units = call.k / kBlockK;
-  const bool has_minima = call.zero == 1;
   for (int row = 0; row < call.rows; ++row) {
     const float* from = call.x + row * call.k;
     auto* codes = static_cast<std::int8_t*>(call.packed) + row * call.x_stride;
@@ -99,12 +98,12 @@ inline void pack_x_supers(const PackXCall& call) {
       for (const std::int64_t end = k + kBlockK; k < end; k += call.group) {
         const std::int32_t sum = store_codes(from + k, call.group, call.group, rounding,
                                              [=](std::int64_t i) { return codes + k + i; });
-        if (has_minima)
+        if (call.has_minima)
           of_group[group++] = scale * static_cast<float>(sum);
         else
           *starts++ = -call.zero * sum;
       }
-      if (!has_minima || k % kSuperK != 0) continue;
+      if (!call.has_minima || k % kSuperK != 0) continue;
       put_minima_input(of_group, group, u_scales++, u);
       u += group;
       group = 0;
@@ -192,12 +191,6 @@ FT_INLINE void begin_sums(const char* unit, const CodePanel& p, int group, I16 (
   }
 }
 
-FT_INLINE std::int32_t quad_at(const char* x) {
-  std::int32_t quad;
-  __builtin_memcpy(&quad, x, 4);
-  return quad;
-}
-
 // One line of each vector, Bits = 8: four k.
 template <int R, int V>
 FT_INLINE void add_line8(const char* w, const CodePanel& p, const std::int64_t (&offset)[V],
@@ -207,7 +200,7 @@ FT_INLINE void add_line8(const char* w, const CodePanel& p, const std::int64_t (
   for (int v = 0; v < V; ++v) b[v] = codes8(w + offset[v]);
   FT_UNROLL
   for (int r = 0; r < R; ++r) {
-    const Input8 a = input8(quad_at(x + r * p.x_row_bytes));
+    const Input8 a = input8(quad_of(x + r * p.x_row_bytes, 0));
     FT_UNROLL
     for (int v = 0; v < V; ++v) sum[r][v] = dot(sum[r][v], b[v], a);
   }
@@ -218,7 +211,7 @@ FT_INLINE void add_codes4(const Codes4 (&b)[V], const CodePanel& p, const char* 
                           I16 (&sum)[R][V]) {
   FT_UNROLL
   for (int r = 0; r < R; ++r) {
-    const Input4 a = input4(quad_at(x + r * p.x_row_bytes));
+    const Input4 a = input4(quad_of(x + r * p.x_row_bytes, 0));
     FT_UNROLL
     for (int v = 0; v < V; ++v) sum[r][v] = dot(sum[r][v], b[v], a);
   }

@@ -150,7 +150,7 @@ FT_INLINE void add_unit(const SuperRows& rows, int unit, const I16 (&t)[R][N], V
   }
 }
 
-constexpr int kSuperRows = kFormRegisters == 32 ? 8 : kFormRegisters == 8 ? 2 : 1;
+constexpr int kSuperRows = kFormRegisters == 32 ? 8 : 3;
 constexpr int kSuperVecs = kFormRegisters == 32 ? 2 : 1;
 
 // Whether registers hold the sums of so many rows of all vectors, else those of one at a time.
