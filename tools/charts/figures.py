@@ -46,7 +46,7 @@ class Data:
         if not rows:
             return None
         newest = [float(row["value"]) for row in rows if row["commit"] == rows[-1]["commit"]]
-        return round(statistics.median(newest), 4)
+        return round(statistics.median(newest), 6)
 
 
 def row_faults(row, last_date):

@@ -68,6 +68,30 @@ def answers_table(data):
     return lines
 
 
+ROUNDED = (
+    "SmolLM2-135M-Instruct Q4_1",
+    "Gemma-3-270M-it Q4_K_M",
+    "Qwen2.5-Coder-0.5B-Instruct Q4_K_M",
+    "Qwen2.5-Coder-1.5B-Instruct Q4_K_M",
+)
+
+
+def rounding_table(data):
+    """What rounding the input costs, beside the widened weights in float32."""
+    lines = [
+        "| file | input | perplexity | divergence, nats | same best token |",
+        "|---|---|---|---|---|",
+    ]
+    for model in ROUNDED:
+        for weights, name in (("gguf", "8 bits"), ("gguf-a16", "bf16")):
+            found = [
+                data.value("quality", metric=metric, model=model, quantization=weights)
+                for metric in ("perplexity", "KL", "same best token")
+            ]
+            lines.append(f"| {model} | {name} | {found[0]:.2f} | {found[1]:.1e} | {found[2]:.3f} |")
+    return lines
+
+
 def class_table(data, machines):
     """The made-up model on machines of one class of instruction sets."""
     lines = [
@@ -113,7 +137,7 @@ def brief(value):
 TABLES = {
     name: lambda data, of=machines: class_table(data, of) for name, machines in CLASSES.items()
 }
-TABLES |= {"files": files_table, "answers": answers_table}
+TABLES |= {"files": files_table, "answers": answers_table, "rounding": rounding_table}
 
 
 def table(data, name):
