@@ -20,6 +20,7 @@ class ForwardTimes {
 
   void start_step() {
     took_ = of_all_ = {};
+    rows_read_ = 0;
     was_asked_ = false;
   }
   void begin(DraftWork work, double now) {
@@ -37,6 +38,7 @@ class ForwardTimes {
     (is_reading ? took_.reading : took_.growing) += seconds;
     (is_reading ? of_all_.reading : of_all_.growing) += of_all;
     if (!is_reading) was_asked_ = true;
+    if (is_reading) rows_read_ += rows;
   }
 
   double of_level(int rows) const {
@@ -44,6 +46,10 @@ class ForwardTimes {
   }
   const Seconds& took() const { return took_; }
   const Seconds& of_all() const { return of_all_; }
+  // The part of what reading took that was for rows beyond so many: a prompt, mostly.
+  double reading_beyond(int rows) const {
+    return rows_read_ > rows ? took_.reading * (1 - static_cast<double>(rows) / rows_read_) : 0;
+  }
   // Whether it was asked for drafts; not whether it found any.
   bool was_asked() const { return was_asked_; }
 
@@ -52,6 +58,7 @@ class ForwardTimes {
   DraftWork work_ = DraftWork::kReading;
   double begin_ = 0;
   Seconds took_, of_all_;
+  int rows_read_ = 0;
   bool was_asked_ = false;
 };
 

@@ -11,6 +11,11 @@ namespace {
 // is something to go on from.
 constexpr int kWaking = kCatchUpTokens;
 
+// The draft model reads a prompt once for all of its answer, so that step pays a part only, and so do
+// those that follow: one in kPayments of what is owed.
+constexpr int kReadRows = 8;  // of a sequence, that are no prompt
+constexpr int kPayments = 64;
+
 }  // namespace
 
 double MeasuredPace::steady_seconds() {
@@ -98,7 +103,9 @@ void MeasuredPace::learn_gain(const Facts& step) {
   if (!forwards_.was_asked()) {
     if (step.has_drafts) texts_choice_.add_gain(gain(step));
   } else if (!now_.is_trial) {
-    rest_.add_gain(gain(step) - gain_of_texts(step));
+    const double paid = owed_ / kPayments;
+    owed_ -= paid;
+    rest_.add_gain(gain(step) - gain_of_texts(step) - paid / target_.plain(step.all.sequences));
   } else {
     const double least_row = target_.trees().least_per_row();
     rest_.add_guess(guess(step, now_.times, least_row, forwards_.of_all().sum()),
@@ -109,7 +116,9 @@ void MeasuredPace::learn_gain(const Facts& step) {
 double MeasuredPace::gain(const Facts& step) {
   const int sequences = step.all.sequences;
   const double plain = target_.plain(sequences);
-  double seconds = step.seconds, undrafted = plain;
+  const double once = forwards_.reading_beyond(kReadRows * sequences);
+  owed_ += once;
+  double seconds = step.seconds - once, undrafted = plain;
   if (step.has_prompts)
     undrafted = target_.undrafted(step.batch_rows, step.all.drafts(), sequences, step.verifying);
   else

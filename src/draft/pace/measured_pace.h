@@ -129,6 +129,7 @@ class MeasuredPace : public StepPace {
   TargetCost target_;
   ForwardTimes forwards_;
   UsualSteps usual_;
+  double owed_ = 0;  // seconds of prompts that the draft model read, of which steps pay parts
   NodeWorth worth_;
   // Whether and for whom.
   RestChoice rest_{true};    // of the draft model
