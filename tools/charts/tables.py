@@ -55,8 +55,8 @@ OWN_DRAFTS = (
     "as it starts",
     "SUFFIX",
     "NGRAM",
-    "STANDALONE 4/1/5",
-    "STANDALONE+SUFFIX 4/1/5",
+    "STANDALONE 3/1/4 of w4a8",
+    "STANDALONE+SUFFIX 3/1/4 of w4a8",
 )
 def answers_table(data):
     lines = ["| engine | drafts | HumanEval, tokens/s | whole file, tokens/s |", "|---|---|---|---|"]
