@@ -46,7 +46,7 @@ class ForwardTimes {
   }
   const Seconds& took() const { return took_; }
   const Seconds& of_all() const { return of_all_; }
-  // The part of what reading took that was for rows beyond so many: a prompt, mostly.
+  // Seconds of reading, for the rows behind the first `rows`. Most of these are of a prompt.
   double reading_beyond(int rows) const {
     return rows_read_ > rows ? took_.reading * (1 - static_cast<double>(rows) / rows_read_) : 0;
   }

@@ -152,6 +152,12 @@ void check_magnitude(const FileFields& fields) {
     rope.refuse("attention_factor", "1 (queries and keys are normalised after the rotation)");
 }
 
+void divide_into_heads(const FileFields& fields, ModelConfig& sizes) {
+  sizes.head_dim = sizes.hidden / sizes.heads;
+  if (sizes.head_dim % 2 != 0 || sizes.hidden % sizes.heads != 0)
+    fields.refuse("num_attention_heads", "a divisor of hidden_size into even heads");
+}
+
 LayerNorms norms_behind() {
   return {.before_attention = {},
           .after_attention = "post_attention_layernorm",

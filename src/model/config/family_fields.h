@@ -55,6 +55,9 @@ int rotary_dim(const FileFields& fields, int head_dim, double absent = 1.0);
 Blocks latent_layers(const FileFields& fields, const ModelConfig& sizes,
                      const LatentBlocks& absent);
 
+// Heads are as wide as the stream divides into; refused where that leaves a rest or an odd width.
+void divide_into_heads(const FileFields& fields, ModelConfig& sizes);
+
 // Refuses rotations that change magnitudes, of models that norm queries and keys behind them: a norm
 // before them would not take the change back.
 void check_magnitude(const FileFields& fields);

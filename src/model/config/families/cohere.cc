@@ -45,12 +45,9 @@ void resize_cohere(const FileFields& fields, ModelConfig& sizes) {
     sizes.max_position = static_cast<int>(*length);
 }
 
-// Heads are as wide as the stream divides into.
 void resize_cohere2(const FileFields& fields, ModelConfig& sizes) {
   resize_cohere(fields, sizes);
-  sizes.head_dim = sizes.hidden / sizes.heads;
-  if (sizes.head_dim % 2 != 0 || sizes.hidden % sizes.heads != 0)
-    fields.refuse("num_attention_heads", "a divisor of hidden_size into even heads");
+  divide_into_heads(fields, sizes);
 }
 
 constexpr Family::Absent kCohereAbsent{.heads = 64,

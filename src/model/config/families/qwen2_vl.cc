@@ -11,13 +11,6 @@ Blocks read_qwen2_vl(const FileFields& fields, const ModelConfig& sizes) {
           .layer_window = upper_windows(fields, sizes.layers, 80)};
 }
 
-// Heads are as wide as the stream divides into.
-void resize_qwen2_vl(const FileFields& fields, ModelConfig& sizes) {
-  sizes.head_dim = sizes.hidden / sizes.heads;
-  if (sizes.head_dim % 2 != 0 || sizes.hidden % sizes.heads != 0)
-    fields.refuse("num_attention_heads", "a divisor of hidden_size into even heads");
-}
-
 constexpr Family::Absent kQwen2VlAbsent{.heads = 64,
                                         .intermediate = 29568,
                                         .vocab = 152064,
@@ -33,13 +26,13 @@ extern const Family qwen2_vl{.architecture = "Qwen2VLForConditionalGeneration",
                              .absent = kQwen2VlAbsent,
                              .read = read_qwen2_vl,
                              .text_type = "qwen2_vl_text",
-                             .resize = resize_qwen2_vl};
+                             .resize = divide_into_heads};
 
 extern const Family qwen2_5_vl{.architecture = "Qwen2_5_VLForConditionalGeneration",
                                .model_type = "qwen2_5_vl",
                                .absent = kQwen2VlAbsent,
                                .read = read_qwen2_vl,
                                .text_type = "qwen2_5_vl_text",
-                               .resize = resize_qwen2_vl};
+                               .resize = divide_into_heads};
 
 }  // namespace foretoken::family

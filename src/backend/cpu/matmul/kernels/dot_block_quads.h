@@ -47,7 +47,7 @@ FT_INLINE void add_group(const char* half, int half_bytes, const char* x, std::i
     add_group<Codes, First + 4, 4>(half, half_bytes, x, x_row_bytes, sum, keep);
 }
 
-// Asks for as much as a piece, so many bytes behind it.
+// Prefetches bytes_ahead behind `piece`, for the length of a piece.
 FT_INLINE void ask_for_piece(const char* piece, const BlockLayout& b, int bytes_ahead) {
   for (int line = 0; line < b.piece_bytes; line += 64) prefetch_l1(piece + bytes_ahead + line);
 }

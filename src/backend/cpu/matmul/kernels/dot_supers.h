@@ -153,7 +153,7 @@ FT_INLINE void add_unit(const SuperRows& rows, int unit, const I16 (&t)[R][N], V
 constexpr int kSuperRows = kFormRegisters == 32 ? 8 : 3;
 constexpr int kSuperVecs = kFormRegisters == 32 ? 2 : 1;
 
-// Whether registers hold the sums of so many rows of all vectors, else those of one at a time.
+// Registers hold the sums of all vectors of these rows. Otherwise vectors are taken one by one.
 template <class Codes>
 constexpr bool is_joint(int rows) {
   return rows * Codes::kUnitGroups <= 6;
