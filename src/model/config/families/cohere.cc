@@ -50,24 +50,21 @@ void resize_cohere2(const FileFields& fields, ModelConfig& sizes) {
   divide_into_heads(fields, sizes);
 }
 
-constexpr Family::Absent kCohereAbsent{.heads = 64,
-                                       .intermediate = 22528,
-                                       .vocab = 256000,
-                                       .max_position = 8192,
-                                       .tied_embeddings = true};
-constexpr Family::Absent kCohere1Absent{.heads = 64,
-                                        .intermediate = 22528,
-                                        .vocab = 256000,
-                                        .max_position = 8192,
-                                        .rope_theta = 500000.0,
-                                        .tied_embeddings = true};
+constexpr Family::Absent cohere_absent(double rope_theta) {
+  return {.heads = 64,
+          .intermediate = 22528,
+          .vocab = 256000,
+          .max_position = 8192,
+          .rope_theta = rope_theta,
+          .tied_embeddings = true};
+}
 
 }  // namespace
 
 // Command-R, Aya Expanse
 extern const Family cohere{.architecture = "CohereForCausalLM",
                            .model_type = "cohere",
-                           .absent = kCohere1Absent,
+                           .absent = cohere_absent(500000.0),
                            .features = kCohereFeatures,
                            .read = read_cohere,
                            .resize = resize_cohere};
@@ -75,7 +72,7 @@ extern const Family cohere{.architecture = "CohereForCausalLM",
 // Command-R7B, Command-A, Tiny Aya
 extern const Family cohere2{.architecture = "Cohere2ForCausalLM",
                             .model_type = "cohere2",
-                            .absent = kCohereAbsent,
+                            .absent = cohere_absent(10000.0),
                             .features = kCohereFeatures,
                             .read = read_cohere2,
                             .resize = resize_cohere2};
