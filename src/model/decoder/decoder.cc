@@ -210,7 +210,8 @@ KvShape Decoder::kv_shape() const { return kv_shape_of(config_, dtype_); }
 std::size_t Decoder::weight_bytes() const { return weights_->bytes; }
 
 double Decoder::step_bytes(std::int64_t rows) const {
-  const auto all = static_cast<double>(weights_->bytes);
+  double all = static_cast<double>(weights_->bytes) - weights_->embedding->unread_bytes(rows);
+  if (weights_->inputs) all -= weights_->inputs->unread_bytes(rows);
   const Routing& routing = config_.experts.routing;
   if (routing.experts == 0) return all;
   double experts = 0;

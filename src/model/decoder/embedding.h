@@ -22,10 +22,14 @@ class Embedding {
 
   const PackedLinear* packed() const { return packed_.get(); }  // null: plain rows
   const Tensor& rows() const { return rows_; }                  // empty: packed
+  // What a step that looks `tokens` tokens up does not read, where no product reads all.
+  double unread_bytes(std::int64_t tokens) const;
 
  private:
   Tensor rows_;
   std::unique_ptr<PackedLinear> packed_;
+  std::int64_t vocab_;
+  bool is_head_;
 };
 
 }  // namespace foretoken

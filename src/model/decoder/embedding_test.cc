@@ -102,5 +102,13 @@ TEST_F(EmbeddingTest, one_that_is_the_output_matrix_is_kept_once) {
             static_cast<std::size_t>(kVocab * kHidden) * dtype_bytes(DType::kBF16));
 }
 
+TEST_F(EmbeddingTest, a_step_reads_the_rows_of_its_tokens_or_the_whole_output_matrix) {
+  const auto tied = decoder(true, DType::kBF16), untied = decoder(false, DType::kBF16);
+  EXPECT_EQ(tied->step_bytes(1), static_cast<double>(tied->weight_bytes()));
+  constexpr double kRow = kHidden * 2;
+  EXPECT_NEAR(untied->step_bytes(3), static_cast<double>(tied->weight_bytes()) + 3 * kRow, 1e-6);
+  EXPECT_EQ(untied->step_bytes(kVocab + 1), static_cast<double>(untied->weight_bytes()));
+}
+
 }  // namespace
 }  // namespace foretoken

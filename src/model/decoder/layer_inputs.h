@@ -21,6 +21,8 @@ class LayerInputs {
   // [rows, layers * width] of these tokens; stream [rows, hidden]: their embedding, scaled.
   Tensor make(StepOps& ops, std::span<const Token> tokens, Tensor stream) const;
 
+  double unread_bytes(std::int64_t tokens) const { return embedding_.unread_bytes(tokens); }
+
   // Bytes that make() and the layers ask StepOps::temp for, with `rows` rows.
   static std::size_t temp_bytes(const ModelConfig& config, std::int64_t rows);
 

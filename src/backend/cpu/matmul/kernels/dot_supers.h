@@ -150,6 +150,9 @@ FT_INLINE void add_unit(const SuperRows& rows, int unit, const I16 (&t)[R][N], V
   }
 }
 
+// How far ahead several rows ask for weights. One row asks for none: it is as fast as memory, and the
+// processor follows its stream better alone.
+constexpr int kSuperPrefetchBytes = 3072;
 constexpr int kSuperRows = kFormRegisters == 32 ? 8 : 3;
 constexpr int kSuperVecs = kFormRegisters == 32 ? 2 : 1;
 
@@ -253,13 +256,14 @@ FT_INLINE void take_super(const SuperRows& rows, int s, const char* piece, int h
   });
 }
 
-// V halves of a block, from `half` on: 0 where they are all.
+// V halves of a block, from `half` on: 0 where they are all. prefetch_bytes 0: ask for nothing.
 template <class Codes, int R, int V>
 __attribute__((noinline)) void run_super_rows(const SuperRows& rows, const char* piece, int half,
                                               int prefetch_bytes) {
   if constexpr (V == 2) half = 0;
   for (int s = 0; s < rows.supers; ++s, piece += Codes::kPieceBytes) {
     const auto ask = [=](int u) __attribute__((always_inline)) {
+      if (prefetch_bytes == 0) return;
       const char* const ahead =
           piece + Codes::kHeaderBytes + u * Codes::kUnitBytes + prefetch_bytes;
       for (int line = 0; line < Codes::kUnitBytes; line += 64) prefetch_l1(ahead + line);
@@ -299,7 +303,8 @@ SuperRows super_rows(const GemmCall& call, int k) {
 // Up to kSuperRows rows.
 template <class Codes>
 void run_few_supers(const GemmCall& call) {
-  const int prefetch = call.prefetch_bytes > 0 ? call.prefetch_bytes : kPrefetchBytes;
+  const int usual = call.rows == 1 ? 0 : kSuperPrefetchBytes;
+  const int prefetch = call.prefetch_bytes > 0 ? call.prefetch_bytes : usual;
   const int vecs = call.rows == 1 ? 2 : kSuperVecs;
   for (int col = 0; col < call.cols; col += kBlockCols) {
     const char* const block =
