@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/testing/test_folder.h"
 #include "text/detokenizer.h"
 #include "text/testing/test_tokenizers.h"
 #include "text/tokenizer.h"
@@ -97,7 +98,7 @@ class ModelVectors : public testing::TestWithParam<Model> {
   void expect_random_tokens_to_join() const;
   void expect_no_text_below_its_least() const;
 
-  TempFolder folder_;
+  TestFolder folder_;
   fs::path vectors_;
   std::optional<Tokenizer> tokenizer_;
 };
@@ -175,9 +176,9 @@ INSTANTIATE_TEST_SUITE_P(Models, ModelVectors, testing::ValuesIn(models()), [](c
 TEST(ModelFiles, sentencepiece_conversion_equals_the_published_tokenizer) {
   const auto shared = shared_data();
   if (!shared) GTEST_SKIP() << "the shared data is absent";
-  TempFolder published;
+  TestFolder published;
   published.link("tokenizer.json", *shared / "tokenizers/llama2/tokenizer.json");
-  TempFolder converted;
+  TestFolder converted;
   converted.link("tokenizer.model", *shared / "tokenizers/llama2/tokenizer.model");
   const Tokenizer a(published.path());
   const Tokenizer b(converted.path());
@@ -192,7 +193,7 @@ TEST(ModelFiles, configs_decide_about_the_first_token) {
   const auto shared = shared_data();
   if (!shared) GTEST_SKIP() << "the shared data is absent";
   const auto first = [&](const std::string& json, const std::string& config) {
-    TempFolder folder;
+    TestFolder folder;
     folder.link("tokenizer.json", *shared / "tokenizers" / json);
     folder.link("tokenizer_config.json", *shared / "tokenizers" / config);
     return Tokenizer(folder.path()).encode("Hello", AddSpecial::kYes)->front();
