@@ -3,17 +3,15 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <numeric>
 #include <random>
-#include <sstream>
 
 #include <gtest/gtest.h>
 
-#include "base/file.h"
 #include "base/testing/test_folder.h"
 #include "text/detokenizer.h"
 #include "text/testing/test_tokenizers.h"
+#include "text/testing/tokenizer_vectors.h"
 #include "text/tokenizer.h"
 
 namespace foretoken {
@@ -59,28 +57,6 @@ const std::vector<Model>& models() {
         {"tokenizer_config.json", "qwen2/qwen3_tokenizer_config.json"}}},
   };
   return kModels;
-}
-
-std::vector<std::string> vector_texts(const fs::path& path) {
-  const std::string all = read_file(path).value();
-  const std::string separator = "\n__ggml_vocab_test__\n";
-  std::vector<std::string> texts;
-  for (std::size_t at = 0;;) {
-    const std::size_t end = all.find(separator, at);
-    if (end == std::string::npos) return texts;
-    texts.push_back(all.substr(at, end - at));
-    at = end + separator.size();
-  }
-}
-
-std::vector<std::vector<Token>> vector_ids(const fs::path& path) {
-  std::vector<std::vector<Token>> all;
-  std::ifstream in(path);
-  for (std::string line; std::getline(in, line);) {
-    std::istringstream words(line);
-    all.emplace_back(std::istream_iterator<Token>(words), std::istream_iterator<Token>());
-  }
-  return all;
 }
 
 class ModelVectors : public testing::TestWithParam<Model> {
