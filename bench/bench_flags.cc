@@ -27,11 +27,7 @@ std::vector<int> sizes(const FlagValues& values, std::string_view name, std::vec
 }
 
 float temperature_of(const FlagValues& values) {
-  const double value = values.number("--temperature").value_or(0);
-  if (!(value >= 0) || value > 100)
-    throw UsageError(
-        {.what = "--temperature", .expected = "0 to 100", .found = values.text("--temperature")});
-  return static_cast<float>(value);
+  return static_cast<float>(number_within(values, "--temperature", 0, 100));
 }
 
 std::vector<std::string_view> step_quantizations() {

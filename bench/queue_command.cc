@@ -1,6 +1,5 @@
 #include "bench/queue_command.h"
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,25 +19,18 @@ struct QueueOptions {
   double limit_us = 0;
 };
 
-int bounded_below(int least, const FlagValues& values, std::string_view name) {
-  const std::int64_t value = values.integer(name).value_or(0);
-  constexpr int kMost = 10'000'000;
-  if (value < least || value > kMost)
-    throw UsageError({.what = std::string(name),
-                      .expected = fmt::format("{} to {}", least, kMost),
-                      .found = values.text(name)});
-  return static_cast<int>(value);
-}
-
 QueueOptions read_options(std::span<const std::string> args) {
   const FlagValues values = parse_flags(args, queue_flags());
+  const auto from = [&](int least, std::string_view name) {
+    return static_cast<int>(integer_within(values, name, least, 10'000'000));
+  };
   QueueOptions options;
-  options.load.waiting = bounded_below(1, values, "--waiting");
-  options.load.document_tokens = bounded_below(kPageTokens, values, "--document");
-  options.load.cached_pages = bounded_below(2000, values, "--cached-pages");
-  options.load.running = bounded_below(1, values, "--running");
-  options.steps = bounded_below(1, values, "--steps");
-  options.limit_us = bounded_below(1, values, "--limit-us");
+  options.load.waiting = from(1, "--waiting");
+  options.load.document_tokens = from(kPageTokens, "--document");
+  options.load.cached_pages = from(2000, "--cached-pages");
+  options.load.running = from(1, "--running");
+  options.steps = from(1, "--steps");
+  options.limit_us = from(1, "--limit-us");
   options.policy = values.text("--schedule-policy");
   options.load.policy = options.policy == "lpm"      ? SchedulePolicy::kLpm
                         : options.policy == "random" ? SchedulePolicy::kRandom

@@ -71,7 +71,9 @@ def checkpoint_of(family, changes, folder):
     made = folder / "checkpoint"
     if changes:
         import torch  # is slow to import
-        from golden.make_golden import CHECKPOINTS as known, make_checkpoint
+        sys.path.append(str(ROOT / "tools/golden"))
+        from golden_checkpoints import CHECKPOINTS as known
+        from make_golden import make_checkpoint
         kind, settings, _, _ = known[family]
         text = settings.get("text_config")
         changed = {**settings, **changes} if text is None else {**settings, "text_config": {**text, **changes}}

@@ -1,34 +1,11 @@
 #include "base/cores.h"
 
-#include <filesystem>
-#include <fstream>
-
 #include <gtest/gtest.h>
-#include <unistd.h>
+
+#include "base/testing/test_folder.h"
 
 namespace foretoken {
 namespace {
-
-// A folder that stands for "/".
-class FakeRoot {
- public:
-  FakeRoot()
-      : path_(std::filesystem::temp_directory_path() /
-              ("foretoken_cores_" + std::to_string(getpid()))) {
-    std::filesystem::remove_all(path_);
-  }
-  ~FakeRoot() { std::filesystem::remove_all(path_); }
-
-  void write(const std::string& name, const std::string& text) const {
-    const auto file = path_ / name;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file) << text;
-  }
-  std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 TEST(Cores, there_is_at_least_one_and_none_is_empty) {
   const auto cores = usable_core_sets();
@@ -37,12 +14,12 @@ TEST(Cores, there_is_at_least_one_and_none_is_empty) {
 }
 
 TEST(Cores, no_cgroup_files_mean_no_limit) {
-  const FakeRoot root;
+  const TestFolder root;  // stands for "/"
   EXPECT_EQ(cgroup_cpu_limit(root.path()), std::nullopt);
 }
 
 TEST(Cores, version_2_takes_the_smallest_quota_of_the_group_and_its_ancestors) {
-  const FakeRoot root;
+  const TestFolder root;
   root.write("proc/self/cgroup", "0::/pod/server\n");
   root.write("sys/fs/cgroup/pod/server/cpu.max", "max 100000\n");
   EXPECT_EQ(cgroup_cpu_limit(root.path()), std::nullopt);
@@ -53,14 +30,14 @@ TEST(Cores, version_2_takes_the_smallest_quota_of_the_group_and_its_ancestors) {
 }
 
 TEST(Cores, version_2_inside_a_container_reads_the_mount_when_the_group_is_not_visible) {
-  const FakeRoot root;
+  const TestFolder root;
   root.write("proc/self/cgroup", "0::/../not/here\n");
   root.write("sys/fs/cgroup/cpu.max", "300000 100000\n");
   EXPECT_EQ(cgroup_cpu_limit(root.path()), 3.0);
 }
 
 TEST(Cores, version_1_reads_the_cpu_controller) {
-  const FakeRoot root;
+  const TestFolder root;
   root.write("proc/self/cgroup", "7:memory:/a\n4:cpu,cpuacct:/docker/x\n1:cpuset:/a\n");
   root.write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
   root.write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
@@ -71,7 +48,7 @@ TEST(Cores, version_1_reads_the_cpu_controller) {
 }
 
 TEST(Cores, unreadable_text_is_no_limit) {
-  const FakeRoot root;
+  const TestFolder root;
   root.write("proc/self/cgroup", "nonsense\n0::/a\n:\n");
   root.write("sys/fs/cgroup/a/cpu.max", "lots\n");
   root.write("sys/fs/cgroup/cpu.max", "0 0\n");

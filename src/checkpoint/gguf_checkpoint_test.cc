@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/test_folder.h"
 #include "checkpoint/testing/gguf_models.h"
-#include "checkpoint/testing/test_files.h"
 
 namespace foretoken::gguf_checkpoint_test {
 namespace {
@@ -23,7 +23,7 @@ std::string file_with(std::uint32_t type, std::string_view bytes) {
 }
 
 TEST(GgufCheckpoint, floats_keep_their_type_and_blocks_become_floats) {
-  const TempFolder folder;
+  const TestFolder folder;
   const Shape shape{kRows, kWidth};
   const auto size = static_cast<std::size_t>(kRows * kWidth);
   struct Case {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/test_folder.h"
 #include "checkpoint/testing/test_files.h"
 
 namespace foretoken {
@@ -24,7 +25,7 @@ TEST(TokenMap, lists_and_tensors_of_torch_are_read) {
 }
 
 TEST(TokenMap, a_json_list_is_read) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("map.json", " [5, 3, 0]");
   folder.write("map.txt", "[1]");
   EXPECT_THAT(read_token_map(folder.path() + "/map.json", 6), ElementsAre(5, 3, 0));
@@ -36,7 +37,7 @@ std::string fault_of(const std::string& path, std::int64_t vocab = kVocab) {
 }
 
 std::string fault_of_json(const std::string& text) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("map.json", text);
   return fault_of(folder.path() + "/map.json", 10);
 }

@@ -11,6 +11,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/parse.hpp>
 
+#include "base/testing/test_folder.h"
 #include "text/testing/test_tokenizers.h"
 
 namespace foretoken {
@@ -119,7 +120,7 @@ TEST_F(ChatTemplateGolden, model_templates_match_transformers) {
   const json::value golden = json::parse(testdata("model_templates.golden.json"));
   ASSERT_EQ(golden.as_object().size(), 5U);
   for (const auto& [name, results] : golden.as_object()) {
-    TempFolder folder;
+    TestFolder folder;
     folder.link("tokenizer_config.json", *shared / std::string(name));
     const TokenizerConfig config = read_tokenizer_config(folder.path());
     const auto chat = ChatTemplate::load(folder.path(), config);
@@ -132,7 +133,7 @@ TEST_F(ChatTemplateGolden, model_templates_match_transformers) {
 }
 
 TEST(ChatTemplate, sources_are_found_in_their_order) {
-  TempFolder folder;
+  TestFolder folder;
   const std::string request = R"({"messages": [{"role": "user", "content": "hi"}]})";
   const auto rendered = [&](std::string_view choice = {}) {
     const auto chat =
@@ -148,7 +149,7 @@ TEST(ChatTemplate, sources_are_found_in_their_order) {
   folder.write("chat_template.jinja", "file");
   EXPECT_EQ(rendered(), "file");
   folder.write("other.jinja", "chosen file");
-  EXPECT_EQ(rendered((folder.path() / "other.jinja").string()), "chosen file");
+  EXPECT_EQ(rendered(folder.file("other.jinja")), "chosen file");
   EXPECT_EQ(rendered("{{ messages[0].content }}!"), "hi!");
   try {
     rendered("llama-2");
@@ -161,7 +162,7 @@ TEST(ChatTemplate, sources_are_found_in_their_order) {
 }
 
 TEST(ChatTemplate, named_templates_are_chosen_by_tools) {
-  TempFolder folder;
+  TestFolder folder;
   folder.write("tokenizer_config.json",
                R"({"chat_template": [{"name": "default", "template": "plain"},
       {"name": "tool_use", "template": "with tools"}, {"name": "rag", "template": "{{ unread"}]})");
@@ -171,14 +172,14 @@ TEST(ChatTemplate, named_templates_are_chosen_by_tools) {
 }
 
 TEST(ChatTemplate, a_template_for_tools_may_have_a_file_of_its_own) {
-  TempFolder folder;
+  TestFolder folder;
   const auto load = [&] {
     return ChatTemplate::load(folder.path(), read_tokenizer_config(folder.path()));
   };
   folder.write("chat_template.jinja", "plain");
   const std::string with_tools = R"({"messages": [{}], "tools": []})";
   EXPECT_EQ(*load()->render(with_tools), "plain");
-  std::filesystem::create_directory(folder.path() / "additional_chat_templates");
+  std::filesystem::create_directory(folder.file("additional_chat_templates"));
   folder.write("additional_chat_templates/rag.jinja", "{{ unread");
   folder.write("additional_chat_templates/tool_use.jinja", "with tools");
   EXPECT_EQ(*load()->render(with_tools), "with tools");
@@ -197,7 +198,7 @@ TEST(ChatTemplate, wrong_templates_are_refused_at_load) {
   EXPECT_THROW(static_cast<void>(render("{{ unclosed")), Error);
   EXPECT_THROW(static_cast<void>(render("{% for x in y %}")), Error);
   EXPECT_THROW(static_cast<void>(render("\xFF")), Error);
-  TempFolder folder;
+  TestFolder folder;
   folder.write("tokenizer_config.json", R"({"chat_template": [{"name": "rag", "template": "x"}]})");
   EXPECT_THROW(ChatTemplate::load(folder.path(), read_tokenizer_config(folder.path())), Error);
   folder.write("tokenizer_config.json", R"({"chat_template": 3})");

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/test_folder.h"
 #include "text/testing/test_tokenizers.h"
 #include "text/text_stream.h"
 #include "text/utf8.h"
@@ -12,14 +13,14 @@
 namespace foretoken {
 namespace {
 
-TempFolder& byte_level_folder() {
-  static TempFolder folder;
+TestFolder& byte_level_folder() {
+  static TestFolder folder;
   folder.write("tokenizer.json", tiny_byte_level_json());
   return folder;
 }
 
-TempFolder& sentencepiece_folder() {
-  static TempFolder folder;
+TestFolder& sentencepiece_folder() {
+  static TestFolder folder;
   folder.write("tokenizer.model", tiny_sentencepiece_model());
   folder.write("tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizer"})");
   return folder;
@@ -65,7 +66,7 @@ TEST(Detokenizer, random_tokens_join_to_the_full_decoding) {
 }
 
 TEST(Detokenizer, real_texts_join_to_the_full_decoding) {
-  for (TempFolder* folder : {&byte_level_folder(), &sentencepiece_folder()}) {
+  for (TestFolder* folder : {&byte_level_folder(), &sentencepiece_folder()}) {
     const Tokenizer tokenizer(folder->path());
     for (std::string_view text :
          {"hello w\u00E9rld", " \u4E2D\u6587 \U0001F600\U0001F468\u200D\U0001F469", "\n\n a"}) {
@@ -98,7 +99,7 @@ TEST(Detokenizer, only_the_first_space_of_a_sentencepiece_text_goes) {
 }
 
 TEST(Detokenizer, an_unknown_decoder_is_followed_through_the_tokenizer) {
-  TempFolder folder;
+  TestFolder folder;
   std::string text = tiny_byte_level_json();
   const std::string from =
       R"("decoder":{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":true})";
@@ -121,7 +122,7 @@ std::shared_ptr<const StopStrings> stops_of(std::vector<std::string> stops) {
 }
 
 TEST(TextStream, a_stop_is_reported_at_the_token_that_completes_it) {
-  for (TempFolder* folder : {&byte_level_folder(), &sentencepiece_folder()}) {
+  for (TestFolder* folder : {&byte_level_folder(), &sentencepiece_folder()}) {
     const Tokenizer tokenizer(folder->path());
     const auto tokens = *tokenizer.encode("hello \U0001F600 wor", AddSpecial::kNo);
     const auto stop_at = *tokenizer.encode("hello \U0001F600", AddSpecial::kNo);

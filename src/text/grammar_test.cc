@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/test_folder.h"
 #include "text/grammar_cache.h"
 #include "text/testing/grammar_fixture.h"
 
@@ -114,7 +115,7 @@ TEST_F(GrammarTest, forced_bytes_are_those_of_every_continuation) {
 }
 
 TEST_F(GrammarTest, tokenizers_of_pieces_work_too) {
-  TempFolder folder;
+  TestFolder folder;
   folder.write("tokenizer.model", tiny_sentencepiece_model());
   folder.write("tokenizer_config.json", R"({"tokenizer_class":"LlamaTokenizer"})");
   const Tokenizer tokenizer(folder.path());

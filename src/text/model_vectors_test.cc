@@ -3,16 +3,15 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <numeric>
 #include <random>
-#include <sstream>
 
 #include <gtest/gtest.h>
 
-#include "base/file.h"
+#include "base/testing/test_folder.h"
 #include "text/detokenizer.h"
 #include "text/testing/test_tokenizers.h"
+#include "text/testing/tokenizer_vectors.h"
 #include "text/tokenizer.h"
 
 namespace foretoken {
@@ -60,28 +59,6 @@ const std::vector<Model>& models() {
   return kModels;
 }
 
-std::vector<std::string> vector_texts(const fs::path& path) {
-  const std::string all = read_file(path).value();
-  const std::string separator = "\n__ggml_vocab_test__\n";
-  std::vector<std::string> texts;
-  for (std::size_t at = 0;;) {
-    const std::size_t end = all.find(separator, at);
-    if (end == std::string::npos) return texts;
-    texts.push_back(all.substr(at, end - at));
-    at = end + separator.size();
-  }
-}
-
-std::vector<std::vector<Token>> vector_ids(const fs::path& path) {
-  std::vector<std::vector<Token>> all;
-  std::ifstream in(path);
-  for (std::string line; std::getline(in, line);) {
-    std::istringstream words(line);
-    all.emplace_back(std::istream_iterator<Token>(words), std::istream_iterator<Token>());
-  }
-  return all;
-}
-
 class ModelVectors : public testing::TestWithParam<Model> {
  protected:
   void SetUp() override {
@@ -97,7 +74,7 @@ class ModelVectors : public testing::TestWithParam<Model> {
   void expect_random_tokens_to_join() const;
   void expect_no_text_below_its_least() const;
 
-  TempFolder folder_;
+  TestFolder folder_;
   fs::path vectors_;
   std::optional<Tokenizer> tokenizer_;
 };
@@ -175,9 +152,9 @@ INSTANTIATE_TEST_SUITE_P(Models, ModelVectors, testing::ValuesIn(models()), [](c
 TEST(ModelFiles, sentencepiece_conversion_equals_the_published_tokenizer) {
   const auto shared = shared_data();
   if (!shared) GTEST_SKIP() << "the shared data is absent";
-  TempFolder published;
+  TestFolder published;
   published.link("tokenizer.json", *shared / "tokenizers/llama2/tokenizer.json");
-  TempFolder converted;
+  TestFolder converted;
   converted.link("tokenizer.model", *shared / "tokenizers/llama2/tokenizer.model");
   const Tokenizer a(published.path());
   const Tokenizer b(converted.path());
@@ -192,7 +169,7 @@ TEST(ModelFiles, configs_decide_about_the_first_token) {
   const auto shared = shared_data();
   if (!shared) GTEST_SKIP() << "the shared data is absent";
   const auto first = [&](const std::string& json, const std::string& config) {
-    TempFolder folder;
+    TestFolder folder;
     folder.link("tokenizer.json", *shared / "tokenizers" / json);
     folder.link("tokenizer_config.json", *shared / "tokenizers" / config);
     return Tokenizer(folder.path()).encode("Hello", AddSpecial::kYes)->front();

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/test_folder.h"
 #include "text/testing/test_tokenizers.h"
 
 namespace foretoken {
@@ -26,7 +27,7 @@ class TokenizeLines : public testing::Test {
     return out.str();
   }
 
-  TempFolder folder_;
+  TestFolder folder_;
   std::optional<Tokenizer> tokenizer_;
   std::optional<ChatTemplate> chat_;
 };

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/test_folder.h"
 #include "text/sentencepiece_model.h"
 #include "text/testing/test_tokenizers.h"
 #include "text/tokenizer_json.h"
@@ -32,7 +33,7 @@ constexpr std::string_view kByteLevelConfig =
     R"({"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<|bos|>", "eos_token": {"content": "<|eos|>"}})";
 
 TEST(Tokenizer, byte_level_text_goes_there_and_back) {
-  TempFolder folder;
+  TestFolder folder;
   folder.write("tokenizer.json", tiny_byte_level_json());
   folder.write("tokenizer_config.json", kByteLevelConfig);
   const Tokenizer tokenizer(folder.path());
@@ -56,7 +57,7 @@ std::string changed_json(std::string_view from, std::string_view to) {
 }
 
 TEST(Tokenizer, no_text_has_fewer_tokens_than_its_bytes_say) {
-  TempFolder plain, composed, pieces;
+  TestFolder plain, composed, pieces;
   plain.write("tokenizer.json", tiny_byte_level_json());
   composed.write("tokenizer.json",
                  changed_json(R"("normalizer":null)", R"("normalizer":{"type":"NFC"})"));
@@ -85,7 +86,7 @@ TEST(Tokenizer, no_text_has_fewer_tokens_than_its_bytes_say) {
                                                "\u3000",
                                                "\u0301"};
   std::mt19937 random(3);
-  for (const TempFolder* folder : {&plain, &composed, &pieces}) {
+  for (const TestFolder* folder : {&plain, &composed, &pieces}) {
     folder->write("generation_config.json", "{}");
     const Tokenizer tokenizer(folder->path());
     for (int round = 0; round < 400; ++round) {
@@ -106,14 +107,14 @@ TEST(Tokenizer, where_text_may_vanish_nothing_is_said_of_its_tokens) {
            {R"("normalizer":null)", R"("normalizer":{"type":"Lowercase"})"},
            {R"("normalizer":null)", R"("normalizer":{"type":"StripAccents"})"},
            {R"("rstrip":false)", R"("rstrip":true)"}}) {
-    TempFolder folder;
+    TestFolder folder;
     folder.write("tokenizer.json", changed_json(from, to));
     EXPECT_EQ(Tokenizer(folder.path()).least_tokens("hello hello hello"), 0U) << to;
   }
 }
 
 TEST(Tokenizer, special_tokens_are_known_and_skipped) {
-  TempFolder folder;
+  TestFolder folder;
   folder.write("tokenizer.json", tiny_byte_level_json());
   folder.write("tokenizer_config.json", kByteLevelConfig);
   const Tokenizer tokenizer(folder.path());
@@ -126,14 +127,14 @@ TEST(Tokenizer, special_tokens_are_known_and_skipped) {
 }
 
 TEST(Tokenizer, split_special_tokens_encodes_them_as_text) {
-  TempFolder folder;
+  TestFolder folder;
   folder.write("tokenizer.json", tiny_byte_level_json());
   folder.write("tokenizer_config.json", R"({"split_special_tokens": true})");
   EXPECT_EQ(encode(Tokenizer(folder.path()), "<|eos|>").size(), 7U);
 }
 
 TEST(Tokenizer, added_tokens_of_the_config_extend_the_vocabulary) {
-  TempFolder folder;
+  TestFolder folder;
   folder.write("tokenizer.json", tiny_byte_level_json());
   folder.write("tokenizer_config.json", R"({"added_tokens_decoder": {
       "266": {"content": "<think>", "special": false}, "265": {"content": "<|pad|>", "special": true}}})");
@@ -157,7 +158,7 @@ TEST(Tokenizer, sentencepiece_merges_go_by_score_whatever_the_order_of_the_vocab
 }
 
 TEST(Tokenizer, sentencepiece_models_encode_like_llama_2) {
-  TempFolder folder;
+  TestFolder folder;
   folder.write("tokenizer.model", tiny_sentencepiece_model());
   folder.write("tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizer"})");
   const Tokenizer tokenizer(folder.path());
@@ -174,7 +175,7 @@ TEST(Tokenizer, sentencepiece_models_encode_like_llama_2) {
 }
 
 TEST(Tokenizer, the_config_decides_which_special_tokens_llama_adds) {
-  TempFolder folder;
+  TestFolder folder;
   folder.write("tokenizer.model", tiny_sentencepiece_model());
   folder.write(
       "tokenizer_config.json",
@@ -200,7 +201,7 @@ std::string framing_json() {
 }
 
 TEST(Tokenizer, a_post_processor_is_replaced_only_where_the_config_asks_for_another) {
-  TempFolder folder;
+  TestFolder folder;
   folder.write("tokenizer.json", framing_json());
   const auto framed = [&](std::string_view more) {
     folder.write("tokenizer_config.json",
@@ -225,7 +226,7 @@ TEST(Tokenizer, a_first_space_is_made_as_the_file_says_unless_the_config_says_ot
   const std::string with_space =
       changed_json(R"("add_prefix_space":false)", R"("add_prefix_space":true)");
   const auto tokens = [](std::string_view json, std::string_view config) {
-    TempFolder folder;
+    TestFolder folder;
     folder.write("tokenizer.json", json);
     folder.write("tokenizer_config.json", config);
     return encode(Tokenizer(folder.path()), "w");
@@ -240,7 +241,7 @@ TEST(Tokenizer, a_first_space_is_made_as_the_file_says_unless_the_config_says_ot
 }
 
 TEST(Tokenizer, byte_level_files_are_not_taken_for_llama_2) {
-  TempFolder folder;
+  TestFolder folder;
   folder.write("config.json", R"({"model_type": "llama"})");
   const auto expect_as_it_is = [&](std::string_view json) {
     folder.write("tokenizer.json", json);
@@ -265,7 +266,7 @@ TEST(Tokenizer, byte_level_files_are_not_taken_for_llama_2) {
 }
 
 TEST(Tokenizer, default_special_tokens_are_those_of_the_vocabulary) {
-  TempFolder folder;
+  TestFolder folder;
   folder.write("tokenizer.json", framing_json());
   const auto load = [&](std::string_view config) {
     folder.write("tokenizer_config.json", config);
@@ -282,7 +283,7 @@ TEST(Tokenizer, default_special_tokens_are_those_of_the_vocabulary) {
 }
 
 TEST(Tokenizer, without_a_named_bos_a_file_keeps_its_frame) {
-  TempFolder folder;
+  TestFolder folder;
   const auto framed = [&](std::string_view json, std::string_view more) {
     folder.write("tokenizer.json", json);
     folder.write(
@@ -297,7 +298,7 @@ TEST(Tokenizer, without_a_named_bos_a_file_keeps_its_frame) {
 }
 
 TEST(Tokenizer, vocab_and_merges_follow_the_tokenizer_class) {
-  TempFolder folder;
+  TestFolder folder;
   folder.write("vocab.json", R"({"1": 0, "2": 1, "12": 2, "123": 3, "3": 4})");
   folder.write("merges.txt", "#version: 0.2\n1 2\n12 3\n");
   folder.write("tokenizer_config.json", R"({"tokenizer_class": "Qwen2Tokenizer"})");
@@ -310,7 +311,7 @@ TEST(Tokenizer, vocab_and_merges_follow_the_tokenizer_class) {
 }
 
 TEST(Tokenizer, text_that_is_not_utf8_is_refused) {
-  TempFolder folder;
+  TestFolder folder;
   folder.write("tokenizer.json", tiny_byte_level_json());
   const auto tokens = Tokenizer(folder.path()).encode("ab\xFFz", AddSpecial::kNo);
   ASSERT_FALSE(tokens);
@@ -318,8 +319,8 @@ TEST(Tokenizer, text_that_is_not_utf8_is_refused) {
 }
 
 TEST(Tokenizer, missing_and_broken_files_are_named) {
-  TempFolder folder;
-  EXPECT_NE(failure(folder.path() / "absent").find("no tokenizer"), std::string::npos);
+  TestFolder folder;
+  EXPECT_NE(failure(folder.file("absent")).find("no tokenizer"), std::string::npos);
   EXPECT_NE(failure(folder.path()).find("found none of them"), std::string::npos);
   folder.write("tokenizer.model", "IQ== 0\n");
   EXPECT_NE(failure(folder.path()).find("a tokenizer.model of another kind"), std::string::npos);
@@ -340,7 +341,7 @@ TEST(Tokenizer, missing_and_broken_files_are_named) {
 }
 
 TEST(Tokenizer, a_frame_of_tokens_without_names_cannot_be_built) {
-  TempFolder folder;
+  TestFolder folder;
   folder.write("tokenizer.model", tiny_sentencepiece_model());
   folder.write("tokenizer_config.json",
                R"({"tokenizer_class": "LlamaTokenizer", "bos_token": null})");
@@ -349,7 +350,7 @@ TEST(Tokenizer, a_frame_of_tokens_without_names_cannot_be_built) {
 
 TEST(Tokenizer, damaged_files_never_do_worse_than_an_error) {
   std::mt19937 random(3);
-  TempFolder folder;
+  TestFolder folder;
   const std::string tokenizer_json = tiny_byte_level_json();
   const std::string model = tiny_sentencepiece_model();
   for (int round = 0; round < 300; ++round) {
@@ -368,7 +369,7 @@ TEST(Tokenizer, damaged_files_never_do_worse_than_an_error) {
           bytes.insert(at, bytes.substr(random() % bytes.size(), random() % 20));
       }
     }
-    std::filesystem::remove(folder.path() / "tokenizer.json");
+    std::filesystem::remove(folder.file("tokenizer.json"));
     folder.write(is_json ? "tokenizer.json" : "tokenizer.model", bytes);
     try {
       const Tokenizer tokenizer(folder.path());
@@ -381,7 +382,7 @@ TEST(Tokenizer, damaged_files_never_do_worse_than_an_error) {
 }
 
 TEST(Tokenizer, many_threads_may_share_one) {
-  TempFolder folder;
+  TestFolder folder;
   folder.write("tokenizer.model", tiny_sentencepiece_model());
   const Tokenizer tokenizer(folder.path());
   const auto expected = encode(tokenizer, "hello world hello");

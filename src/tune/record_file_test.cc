@@ -1,8 +1,6 @@
 #include "tune/record_file.h"
 
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -10,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/index.h"
+#include "base/testing/test_folder.h"
 
 namespace foretoken {
 namespace {
@@ -48,14 +47,6 @@ RecordedText text(std::uint32_t number) {
 
 class RecordFileTest : public testing::Test {
  protected:
-  RecordFileTest() {
-    std::string folder = testing::TempDir() + "record_XXXXXX";
-    EXPECT_NE(mkdtemp(folder.data()), nullptr);
-    folder_ = folder;
-    path_ = folder + "/record.bin";
-  }
-  ~RecordFileTest() override { std::filesystem::remove_all(folder_); }
-
   std::string bytes_of_record(int texts = 2) const {
     {
       RecordWriter writer(path_, identity());
@@ -76,7 +67,8 @@ class RecordFileTest : public testing::Test {
     return "no error";
   }
 
-  std::string folder_, path_;
+  TestFolder folder_;
+  const std::string path_ = folder_.file("record.bin");
 };
 
 TEST_F(RecordFileTest, what_was_written_is_read) {
@@ -187,8 +179,8 @@ TEST_F(RecordFileTest, a_text_has_a_prompt_and_an_answer) {
 }
 
 TEST_F(RecordFileTest, a_file_that_is_not_there_is_an_error) {
-  EXPECT_THROW(read_record(folder_ + "/none"), Error);
-  EXPECT_THROW(RecordWriter(folder_ + "/none/record.bin", identity()), Error);
+  EXPECT_THROW(read_record(folder_.file("none")), Error);
+  EXPECT_THROW(RecordWriter(folder_.file("none/record.bin"), identity()), Error);
 }
 
 // Whatever the bytes, checksums made right so that what lies behind them is read: an Error or a

@@ -51,7 +51,7 @@ void gguf(std::string_view input) {
       touch(file.span().subspan(tensor.offset, tensor.bytes));
     }
   });
-  static const TempFolder folder;
+  static const InputFolder folder;
   folder.write("model.gguf", input);
   const std::string path = folder.file("model.gguf");
   for (const char* name : {"config.json", "generation_config.json", "tokenizer.json",
@@ -108,7 +108,7 @@ void torch_file(std::string_view input) {
 
 // A whole checkpoint of one file, read as loading reads it, with copies of what is not dense.
 void checkpoint(std::string_view input) {
-  const TempFolder folder;
+  const InputFolder folder;
   const bool is_torch = input.starts_with("PK") || input.starts_with("\x80");
   folder.write(is_torch ? "pytorch_model.bin" : "model.safetensors", input);
   may_refuse([&] {
@@ -124,7 +124,7 @@ void checkpoint(std::string_view input) {
 
 void token_map(std::string_view input) {
   constexpr std::int64_t kVocab = 1000;
-  static const TempFolder folder;
+  static const InputFolder folder;
   folder.write("map.pt", input);
   may_refuse([&] {
     for (const Token token : read_token_map(folder.file("map.pt"), kVocab))

@@ -14,7 +14,7 @@ namespace foretoken::fuzz {
 
 void flags(std::string_view input) {
   // The demo's folder may not be there: every command line names one that is.
-  static const TempFolder folder;
+  static const InputFolder folder;
   static const FlagTable kServe = serve_flags(), kGenerate = generate_flags(),
                          kTokenize = tokenize_flags(), kTune = tune_flags();
   std::vector<std::string> args;

@@ -2,44 +2,21 @@
 // What targets are made of: a file that holds an input, and inputs in several parts.
 
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include <cstdlib>
-
 #include "base/error.h"
+#include "base/testing/test_folder.h"
 
 namespace foretoken::fuzz {
 
-// A folder that goes away with the program.
-class TempFolder {
+// In memory where there is some: a target writes thousands of files a second.
+class InputFolder : public TestFolder {
  public:
-  TempFolder() {
-    // Memory where there is some: a target writes thousands of files a second.
-    std::string name =
-        std::filesystem::is_directory("/dev/shm") ? "/dev/shm/fuzz_XXXXXX" : "/tmp/fuzz_XXXXXX";
-    CHECK(mkdtemp(name.data()) != nullptr) << "no folder for inputs";
-    path_ = name;
-  }
-  ~TempFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-
-  std::string path() const { return path_.string(); }
-  std::string file(std::string_view name) const { return (path_ / name).string(); }
-  void write(std::string_view name, std::string_view bytes) const {
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-  }
-
- private:
-  std::filesystem::path path_;
+  InputFolder() : TestFolder(std::filesystem::is_directory("/dev/shm") ? "/dev/shm" : "/tmp") {}
 };
 
 // A copy in a block of exactly that size: the sanitizer guards its end.

@@ -145,7 +145,7 @@ void stop_expressions(std::string_view input) {
 
 // tokenizer.json, and tokenizer_config.json behind the separator.
 void tokenizer_json(std::string_view input) {
-  static const TempFolder folder;
+  static const InputFolder folder;
   const auto [json, config] = two_parts(input);
   folder.write("tokenizer.json", json);
   folder.write("tokenizer_config.json", config.empty() ? "{}" : config);
@@ -162,7 +162,7 @@ void sentencepiece(std::string_view input) {
       tokenizer_json_from_sentencepiece(model, config, "tokenizer.model");
     }
   });
-  static const TempFolder folder;
+  static const InputFolder folder;
   folder.write("tokenizer.model", input);
   may_refuse([&] { use(Tokenizer(folder.path())); });
 }

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/test_folder.h"
 #include "checkpoint/formats/gguf/gguf_pre_tokenizer.h"
 #include "checkpoint/model_files.h"
 #include "checkpoint/testing/gguf_models.h"
@@ -30,7 +31,7 @@ class GgufTokenizer : public testing::Test {
     return error_of([&] { tokenizer_of(file); });
   }
 
-  TempFolder folder_;
+  TestFolder folder_;
 };
 
 std::vector<Token> encode(const Tokenizer& tokenizer, std::string_view text,

@@ -4,17 +4,14 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "base/file.h"
 #include "checkpoint/model_files.h"
+#include "text/testing/tokenizer_vectors.h"
 #include "text/tokenizer.h"
 
 namespace foretoken {
@@ -27,28 +24,6 @@ std::optional<fs::path> vocabularies() {
   return folder == nullptr ? std::nullopt : std::optional<fs::path>(folder);
 }
 
-std::vector<std::string> texts_of(const fs::path& path) {
-  const std::string all = read_file(path).value();
-  const std::string separator = "\n__ggml_vocab_test__\n";
-  std::vector<std::string> texts;
-  for (std::size_t at = 0;;) {
-    const std::size_t end = all.find(separator, at);
-    if (end == std::string::npos) return texts;
-    texts.push_back(all.substr(at, end - at));
-    at = end + separator.size();
-  }
-}
-
-std::vector<std::vector<Token>> ids_of(const fs::path& path) {
-  std::vector<std::vector<Token>> all;
-  std::ifstream in(path);
-  for (std::string line; std::getline(in, line);) {
-    std::istringstream words(line);
-    all.emplace_back(std::istream_iterator<Token>(words), std::istream_iterator<Token>());
-  }
-  return all;
-}
-
 class GgufVocabularies : public testing::TestWithParam<const char*> {};
 
 TEST_P(GgufVocabularies, texts_have_the_ids_of_the_vectors) {
@@ -57,8 +32,8 @@ TEST_P(GgufVocabularies, texts_have_the_ids_of_the_vectors) {
   const std::string path = (*folder / ("ggml-vocab-" + std::string(GetParam()) + ".gguf")).string();
   if (!fs::exists(path)) GTEST_SKIP() << path << " is absent";
   const Tokenizer tokenizer(*open_model_files(path));
-  const auto texts = texts_of(path + ".inp");
-  const auto ids = ids_of(path + ".out");
+  const auto texts = vector_texts(path + ".inp");
+  const auto ids = vector_ids(path + ".out");
   ASSERT_EQ(texts.size(), ids.size());
   ASSERT_GT(texts.size(), 30U);
   for (std::size_t i = 0; i < texts.size(); ++i)

@@ -13,6 +13,7 @@
 #include "backend/float_view.h"
 #include "base/index.h"
 #include "base/json_text.h"
+#include "base/testing/test_folder.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/testing/test_files.h"
 #include "draft_case.h"
@@ -51,7 +52,7 @@ void PrintTo(const Own& own, std::ostream* out) { *out << own.name; }
 class HeadsInGguf : public testing::TestWithParam<Own> {};
 
 TEST_P(HeadsInGguf, behind_the_layers_draft_as_from_the_checkpoint) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("model.gguf", gguf_of(GetParam().family));
   DraftCase draft = case_named(GetParam().name);
   draft.target = folder.path() + "/model.gguf";
@@ -79,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(Heads, HeadsInGguf,
 class AssistantsInGguf : public testing::TestWithParam<const char*> {};
 
 TEST_P(AssistantsInGguf, draft_as_from_the_checkpoint) {
-  const TempFolder folder;
+  const TestFolder folder;
   DraftCase draft = case_named(GetParam());
   folder.write("target.gguf", mixed_gguf_of(draft.target));
   folder.write("head.gguf", mixed_gguf_of(draft.head));
@@ -153,10 +154,10 @@ class HeadsOfStatesInGguf : public testing::TestWithParam<GgufStateFamily> {};
 TEST_P(HeadsOfStatesInGguf, draft_as_from_the_checkpoint) {
   const std::string golden =
       std::string(FORETOKEN_SOURCE_DIR "/tests/golden/checkpoints/") + GetParam().folder;
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("config.json", boost::json::serialize(*read_json_file(golden + "/config.json")));
   folder.write("model.safetensors", with_head(golden));
-  const TempFolder converted;
+  const TestFolder converted;
   converted.write("model.gguf", state_gguf_of(GetParam(), folder.path()));
   DraftCase draft = case_named("nextn");
   draft.target = folder.path();

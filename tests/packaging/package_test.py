@@ -12,10 +12,12 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import time
 import unittest
 import urllib.request
 import zipfile
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "testing"))
+from served import served  # noqa: E402
 
 SOURCE, BUILD = pathlib.Path(sys.argv.pop(1)), pathlib.Path(sys.argv.pop(1))
 CMAKE = sys.argv.pop(1)
@@ -238,27 +240,14 @@ class Examples(unittest.TestCase):
 
     def metrics(self):
         """The page of a server that has answered once, with drafts."""
-        with tempfile.TemporaryFile("w+") as log:
-            server = subprocess.Popen([BUILD / "foretoken", "serve", "--model", SOURCE / "models/demo", "--port", "0",
-                                       "--enable-metrics", "--threads", "2"], stdout=log, stderr=log)
-            try:
-                for _ in range(600):
-                    time.sleep(0.1)
-                    log.seek(0)
-                    text = log.read()
-                    self.assertIsNone(server.poll(), text)
-                    if "ready to roll" in text:
-                        break
-                url = re.search(r"Listening on (\S+)", text).group(1)
-                body = json.dumps({"messages": [{"role": "user", "content": "Count to ten."}], "temperature": 0,
-                                   "max_tokens": 40}).encode()
-                for _ in range(2):
-                    request = urllib.request.Request(url + "/v1/chat/completions", body, {"Content-Type": "application/json"})
-                    urllib.request.urlopen(request, timeout=60).read()
-                return urllib.request.urlopen(url + "/metrics", timeout=60).read().decode()
-            finally:
-                server.kill()
-                server.wait()
+        with served(BUILD / "foretoken", "serve", "--model", SOURCE / "models/demo", "--enable-metrics", "--threads",
+                    "2") as (url, _):
+            body = json.dumps({"messages": [{"role": "user", "content": "Count to ten."}], "temperature": 0,
+                               "max_tokens": 40}).encode()
+            for _ in range(2):
+                request = urllib.request.Request(url + "/v1/chat/completions", body, {"Content-Type": "application/json"})
+                urllib.request.urlopen(request, timeout=60).read()
+            return urllib.request.urlopen(url + "/metrics", timeout=60).read().decode()
 
 
 if __name__ == "__main__":

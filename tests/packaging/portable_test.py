@@ -18,15 +18,15 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import time
 import unittest
 import urllib.request
 import zipfile
 
 SOURCE, BUILD = pathlib.Path(sys.argv.pop(1)), pathlib.Path(sys.argv.pop(1))
 CMAKE = sys.argv.pop(1)
-sys.path += [str(SOURCE / "tests/hub"), str(SOURCE / "tools")]
+sys.path += [str(SOURCE / "tests/hub"), str(SOURCE / "tests/testing"), str(SOURCE / "tools")]
 import fresh_root  # noqa: E402 - of tools
+from served import served  # noqa: E402
 
 PORTABLE = SOURCE / "build/portable"
 NEWEST = (2, 31)
@@ -171,23 +171,10 @@ class Roots(ProgramCase):
         self.assertRegex(generated, r"\S")
 
     def answer_of(self, root, program):
-        with tempfile.TemporaryFile("w+") as log:
-            server = subprocess.Popen(self.chrooted(root, program, "serve", "--port", "0", "--threads", "2"), stdout=log, stderr=log)
-            try:
-                for _ in range(600):
-                    time.sleep(0.1)
-                    log.seek(0)
-                    text = log.read()
-                    self.assertIsNone(server.poll(), text)
-                    if "ready to roll" in text:
-                        break
-                url = re.search(r"Listening on (\S+)", text).group(1)
-                body = json.dumps({"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 4}).encode()
-                request = urllib.request.Request(url + "/v1/chat/completions", body, {"Content-Type": "application/json"})
-                return json.load(urllib.request.urlopen(request, timeout=60))
-            finally:
-                server.kill()
-                server.wait()
+        with served(*self.chrooted(root, program, "serve", "--threads", "2")) as (url, _):
+            body = json.dumps({"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 4}).encode()
+            request = urllib.request.Request(url + "/v1/chat/completions", body, {"Content-Type": "application/json"})
+            return json.load(urllib.request.urlopen(request, timeout=60))
 
     def check_tls(self, root, folder, program):
         from fake_hub import FakeHub

@@ -3,13 +3,11 @@
     real_test.py PROGRAM FOLDER        FOLDER keeps the file from run to run. Exit code 77: it cannot be had.
 """
 
-import contextlib
 import hashlib
 import json
 import os
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,6 +15,9 @@ import time
 import unittest
 import urllib.request
 import zipfile
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "testing"))
+from served import served  # noqa: E402
 
 PROGRAM = sys.argv.pop(1)
 FOLDER = pathlib.Path(sys.argv.pop(1))
@@ -43,31 +44,8 @@ def fetch():
     return hashlib.sha256(MODEL.read_bytes()).hexdigest() == SUM
 
 
-@contextlib.contextmanager
 def server(*flags):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    url = f"http://127.0.0.1:{port}"
-    process = subprocess.Popen([PROGRAM, "serve", "--model", str(MODEL), "--port", str(port), *flags],
-                               stderr=subprocess.DEVNULL)
-    try:
-        while not is_ready(url):
-            if process.poll() is not None:
-                raise RuntimeError(f"the server ended with {process.returncode}")
-            time.sleep(0.05)
-        yield url, process
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def is_ready(url):
-    try:
-        with urllib.request.urlopen(url + "/health", timeout=10) as reply:
-            return reply.status == 200
-    except OSError:
-        return False
+    return served(PROGRAM, "serve", "--model", str(MODEL), *flags)
 
 
 def ask(url, question, **more):

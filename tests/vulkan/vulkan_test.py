@@ -5,18 +5,18 @@ Usage: vulkan_test.py PATH_OF_PROGRAM FOLDER_OF_SOURCES. The device is what tool
 FORETOKEN_TEST_DEVICE names as --device takes it; without one the test is skipped, with the reason.
 """
 import concurrent.futures
-import contextlib
 import json
 import os
 import pathlib
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import urllib.error
 import urllib.request
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "testing"))
+from served import served, wait_until_ready  # noqa: E402
 
 SOURCES = pathlib.Path(sys.argv.pop(2))
 PROGRAM = sys.argv.pop(1)
@@ -35,32 +35,10 @@ def run(*args, **variables):
                           env={**os.environ, **variables})
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-@contextlib.contextmanager
 def server(*flags, **variables):
-    """The address of a running server of the demo model."""
-    port = free_port()
-    with tempfile.TemporaryFile("w+") as log:
-        process = subprocess.Popen([RUN, PROGRAM, "serve", "--model", str(MODELS / "demo"), "--port", str(port),
-                                    "--threads", "2", "--max-total-tokens", "8192", "--max-running-requests", "8",
-                                    *flags], stdout=log, stderr=log, text=True, env={**os.environ, **variables})
-        try:
-            for _ in range(1200):
-                if process.poll() is not None:
-                    raise AssertionError("the server ended: " + (log.seek(0), log.read())[1])
-                with contextlib.suppress(urllib.error.URLError, ConnectionError):
-                    if urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=60).status == 200:
-                        break
-                time.sleep(0.1)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.kill()
-            process.wait()
+    """A running server of the demo model."""
+    return served(RUN, PROGRAM, "serve", "--model", str(MODELS / "demo"), "--threads", "2", "--max-total-tokens",
+                  "8192", "--max-running-requests", "8", *flags, env={**os.environ, **variables})
 
 
 def post(url, path, body):
@@ -101,7 +79,7 @@ def essence(answer):
 def answers(*flags, asked=None):
     """All answers: to the last two requests alone, and to all at a time."""
     asked = asked or requests()
-    with server(*flags) as url:
+    with server(*flags) as (url, _):
         alone = [essence(post(url, path, body)) for path, body in asked[-2:]]
         with concurrent.futures.ThreadPoolExecutor(8) as several:
             together = list(several.map(lambda r: essence(post(url, *r)), asked))
@@ -184,13 +162,13 @@ class Vulkan(unittest.TestCase):
                 "name": name, "type": "GLOBAL", "library_path": os.environ["LOSING_LAYER"], "api_version": "1.3.0",
                 "implementation_version": "1", "description": "loses the device"}}))
             with server("--device", DEVICE, VK_LAYER_PATH=folder, VK_INSTANCE_LAYERS=name,
-                        LOSING_LAYER_FILE=str(trigger)) as url:
+                        LOSING_LAYER_FILE=str(trigger)) as (url, process):
                 expected = essence(post(url, "/generate", asked))
                 trigger.touch()
                 status, reason = self.refusal(url, asked)
                 self.assertEqual(status, 503)
                 self.assertIn("the device is lost", reason)
-                self.wait_until_healthy(url)
+                wait_until_ready(url, process)
                 self.assertEqual(essence(post(url, "/generate", asked)), expected)
                 trigger.touch()
                 self.assertEqual(self.refusal(url, asked)[0], 503)
@@ -211,14 +189,6 @@ class Vulkan(unittest.TestCase):
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
-
-    def wait_until_healthy(self, url):
-        for _ in range(1200):
-            with contextlib.suppress(urllib.error.URLError, ConnectionError):
-                if self.health(url)[0] == 200:
-                    return
-            time.sleep(0.1)
-        self.fail("the server does not come back")
 
     def test_plain_answers(self):
         self.compare("--speculative-algorithm", "none")

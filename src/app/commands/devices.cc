@@ -12,15 +12,12 @@
 #include "app/flags/flag_parser.h"
 #include "app/flags/flag_table.h"
 #include "backend/backend.h"
+#include "base/byte_text.h"
 
 namespace foretoken {
 namespace {
 
 namespace json = boost::json;
-
-double gigabytes(std::size_t bytes) {
-  return static_cast<double>(bytes) / static_cast<double>(std::size_t{1} << 30);
-}
 
 std::string use_of(const DeviceFacts& device, std::size_t number) {
   const std::vector<std::string> lacks = lacking(device);

@@ -13,6 +13,7 @@
 #include "app/flags/flag_parser.h"
 #include "app/flags/flag_table.h"
 #include "app/options/find_models.h"
+#include "base/byte_text.h"
 #include "base/error.h"
 #include "checkpoint/hub/cached_models.h"
 #include "checkpoint/hub/hub_name.h"

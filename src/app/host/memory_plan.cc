@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_text.h"
 #include "base/index.h"
 #include "base/log.h"
 
@@ -17,10 +18,6 @@ constexpr double kDefaultFraction = 0.5, kMostByDefault = 0.75;
 constexpr double kAvailableFraction = 0.9;
 // Slot numbers are 32-bit: page * kPageTokens + offset.
 constexpr std::size_t kMaxTokens = std::size_t{1} << 30;
-
-double gigabytes(std::size_t bytes) {
-  return static_cast<double>(bytes) / static_cast<double>(std::size_t{1} << 30);
-}
 
 std::size_t share(std::size_t bytes, double fraction) {
   return static_cast<std::size_t>(static_cast<double>(bytes) * fraction);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/host/memory_plan.h"
+#include "base/byte_text.h"
 #include "base/index.h"
 #include "base/log.h"
 #include "base/seconds_since.h"
@@ -18,10 +19,6 @@
 
 namespace foretoken {
 namespace {
-
-double gigabytes(std::size_t bytes) {
-  return static_cast<double>(bytes) / static_cast<double>(std::size_t{1} << 30);
-}
 
 ModelOptions model_options(const Options& options) {
   ModelOptions model;

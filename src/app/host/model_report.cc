@@ -9,6 +9,7 @@
 
 #include "app/host/text_host.h"
 #include "backend/host/host_step.h"
+#include "base/byte_text.h"
 #include "base/error.h"
 #include "checkpoint/tensor_list.h"
 #include "draft/catalogue/plan_drafts.h"
@@ -52,10 +53,6 @@ std::string count_text(std::int64_t count) {
   return fmt::format("{:.1f} M", number / 1e6);
 }
 
-std::string megabytes(std::size_t bytes) {
-  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
-}
-
 std::string config_text(const ModelConfig& config) {
   return fmt::format(
       "  architecture   {}\n  layers         {}\n  width          {}, MLP {}\n"
@@ -77,7 +74,7 @@ std::string drafts_text(const ModelReport& report) {
   std::string out = fmt::format(
       "  memory         {}: the weights, and {:.1f} kB for each token of {} request{} of {}\n"
       "  drafts         {} (--speculative-algorithm auto)\n",
-      megabytes(report.memory()), static_cast<double>(report.kv_bytes_per_token) / 1e3,
+      megabyte_text(report.memory()), static_cast<double>(report.kv_bytes_per_token) / 1e3,
       report.requests, report.requests == 1 ? "" : "s", report.context, report.drafts_unasked);
   for (const DraftCandidate& each : report.drafters)
     out +=
@@ -166,9 +163,10 @@ std::string report_text(const ModelReport& report) {
     out += fmt::format("  parameters     {}\n", count_text(all.elements));
   if (!report.format.empty())
     out += fmt::format("  weights        {}, {} in {} tensors\n", report.format,
-                       megabytes(all.bytes), all.tensors);
+                       megabyte_text(all.bytes), all.tensors);
   for (const auto& [name, type] : report.types)
-    out += fmt::format("    {:<12} {:>5} tensors, {}\n", name, type.tensors, megabytes(type.bytes));
+    out += fmt::format("    {:<12} {:>5} tensors, {}\n", name, type.tensors,
+                       megabyte_text(type.bytes));
   if (report.tokens) {
     out += fmt::format("  tokenizer      {} tokens\n", *report.tokens);
     out += fmt::format("  chat template  {}\n", !report.has_chat_template ? "none"

@@ -1,22 +1,22 @@
 #pragma once
 // A fresh folder for one test, removed with everything in it. Tests only.
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 
-#include <gtest/gtest.h>
-#include <unistd.h>
+#include "base/error.h"
 
 namespace foretoken {
 
 class TestFolder {
  public:
-  TestFolder() {
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    path_ = std::filesystem::temp_directory_path() /
-            ("foretoken_" + std::to_string(getpid()) + "_" + test->name());
-    std::filesystem::create_directories(path_);
+  TestFolder() : TestFolder(std::filesystem::temp_directory_path()) {}
+  explicit TestFolder(const std::filesystem::path& place)
+      : path_((place / "foretoken_test_XXXXXX").string()) {
+    CHECK(mkdtemp(path_.data()) != nullptr) << path_;
   }
   ~TestFolder() {
     std::error_code ignored;
@@ -25,18 +25,22 @@ class TestFolder {
   TestFolder(const TestFolder&) = delete;
   TestFolder& operator=(const TestFolder&) = delete;
 
-  std::string path() const { return path_.string(); }
+  const std::string& path() const { return path_; }
+  std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
 
   // Writes a file below the folder, making the folders in between; returns its path.
-  std::string write(const std::string& relative, const std::string& text) const {
-    const auto file = path_ / relative;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file) << text;
-    return file.string();
+  std::string write(std::string_view name, std::string_view bytes) const {
+    const std::filesystem::path path = file(name);
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path.string();
+  }
+  void link(std::string_view name, const std::filesystem::path& target) const {
+    std::filesystem::create_symlink(std::filesystem::absolute(target), file(name));
   }
 
  private:
-  std::filesystem::path path_;
+  std::string path_;
 };
 
 }  // namespace foretoken

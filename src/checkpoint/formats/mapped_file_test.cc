@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/test_folder.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/formats/mapped_file.h"
 #include "checkpoint/testing/test_files.h"
@@ -18,7 +19,7 @@ using testing::HasSubstr;
 
 constexpr std::size_t kPage = 4096;
 
-std::string path_in(const TempFolder& folder, const std::string& name) {
+std::string path_in(const TestFolder& folder, const std::string& name) {
   return folder.path() + "/" + name;
 }
 
@@ -30,7 +31,7 @@ unsigned sum_of(std::span<const std::byte> bytes) {
 }
 
 TEST(MappedFile, what_is_left_alone_passes_the_check) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("f", std::string(3 * kPage, '\1'));
   const MappedFile file(path_in(folder, "f"));
   EXPECT_EQ(sum_of(file.bytes()), 3 * kPage);
@@ -38,7 +39,7 @@ TEST(MappedFile, what_is_left_alone_passes_the_check) {
 }
 
 TEST(MappedFile, pages_cut_off_read_as_zeros_and_fail_the_check) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("f", std::string(8 * kPage, '\1'));
   const MappedFile file(path_in(folder, "f")), other(path_in(folder, "f"));
   std::filesystem::resize_file(path_in(folder, "f"), 2 * kPage);
@@ -51,7 +52,7 @@ TEST(MappedFile, pages_cut_off_read_as_zeros_and_fail_the_check) {
 }
 
 TEST(MappedFile, several_threads_may_meet_the_end_at_once) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("f", std::string(64 * kPage, '\1'));
   const MappedFile file(path_in(folder, "f"));
   std::filesystem::resize_file(path_in(folder, "f"), 0);
@@ -64,7 +65,7 @@ TEST(MappedFile, several_threads_may_meet_the_end_at_once) {
 }
 
 TEST(MappedFile, cut_off_and_grown_again_is_noticed) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("f", std::string(4 * kPage, '\1'));
   const MappedFile file(path_in(folder, "f"));
   std::filesystem::resize_file(path_in(folder, "f"), kPage);
@@ -74,7 +75,7 @@ TEST(MappedFile, cut_off_and_grown_again_is_noticed) {
 }
 
 TEST(MappedFile, a_file_written_to_is_noticed) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("f", std::string(kPage, '\1'));
   std::filesystem::last_write_time(
       path_in(folder, "f"), std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
@@ -84,7 +85,7 @@ TEST(MappedFile, a_file_written_to_is_noticed) {
 }
 
 TEST(MappedFile, a_file_put_in_the_place_of_another_is_another_file) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("f", std::string(kPage, '\1'));
   folder.write("new", "x");
   const MappedFile file(path_in(folder, "f"));
@@ -94,7 +95,7 @@ TEST(MappedFile, a_file_put_in_the_place_of_another_is_another_file) {
 }
 
 TEST(MappedCheckpoint, weights_cut_off_before_they_are_read_are_refused_with_the_files_name) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("model.safetensors",
                safetensors_bytes({test_tensor("a", {64, 64}), test_tensor("b", {64, 64})}));
   const std::string path = path_in(folder, "model.safetensors");
@@ -107,7 +108,7 @@ TEST(MappedCheckpoint, weights_cut_off_before_they_are_read_are_refused_with_the
 }
 
 TEST(MappedCheckpoint, copies_of_what_is_cut_off_are_refused_too) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("model.safetensors", safetensors_bytes({test_tensor("a", {64, 64})}, 1));
   const auto source = open_checkpoint(folder.path(), "safetensors", false);
   std::filesystem::resize_file(path_in(folder, "model.safetensors"), 100);

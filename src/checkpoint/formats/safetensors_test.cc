@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/test_folder.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/shard_progress.h"
 #include "checkpoint/testing/test_files.h"
@@ -11,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string fault_of(const TempFolder& folder) {
+std::string fault_of(const TestFolder& folder) {
   return error_of([&] { open_checkpoint(folder.path(), "safetensors", false); });
 }
 
@@ -20,7 +21,7 @@ std::string index_of(const std::string& map) { return "{\"weight_map\":{" + map 
 constexpr const char* kIndex = "model.safetensors.index.json";
 
 TEST(Safetensors, a_single_file_gives_its_tensors) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("model.safetensors", safetensors_bytes({test_tensor("a", {2, 2})}));
   folder.write("consolidated.safetensors", "another format's copy, not to be read");
   const auto source = open_checkpoint(folder.path(), "safetensors", false);
@@ -33,7 +34,7 @@ TEST(Safetensors, a_single_file_gives_its_tensors) {
 }
 
 TEST(Safetensors, tensors_at_odd_addresses_are_aligned) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("model.safetensors", safetensors_bytes({test_tensor("a", {3})}, 1));
   const auto source = open_checkpoint(folder.path(), "safetensors", false);
   const auto a = source->find("a", {3});
@@ -43,7 +44,7 @@ TEST(Safetensors, tensors_at_odd_addresses_are_aligned) {
 }
 
 TEST(Safetensors, shards_are_found_through_the_index) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("x.safetensors", safetensors_bytes({test_tensor("a", {2})}));
   folder.write("y.safetensors", safetensors_bytes({test_tensor("b", {3})}));
   folder.write(kIndex, index_of(R"("a":"x.safetensors","b":"y.safetensors")"));
@@ -54,7 +55,7 @@ TEST(Safetensors, shards_are_found_through_the_index) {
 
 // What a checkpoint that was saved anew in one file leaves of the one before.
 TEST(Safetensors, one_file_has_priority_over_an_index_that_does_not_name_it) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("model.safetensors", safetensors_bytes({test_tensor("a", {2})}));
   folder.write(kIndex, index_of(R"("b":"gone.safetensors")"));
   EXPECT_THAT(open_checkpoint(folder.path(), "safetensors", false)->names(), ElementsAre("a"));
@@ -64,7 +65,7 @@ TEST(Safetensors, one_file_has_priority_over_an_index_that_does_not_name_it) {
 }
 
 TEST(Safetensors, a_missing_shard_is_named) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("x.safetensors", safetensors_bytes({test_tensor("a", {2})}));
   folder.write(kIndex, index_of(R"("a":"x.safetensors","b":"y.safetensors")"));
   EXPECT_THAT(fault_of(folder),
@@ -72,12 +73,12 @@ TEST(Safetensors, a_missing_shard_is_named) {
 }
 
 TEST(Safetensors, a_missing_shard_shows_without_an_index_too) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("model-00001-of-00002.safetensors", safetensors_bytes({test_tensor("a", {2})}));
   EXPECT_THAT(fault_of(folder), HasSubstr("missing shard"));
   folder.write("model-00002-of-00002.safetensors", safetensors_bytes({test_tensor("b", {2})}));
   EXPECT_EQ(fault_of(folder), "");
-  const TempFolder long_numbers, no_number;
+  const TestFolder long_numbers, no_number;
   long_numbers.write("model-000000001-of-000000002.safetensors",
                      safetensors_bytes({test_tensor("a", {2})}));
   EXPECT_THAT(fault_of(long_numbers), HasSubstr("expected 000000002 files like"));
@@ -87,7 +88,7 @@ TEST(Safetensors, a_missing_shard_shows_without_an_index_too) {
 }
 
 TEST(Safetensors, an_index_that_does_not_match_the_files_is_refused) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("x.safetensors", safetensors_bytes({test_tensor("a", {2})}));
   folder.write("y.safetensors", safetensors_bytes({test_tensor("b", {2})}));
   folder.write(kIndex, index_of(R"("a":"y.safetensors","b":"y.safetensors")"));
@@ -97,7 +98,7 @@ TEST(Safetensors, an_index_that_does_not_match_the_files_is_refused) {
 }
 
 TEST(Safetensors, one_tensor_in_two_shards_is_refused) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("x.safetensors", safetensors_bytes({test_tensor("a", {2})}));
   folder.write("y.safetensors", safetensors_bytes({test_tensor("a", {2}), test_tensor("b", {2})}));
   folder.write(kIndex, index_of(R"("a":"x.safetensors","b":"y.safetensors")"));
@@ -105,7 +106,7 @@ TEST(Safetensors, one_tensor_in_two_shards_is_refused) {
 }
 
 TEST(Safetensors, a_broken_index_is_refused) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write(kIndex, "{");
   EXPECT_THAT(fault_of(folder), HasSubstr("not valid JSON"));
   folder.write(kIndex, "{}");
@@ -119,7 +120,7 @@ TEST(Safetensors, a_broken_index_is_refused) {
 }
 
 TEST(Safetensors, a_folder_without_weights_is_refused) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("training_args.bin", "");
   EXPECT_THAT(fault_of(folder),
               HasSubstr("no weights in the model folder (" + folder.path() +
@@ -129,13 +130,13 @@ TEST(Safetensors, a_folder_without_weights_is_refused) {
 }
 
 TEST(Safetensors, faults_inside_a_file_name_the_file) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("model.safetensors", "");
   EXPECT_THAT(fault_of(folder), HasSubstr(folder.path() + "/model.safetensors"));
 }
 
 TEST(Safetensors, a_shard_is_done_when_its_last_tensor_is_released) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("x.safetensors",
                safetensors_bytes({test_tensor("a", {2}), test_tensor("b", {5000})}));
   folder.write("y.safetensors", safetensors_bytes({test_tensor("c", {3})}));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/test_folder.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/testing/test_files.h"
 
@@ -24,7 +25,7 @@ class TorchCheckpoint : public testing::Test {
     return open_checkpoint(folder_.path(), format, false);
   }
 
-  TempFolder folder_;
+  TestFolder folder_;
 };
 
 TEST_F(TorchCheckpoint, is_found_where_there_are_no_safetensors) {

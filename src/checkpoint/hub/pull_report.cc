@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/byte_text.h"
+
 namespace foretoken {
 namespace {
 
@@ -21,14 +23,6 @@ std::int64_t percent(std::int64_t done, std::int64_t all) {
 }
 
 }  // namespace
-
-std::string byte_text(std::int64_t bytes) {
-  const auto number = static_cast<double>(bytes);
-  if (bytes >= 1'000'000'000) return fmt::format("{:.2f} GB", number / 1e9);
-  if (bytes >= 1'000'000) return fmt::format("{:.1f} MB", number / 1e6);
-  if (bytes >= 1'000) return fmt::format("{:.0f} kB", number / 1e3);
-  return fmt::format("{} bytes", bytes);
-}
 
 PullReport::PullReport()
     : PullReport({.write = [](const std::string& text) { std::fputs(text.c_str(), stderr); },

@@ -40,7 +40,4 @@ class PullReport final : public PullWatcher {
   bool has_passing_line_ = false;
 };
 
-// "1.10 GB", "352 kB", "17 bytes".
-std::string byte_text(std::int64_t bytes);
-
 }  // namespace foretoken

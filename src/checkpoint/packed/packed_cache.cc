@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "base/byte_text.h"
 #include "base/error.h"
 #include "base/file_times.h"
 #include "base/log.h"
@@ -26,8 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 
 std::uint64_t sum_of(const std::string& text) { return word_sum(std::as_bytes(std::span(text))); }
-
-double gigabytes(std::size_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 
 // Of a file's beginning, middle and end, or of all of a small one.
 std::uint64_t sample_sum(const fs::path& path, std::uint64_t size) {

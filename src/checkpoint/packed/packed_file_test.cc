@@ -13,6 +13,7 @@
 
 #include "backend/ops/load_ops.h"
 #include "base/file.h"
+#include "base/testing/test_folder.h"
 #include "checkpoint/testing/test_files.h"
 
 namespace foretoken {
@@ -77,7 +78,7 @@ class PackedFileTest : public testing::Test {
     return error_of([&] { PackedFile::open(path_); });
   }
 
-  TempFolder folder_;
+  TestFolder folder_;
   const std::string path_;
   const Bytes large_ = some_bytes(2 * kPiece + 777, 1), small_ = some_bytes(100, 2);
 };

@@ -1,26 +1,6 @@
 #include "checkpoint/testing/test_files.h"
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-
 namespace foretoken {
-namespace fs = std::filesystem;
-
-TempFolder::TempFolder() : path_((fs::temp_directory_path() / "foretoken_test_XXXXXX").string()) {
-  CHECK(mkdtemp(path_.data()) != nullptr);
-}
-
-TempFolder::~TempFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
-void TempFolder::write(const std::string& name, std::string_view bytes) const {
-  const fs::path file = fs::path(path_) / name;
-  fs::create_directories(file.parent_path());
-  std::ofstream(file, std::ios::binary) << bytes;
-}
 
 TestTensor test_tensor(const std::string& name, const std::vector<std::int64_t>& shape) {
   std::int64_t count = 1;

@@ -1,31 +1,14 @@
 #pragma once
-// Helpers of this folder's tests: a temporary folder, safetensors bytes made by hand, and the text
-// of the Error that a call throws.
+// Helpers of this folder's tests: safetensors bytes made by hand, and the text of the Error that a
+// call throws.
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/error.h"
 
 namespace foretoken {
-
-// A fresh folder that is removed with all it holds.
-class TempFolder {
- public:
-  TempFolder();
-  ~TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-  // Writes a file below the folder, making subfolders.
-  void write(const std::string& name, std::string_view bytes) const;
-
- private:
-  std::string path_;
-};
 
 struct TestTensor {
   std::string name;

@@ -1,11 +1,9 @@
 // Which draft model the options mean, and how wrong ones are refused.
 #include "draft/catalogue/make_drafter.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -23,6 +21,7 @@
 #include "base/file.h"
 #include "base/index.h"
 #include "base/json_text.h"
+#include "base/testing/test_folder.h"
 #include "base/threads.h"
 #include "draft/catalogue/plan_drafts.h"
 #include "draft/from_text/ngram/corpora.h"
@@ -167,8 +166,7 @@ TEST_F(MakeDrafter, every_byte_of_a_draft_model_is_counted) {
 }
 
 TEST_F(MakeDrafter, packed_weights_of_every_kind_of_draft_model_are_kept) {
-  char folder[] = "/tmp/foretoken_packed_XXXXXX";
-  ASSERT_NE(mkdtemp(folder), nullptr);
+  const TestFolder folder;
   PackWatch watch(make_backend({.device = "cpu"}, pool_));
   for (const auto& [algorithm, head, target] :
        {std::tuple{"STANDALONE", "targets/qwen3", "llama"},
@@ -187,8 +185,8 @@ TEST_F(MakeDrafter, packed_weights_of_every_kind_of_draft_model_are_kept) {
       load_draft_model(watch, *decoder, set_up_drafts(options, decoder->config().architecture));
       return watch.seen();
     };
-    const auto plain = load({}), first = load(folder), second = load(folder);
-    std::filesystem::remove_all(folder);  // two of them load the same heads
+    const auto plain = load({}), first = load(folder.path()), second = load(folder.path());
+    std::filesystem::remove_all(folder.path());  // two of them load the same heads
     EXPECT_GT(plain.packed, 0) << head;
     EXPECT_EQ(first.packed, plain.packed) << head;
     EXPECT_EQ(first.images, plain.images) << head;
@@ -201,12 +199,8 @@ TEST_F(MakeDrafter, packed_weights_of_every_kind_of_draft_model_are_kept) {
 class HeadWith {
  public:
   HeadWith(const std::string& head, const std::vector<std::string>& tensors) {
-    char folder[] = "/tmp/foretoken_head_XXXXXX";
-    if (mkdtemp(folder) == nullptr) throw std::runtime_error("mkdtemp");
-    folder_ = folder;
-    std::filesystem::copy(kGolden + head, folder_);
-    const std::string path = folder_ + "/model.safetensors";
-    const std::string bytes = *read_file(path);
+    std::filesystem::copy(kGolden + head, folder_.path());
+    const std::string bytes = *read_file(folder_.file("model.safetensors"));
     std::uint64_t length = 0;
     std::memcpy(&length, bytes.data(), sizeof length);
     std::string header, data = bytes.substr(sizeof length + length);
@@ -218,16 +212,14 @@ class HeadWith {
     header = "{" + header + bytes.substr(sizeof length + 1, length - 1);
     header.resize(round_up<std::size_t>(header.size(), 8), ' ');
     length = header.size();
-    std::ofstream(path, std::ios::binary)
-        << std::string(reinterpret_cast<const char*>(&length), sizeof length) << header << data;
+    folder_.write(
+        "model.safetensors",
+        std::string(reinterpret_cast<const char*>(&length), sizeof length) + header + data);
   }
-  ~HeadWith() { std::filesystem::remove_all(folder_); }
-  HeadWith(const HeadWith&) = delete;
-  HeadWith& operator=(const HeadWith&) = delete;
-  const std::string& folder() const { return folder_; }
+  const std::string& folder() const { return folder_.path(); }
 
  private:
-  std::string folder_;
+  TestFolder folder_;
 };
 
 TEST_F(MakeDrafter, what_a_head_stores_in_vain_is_named) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/test_folder.h"
 #include "checkpoint/testing/test_files.h"
 
 namespace foretoken {
@@ -31,14 +32,14 @@ TEST(GenerationConfig, top_k_is_taken_as_it_stands_from_minus_one_on) {
 }
 
 TEST(GenerationConfig, an_absent_file_says_nothing) {
-  const TempFolder folder;
+  const TestFolder folder;
   EXPECT_FALSE(read_generation_config(folder.path()).temperature.has_value());
   folder.write("generation_config.json", R"({"eos_token_id":[9,-1]})");
   EXPECT_THAT(read_generation_config(folder.path()).eos, ElementsAre(9));
 }
 
 TEST(GenerationConfig, answers_end_with_its_tokens_else_the_models_and_the_tokenizers) {
-  const TempFolder folder;
+  const TestFolder folder;
   EXPECT_THAT(stop_tokens_of(folder.path(), {7, 2}, std::nullopt), ElementsAre(2, 7));
   EXPECT_THAT(stop_tokens_of(folder.path(), {7, 2}, 5), ElementsAre(2, 5, 7));
   folder.write("generation_config.json", R"({"eos_token_id":[9,5]})");

@@ -6,6 +6,7 @@
 
 #include <boost/json.hpp>
 
+#include "base/byte_text.h"
 #include "base/error.h"
 #include "base/file_fields.h"
 #include "base/json_text.h"
@@ -112,11 +113,9 @@ class OwnWeights final : public OtherWeights {
   std::vector<std::string> hidden_;
 };
 
-std::string gigabytes(double bytes) { return fmt::format("{:.2f} GB", bytes / (1 << 30)); }
-
 std::string memory_text(const ModelOptions& options) {
   if (!options.available_memory_bytes) return {};
-  return " avail mem=" + gigabytes(static_cast<double>(options.available_memory_bytes()));
+  return fmt::format(" avail mem={:.2f} GB", gigabytes(options.available_memory_bytes()));
 }
 
 // Most checkpoints of codes leave the output matrix at 16 bits, which in a small model weighs more
@@ -238,9 +237,9 @@ std::unique_ptr<Decoder> load_model(LoadOps& ops, const std::string& folder,
   const std::string quantization = asked.is_on() || config.stored_quantization
                                        ? " quantization=" + asked.text() + ","
                                        : std::string{};
-  log_info("Load weight end. type={}, dtype={},{}{} mem usage={}.", config.architecture,
+  log_info("Load weight end. type={}, dtype={},{}{} mem usage={:.2f} GB.", config.architecture,
            dtype_name(dtype), quantization, memory.empty() ? "" : memory + ",",
-           gigabytes(static_cast<double>(decoder->weight_bytes())));
+           gigabytes(decoder->weight_bytes()));
   advise_on_head(*decoder, config, options.quantization);
   advise_on_input(config, options.quantization);
   return decoder;

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
+#include "base/testing/test_folder.h"
 #include "checkpoint/testing/gguf_models.h"
 #include "checkpoint/testing/test_files.h"
 #include "model/decoder/load.h"
@@ -34,7 +35,7 @@ class LoadGgufStates : public testing::TestWithParam<GgufStateFamily> {
                         tokens);
   }
 
-  TempFolder folder_;
+  TestFolder folder_;
   ThreadPool pool_{1, false};
   std::unique_ptr<Ops> ops_ = make_backend({.device = "reference"}, pool_);
 };
@@ -81,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // What a key says wrongly is named, and nothing aborts.
 TEST(LoadGgufStatesFiles, what_cannot_be_served_is_named) {
-  const TempFolder folder;
+  const TestFolder folder;
   const std::string path = folder.path() + "/model.gguf";
   const auto fault_of = [&](GgufBytes file) {
     file.floats("token_embd.weight", {8, 64}, std::vector<float>(512));

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
+#include "base/testing/test_folder.h"
 #include "checkpoint/testing/gguf_models.h"
 #include "checkpoint/testing/test_files.h"
 #include "model/decoder/load.h"
@@ -32,7 +33,7 @@ class LoadOneGguf : public testing::Test {
                         {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4});
   }
 
-  TempFolder folder_;
+  TestFolder folder_;
   ThreadPool pool_{1, false};
   std::unique_ptr<Ops> ops_ = make_backend({.device = "reference"}, pool_);
 };
@@ -150,7 +151,7 @@ TEST(LoadGgufFiles, factors_stand_for_the_scaling_that_they_were_made_of) {
     const double smooth = std::clamp((kOriginal / wavelength - 1.0) / (4.0 - 1.0), 0.0, 1.0);
     factors.push_back(static_cast<float>(1.0 / ((1.0 - smooth) / kFactor + smooth)));
   }
-  const TempFolder folder;
+  const TestFolder folder;
   GgufBytes file = gguf_keys("llama");
   file.floats("rope_freqs.weight", {8}, factors);
   file.floats("token_embd.weight", {8, 64}, std::vector<float>(512));
@@ -170,7 +171,7 @@ TEST(LoadGgufFiles, factors_stand_for_the_scaling_that_they_were_made_of) {
 }
 
 TEST(LoadGgufFiles, what_cannot_be_served_is_named) {
-  const TempFolder folder;
+  const TestFolder folder;
   const std::string path = folder.path() + "/model.gguf";
   ThreadPool pool(1, false);
   const auto ops = make_backend({.device = "reference"}, pool);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
+#include "base/testing/test_folder.h"
 #include "checkpoint/testing/test_files.h"
 #include "model/decoder/load.h"
 #include "model/runner.h"
@@ -40,7 +41,7 @@ class LoadMixedGguf : public testing::TestWithParam<const char*> {
     return {logits.f32(), logits.f32() + logits.elements()};
   }
 
-  TempFolder folder_;
+  TestFolder folder_;
   ThreadPool pool_{1, false};
   std::unique_ptr<Ops> ops_ = make_backend({.device = "reference"}, pool_);
 };
@@ -58,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Checkpoints, LoadMixedGguf,
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(MixedGguf, factors_that_scale_positions_are_refused) {
-  TempFolder folder;
+  TestFolder folder;
   folder.write("model.gguf", mixed_gguf_of(golden_folder("gemma4"), true));
   EXPECT_THAT(error_of([&] { read_model_config(folder.path() + "/model.gguf", {}); }),
               HasSubstr("factors of 1 or of 1e30"));

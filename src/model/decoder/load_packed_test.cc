@@ -1,5 +1,6 @@
 // A model from packed weights that were kept is the model from the checkpoint, to the byte, and
 // whatever is wrong with what was kept costs no more than the usual load.
+#include "base/testing/test_folder.h"
 #include "checkpoint/packed/packed_cache.h"
 
 #include <array>
@@ -89,7 +90,7 @@ class PackedCacheTest : public testing::Test {
     EXPECT_EQ(again.seen.images, plain.seen.images);
   }
 
-  TempFolder model_, cache_;
+  TestFolder model_, cache_;
   ThreadPool pool_{2, false};
   PackWatch ops_{make_backend({.device = "cpu"}, pool_)};
 };
@@ -176,7 +177,7 @@ TEST_F(PackedCacheTest, what_the_config_is_overridden_with_is_told_apart) {
 
 TEST_F(PackedCacheTest, a_model_elsewhere_has_a_file_of_its_own) {
   load(kept());
-  const TempFolder other;
+  const TestFolder other;
   fs::copy(model_.path(), other.path(), fs::copy_options::recursive);
   EXPECT_GT(load_from(other.path(), kept()).seen.packed, 0);
   EXPECT_EQ(load(kept()).seen.packed, 0);
@@ -264,7 +265,7 @@ class CheckpointState : public testing::Test {
     ASSERT_EQ(utimensat(AT_FDCWD, path().c_str(), times.data(), 0), 0);
   }
 
-  TempFolder folder_;
+  TestFolder folder_;
   std::string bytes_;
 };
 

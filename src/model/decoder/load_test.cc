@@ -9,6 +9,7 @@
 
 #include "backend/backend.h"
 #include "base/file.h"
+#include "base/testing/test_folder.h"
 #include "checkpoint/testing/test_files.h"
 #include "model/decoder/weight_reader.h"
 #include "model/runner.h"
@@ -62,7 +63,7 @@ class Load : public testing::Test {
     return testing::internal::GetCapturedStderr();
   }
 
-  TempFolder folder_;
+  TestFolder folder_;
   ThreadPool pool_{1, false};
   std::unique_ptr<Ops> ops_ = make_backend({.device = "reference"}, pool_);
 };
@@ -281,7 +282,7 @@ TEST_F(Load, every_shard_is_reported_done) {
   load_model(*ops_, folder_.path(), {});
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("100% Completed | 1/1"));
   // Also where packed matrices are kept beside it.
-  const TempFolder cache;
+  const TestFolder cache;
   testing::internal::CaptureStderr();
   load_model(*ops_, folder_.path(), {.packed_cache = cache.path()});
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("100% Completed | 1/1"));
@@ -311,7 +312,7 @@ TEST_F(Load, bad_options_and_folders_are_refused) {
   EXPECT_THAT(error_of([&] { load({.context_length = 65}); }), HasSubstr("context_length (65)"));
   EXPECT_THAT(error_of([&] { load_model(*ops_, folder_.path() + "/none", {}); }),
               HasSubstr("no such model"));
-  const TempFolder empty;
+  const TestFolder empty;
   EXPECT_THAT(error_of([&] { load_model(*ops_, empty.path(), {}); }),
               HasSubstr("has no config.json"));
   empty.write("model.gguf", "GGUF");

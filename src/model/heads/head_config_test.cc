@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/index.h"
+#include "base/testing/test_folder.h"
 #include "checkpoint/head_weights.h"
 #include "checkpoint/testing/test_files.h"
 #include "checkpoint/testing/test_source.h"
@@ -41,7 +42,7 @@ std::string config_text(const std::string& architecture, const std::string& more
 }
 
 HeadConfig read(const std::string& text, HeadFamily family) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("config.json", text);
   return read_head_config(folder.path(), family, target());
 }
@@ -353,7 +354,7 @@ TEST(HeadConfig, heads_of_another_target_are_refused) {
   };
   EXPECT_THAT(fault(R"(,"hidden_size":128)"), HasSubstr("expected hidden_size 64, found 128"));
   EXPECT_THAT(fault(R"(,"vocab_size":299)"), HasSubstr("expected vocab_size 300, found 299"));
-  const TempFolder empty;
+  const TestFolder empty;
   EXPECT_THAT(error_of([&] { read_head_config(empty.path(), HeadFamily::kEagle, target()); }),
               HasSubstr("no config.json"));
 }
@@ -454,7 +455,7 @@ TEST(HeadConfig, of_made_up_weights_the_config_says_what_they_hold) {
 }
 
 TEST(HeadWeights, all_spellings_become_one) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("model.safetensors",
                safetensors_bytes({test_tensor("model.fc.weight", {2, 4}),
                                   test_tensor("midlayer.hidden_norm.weight", {3}),
@@ -467,7 +468,7 @@ TEST(HeadWeights, all_spellings_become_one) {
 }
 
 TEST(HeadWeights, two_spellings_of_one_tensor_are_refused) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("model.safetensors", safetensors_bytes({test_tensor("model.fc.weight", {2}),
                                                        test_tensor("fc.weight", {2})}));
   EXPECT_THAT(error_of([&] { head_weights(open_checkpoint(folder.path(), "auto", false)); }),

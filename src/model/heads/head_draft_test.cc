@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "base/error.h"
+#include "base/testing/test_folder.h"
 #include "base/threads.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/testing/test_files.h"
@@ -57,7 +58,7 @@ TEST(HeadDraft, an_embedding_that_the_config_promises_is_read) {
   const auto embedding = static_cast<std::size_t>(config.vocab * config.hidden) * sizeof(float);
   EXPECT_EQ(dedicated.weight_bytes(), shared.weight_bytes() + embedding);
 
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("model.safetensors", safetensors_bytes({test_tensor("mtp.fc.weight", {16, 32})}));
   const auto weights = open_checkpoint(folder.path(), "auto", false);
   EXPECT_THAT(error_of([&] { HeadDraft(*ops, own, *weights, target); }),

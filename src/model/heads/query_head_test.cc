@@ -8,6 +8,7 @@
 #include <boost/json.hpp>
 
 #include "base/json_text.h"
+#include "base/testing/test_folder.h"
 #include "checkpoint/testing/test_files.h"
 #include "model/decoder/load.h"
 
@@ -29,7 +30,7 @@ std::string fault(const boost::json::object& changes, const boost::json::object&
   for (const auto& [key, value] : changes) config[key] = value;
   if (config.contains("text_config") && config["text_config"].is_object())
     for (const auto& [key, value] : of_layers) config["text_config"].as_object()[key] = value;
-  TempFolder folder;
+  TestFolder folder;
   folder.write("config.json", boost::json::serialize(config));
   return error_of([&] { read_query_head(folder.path(), model); });
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/byte_text.h"
 #include "base/types.h"
 
 namespace foretoken {
@@ -13,8 +14,6 @@ namespace {
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
-
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
 double share(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
 
@@ -171,9 +170,9 @@ void add_drafters(Families& out, const ServerConfig& config, const EngineStats& 
 
 void add_constants(Families& out, const ServerConfig& config) {
   out.gauge("weight_memory_usage_gb", "Memory of the weights, draft model included, in GB.",
-            static_cast<double>(config.weight_bytes) / kGiB);
+            gigabytes(config.weight_bytes));
   out.gauge("kv_cache_memory_usage_gb", "Memory of the KV cache, draft model included, in GB.",
-            static_cast<double>(config.kv_bytes) / kGiB);
+            gigabytes(config.kv_bytes));
   out.gauges("startup_time_seconds", "Duration of the start by phase in seconds.", "phase",
              config.startup_phases);
 }

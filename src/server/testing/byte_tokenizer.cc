@@ -1,11 +1,8 @@
 #include "server/testing/byte_tokenizer.h"
 
 #include <array>
-#include <fstream>
 #include <set>
 #include <string>
-
-#include <unistd.h>
 
 #include "server/json/json_writer.h"
 
@@ -108,22 +105,15 @@ constexpr const char* kTemplateEnd =
 
 }  // namespace
 
-ByteTokenizerFolder::ByteTokenizerFolder(Options options) {
-  std::string name = (std::filesystem::temp_directory_path() / "byte_tokenizer_XXXXXX").string();
-  path_ = mkdtemp(name.data());
-  std::ofstream(path_ / "tokenizer.json") << tokenizer_json(options);
+ByteTokenizerFolder::ByteTokenizerFolder(const Options& options) {
+  folder_.write("tokenizer.json", tokenizer_json(options));
   JsonWriter config;
   config.begin_object().field("tokenizer_class", "PreTrainedTokenizerFast");
   config.field("bos_token", "<|bos|>").field("eos_token", "<|eos|>");
   config.field("chat_template",
                std::string(kTemplate) + (options.shows_tools ? kTools : "") + kTemplateEnd);
   config.end_object();
-  std::ofstream(path_ / "tokenizer_config.json") << config.take();
-}
-
-ByteTokenizerFolder::~ByteTokenizerFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
+  folder_.write("tokenizer_config.json", config.take());
 }
 
 std::vector<Token> byte_tokens(std::string_view text) {

@@ -4,12 +4,12 @@
 // that adds the begin token to texts, as most real ones do; one whose template shows no tools; one
 // that has words.
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/testing/test_folder.h"
 #include "base/types.h"
 
 namespace foretoken {
@@ -29,12 +29,11 @@ class ByteTokenizerFolder {
     // Tokens behind those, as bytes; each beginning of a word is one, too.
     std::vector<std::string> words = {};
   };
-  explicit ByteTokenizerFolder(Options options);
-  ~ByteTokenizerFolder();
-  const std::filesystem::path& path() const { return path_; }
+  explicit ByteTokenizerFolder(const Options& options);
+  const std::string& path() const { return folder_.path(); }
 
  private:
-  std::filesystem::path path_;
+  TestFolder folder_;
 };
 
 std::vector<Token> byte_tokens(std::string_view text);

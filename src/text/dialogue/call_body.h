@@ -33,6 +33,25 @@ class CallBody {
   virtual State feed(std::string_view text, std::size_t& used, CallSink& sink) = 0;
 };
 
+// A body that goes from place to place in the call.
+class SteppedBody : public CallBody {
+ public:
+  State feed(std::string_view text, std::size_t& used, CallSink& sink) final {
+    used = 0;
+    while (true) {
+      std::size_t taken = 0;
+      const State state = step(text.substr(used), taken, sink);
+      used += taken;
+      if (state != State::kDone || is_over()) return state;
+    }
+  }
+
+ private:
+  // kDone: at the next place, or the call is over.
+  virtual State step(std::string_view text, std::size_t& used, CallSink& sink) = 0;
+  virtual bool is_over() const = 0;
+};
+
 // {"name": ..., "arguments": {...}}
 std::unique_ptr<CallBody> make_object_body(const ObjectStyle& style);
 // A name, a mark, and the arguments as a JSON object.

@@ -11,7 +11,7 @@
 namespace foretoken {
 namespace {
 
-class ElementBody final : public CallBody {
+class ElementBody final : public SteppedBody {
  public:
   ElementBody(const ElementStyle& style, const ToolSchemas& schemas)
       : style_(style), schemas_(schemas) {}
@@ -19,16 +19,6 @@ class ElementBody final : public CallBody {
   void start() override {
     at_ = At::kName;
     levels_.clear();
-  }
-
-  State feed(std::string_view text, std::size_t& used, CallSink& sink) override {
-    used = 0;
-    while (true) {
-      std::size_t taken = 0;
-      const State state = step(text.substr(used), taken, sink);
-      used += taken;
-      if (state != State::kDone || levels_.empty()) return state;
-    }
   }
 
  private:
@@ -41,8 +31,8 @@ class ElementBody final : public CallBody {
     int count = 0;  // elements in it so far
   };
 
-  // kDone: at the next place, or the call is over.
-  State step(std::string_view text, std::size_t& used, CallSink& sink) {
+  bool is_over() const override { return levels_.empty(); }
+  State step(std::string_view text, std::size_t& used, CallSink& sink) override {
     switch (at_) {
       case At::kName:
         return read_name(text, used, sink);

@@ -10,7 +10,7 @@
 namespace foretoken {
 namespace {
 
-class LooseBody final : public CallBody {
+class LooseBody final : public SteppedBody {
  public:
   LooseBody(const LooseStyle& style, const ToolSchemas& schemas)
       : style_(style), schemas_(schemas) {}
@@ -18,16 +18,6 @@ class LooseBody final : public CallBody {
   void start() override {
     at_ = At::kName;
     levels_.clear();
-  }
-
-  State feed(std::string_view text, std::size_t& used, CallSink& sink) override {
-    used = 0;
-    while (true) {
-      std::size_t taken = 0;
-      const State state = step(text.substr(used), taken, sink);
-      used += taken;
-      if (state != State::kDone || levels_.empty()) return state;
-    }
   }
 
  private:
@@ -38,8 +28,8 @@ class LooseBody final : public CallBody {
     int count = 0;  // values in it so far
   };
 
-  // kDone: at the next place, or the call is over.
-  State step(std::string_view text, std::size_t& used, CallSink& sink) {
+  bool is_over() const override { return levels_.empty(); }
+  State step(std::string_view text, std::size_t& used, CallSink& sink) override {
     switch (at_) {
       case At::kName:
         return read_name(text, used, sink);

@@ -12,7 +12,7 @@
 namespace foretoken {
 namespace {
 
-class TaggedBody final : public CallBody {
+class TaggedBody final : public SteppedBody {
  public:
   TaggedBody(const TaggedStyle& style, const ToolSchemas& schemas)
       : style_(style), schemas_(schemas) {}
@@ -21,17 +21,6 @@ class TaggedBody final : public CallBody {
     at_ = At::kName;
     count_ = 0;
     has_object_ = false;
-  }
-
-  State feed(std::string_view text, std::size_t& used, CallSink& sink) override {
-    used = 0;
-    while (true) {
-      std::size_t taken = 0;
-      const State state = step(text.substr(used), taken, sink);
-      used += taken;
-      if (state != State::kDone) return state;
-      if (at_ == At::kEnd) return State::kDone;
-    }
   }
 
  private:
@@ -48,8 +37,8 @@ class TaggedBody final : public CallBody {
     kEnd
   };
 
-  // kDone: at the next place.
-  State step(std::string_view text, std::size_t& used, CallSink& sink) {
+  bool is_over() const override { return at_ == At::kEnd; }
+  State step(std::string_view text, std::size_t& used, CallSink& sink) override {
     switch (at_) {
       case At::kName:
         return read_name(text, used, sink);

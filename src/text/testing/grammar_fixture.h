@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/test_folder.h"
 #include "text/grammar.h"
 #include "text/testing/test_tokenizers.h"
 
@@ -94,7 +95,7 @@ class GrammarTest : public testing::Test {
     return {};
   }
 
-  TempFolder folder_;
+  TestFolder folder_;
   std::optional<Tokenizer> tokenizer_;
   std::optional<GrammarVocabulary> vocabulary_;
 };

@@ -1,12 +1,10 @@
 #include "text/testing/test_tokenizers.h"
 
-#include <unistd.h>
-
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
-#include <stdexcept>
+#include <string_view>
+#include <vector>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -62,25 +60,6 @@ void append_piece(std::string_view text, float score, std::uint64_t type, std::s
 }
 
 }  // namespace
-
-TempFolder::TempFolder() {
-  std::string pattern = (fs::temp_directory_path() / "foretoken-text-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-  path_ = pattern;
-}
-
-TempFolder::~TempFolder() {
-  std::error_code code;
-  fs::remove_all(path_, code);
-}
-
-void TempFolder::write(const std::string& name, std::string_view text) const {
-  std::ofstream(path_ / name, std::ios::binary) << text;
-}
-
-void TempFolder::link(const std::string& name, const fs::path& target) const {
-  fs::create_symlink(fs::absolute(target), path_ / name);
-}
 
 std::string tiny_byte_level_json() {
   json::object vocab;

@@ -5,26 +5,8 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 namespace foretoken {
-
-// A folder that exists as long as this object.
-class TempFolder {
- public:
-  TempFolder();
-  ~TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  void write(const std::string& name, std::string_view text) const;
-  void link(const std::string& name, const std::filesystem::path& target) const;
-
- private:
-  std::filesystem::path path_;
-};
 
 // The text of a tokenizer.json: byte-level BPE over all 256 bytes, some merges, special tokens
 // <|bos|> and <|eos|> at the end.

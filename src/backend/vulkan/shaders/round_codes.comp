@@ -1,6 +1,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "code_rounding.glsl"
 // Rows of float32 -> rows of blocks of codes of 8 bits, as linear_rounded.comp takes them, with the
 // scale and the sum of the codes of each group (numerics.md). A workgroup takes a group of a row.
 // Behind the last element are zeros up to a multiple of 32.
@@ -23,15 +24,12 @@ float value_at(uint row, uint k) {
   return flushed(call.x.v[row * call.width + (call.has_order != 0u ? uint(call.order.v[k]) : k)]);
 }
 
-// Of |x| < 2^22 the nearest integer, ties to even.
-int nearest(float x) { return int(sub(add(x, 12582912.0), 12582912.0)); }
-
 void main() {
   const uint t = gl_LocalInvocationID.x, g = gl_WorkGroupID.x, row = gl_WorkGroupID.y;
   const uint end = min((g + 1u) * call.group, call.blocks * 32u);
-  uint greatest = 0u;  // as bits, which rise with the magnitude; NaN and infinity are above all
+  uint greatest = 0u;
   for (uint k = g * call.group + t; k < end; k += kLanes)
-    greatest = max(greatest, floatBitsToUint(value_at(row, k)) & 0x7fffffffu);
+    greatest = max(greatest, magnitude_bits(value_at(row, k)));
   most[t] = greatest;
   barrier();
   for (uint half_ = kLanes / 2u; half_ > 0u; half_ /= 2u) {
@@ -39,8 +37,8 @@ void main() {
     barrier();
   }
   const float farthest = uintBitsToFloat(most[0]);
-  const bool is_finite = most[0] < 0x7f800000u;
-  const bool is_there = is_finite && farthest >= 7.888609052210118e-31;  // 2^-100
+  const bool is_finite = most[0] < kInfinite;
+  const bool is_there = is_finite && farthest >= kLeast;
   const float inverse = is_there ? div(127.0, farthest) : 0.0;
   int sum = 0;
   for (uint k = g * call.group + 4u * t; k < end; k += 4u * kLanes) {
@@ -50,9 +48,7 @@ void main() {
       sum += code;
       word |= (uint(code) & 255u) << (8u * i);
     }
-    const uint block = k / 32u, start = block / 32u * 32u, many = min(32u, call.blocks - start);
-    const uint quad = (row * call.blocks + start) * 4u + k % 32u / 8u * many + block - start;
-    call.to.v[2u * quad + k % 8u / 4u] = word;
+    call.to.v[word_of_codes(row, call.blocks, k)] = word;
   }
   sums[t] = sum;
   barrier();
@@ -62,6 +58,6 @@ void main() {
   }
   if (t > 0u) return;
   const float scale = is_there ? flushed(div(farthest, 127.0)) : 0.0;
-  call.scales.v[row * call.groups + g] = is_finite ? scale : uintBitsToFloat(0x7fc00000u);
+  call.scales.v[row * call.groups + g] = is_finite ? scale : uintBitsToFloat(kNoNumber);
   call.sums.v[row * call.groups + g] = sums[0];
 }

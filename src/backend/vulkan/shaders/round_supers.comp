@@ -1,6 +1,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "code_rounding.glsl"
 // What round_codes.comp does, for weights with a super and minima (numerics.md): blocks of 32 codes
 // with a scale, and what stands beside minima, x_scale * (sum of a group), as numbers of 16 bits with
 // a scale. A workgroup takes a super of 256 k of a row, a lane four k.
@@ -15,24 +16,20 @@ layout(push_constant) uniform Call {
 } call;
 
 const uint kBlockLanes = 8, kBlocks = 8, kMostGroups = 2 * kBlocks;
-const float kLeast = 7.888609052210118e-31;  // 2^-100
 const float kMost = 32767.0;
 
 shared uint most[64];
 shared int sums[64];
 shared float of_group[kMostGroups];
 
-// Of |x| < 2^22 the nearest integer, ties to even.
-int nearest(float x) { return int(sub(add(x, 12582912.0), 12582912.0)); }
-
 void main() {
   const uint t = gl_LocalInvocationID.x, super = gl_WorkGroupID.x, row = gl_WorkGroupID.y;
   const uint k = super * 256u + 4u * t, block = k / 32u;
   float x[4];
-  uint greatest = 0u;  // as bits, which rise with the magnitude; NaN and infinity are above all
+  uint greatest = 0u;
   [[unroll]] for (uint i = 0; i < 4; ++i) {
     x[i] = flushed(call.x.v[row * call.width + k + i]);
-    greatest = max(greatest, floatBitsToUint(x[i]) & 0x7fffffffu);
+    greatest = max(greatest, magnitude_bits(x[i]));
   }
   most[t] = greatest;
   barrier();
@@ -42,7 +39,7 @@ void main() {
   }
   const uint of_block = most[t / kBlockLanes * kBlockLanes];
   const float farthest = uintBitsToFloat(of_block);
-  const bool is_finite = of_block < 0x7f800000u;
+  const bool is_finite = of_block < kInfinite;
   const bool is_there = is_finite && farthest >= kLeast;
   const float inverse = is_there ? div(127.0, farthest) : 0.0;
   const float scale = is_there ? flushed(div(farthest, 127.0)) : 0.0;
@@ -53,12 +50,10 @@ void main() {
     sum += code;
     word |= (uint(code) & 255u) << (8u * i);
   }
-  const uint start = block / 32u * 32u, many = min(32u, call.blocks - start);
-  const uint quad = (row * call.blocks + start) * 4u + k % 32u / 8u * many + block - start;
-  call.to.v[2u * quad + k % 8u / 4u] = word;
+  call.to.v[word_of_codes(row, call.blocks, k)] = word;
   sums[t] = sum;
   if (t % kBlockLanes == 0u)
-    call.scales.v[row * call.blocks + block] = is_finite ? scale : uintBitsToFloat(0x7fc00000u);
+    call.scales.v[row * call.blocks + block] = is_finite ? scale : uintBitsToFloat(kNoNumber);
   barrier();
   const uint lanes = kBlockLanes / call.parts;  // of a group
   if (t % lanes == 0u) {
@@ -71,11 +66,11 @@ void main() {
   if (t >= groups) return;
   bool all_finite = true;
   for (uint b = 0; b < kBlocks; ++b)
-    all_finite = all_finite && most[b * kBlockLanes] < 0x7f800000u;
+    all_finite = all_finite && most[b * kBlockLanes] < kInfinite;
   uint greatest_group = 0u;
   for (uint g = 0; g < groups; ++g)
-    greatest_group = max(greatest_group, floatBitsToUint(of_group[g]) & 0x7fffffffu);
-  all_finite = all_finite && greatest_group < 0x7f800000u;
+    greatest_group = max(greatest_group, magnitude_bits(of_group[g]));
+  all_finite = all_finite && greatest_group < kInfinite;
   const float farthest_group = uintBitsToFloat(greatest_group);
   const bool has_numbers = all_finite && farthest_group >= kLeast;
   const int number =
@@ -84,5 +79,5 @@ void main() {
   if (t > 0u) return;
   const float u_scale = has_numbers ? flushed(div(farthest_group, kMost)) : 0.0;
   call.u_scales.v[row * (call.blocks / kBlocks) + super] =
-      all_finite ? u_scale : uintBitsToFloat(0x7fc00000u);
+      all_finite ? u_scale : uintBitsToFloat(kNoNumber);
 }

@@ -4,124 +4,70 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/error.h"
 #include "checkpoint/formats/gguf/gguf_bytes.h"
+#include "checkpoint/formats/gguf/gguf_codings.h"
 
 namespace foretoken::gguf {
 namespace {
 
-constexpr int kSmall = 32;  // elements of a block
-constexpr int kHalf = kSmall / 2;
+constexpr int kMostElements = 256, kMostGroups = 16;  // of a block
 
-// The values that codes of 4 bits name in the IQ4 types.
-constexpr std::array<std::int8_t, 16> kNamedValues{-127, -104, -83, -65, -49, -35, -22, -10,
-                                                   1,    13,   25,  38,  53,  69,  89,  113};
-
-// Codes of 4 bits: the low halves of 16 bytes are elements 0 to 15, the high ones 16 to 31.
-template <typename Value>
-void each_nibble(const std::byte* codes, Value value) {
-  for (int i = 0; i < kHalf; ++i) {
-    const std::uint8_t byte = byte_at(codes, i);
-    value(i, byte & 15);
-    value(i + kHalf, byte >> 4);
-  }
-}
-
-// The same with a fifth bit each, that of element i in bit i of a word of 32.
-template <typename Value>
-void each_five_bits(const std::byte* high, const std::byte* codes, Value value) {
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, high, sizeof bits);
-  each_nibble(codes,
-              [&](int i, int low) { value(i, low | static_cast<int>((bits >> i & 1U) << 4)); });
+int value_of(std::uint8_t code, const WeightFormat& format) {
+  if (format.list == CodeList::kIq4Nl) return kListedCodes<CodeList::kIq4Nl>[code];
+  return code - format.zero();
 }
 
 }  // namespace
 
-void from_f32(const std::byte* blocks, std::int64_t count, float* out) {
+void from_f32(const GgufTypeInfo&, const std::byte* blocks, std::int64_t count, float* out) {
   std::memcpy(out, blocks, static_cast<std::size_t>(count) * sizeof(float));
 }
 
-void from_f16(const std::byte* blocks, std::int64_t count, float* out) {
+void from_f16(const GgufTypeInfo&, const std::byte* blocks, std::int64_t count, float* out) {
   for (std::int64_t i = 0; i < count; ++i) out[i] = half_at(blocks + 2 * i);
 }
 
-void from_bf16(const std::byte* blocks, std::int64_t count, float* out) {
+void from_bf16(const GgufTypeInfo&, const std::byte* blocks, std::int64_t count, float* out) {
   for (std::int64_t i = 0; i < count; ++i) out[i] = bf16_to_f32(word_at(blocks + 2 * i));
 }
 
-void from_q4_0(const std::byte* p, std::int64_t count, float* out) {
-  for (; count > 0; count -= kSmall, p += 18, out += kSmall) {
-    const float scale = half_at(p);
-    each_nibble(p + 2, [&](int i, int code) { out[i] = scale * static_cast<float>(code - 8); });
+void from_codes(const GgufTypeInfo& type, const std::byte* p, std::int64_t count, float* out) {
+  const GgufCoding* coding = gguf_coding(type.type);
+  CHECK(coding != nullptr && type.block_elements <= kMostElements) << type.name;
+  const WeightFormat& format = coding->format;
+  const int group = static_cast<int>(format.group);
+  std::array<std::uint8_t, kMostElements> codes;
+  std::array<std::int8_t, kMostGroups> multiples, min_multiples;
+  for (; count > 0; count -= type.block_elements, p += type.block_bytes) {
+    float scale = 0, minimum = 0;
+    coding->read(p, {codes.data(), &scale, &minimum, multiples.data(), min_multiples.data()});
+    const std::uint8_t* code = codes.data();
+    for (std::size_t g = 0; code != codes.data() + type.block_elements; ++g) {
+      const bool is_super = format.super > 0;
+      const float of_group = is_super ? scale * static_cast<float>(multiples[g]) : scale;
+      const float least =
+          is_super && format.has_minima ? minimum * static_cast<float>(min_multiples[g]) : minimum;
+      for (int i = 0; i < group; ++i, ++code, ++out) {
+        *out = of_group * static_cast<float>(value_of(*code, format));
+        if (format.has_minima) *out += least;
+      }
+    }
   }
 }
 
-void from_q4_1(const std::byte* p, std::int64_t count, float* out) {
-  for (; count > 0; count -= kSmall, p += 20, out += kSmall) {
-    const float scale = half_at(p), least = half_at(p + 2);
-    each_nibble(p + 4, [&](int i, int code) { out[i] = scale * static_cast<float>(code) + least; });
-  }
-}
-
-void from_q5_0(const std::byte* p, std::int64_t count, float* out) {
-  for (; count > 0; count -= kSmall, p += 22, out += kSmall) {
-    const float scale = half_at(p);
-    each_five_bits(p + 2, p + 6,
-                   [&](int i, int code) { out[i] = scale * static_cast<float>(code - 16); });
-  }
-}
-
-void from_q5_1(const std::byte* p, std::int64_t count, float* out) {
-  for (; count > 0; count -= kSmall, p += 24, out += kSmall) {
-    const float scale = half_at(p), least = half_at(p + 2);
-    each_five_bits(p + 4, p + 8,
-                   [&](int i, int code) { out[i] = scale * static_cast<float>(code) + least; });
-  }
-}
-
-void from_q8_0(const std::byte* p, std::int64_t count, float* out) {
-  for (; count > 0; count -= kSmall, p += 34, out += kSmall) {
-    const float scale = half_at(p);
-    for (int i = 0; i < kSmall; ++i)
-      out[i] = static_cast<float>(static_cast<std::int8_t>(byte_at(p + 2, i))) * scale;
-  }
-}
-
-void from_iq4_nl(const std::byte* p, std::int64_t count, float* out) {
-  for (; count > 0; count -= kSmall, p += 18, out += kSmall) {
-    const float scale = half_at(p);
-    each_nibble(p + 2, [&](int i, int code) {
-      out[i] = scale * static_cast<float>(kNamedValues[static_cast<std::size_t>(code)]);
-    });
-  }
-}
-
-void from_mxfp4(const std::byte* p, std::int64_t count, float* out) {
-  constexpr std::array<float, 16> kE2M1 = {0.0F, 0.5F,  1.0F,  1.5F,  2.0F,  3.0F,  4.0F,  6.0F,
-                                           0.0F, -0.5F, -1.0F, -1.5F, -2.0F, -3.0F, -4.0F, -6.0F};
+void from_mxfp4(const GgufTypeInfo& type, const std::byte* p, std::int64_t count, float* out) {
   constexpr int kBias = 127;
-  for (; count > 0; count -= kSmall, p += 17, out += kSmall) {
+  const int half = type.block_elements / 2;
+  const auto value = [](int code, int exponent) {  // listed codes are twice their value
+    return std::ldexp(static_cast<float>(kListedCodes<CodeList::kE2M1>[code]), exponent - 1);
+  };
+  for (; count > 0; count -= 2 * half, p += type.block_bytes, out += 2 * half) {
     const int exponent = byte_at(p, 0) - kBias;
-    each_nibble(p + 1, [&](int i, int code) {
-      out[i] = std::ldexp(kE2M1[static_cast<std::size_t>(code)], exponent);
-    });
-  }
-}
-
-// Eight groups of 32, each with a scale of 6 bits: 4 low ones in `low`, 2 high ones in a word.
-void from_iq4_xs(const std::byte* p, std::int64_t count, float* out) {
-  for (; count > 0; count -= 256, p += 136, out += 256) {
-    const float scale = half_at(p);
-    const int high = word_at(p + 2);
-    const std::byte *low = p + 4, *codes = p + 8;
-    for (int group = 0; group < 8; ++group) {
-      const int low_bits = byte_at(low, group / 2) >> (4 * (group % 2)) & 15;
-      const int bits = low_bits | (high >> (2 * group) & 3) << 4;
-      const float group_scale = scale * static_cast<float>(bits - 32);
-      each_nibble(codes + group * kHalf, [&](int i, int code) {
-        out[group * kSmall + i] =
-            group_scale * static_cast<float>(kNamedValues[static_cast<std::size_t>(code)]);
-      });
+    for (int i = 0; i < half; ++i) {
+      const int both = byte_at(p + 1, i);
+      out[i] = value(both & 15, exponent);
+      out[i + half] = value(both >> 4, exponent);
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json_text.h"
+#include "base/testing/test_folder.h"
 #include "checkpoint/formats/gguf/gguf_architecture.h"
 #include "checkpoint/testing/gguf_models.h"
 #include "checkpoint/testing/test_files.h"
@@ -27,7 +28,7 @@ class GgufConfig : public testing::Test {
     return read_json_object(gguf_generation_json(GgufModel(folder_.path() + "/m.gguf")), "config");
   }
 
-  TempFolder folder_;
+  TestFolder folder_;
 };
 
 TEST_F(GgufConfig, sizes_and_tokens_are_those_of_the_keys) {

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/test_folder.h"
 #include "checkpoint/testing/gguf_models.h"
 #include "checkpoint/testing/test_files.h"
 
@@ -23,7 +24,7 @@ class GgufFilesTest : public testing::Test {
   }
   std::string path() const { return folder_.path() + "/model.gguf"; }
 
-  TempFolder folder_;
+  TestFolder folder_;
 };
 
 GgufBytes byte_level() {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "base/testing/test_folder.h"
 #include "checkpoint/formats/gguf/gguf_parts.h"
 #include "checkpoint/formats/gguf/gguf_rows.h"
 #include "checkpoint/testing/gguf_bytes.h"
@@ -21,7 +22,7 @@ GgufBytes part(std::uint32_t number, std::uint32_t count) {
 }
 
 TEST(GgufModel, parts_of_a_split_model_are_found_by_any_of_them) {
-  const TempFolder folder;
+  const TestFolder folder;
   const std::string first = folder.path() + "/m-00001-of-00002.gguf";
   const std::string second = folder.path() + "/m-00002-of-00002.gguf";
   folder.write("m-00001-of-00002.gguf", part(0, 2)
@@ -71,7 +72,7 @@ TEST(GgufParts, names_of_parts_have_two_numbers_of_five_digits) {
 }
 
 TEST(GgufParts, files_are_known_by_their_first_bytes) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("model", "GGUF\3");
   folder.write("short.gguf", "GGU");
   EXPECT_TRUE(is_gguf(folder.path() + "/model"));
@@ -87,7 +88,7 @@ TEST(GgufParts, files_are_known_by_their_first_bytes) {
 
 // Two heads of four rows: the file has rows 0 2 1 3 of each, by the writer's reordering.
 TEST(GgufRows, rows_of_pairs_come_in_the_order_of_halves) {
-  const TempFolder folder;
+  const TestFolder folder;
   folder.write("m.gguf", GgufBytes()
                              .floats("q", {8, 1}, {0, 2, 1, 3, 4, 6, 5, 7})
                              .floats("b", {8}, {0, 2, 1, 3, 4, 6, 5, 7})

@@ -3,12 +3,25 @@
 // gguf_architectures.cc. Those of layers that keep a state are in gguf_states.h, those of layers
 // that differ in gguf_mixed_layers.h. Constants.
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
 #include "checkpoint/formats/gguf/gguf_architecture.h"
 
 namespace foretoken::gguf_names {
 
 using LayerName = GgufArchitecture::LayerName;
 using NumberKey = GgufArchitecture::NumberKey;
+
+// One list behind the other.
+template <std::size_t N, std::size_t M>
+consteval std::array<LayerName, N + M> joined(const LayerName (&first)[N],
+                                              const std::array<LayerName, M>& second) {
+  std::array<LayerName, N + M> all;
+  std::ranges::copy(second, std::ranges::copy(first, all.begin()).out);
+  return all;
+}
 
 inline constexpr LayerName kLayerNames[] = {
     {"attn_norm", "input_layernorm"},
@@ -74,19 +87,17 @@ inline constexpr LayerName kMixtralNames[] = {
     {"ffn_down_exps", "block_sparse_moe.experts.*.w2"},
 };
 
-inline constexpr LayerName kQwen2MoeNames[] = {
-    {"ffn_gate_inp_shexp", "mlp.shared_expert_gate"},
+// The expert that every row uses.
+inline constexpr auto kSharedExpertNames = std::to_array<LayerName>({
     {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
     {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
     {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
-};
+});
 
-inline constexpr LayerName kLlama4Names[] = {
-    {"ffn_gate_inp", "mlp.router"},
-    {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
-    {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
-    {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
-};
+inline constexpr auto kQwen2MoeNames =
+    joined({{"ffn_gate_inp_shexp", "mlp.shared_expert_gate"}}, kSharedExpertNames);
+
+inline constexpr auto kLlama4Names = joined({{"ffn_gate_inp", "mlp.router"}}, kSharedExpertNames);
 
 inline constexpr NumberKey kLlama4Numbers[] = {
     {"expert_count", "num_local_experts"},

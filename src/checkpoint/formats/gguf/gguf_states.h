@@ -9,27 +9,26 @@
 //   "is_shared_mlp_fused"     false: gate and up are two matrices
 
 #include "checkpoint/formats/gguf/gguf_architecture.h"
+#include "checkpoint/formats/gguf/gguf_names.h"
 
 namespace foretoken {
 
-inline constexpr GgufArchitecture::LayerName kGgufDeltaNames[] = {
-    {"post_attention_norm", "post_attention_layernorm"},
-    {"attn_qkv", "linear_attn.in_proj_qkv"},
-    {"attn_gate", "linear_attn.in_proj_z"},
-    {"ssm_in", "linear_attn.in_proj_qkvz"},
-    {"ssm_ba", "linear_attn.in_proj_ba"},
-    {"ssm_alpha", "linear_attn.in_proj_a"},
-    {"ssm_beta", "linear_attn.in_proj_b"},
-    {"ssm_conv1d", "linear_attn.conv1d"},
-    {"ssm_dt", "linear_attn.dt_bias"},
-    {"ssm_a", "linear_attn.rate"},
-    {"ssm_norm", "linear_attn.norm"},
-    {"ssm_out", "linear_attn.out_proj"},
-    {"ffn_gate_inp_shexp", "mlp.shared_expert_gate"},
-    {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
-    {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
-    {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
-};
+inline constexpr auto kGgufDeltaNames = gguf_names::joined(
+    {
+        {"post_attention_norm", "post_attention_layernorm"},
+        {"attn_qkv", "linear_attn.in_proj_qkv"},
+        {"attn_gate", "linear_attn.in_proj_z"},
+        {"ssm_in", "linear_attn.in_proj_qkvz"},
+        {"ssm_ba", "linear_attn.in_proj_ba"},
+        {"ssm_alpha", "linear_attn.in_proj_a"},
+        {"ssm_beta", "linear_attn.in_proj_b"},
+        {"ssm_conv1d", "linear_attn.conv1d"},
+        {"ssm_dt", "linear_attn.dt_bias"},
+        {"ssm_a", "linear_attn.rate"},
+        {"ssm_norm", "linear_attn.norm"},
+        {"ssm_out", "linear_attn.out_proj"},
+    },
+    gguf_names::kQwen2MoeNames);
 
 inline constexpr GgufArchitecture::LayerName kGgufConvolutionNames[] = {
     {"shortconv.conv", "conv.conv"},

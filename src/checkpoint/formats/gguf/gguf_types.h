@@ -37,10 +37,14 @@ struct GgufTypeInfo {
   std::string_view name;  // as llama.cpp writes it
   int block_elements;     // 0: a type that writers have given up, of no known size
   int block_bytes;
-  // `count` elements, of whole blocks. Null: the type is known and not read.
-  void (*dequantize)(const std::byte* blocks, std::int64_t count, float* out);
+  // Null: the type is known and not read.
+  void (*floats)(const GgufTypeInfo& type, const std::byte* blocks, std::int64_t count, float* out);
 
-  bool is_read() const { return dequantize != nullptr; }
+  // `count` elements, of whole blocks.
+  void dequantize(const std::byte* blocks, std::int64_t count, float* out) const {
+    floats(*this, blocks, count, out);
+  }
+  bool is_read() const { return floats != nullptr; }
   bool is_float() const { return is_read() && block_elements == 1; }
   std::int64_t bytes_of(std::int64_t elements) const {
     return elements / block_elements * block_bytes;

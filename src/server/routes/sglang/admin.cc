@@ -3,6 +3,7 @@
 #include <ctime>
 #include <string>
 
+#include "base/byte_text.h"
 #include "server/json/json_fields.h"
 #include "server/json/json_writer.h"
 #include "server/request/generation.h"
@@ -21,7 +22,6 @@ void write_style(JsonWriter& json, const Style* style) {
 }
 
 constexpr auto kEnginePatience = std::chrono::seconds(10);  // for an answer between two steps
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr const char* kVersion = FORETOKEN_VERSION;
 
 // The one-token request of /health_generate: only its status counts.
@@ -73,10 +73,10 @@ void write_internal_state(JsonWriter& json, const ServerContext& context,
   for (const auto& [name, value] : config.server_args) json.key(name).raw(value);
   json.field("last_gen_throughput", stats.gen_throughput);
   json.key("memory_usage").begin_object();
-  json.field("weight", static_cast<double>(config.weight_bytes) / kGiB);
-  json.field("kvcache", static_cast<double>(config.kv_bytes) / kGiB);
-  json.field("draft_weight", static_cast<double>(config.draft_weight_bytes) / kGiB);
-  json.field("draft_kvcache", static_cast<double>(config.draft_kv_bytes) / kGiB);
+  json.field("weight", gigabytes(config.weight_bytes));
+  json.field("kvcache", gigabytes(config.kv_bytes));
+  json.field("draft_weight", gigabytes(config.draft_weight_bytes));
+  json.field("draft_kvcache", gigabytes(config.draft_kv_bytes));
   json.field("token_capacity", stats.total_tokens).field("graph", 0);
   json.end_object();
   json.field("effective_max_running_requests_per_dp", config.max_running_requests);

@@ -14,6 +14,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "base/byte_text.h"
 #include "server/http/error_reply.h"
 #include "server/json/json_writer.h"
 #include "server/routes/sglang/api.h"
@@ -22,7 +23,6 @@ namespace foretoken {
 namespace {
 
 constexpr const char* kVersion = FORETOKEN_VERSION;
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
 double share(std::int64_t part, std::int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
@@ -55,8 +55,8 @@ std::vector<Section> sections_of(const ServerContext& context, const EngineStats
                   {"max_running_requests", std::int64_t{config.max_running_requests}}}});
   out.push_back({"memory",
                  "memory_",
-                 {{"weight_gb", static_cast<double>(config.weight_bytes) / kGiB},
-                  {"kv_cache_gb", static_cast<double>(config.kv_bytes) / kGiB},
+                 {{"weight_gb", gigabytes(config.weight_bytes)},
+                  {"kv_cache_gb", gigabytes(config.kv_bytes)},
                   {"graph_gb", 0.0},
                   {"token_capacity", std::int64_t{stats.total_tokens}}}});
   if (config.draft_nodes > 0)
