@@ -155,10 +155,10 @@ TEST(Options, who_drafts_is_chosen_by_the_target_unless_it_is_said) {
   EXPECT_EQ(algorithm(models + "demo-mimo", {}), "EAGLE+SUFFIX");
   EXPECT_EQ(algorithm(models + "demo-mimo", {"--speculative-algorithm", "Auto"}), "EAGLE+SUFFIX");
   EXPECT_EQ(algorithm(models + "demo-mimo", {"--speculative-algorithm", "none"}), "");
-  EXPECT_EQ(algorithm("/tmp", {}), "SUFFIX");  // loading says what is wrong with it
-  EXPECT_EQ(usage_error({"--speculative-draft-model-path", "/tmp"}),
+  EXPECT_EQ(algorithm(model_folder(), {}), "SUFFIX");  // loading says what is wrong with it
+  EXPECT_EQ(usage_error({"--speculative-draft-model-path", model_folder()}),
             "--speculative-draft-model-path: expected --speculative-algorithm beside it, found "
-            "'/tmp' alone");
+            "'" + model_folder() + "' alone");
   EXPECT_NE(usage_error({"--speculative-algorithm", "auto+NGRAM"}), "no error");
 }
 

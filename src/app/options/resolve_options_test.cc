@@ -23,7 +23,7 @@ TEST(Options, without_flags_the_defaults_of_the_configurations_stand) {
   const ServerConfig server;
   EXPECT_EQ(options.server.host, server.host);
   EXPECT_EQ(options.server.port, server.port);
-  EXPECT_EQ(options.server.served_model_name, "/tmp");
+  EXPECT_EQ(options.server.served_model_name, model_folder());
   EXPECT_EQ(options.server.log_requests_level, server.log_requests_level);
   EXPECT_EQ(options.backend.device, "cpu");
   EXPECT_EQ(options.threads, 0);

@@ -16,8 +16,8 @@ TEST(ServerArgs, hold_every_flag_by_its_sglang_name_with_the_resolved_value) {
       if (key == name) return json;
     return "missing";
   };
-  EXPECT_EQ(value("model_path"), "\"/tmp\"");
-  EXPECT_EQ(value("tokenizer_path"), "\"/tmp\"");
+  EXPECT_EQ(value("model_path"), '"' + model_folder() + '"');
+  EXPECT_EQ(value("tokenizer_path"), '"' + model_folder() + '"');
   EXPECT_EQ(value("random_seed"), "7");
   EXPECT_EQ(value("tp_size"), "1");
   EXPECT_EQ(value("speculative_algorithm"), "\"SUFFIX\"");

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 TEST(StartTable, says_what_is_served_where_and_with_which_drafts) {
   const auto table = start_table(resolve(
       {"--served-model-name", "mine", "--port", "1234", "--speculative-algorithm", "SUFFIX"}));
-  EXPECT_THAT(table, Contains("  model    /tmp"));
+  EXPECT_THAT(table, Contains("  model    " + model_folder()));
   EXPECT_THAT(table, Contains("  name     mine"));
   EXPECT_THAT(table, Contains(testing::EndsWith(":1234")));
   EXPECT_THAT(table, Contains("  drafts   SUFFIX"));

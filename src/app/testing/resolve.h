@@ -6,11 +6,18 @@
 
 #include "app/flags/flag_table.h"
 #include "app/options/resolve_options.h"
+#include "base/testing/test_folder.h"
 
 namespace foretoken {
 
+// The model's folder, with nothing in it.
+inline const std::string& model_folder() {
+  static const TestFolder folder;
+  return folder.path();
+}
+
 inline Options resolve(std::vector<std::string> args, const Environment& environment = {}) {
-  args.insert(args.end(), {"--model", "/tmp"});
+  args.insert(args.end(), {"--model", model_folder()});
   return resolve_options(parse_flags(args, serve_flags()), environment);
 }
 
