@@ -49,7 +49,7 @@ void serve(std::span<char*> words) {
     if (name == "--api-key") config.api_key = words[i + 1];
     if (name == "--port") config.port = std::stoi(words[i + 1]);
   }
-  config.model_path = config.tokenizer_path = folder.path().string();
+  config.model_path = config.tokenizer_path = folder.path();
   config.served_model_name = "scripted";
   config.vocab = kByteVocab;
   config.context_length = 1 << 22;

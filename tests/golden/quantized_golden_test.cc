@@ -17,7 +17,7 @@
 #include "checkpoint/formats/safetensors_header.h"
 #include "kv/kv_dtype.h"
 #include "model/decoder/load.h"
-#include "model/runner.h"
+#include "model/testing/whole_logits.h"
 
 namespace foretoken {
 namespace {
@@ -44,28 +44,6 @@ Known known_of(const std::string& folder, const std::string& name) {
     }
   }
   return known;
-}
-
-std::vector<float> logits_of(Ops& ops, const Decoder& decoder, std::span<const Token> text) {
-  const int pages = pages_for(static_cast<int>(text.size()));
-  Runner runner(ops, decoder, pages);
-  SeqTable table(1);
-  for (int page = 0; page < pages; ++page) table.pages[0].push_back(page);
-  DraftTrees trees(1, 1);
-  SamplingParams params;
-  StepPlan plan;
-  plan.entries.push_back({.slot = 0,
-                          .chain = text.first(text.size() - 1),
-                          .has_tree = true,
-                          .score_from = 0,
-                          .after_chain = text.back(),
-                          .params = &params});
-  trees.plant(0, text.back());
-  Batch batch;
-  ops.layout(plan, trees, table, batch);
-  const Tensor logits =
-      runner.logits(runner.forward(batch, {.last_hidden = true, .layer_inputs = {}}), batch);
-  return {logits.f32(), logits.f32() + logits.elements()};
 }
 
 std::vector<double> log_softmax(const float* logits, std::size_t count) {
@@ -140,7 +118,7 @@ TEST_P(QuantizedGolden, logits_agree_with_pytorch) {
   const auto decoder = load_model(*ops, kFolder + golden.folder, options);
   const Known known =
       known_of(golden.folder, golden.quantization.empty() ? "logits" : golden.quantization);
-  const Distance far = distance(logits_of(*ops, *decoder, known.tokens), known);
+  const Distance far = distance(text_logits(*ops, *decoder, known.tokens), known);
   RecordProperty("divergence", std::to_string(far.divergence));
   RecordProperty("error", std::to_string(far.error));
   RecordProperty("before", std::to_string(far.before));
@@ -201,7 +179,7 @@ TEST(QuantizedGoldenGuard, other_codes_show_in_the_logits) {
   options.dtype = "float32";
   const auto decoder = load_model(*ops, kFolder + "w4a16", options);
   const Known known = known_of("awq", "logits");
-  EXPECT_GT(distance(logits_of(*ops, *decoder, known.tokens), known).divergence, 4e-3);
+  EXPECT_GT(distance(text_logits(*ops, *decoder, known.tokens), known).divergence, 4e-3);
 }
 
 }  // namespace

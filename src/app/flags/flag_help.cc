@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::size_t kHelpColumn = 34;
 constexpr std::size_t kWidth = 100;
+constexpr std::size_t kMostChoices = 4;  // beside the name; more follow the text
 
 // Breaks `text` at spaces; the first line begins at column `start`, the others at `indent`.
 std::string wrap(std::string_view text, std::size_t start, std::size_t indent) {
@@ -30,30 +31,12 @@ std::string wrap(std::string_view text, std::size_t start, std::size_t indent) {
   return out;
 }
 
-std::string placeholder(const Flag& flag) {
-  if (!flag.choices.empty() && flag.choices.size() <= 4)
-    return fmt::format(" {}", fmt::join(flag.choices, "|"));
-  switch (flag.kind) {
-    case FlagKind::kSwitch:
-      return "";
-    case FlagKind::kInteger:
-      return " N";
-    case FlagKind::kNumber:
-      return " X";
-    case FlagKind::kIntegerList:
-      return " N...";
-    case FlagKind::kTextList:
-      return " TEXT...";
-    case FlagKind::kText:
-      break;
-  }
-  return " TEXT";
-}
-
 std::string supported_line(const Flag& flag) {
-  std::string line = "  " + fmt::format("{}", fmt::join(flag.names, ", ")) + placeholder(flag);
+  std::string line =
+      "  " + fmt::format("{}", fmt::join(flag.names, ", ")) + value_text(flag, kMostChoices);
   std::string text(flag.text);
-  if (flag.choices.size() > 4) text += fmt::format(": {}", fmt::join(flag.choices, ", "));
+  if (flag.choices.size() > kMostChoices)
+    text += fmt::format(": {}", fmt::join(flag.choices, ", "));
   if (!flag.default_note.empty())
     text += fmt::format(" (default: {})", flag.default_note);
   else if (!flag.default_value.empty())
@@ -72,6 +55,26 @@ std::string names_with(const FlagTable& table, Support support) {
 }
 
 }  // namespace
+
+std::string value_text(const Flag& flag, std::size_t most_choices) {
+  if (!flag.choices.empty() && flag.choices.size() <= most_choices)
+    return fmt::format(" {}", fmt::join(flag.choices, "|"));
+  switch (flag.kind) {
+    case FlagKind::kSwitch:
+      return "";
+    case FlagKind::kInteger:
+      return " N";
+    case FlagKind::kNumber:
+      return " X";
+    case FlagKind::kIntegerList:
+      return " N...";
+    case FlagKind::kTextList:
+      return " TEXT...";
+    case FlagKind::kText:
+      break;
+  }
+  return " TEXT";
+}
 
 std::string help_text(const FlagTable& table) {
   std::string text;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "app/flags/command_help.h"
+#include "app/flags/flag_help.h"
 
 namespace foretoken {
 namespace {
@@ -25,30 +26,11 @@ std::string roff(std::string_view text) {
   return out;
 }
 
-std::string value_of(const Flag& flag) {
-  if (!flag.choices.empty()) return fmt::format(" {}", fmt::join(flag.choices, "|"));
-  switch (flag.kind) {
-    case FlagKind::kSwitch:
-      return "";
-    case FlagKind::kInteger:
-      return " N";
-    case FlagKind::kNumber:
-      return " X";
-    case FlagKind::kIntegerList:
-      return " N...";
-    case FlagKind::kTextList:
-      return " TEXT...";
-    case FlagKind::kText:
-      break;
-  }
-  return " TEXT";
-}
-
 std::string entry_of(const Flag& flag) {
   std::string text = ".TP\n";
   for (const auto name : flag.names)
     text += fmt::format("{}\\fB{}\\fR", name == flag.name() ? "" : ", ", roff(name));
-  text += roff(value_of(flag)) + "\n" + roff(flag.text);
+  text += roff(value_text(flag)) + "\n" + roff(flag.text);
   const auto usual = flag.default_note.empty() ? flag.default_value : flag.default_note;
   if (!usual.empty()) text += fmt::format(" (default: {})", roff(usual));
   return text + "\n";

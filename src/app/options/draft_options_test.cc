@@ -158,7 +158,8 @@ TEST(Options, who_drafts_is_chosen_by_the_target_unless_it_is_said) {
   EXPECT_EQ(algorithm(model_folder(), {}), "SUFFIX");  // loading says what is wrong with it
   EXPECT_EQ(usage_error({"--speculative-draft-model-path", model_folder()}),
             "--speculative-draft-model-path: expected --speculative-algorithm beside it, found "
-            "'" + model_folder() + "' alone");
+            "'" +
+                model_folder() + "' alone");
   EXPECT_NE(usage_error({"--speculative-algorithm", "auto+NGRAM"}), "no error");
 }
 

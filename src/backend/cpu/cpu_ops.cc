@@ -19,11 +19,9 @@
 #include "backend/cpu/select/select_kernels.h"
 #include "backend/cpu/table/kernels.h"
 #include "backend/host/expert_rows.h"
-#include "backend/host/host_states.h"
-#include "backend/host/host_step.h"
+#include "backend/host/host_ops.h"
 #include "backend/kv_codes.h"
 #include "base/index.h"
-#include "tensor/arena.h"
 #include "tensor/buffer.h"
 
 namespace foretoken {
@@ -36,12 +34,12 @@ const CpuLinear& packed(const PackedLinear& w) { return static_cast<const CpuLin
 constexpr std::size_t kTouchedBytes = std::size_t{2} << 30;
 constexpr std::size_t kTouchedPiece = std::size_t{2} << 20;
 
-class CpuOps final : public Ops {
+class CpuOps final : public HostOps {
  public:
   CpuOps(Isa isa, GemmOrder order, ThreadPool& pool)
-      : isa_(isa),
+      : HostOps(pool),
+        isa_(isa),
         order_(order),
-        pool_(pool),
         table_(select_kernels(isa)),
         gemm_(table_, order, pool),
         attention_(table_.ops, pool),
@@ -75,11 +73,6 @@ class CpuOps final : public Ops {
     return packed;
   }
 
-  std::unique_ptr<PackedLinear> pack_rows(const PackedLinear& w, std::span<const Token> rows,
-                                          DType dtype, const WeightFormat& format) override {
-    return pack_host_rows(*this, w, rows, dtype, format);
-  }
-
   Tensor alloc(DType dtype, Shape shape) override {
     const Tensor made = reserve(dtype, shape);
     touch(owned_.back());
@@ -93,13 +86,6 @@ class CpuOps final : public Ops {
     return layers;
   }
   void release_kv(std::span<const PageId> pages) override { release_host_kv(kv_, pages); }
-  std::size_t kv_page_bytes(const KvShape& shape) const override {
-    return host_kv_page_bytes(shape);
-  }
-  std::size_t state_bytes(const KvShape& shape) const override { return host_state_bytes(shape); }
-
-  void upload(Tensor host, Tensor to) override { copy_host(host, to); }
-
   Tensor keep_rows(Tensor matrix, DType dtype) override {
     expect(matrix, {-1, -1}, matrix.dtype());
     owned_.emplace_back(at(matrix.elements()) * dtype_bytes(dtype));
@@ -122,10 +108,6 @@ class CpuOps final : public Ops {
             .flops_per_s = peak_flops(pool_, gemm),
             .code_ops_per_s = peak_flops(pool_, table_.codes_row8)};
   }
-
-  Tensor temp(DType dtype, Shape shape) override { return scratch_.alloc(dtype, shape); }
-  Arena::Mark mark() const override { return scratch_.mark(); }
-  void release(const Arena::Mark& mark) override { scratch_.release(mark); }
 
   std::size_t workspace_bytes(const ForwardSize& size) const override {
     const AttentionShape& a = size.attention;
@@ -381,36 +363,6 @@ class CpuOps final : public Ops {
     });
   }
 
-  void gate(Tensor x, Tensor gate, GateCurve curve) override {
-    gate_host_rows(pool_, x, gate, curve);
-  }
-
-  void recur(const RecurrentRows& rows, const RecurrentWeights& weights, const Batch& batch,
-             const KvLayer& kv, Tensor out) override {
-    recur_host_rows(*this, pool_, rows, weights, batch, kv.states, out);
-  }
-
-  void gather_columns(Tensor x, std::span<const std::int32_t> rows, Tensor out,
-                      std::int64_t column) override {
-    gather_host_columns(pool_, x, rows, out, column);
-  }
-  void copy_rows(Tensor x, std::span<const std::int32_t> from, Tensor out,
-                 std::span<const std::int32_t> to) override {
-    copy_host_rows(pool_, x, from, out, to);
-  }
-  void join_columns(Tensor a, Tensor b, Tensor out) override {
-    join_host_columns(pool_, a, b, out);
-  }
-
-  void add_elements(Tensor x, std::span<const Addend> addends) override {
-    for (const Addend& addend : addends) x.row_f32(addend.row)[addend.column] += addend.value;
-  }
-
-  void read_back() override {}  // what is asked for is there when a call returns
-
-  void read_rows(Tensor x, std::span<const std::int32_t> rows, std::vector<float>& out) override {
-    read_host_rows(x, rows, out);
-  }
   void top_tokens(Tensor logits, int k, TopTokens& out) override {
     expect(logits, {-1, -1}, DType::kF32);
     out.token.resize(at(logits.dim(0) * k));
@@ -420,25 +372,6 @@ class CpuOps final : public Ops {
       table_.ops.top_tokens(logits.row_f32(r), logits.dim(1), k, out.token.data() + first,
                             out.probability.data() + first);
     });
-  }
-
-  void draw_tokens(Tensor logits, std::span<const Token> ids, std::int64_t vocab,
-                   std::span<const DrawRow> rows, int k, DrawnTokens& out) override {
-    const ScratchScope rows_only(*this);
-    draw_rows(pool_, logits, ids, temp(DType::kF32, {pool_.size(), vocab}), rows, k, out);
-  }
-
-  void verify(const StepPlan& plan, const DraftTrees& trees, const Batch& batch, Tensor logits,
-              Walk& walk) override {
-    walk = verify_trees(pool_, plan, trees, batch, logits);
-  }
-
-  void kv_keep(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) override {
-    keep_kv(pool_, walk, batch, layers);
-  }
-
-  void copy_states(std::span<const StateCopy> copies, std::span<const KvLayer> layers) override {
-    copy_host_states(pool_, copies, layers);
   }
 
  private:
@@ -494,7 +427,6 @@ class CpuOps final : public Ops {
 
   Isa isa_;
   GemmOrder order_;
-  ThreadPool& pool_;
   KernelTable table_;
   Gemm gemm_;
   CpuAttention attention_;
@@ -503,7 +435,6 @@ class CpuOps final : public Ops {
   std::vector<Buffer> owned_;
   std::vector<KvLayer> kv_;  // all of it
   std::size_t touched_bytes_ = 0;
-  Arena scratch_;
   std::array<Buffer, 2> between_;
   std::vector<float> heads_;  // one head per worker, on its way to the KV store
 };

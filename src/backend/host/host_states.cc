@@ -289,7 +289,9 @@ Scratch scratch_of(StepOps& ops, const RecurrentShape& shape, std::int64_t rows)
           .decays = temp(shape.value_heads)};
 }
 
-void expect_rows(const RecurrentRows& rows, const StateLayer& states, const Tensor& out) {
+}  // namespace
+
+void expect_recurrent(const RecurrentRows& rows, const StateLayer& states, const Tensor& out) {
   const RecurrentShape& shape = states.shape;
   const std::int64_t count = out.dim(0), heads = shape.value_heads;
   expect(rows.inputs, {count, shape.channels}, DType::kF32);
@@ -298,12 +300,10 @@ void expect_rows(const RecurrentRows& rows, const StateLayer& states, const Tens
   if (shape.corrects) expect(rows.beta, {count, heads}, DType::kF32);
 }
 
-}  // namespace
-
 void recur_host_rows(StepOps& ops, ThreadPool& pool, const RecurrentRows& rows,
                      const RecurrentWeights& weights, const Batch& batch, const StateLayer& states,
                      const Tensor& out) {
-  expect_rows(rows, states, out);
+  expect_recurrent(rows, states, out);
   if (batch.rows == 0) return;
   const ScratchScope scratch_only(ops);
   const Call call{rows, weights, batch, states, out, scratch_of(ops, states.shape, batch.rows)};

@@ -16,6 +16,9 @@ namespace foretoken {
 StateLayer alloc_states(const AllocZeros& alloc, const KvShape& shape);
 std::size_t host_state_bytes(const KvShape& shape);
 
+// Bug check: the arguments of StepOps::recur fit together.
+void expect_recurrent(const RecurrentRows& rows, const StateLayer& states, const Tensor& out);
+
 // StepOps::recur. Scratch comes from ops.temp.
 void recur_host_rows(StepOps& ops, ThreadPool& pool, const RecurrentRows& rows,
                      const RecurrentWeights& weights, const Batch& batch, const StateLayer& states,

@@ -9,12 +9,10 @@
 
 #include "backend/float_view.h"
 #include "backend/host/expert_rows.h"
-#include "backend/host/host_states.h"
-#include "backend/host/host_step.h"
-#include "backend/kv_codes.h"
+#include "backend/host/host_ops.h"
+#include "backend/reference/reference_attention.h"
 #include "backend/reference/reference_linear.h"
 #include "base/index.h"
-#include "tensor/arena.h"
 #include "tensor/buffer.h"
 
 namespace foretoken {
@@ -76,11 +74,9 @@ void router_scores(RouterScore score, const float* logits, std::int64_t width, f
                                     : 1.0 / (1.0 + std::exp(-static_cast<double>(logits[i]))));
 }
 
-double soft_capped(double x, double cap) { return cap * std::tanh(x / cap); }
-
-class ReferenceOps final : public Ops {
+class ReferenceOps final : public HostOps {
  public:
-  explicit ReferenceOps(ThreadPool& pool) : pool_(pool) {}
+  explicit ReferenceOps(ThreadPool& pool) : HostOps(pool) {}
 
   std::string description() const override {
     return "reference, " + std::to_string(pool_.size()) + " threads";
@@ -90,19 +86,10 @@ class ReferenceOps final : public Ops {
     return std::make_unique<ReferenceLinear>(parts);
   }
 
-  std::unique_ptr<PackedLinear> pack_rows(const PackedLinear& w, std::span<const Token> rows,
-                                          DType dtype, const WeightFormat& format) override {
-    return pack_host_rows(*this, w, rows, dtype, format);
-  }
-
   Tensor alloc(DType dtype, Shape shape) override {
     owned_.emplace_back(at(shape.elements()) * dtype_bytes(dtype));
     return owned_.back().view(dtype, shape);
   }
-
-  Tensor temp(DType dtype, Shape shape) override { return scratch_.alloc(dtype, shape); }
-  Arena::Mark mark() const override { return scratch_.mark(); }
-  void release(const Arena::Mark& mark) override { scratch_.release(mark); }
 
   // What lies between the parts of joined operations is scratch here, of each layer anew.
   std::size_t workspace_bytes(const ForwardSize& size) const override {
@@ -130,13 +117,6 @@ class ReferenceOps final : public Ops {
     return alloc_host_kv([this](DType dtype, Shape of) { return alloc(dtype, of); }, shape,
                          num_pages);
   }
-  std::size_t kv_page_bytes(const KvShape& shape) const override {
-    return host_kv_page_bytes(shape);
-  }
-  std::size_t state_bytes(const KvShape& shape) const override { return host_state_bytes(shape); }
-
-  void upload(Tensor host, Tensor to) override { copy_host(host, to); }
-
   Tensor keep_rows(Tensor matrix, DType dtype) override {
     const Tensor rows = alloc(dtype, matrix.shape());
     for (std::int64_t i = 0; i < rows.elements(); ++i)
@@ -260,7 +240,7 @@ class ReferenceOps final : public Ops {
       std::vector<float> key(at(dim));
       normed_row(latent.kv.row_f32(r), latent.norm.f32(), value, latent.eps, key.data());
       turn(latent.kv.row_f32(r) + value, key.data() + value);
-      store_head(kv, batch.kv_slot[at(r)], 0, key.data(), nullptr);
+      store_reference_head(kv, batch.kv_slot[at(r)], 0, key.data(), nullptr);
     });
   }
 
@@ -286,7 +266,7 @@ class ReferenceOps final : public Ops {
       for (std::int64_t h = 0; h < shape.kv_heads; ++h) {
         turn(row + (shape.heads + h) * dim, qk_norm.k_weight);
         const float* v = row + (shape.heads + shape.kv_heads + h) * dim;
-        store_head(kv, batch.kv_slot[at(r)], h, head.data(), v);
+        store_reference_head(kv, batch.kv_slot[at(r)], h, head.data(), v);
       }
     });
   }
@@ -310,8 +290,8 @@ class ReferenceOps final : public Ops {
       const int seen = place - shape.first_seen(place) + 1;
       if (slots.size() > at(seen)) slots.erase(slots.begin(), slots.end() - seen);
       for (int h = 0; h < shape.heads; ++h)
-        attend(q.row_f32(r) + h * shape.head_dim, kv, shape, h, slots,
-               out.row_f32(r) + h * shape.out_dim());
+        attend_reference_head(q.row_f32(r) + h * shape.head_dim, kv, shape, h, slots,
+                              out.row_f32(r) + h * shape.out_dim());
     });
   }
 
@@ -361,36 +341,6 @@ class ReferenceOps final : public Ops {
     });
   }
 
-  void gate(Tensor x, Tensor gate, GateCurve curve) override {
-    gate_host_rows(pool_, x, gate, curve);
-  }
-
-  void recur(const RecurrentRows& rows, const RecurrentWeights& weights, const Batch& batch,
-             const KvLayer& kv, Tensor out) override {
-    recur_host_rows(*this, pool_, rows, weights, batch, kv.states, out);
-  }
-
-  void gather_columns(Tensor x, std::span<const std::int32_t> rows, Tensor out,
-                      std::int64_t column) override {
-    gather_host_columns(pool_, x, rows, out, column);
-  }
-  void copy_rows(Tensor x, std::span<const std::int32_t> from, Tensor out,
-                 std::span<const std::int32_t> to) override {
-    copy_host_rows(pool_, x, from, out, to);
-  }
-  void join_columns(Tensor a, Tensor b, Tensor out) override {
-    join_host_columns(pool_, a, b, out);
-  }
-
-  void add_elements(Tensor x, std::span<const Addend> addends) override {
-    for (const Addend& addend : addends) x.row_f32(addend.row)[addend.column] += addend.value;
-  }
-
-  void read_back() override {}  // what is asked for is there when a call returns
-
-  void read_rows(Tensor x, std::span<const std::int32_t> rows, std::vector<float>& out) override {
-    read_host_rows(x, rows, out);
-  }
   void top_tokens(Tensor logits, int k, TopTokens& out) override {
     expect(logits, {-1, -1}, DType::kF32);
     out.token.assign(at(logits.dim(0) * k), kNoToken);
@@ -415,104 +365,13 @@ class ReferenceOps final : public Ops {
     }
   }
 
-  void draw_tokens(Tensor logits, std::span<const Token> ids, std::int64_t vocab,
-                   std::span<const DrawRow> rows, int k, DrawnTokens& out) override {
-    const ScratchScope rows_only(*this);
-    draw_rows(pool_, logits, ids, temp(DType::kF32, {pool_.size(), vocab}), rows, k, out);
-  }
-
-  void verify(const StepPlan& plan, const DraftTrees& trees, const Batch& batch, Tensor logits,
-              Walk& walk) override {
-    walk = verify_trees(pool_, plan, trees, batch, logits);
-  }
-
-  void kv_keep(const Walk& walk, const Batch& batch, std::span<const KvLayer> layers) override {
-    keep_kv(pool_, walk, batch, layers);
-  }
-
-  void copy_states(std::span<const StateCopy> copies, std::span<const KvLayer> layers) override {
-    copy_host_states(pool_, copies, layers);
-  }
-
  private:
   template <typename Body>
   void each_row(const Tensor& x, Body body) {
     pool_.parallel_for(static_cast<int>(x.dim(0)), [&](int r, int) { body(r); });
   }
 
-  static std::int64_t scale_index(const KvLayer& kv, std::int32_t slot, std::int64_t h) {
-    return (slot / kPageTokens * kv.k.dim(1) + h) * kPageTokens + slot % kPageTokens;
-  }
-
-  // v: null where values are parts of keys.
-  static void store_head(const KvLayer& kv, std::int32_t slot, std::int64_t h, const float* k,
-                         const float* v) {
-    store_part(kv, k, kv.k, kv.k_scale, scale_index(kv, slot, h),
-               [&](std::int64_t d) { return host_key_at(kv, slot, h, d); });
-    if (v == nullptr) return;
-    store_part(kv, v, kv.v, kv.v_scale, scale_index(kv, slot, h),
-               [&](std::int64_t d) { return host_value_at(kv, slot, h, d); });
-  }
-  template <typename Place>
-  static void store_part(const KvLayer& kv, const float* x, const Tensor& to, const Tensor& scales,
-                         std::int64_t scale, const Place& place) {
-    const std::int64_t dim = kv.k.dim(2);
-    if (is_kv_code(to.dtype())) {
-      std::vector<std::uint8_t> codes(at(dim));
-      scales.f32()[scale] = round_kv_row(to.dtype(), x, dim, codes.data());
-      for (std::int64_t d = 0; d < dim; ++d)
-        static_cast<std::uint8_t*>(to.data())[place(d)] = codes[at(d)];
-      return;
-    }
-    for (std::int64_t d = 0; d < dim; ++d) store_float(to.data(), to.dtype(), place(d), x[d]);
-  }
-
-  // Element i of keys or values; scale: of codes, of the row that it belongs to.
-  static double kv_value(const Tensor& kv, std::int64_t i, const Tensor& scales,
-                         std::int64_t scale) {
-    if (scales.empty()) return load_float(kv.data(), kv.dtype(), i);
-    const std::uint8_t code = static_cast<const std::uint8_t*>(kv.data())[i];
-    return static_cast<double>(kv_code_value(kv.dtype(), code)) * scales.f32()[scale];
-  }
-
-  static void attend(const float* q, const KvLayer& kv, const AttentionShape& shape, int head,
-                     const std::vector<std::int32_t>& slots, float* out) {
-    const int h = head / (shape.heads / shape.kv_heads);
-    std::vector<double> p(slots.size());
-    double max = -INFINITY, sum = 0.0;
-    // Keys of bf16 meet queries rounded like them. Nothing else is rounded.
-    const bool round = kv.k.dtype() == DType::kBF16;
-    for (std::size_t j = 0; j < slots.size(); ++j) {
-      double dot = 0.0;
-      for (int d = 0; d < shape.head_dim; ++d)
-        dot += static_cast<double>(round ? round_to(DType::kBF16, q[d]) : q[d]) *
-               kv_value(kv.k, host_key_at(kv, slots[j], h, d), kv.k_scale,
-                        scale_index(kv, slots[j], h));
-      p[j] = dot * shape.scale;
-      if (shape.score_cap > 0) p[j] = soft_capped(p[j], shape.score_cap);
-      max = std::max(max, p[j]);
-    }
-    if (!kv.sinks.empty()) {
-      max = std::max<double>(max, kv.sinks.f32()[head]);
-      sum = std::exp(kv.sinks.f32()[head] - max);
-    }
-    for (double& x : p) sum += x = std::exp(x - max);
-    const auto value_of = [&](std::int32_t slot, int d) {
-      const std::int64_t scale = scale_index(kv, slot, h);
-      return shape.has_stored_values()
-                 ? kv_value(kv.v, host_value_at(kv, slot, h, d), kv.v_scale, scale)
-                 : kv_value(kv.k, host_key_at(kv, slot, h, d), kv.k_scale, scale);
-    };
-    for (int d = 0; d < shape.out_dim(); ++d) {
-      double o = 0.0;
-      for (std::size_t j = 0; j < slots.size(); ++j) o += p[j] * value_of(slots[j], d);
-      out[d] = static_cast<float>(o / sum);
-    }
-  }
-
-  ThreadPool& pool_;
   std::vector<Buffer> owned_;
-  Arena scratch_;
   std::deque<AttentionPlan> plans_;  // of this step
 };
 

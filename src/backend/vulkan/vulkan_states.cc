@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/host/host_states.h"
 #include "base/error.h"
 #include "base/index.h"
 
@@ -96,10 +97,7 @@ void VulkanStates::recur(const RecurrentRows& rows, const RecurrentWeights& weig
                          const Batch& batch, const StateLayer& states, const Tensor& out) {
   const RecurrentShape& shape = states.shape;
   const std::int64_t count = out.dim(0), heads = shape.value_heads;
-  expect(rows.inputs, {count, shape.channels}, DType::kF32);
-  expect(out, {count, shape.has_state() ? heads * shape.value_dim : shape.channels}, DType::kF32);
-  if (shape.has_state()) expect(rows.dt, {count, heads}, DType::kF32);
-  if (shape.corrects) expect(rows.beta, {count, heads}, DType::kF32);
+  expect_recurrent(rows, states, out);
   if (batch.rows == 0) return;
   const Known& lists = known(batch, states);
   const auto temp = [&](std::int64_t width) { return scratch_.alloc(DType::kF32, {count, width}); };

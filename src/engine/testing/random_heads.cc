@@ -12,16 +12,7 @@ namespace {
 
 HeadConfig eagle(const ModelConfig& target) {
   HeadConfig head;
-  head.layer = target;
-  head.layer.layers = 1;
-  head.layer.layer_window.clear();
-  head.layer.layer_rope.clear();
-  head.layer.layer_heads.clear();
-  head.layer.layer_kv.clear();
-  head.layer.values_are_keys.clear();
-  head.layer.layer_intermediate.clear();
-  head.layer.inputs = {};
-  head.layer.recurrent = {};
+  head.layer = one_usual_layer(target);
   head.layer.qk_norm = false;
   head.taps.last_hidden = true;
   head.target_hidden = target.hidden;

@@ -14,7 +14,7 @@
 #include "base/index.h"
 #include "model/decoder/forward_memory.h"
 #include "model/decoder/load.h"
-#include "model/runner.h"
+#include "model/testing/whole_logits.h"
 #include "tensor/float8.h"
 
 namespace foretoken {
@@ -75,24 +75,7 @@ class CodedSource final : public WeightSource {
 };
 
 std::vector<float> logits_of(Ops& ops, const Decoder& decoder) {
-  Runner runner(ops, decoder, 1);
-  SeqTable table(1);
-  table.pages[0] = {0};
-  DraftTrees trees(1, 1);
-  const std::vector<Token> tokens{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7};
-  trees.plant(0, tokens.back());
-  const SamplingParams params;
-  StepPlan plan;
-  plan.entries.push_back({.slot = 0,
-                          .chain = std::span(tokens).first(tokens.size() - 1),
-                          .has_tree = true,
-                          .score_from = 0,
-                          .after_chain = tokens.back(),
-                          .params = &params});
-  Batch batch;
-  ops.layout(plan, trees, table, batch);
-  const Tensor logits = runner.logits(runner.forward(batch, FeatureTaps{}), batch);
-  return {logits.f32(), logits.f32() + logits.elements()};
+  return text_logits(ops, decoder, std::vector<Token>{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7});
 }
 
 TEST(LatentAttention, matrices_that_are_codes_answer_as_the_floats_that_they_stand_for) {

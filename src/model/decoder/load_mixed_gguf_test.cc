@@ -10,8 +10,8 @@
 #include "base/testing/test_folder.h"
 #include "checkpoint/testing/test_files.h"
 #include "model/decoder/load.h"
-#include "model/runner.h"
 #include "model/testing/gguf_mixed_converter.h"
+#include "model/testing/whole_logits.h"
 
 namespace foretoken {
 namespace {
@@ -25,20 +25,8 @@ std::string golden_folder(const std::string& name) {
 class LoadMixedGguf : public testing::TestWithParam<const char*> {
  protected:
   std::vector<float> logits_of(const std::string& path) {
-    const auto decoder = load_model(*ops_, path, {.dtype = "float32", .show_progress = false});
-    Runner runner(*ops_, *decoder, 1);
-    SeqTable table(1);
-    table.pages[0] = {0};
-    DraftTrees trees(1, 1);
-    const std::vector<Token> tokens{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7};
-    trees.plant(0, tokens.back());
-    StepPlan plan;
-    plan.entries.push_back(
-        {.slot = 0, .chain = std::span(tokens).first(tokens.size() - 1), .has_tree = true});
-    Batch batch;
-    ops_->layout(plan, trees, table, batch);
-    const Tensor logits = runner.logits(runner.forward(batch, FeatureTaps{}), batch);
-    return {logits.f32(), logits.f32() + logits.elements()};
+    return whole_logits(*ops_, path, {.dtype = "float32", .show_progress = false},
+                        {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7});
   }
 
   TestFolder folder_;

@@ -13,6 +13,7 @@
 #include "checkpoint/testing/test_files.h"
 #include "model/decoder/weight_reader.h"
 #include "model/runner.h"
+#include "model/testing/whole_logits.h"
 
 namespace foretoken {
 namespace {
@@ -320,31 +321,12 @@ TEST_F(Load, bad_options_and_folders_are_refused) {
               HasSubstr("the download is not complete"));
 }
 
-// Logits [rows, vocab] of a few tokens.
-Tensor logits_of(Ops& ops, Runner& runner, std::span<const Token> tokens) {
-  SeqTable table(1);
-  table.pages[0] = {0};
-  DraftTrees trees(1, 1);
-  trees.plant(0, tokens.back());
-  const SamplingParams params;
-  StepPlan plan;
-  plan.entries.push_back({.slot = 0,
-                          .chain = tokens.first(tokens.size() - 1),
-                          .has_tree = true,
-                          .score_from = 0,
-                          .after_chain = tokens.back(),
-                          .params = &params});
-  Batch batch;
-  ops.layout(plan, trees, table, batch);
-  return runner.logits(runner.forward(batch, FeatureTaps{}), batch);
-}
-
 TEST_F(Load, dummy_weights_give_lively_logits) {
   const auto decoder = load(
       {.load_format = "dummy", .config_overrides = R"({"num_hidden_layers":12,"vocab_size":500})"});
   Runner runner(*ops_, *decoder, 1);
   const std::vector<Token> tokens{3, 1, 4, 1, 5, 9, 2, 6};
-  const Tensor logits = logits_of(*ops_, runner, tokens);
+  const Tensor logits = text_logits(*ops_, runner, tokens);
   std::set<std::int64_t> winners;
   for (std::int64_t row = 0; row < logits.dim(0); ++row) {
     const float* values = logits.row_f32(row);

@@ -269,17 +269,7 @@ bool has_matrix(const std::vector<std::string>& names, const std::string& matrix
 // The head of a make for a depth, complete.
 HeadConfig mtp_head(const Make& make, const ModelConfig& config, int depth) {
   HeadConfig head = make.head(config, depth);
-  head.layer = config;
-  head.layer.layers = 1;
-  head.layer.layer_window.clear();
-  head.layer.layer_chunk.clear();
-  head.layer.layer_rope.clear();
-  head.layer.layer_heads.clear();
-  head.layer.layer_kv.clear();
-  head.layer.values_are_keys.clear();
-  head.layer.layer_intermediate.clear();
-  head.layer.inputs = {};
-  head.layer.recurrent = {};  // heads keep keys and values
+  head.layer = one_usual_layer(config);
   // What follows the last layer has experts where that one has.
   if (auto& layers = head.layer.experts.layers; !layers.empty()) layers = {layers.back()};
   head.target_hidden = config.hidden;
@@ -317,6 +307,20 @@ HeadConfig read_head_config(const std::string& folder, HeadFamily family,
     read_eagle(fields, head);
   check_target(fields, head, target);
   return head;
+}
+
+ModelConfig one_usual_layer(ModelConfig target) {
+  target.layers = 1;
+  target.layer_window.clear();
+  target.layer_chunk.clear();
+  target.layer_rope.clear();
+  target.layer_heads.clear();
+  target.layer_kv.clear();
+  target.values_are_keys.clear();
+  target.layer_intermediate.clear();
+  target.inputs = {};
+  target.recurrent = {};
+  return target;
 }
 
 std::vector<HeadConfig> find_mtp_heads(const std::vector<std::string>& names,

@@ -81,6 +81,9 @@ HeadConfig read_head_config(const std::string& folder, HeadFamily family,
 std::vector<HeadConfig> find_mtp_heads(const std::vector<std::string>& tensor_names,
                                        const ModelConfig& target);
 
+// One layer of the target's sizes that keeps keys and values, without what its layers differ in.
+ModelConfig one_usual_layer(ModelConfig target);
+
 // Prefixes of the tensors of such heads: the target leaves them to who drafts.
 std::vector<std::string> mtp_prefixes(const std::vector<std::string>& tensor_names,
                                       const ModelConfig& target);

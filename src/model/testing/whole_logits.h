@@ -1,9 +1,10 @@
 #pragma once
-// The logits of a short text by a model on disk, for tests: one forward pass, without an engine.
+// The logits of a short text, for tests: one forward pass, without an engine.
 // Not of several sequences, and not fast.
 
 #include <cmath>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,32 +14,40 @@
 
 namespace foretoken {
 
-// Of each position of `tokens`, which fit the page of 16 or the pages that they need.
-inline std::vector<float> whole_logits(Ops& ops, const std::string& path,
-                                       const ModelOptions& options,
-                                       const std::vector<Token>& tokens) {
-  constexpr std::size_t kPageTokens = 16;
-  const auto decoder = load_model(ops, path, options);
-  const std::size_t pages = tokens.size() / kPageTokens + 1;
-  Runner runner(ops, *decoder, static_cast<std::int32_t>(pages));
+// Logits [tokens.size(), vocab] of every position of `tokens`; in scratch. The runner has the pages
+// that they need.
+inline Tensor text_logits(Ops& ops, Runner& runner, std::span<const Token> tokens) {
   SeqTable table(1);
   table.pages[0].clear();
-  for (std::size_t page = 0; page < pages; ++page)
-    table.pages[0].push_back(static_cast<PageId>(page));
+  for (PageId page = 0; page < pages_for(static_cast<int>(tokens.size())); ++page)
+    table.pages[0].push_back(page);
   DraftTrees trees(1, 1);
   trees.plant(0, tokens.back());
   const SamplingParams params;
   StepPlan plan;
   plan.entries.push_back({.slot = 0,
-                          .chain = std::span(tokens).first(tokens.size() - 1),
+                          .chain = tokens.first(tokens.size() - 1),
                           .has_tree = true,
                           .score_from = 0,
                           .after_chain = tokens.back(),
                           .params = &params});
   Batch batch;
   ops.layout(plan, trees, table, batch);
-  const Tensor logits = runner.logits(runner.forward(batch, FeatureTaps{}), batch);
+  return runner.logits(runner.forward(batch, FeatureTaps{}), batch);
+}
+
+inline std::vector<float> text_logits(Ops& ops, const Decoder& decoder,
+                                      std::span<const Token> tokens) {
+  Runner runner(ops, decoder, pages_for(static_cast<int>(tokens.size())));
+  const Tensor logits = text_logits(ops, runner, tokens);
   return {logits.f32(), logits.f32() + logits.elements()};
+}
+
+// The same by the model in a folder or file.
+inline std::vector<float> whole_logits(Ops& ops, const std::string& path,
+                                       const ModelOptions& options,
+                                       const std::vector<Token>& tokens) {
+  return text_logits(ops, *load_model(ops, path, options), tokens);
 }
 
 // |found - known| / |known|.
