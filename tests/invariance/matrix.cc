@@ -1,6 +1,7 @@
 #include "invariance/matrix.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -120,6 +121,11 @@ std::string_view name_of(const Trees& trees) {
 }
 
 }  // namespace
+
+bool runs_long_tests() {
+  const char* asked = std::getenv("FORETOKEN_LONG_TESTS");
+  return asked != nullptr && std::string_view(asked) == "1";
+}
 
 bool is_in_matrix(const Algorithm& algorithm) {
   return !algorithm.runs_model() ||

@@ -42,6 +42,9 @@ struct Trees {
   const Algorithm* algorithm = nullptr;  // kAlgorithm
 };
 
+// FORETOKEN_LONG_TESTS=1: all of what otherwise is sampled.
+bool runs_long_tests();
+
 // Whether a row of the table proposes in some cell. Those that run no model always do.
 bool is_in_matrix(const Algorithm& algorithm);
 

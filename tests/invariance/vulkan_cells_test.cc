@@ -4,10 +4,8 @@
 // where there is none. A sample of cells; FORETOKEN_LONG_TESTS=1 runs the whole sweep.
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -25,11 +23,6 @@
 
 namespace foretoken::vulkan_cells_test {
 namespace {
-
-bool is_long() {
-  const char* asked = std::getenv("FORETOKEN_LONG_TESTS");
-  return asked != nullptr && std::string_view(asked) == "1";
-}
 
 // Each value of each axis in some cell; rings of one and two in turns.
 std::vector<Cell> sample(const std::string& device) {
@@ -104,7 +97,7 @@ TEST_P(VulkanCells, tokens_and_logprobs_are_those_of_the_cpu) {
   for (std::size_t i = 0; i < 2; ++i) requests.push_back(std::move(bound[i]));
   const auto base = laboratory.run(Laboratory::base_cell(), requests);
   const auto truth = texts_of(requests, base);
-  for (const Cell& cell : is_long() ? sweep(test_device()) : sample(test_device()))
+  for (const Cell& cell : runs_long_tests() ? sweep(test_device()) : sample(test_device()))
     ASSERT_EQ(first_difference(laboratory.run(cell, requests, truth), base), "") << cell.str();
   const auto& occurred = laboratory.occurrences();
   EXPECT_GT(occurred.cached_tokens, 0U);
