@@ -287,7 +287,6 @@ class FailureTest(HubCase):
         self.cache.write_text("a file")
         self.assertIn(str(self.cache), self.refused(hub, "pull", "o/n"))
 
-
 class ProcessesTest(HubCase):
     def test_two_at_once_download_once(self):
         hub = self.hub({"o/n": {**SMALL, "model.safetensors": LARGE}})
@@ -364,6 +363,20 @@ class CacheTest(HubCase):
         self.assertIn(f"({found}, ", self.refused(hub, "generate", "--model", "o/n/folder/a.gguf", *offline))
         self.assertIn("there is no", self.refused(hub, "generate", "--model", "o/n/folder/b.gguf", *offline))
         self.assertIn(" 100 bytes", self.run_program(hub, "rm", "o/n/folder/a.gguf").stdout)
+
+    def test_flags_may_stand_before_names(self):
+        hub = self.hub({"o/n": {**SMALL, "model.safetensors": b"x"}})
+        mine = str(self.home / "mine")
+        folder = self.pull(hub, "--revision", "main", "--download-dir", mine, "o/n")
+        self.assertTrue(folder.is_relative_to(mine))
+        self.assertIn("o/n removed", self.run_program(hub, "rm", "--download-dir", mine, "o/n").stdout)
+        self.assertFalse(folder.exists())
+        demo = str(MODELS / "demo")
+        behind, before = (self.run_program(hub, "inspect", *words).stdout
+                          for words in ([demo, "--json"], ["--json", demo]))
+        self.assertTrue(json.loads(before)["served"])
+        self.assertEqual(before, behind)
+        self.assertEqual(self.run_program(hub, "inspect", "--model", demo, demo).returncode, 2)
 
     def test_another_folder(self):
         hub = self.hub({"o/n": {**SMALL, "model.safetensors": b"x"}})
