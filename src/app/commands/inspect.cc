@@ -8,6 +8,7 @@
 #include "app/flags/flag_table.h"
 #include "app/host/model_report.h"
 #include "app/options/resolve_options.h"
+#include "base/log.h"
 
 namespace foretoken {
 
@@ -17,6 +18,7 @@ int inspect(std::span<const std::string> args) {
   if (names.size() + (values.given("--model-path") ? 1 : 0) > 1)
     throw UsageError({.what = "more than one model", .expected = "one", .found = names.front()});
   if (!names.empty()) values.set(match_flag("--model-path", values.table()), names);
+  set_log_level(LogLevel::kError);  // the report says all
   const auto environment = Environment::from_process();
   ReportWishes wishes{
       .context = {},
