@@ -287,6 +287,26 @@ class FailureTest(HubCase):
         self.cache.write_text("a file")
         self.assertIn(str(self.cache), self.refused(hub, "pull", "o/n"))
 
+    def test_nothing_is_written_where_all_is_there(self):
+        hub = self.hub({"o/n": {**SMALL, "model.safetensors": b"x"}})
+        folder = self.pull(hub, "o/n")
+        (self.cache / "CACHEDIR.TAG").unlink()  # as another program leaves a cache
+        places = [self.cache, *self.cache.rglob("*")]
+        before = [(str(place), place.lstat().st_ino, place.lstat().st_mtime_ns) for place in places]
+        for place in places:
+            if place.is_dir():
+                place.chmod(0o555)
+        try:
+            self.assertEqual(self.pull(hub, "o/n"), folder)
+        finally:
+            for place in places:
+                if place.is_dir():
+                    place.chmod(0o755)
+        after = [(str(place), place.lstat().st_ino, place.lstat().st_mtime_ns)
+                 for place in [self.cache, *self.cache.rglob("*")]]
+        self.assertEqual(sorted(after), sorted(before))
+
+
 class ProcessesTest(HubCase):
     def test_two_at_once_download_once(self):
         hub = self.hub({"o/n": {**SMALL, "model.safetensors": LARGE}})

@@ -81,8 +81,10 @@ class Pull {
     }
     if (!missing.empty()) watcher_.on_start(name_.text(), missing.size(), bytes);
     for (const HubFile& file : missing) fetch(found.commit, file);
-    if (revision != found.commit) write_ref(layout_.refs() / revision, found.commit);
-    tag_cache(settings_.cache);
+    // What is whole already may be in a cache that cannot be written.
+    if (layout_.commit_of(revision) != found.commit)
+      write_ref(layout_.refs() / revision, found.commit);
+    if (!missing.empty()) tag_cache(settings_.cache);
     if (!name_.file.empty()) return (snapshot_ / name_.file).string();
     return (choice.gguf.empty() ? snapshot_ : snapshot_ / choice.gguf).string();
   }
