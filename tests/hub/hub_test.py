@@ -443,6 +443,54 @@ class ModelTest(HubCase):
         self.assertEqual(result.returncode, 2)
         self.assertEqual(hub.requests, [])
 
+    def test_the_usual_quantization_goes_before_one_that_is_cached(self):
+        quants = {f"n-{quant}.gguf": b"GGUF" + noise(50, seed) for seed, quant in enumerate(["Q8_0", "Q4_K_M"])}
+        hub = self.hub({"o/n": quants, "o/eight": {name: quants[name] for name in ["n-Q8_0.gguf"]},
+                        "o/others": {"n-Q8_0.gguf": b"GGUF1", "n-Q5_0.gguf": b"GGUF2"}})
+        for model in "o/n", "o/eight", "o/others":
+            self.pull(hub, model + ":Q8_0")
+        hub.requests.clear()
+
+        def file_read(model, *words):
+            """The program says which file is no model."""
+            refusal = self.refused(hub, "generate", "--model", model, "--prompt", "x", *words)
+            return refusal.split("/")[-1].split(".gguf")[0], self.run_program(
+                hub, "generate", "--model", model, "--prompt", "x", *words).stderr
+
+        name, said = file_read("o/n", "--offline")
+        self.assertEqual(name, "n-Q8_0")
+        self.assertIn("names no quantization and the cache holds one, which is taken: ", said)
+        self.assertEqual(hub.requests, [])
+        self.assertEqual(file_read("o/n")[0], "n-Q4_K_M")
+        self.assertEqual(self.files(), ["n-Q4_K_M.gguf", "n-Q8_0.gguf"])
+        name, said = file_read("o/eight")
+        self.assertEqual(name, "n-Q8_0")
+        self.assertNotIn("which is taken", said)
+        name, said = file_read("o/others")
+        self.assertEqual(name, "n-Q8_0")
+        self.assertIn("which is taken", said)
+        self.assertIn("no quantization Q4_K_M", said)
+
+    def test_a_tokenizer_that_another_program_left_out_is_downloaded(self):
+        demo = {path.name: path.read_bytes() for path in (MODELS / "demo").iterdir() if path.is_file()}
+        hub = self.hub({"o/demo": demo})
+        wanted = self.answer(hub, "--model", "o/demo")
+        self.assertEqual(wanted.returncode, 0, wanted.stderr)
+        text = [name for name in self.files("models--o--demo") if name not in ("config.json", "model.safetensors")]
+        self.assertIn("tokenizer.json", text)
+        for name in text:
+            link = self.cache / "models--o--demo/snapshots" / COMMIT / name
+            blob = link.resolve()
+            link.unlink()
+            blob.unlink(missing_ok=True)
+        offline = self.answer(hub, "--model", "o/demo", "--offline")
+        self.assertIn("no tokenizer", offline.stderr)
+        hub.requests.clear()
+        again = self.answer(hub, "--model", "o/demo")
+        self.assertEqual((again.returncode, again.stdout), (0, wanted.stdout), again.stderr)
+        self.assertEqual(hub.downloads("tokenizer.json"), 1)
+        self.assertEqual(hub.downloads("model.safetensors"), 0)
+
     def test_a_token_map_and_a_draft_are_downloaded(self):
         hub = self.hub({"o/maps": {"freq.pt": b"x"}})
         refusal = self.refused(hub, "serve", "--speculative-algorithm", "EAGLE", "--speculative-draft-model-path",
