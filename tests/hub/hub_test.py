@@ -8,13 +8,17 @@ import hashlib
 import json
 import os
 import pathlib
+import platform
 import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import urllib.error
+import urllib.request
 
 from fake_hub import COMMIT, FakeHub, git_sum
 
@@ -442,6 +446,50 @@ class ModelTest(HubCase):
         result = self.run_program(hub, "serve", "--model", "o/demo", "--port", "70000")
         self.assertEqual(result.returncode, 2)
         self.assertEqual(hub.requests, [])
+
+    def test_what_needs_no_model_is_told_before_weights_are_downloaded(self):
+        demo = {path.name: path.read_bytes() for path in (MODELS / "demo").iterdir() if path.is_file()}
+        hub = self.hub({"o/demo": demo})
+        taken = self.enterContext(socket.socket())
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        lacking = "amx" if platform.machine() == "aarch64" else "neon"
+        for flags in [["--port", str(taken.getsockname()[1])], ["--host", "192.0.2.1"],
+                      ["--speculative-algorithm", "STANDALONE"],
+                      ["--speculative-algorithm", "STANDALONE", "--speculative-draft-model-path", "o/none"],
+                      ["--tokenizer-path", "o/none"], ["--chat-template", "nope.jinja"], ["--cpu-isa", lacking],
+                      ["--device", "vulkan:no such device"],
+                      ["--speculative-algorithm", "SUFFIX", "--speculative-num-steps", "9",
+                       "--speculative-eagle-topk", "3", "--speculative-num-draft-tokens", "500"],
+                      ["--speculative-algorithm", "SUFFIX", "--speculative-token-map", "/no/such/map.pt"]]:
+            if "--port" not in flags:
+                flags = [*flags, "--port", "0"]
+            result = self.run_program(hub, "serve", "--model", "o/demo", *flags)
+            self.assertIn(result.returncode, (1, 2), flags)
+            self.assertIn("foretoken: ", result.stderr, flags)
+            self.assertEqual([r for r in hub.requests if "/resolve/" in r[1]], [], flags)
+        self.assertFalse(self.cache.exists())
+
+    def test_the_port_is_bound_before_the_download(self):
+        demo = {path.name: path.read_bytes() for path in (MODELS / "demo").iterdir() if path.is_file()}
+        hub = self.hub({"o/demo": demo})
+        hub.fault("model.safetensors", "stall", times=1, after=1000, seconds=60)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        log = self.home / "log"
+        with log.open("w") as out:
+            server = subprocess.Popen([PROGRAM, "serve", "--model", "o/demo", "--port", str(port)], stdout=out,
+                                      stderr=out, env=self.environment(hub, HF_HUB_DOWNLOAD_TIMEOUT="60"))
+        try:
+            while hub.downloads("model.safetensors") == 0 and server.poll() is None:
+                time.sleep(0.02)
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=30)
+            self.assertEqual(refused.exception.code, 503, log.read_text())
+        finally:
+            server.kill()
+            server.wait()
 
     def test_the_usual_quantization_goes_before_one_that_is_cached(self):
         quants = {f"n-{quant}.gguf": b"GGUF" + noise(50, seed) for seed, quant in enumerate(["Q8_0", "Q4_K_M"])}
