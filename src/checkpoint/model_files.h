@@ -16,4 +16,7 @@ bool is_model_file(const std::string& path);
 // GGUF file cannot be read.
 std::unique_ptr<ModelFiles> open_model_files(const std::string& path);
 
+// Whether one of the files that tokenizers are made of is there.
+bool has_tokenizer(const ModelFiles& files);
+
 }  // namespace foretoken

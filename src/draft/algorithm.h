@@ -93,6 +93,8 @@ struct Algorithm {
   // Of memory, whatever the cache holds; null: nothing worth planning.
   std::size_t (*bytes)(const DraftOptions& options) = nullptr;
 
+  // Its model is never the target's own: --speculative-draft-model-path must name it.
+  bool needs_folder = false;
   // Whether it drafts for this target, by its path, when nobody says who drafts; null: never.
   bool (*drafts_unasked)(const std::string& target) = nullptr;
   // Whether it drafts with what lies at a path, as far as names and configs tell: for hints. null: it

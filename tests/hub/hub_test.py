@@ -8,13 +8,17 @@ import hashlib
 import json
 import os
 import pathlib
+import platform
 import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import urllib.error
+import urllib.request
 
 from fake_hub import COMMIT, FakeHub, git_sum
 
@@ -287,6 +291,25 @@ class FailureTest(HubCase):
         self.cache.write_text("a file")
         self.assertIn(str(self.cache), self.refused(hub, "pull", "o/n"))
 
+    def test_nothing_is_written_where_all_is_there(self):
+        hub = self.hub({"o/n": {**SMALL, "model.safetensors": b"x"}})
+        folder = self.pull(hub, "o/n")
+        (self.cache / "CACHEDIR.TAG").unlink()  # as another program leaves a cache
+        places = [self.cache, *self.cache.rglob("*")]
+        before = [(str(place), place.lstat().st_ino, place.lstat().st_mtime_ns) for place in places]
+        for place in places:
+            if place.is_dir():
+                place.chmod(0o555)
+        try:
+            self.assertEqual(self.pull(hub, "o/n"), folder)
+        finally:
+            for place in places:
+                if place.is_dir():
+                    place.chmod(0o755)
+        after = [(str(place), place.lstat().st_ino, place.lstat().st_mtime_ns)
+                 for place in [self.cache, *self.cache.rglob("*")]]
+        self.assertEqual(sorted(after), sorted(before))
+
 
 class ProcessesTest(HubCase):
     def test_two_at_once_download_once(self):
@@ -365,6 +388,20 @@ class CacheTest(HubCase):
         self.assertIn("there is no", self.refused(hub, "generate", "--model", "o/n/folder/b.gguf", *offline))
         self.assertIn(" 100 bytes", self.run_program(hub, "rm", "o/n/folder/a.gguf").stdout)
 
+    def test_flags_may_stand_before_names(self):
+        hub = self.hub({"o/n": {**SMALL, "model.safetensors": b"x"}})
+        mine = str(self.home / "mine")
+        folder = self.pull(hub, "--revision", "main", "--download-dir", mine, "o/n")
+        self.assertTrue(folder.is_relative_to(mine))
+        self.assertIn("o/n removed", self.run_program(hub, "rm", "--download-dir", mine, "o/n").stdout)
+        self.assertFalse(folder.exists())
+        demo = str(MODELS / "demo")
+        behind, before = (self.run_program(hub, "inspect", *words).stdout
+                          for words in ([demo, "--json"], ["--json", demo]))
+        self.assertTrue(json.loads(before)["served"])
+        self.assertEqual(before, behind)
+        self.assertEqual(self.run_program(hub, "inspect", "--model", demo, demo).returncode, 2)
+
     def test_another_folder(self):
         hub = self.hub({"o/n": {**SMALL, "model.safetensors": b"x"}})
         folder = self.pull(hub, "o/n", "--download-dir", str(self.home / "mine"))
@@ -409,6 +446,98 @@ class ModelTest(HubCase):
         result = self.run_program(hub, "serve", "--model", "o/demo", "--port", "70000")
         self.assertEqual(result.returncode, 2)
         self.assertEqual(hub.requests, [])
+
+    def test_what_needs_no_model_is_told_before_weights_are_downloaded(self):
+        demo = {path.name: path.read_bytes() for path in (MODELS / "demo").iterdir() if path.is_file()}
+        hub = self.hub({"o/demo": demo})
+        taken = self.enterContext(socket.socket())
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        lacking = "amx" if platform.machine() == "aarch64" else "neon"
+        for flags in [["--port", str(taken.getsockname()[1])], ["--host", "192.0.2.1"],
+                      ["--speculative-algorithm", "STANDALONE"],
+                      ["--speculative-algorithm", "STANDALONE", "--speculative-draft-model-path", "o/none"],
+                      ["--tokenizer-path", "o/none"], ["--chat-template", "nope.jinja"], ["--cpu-isa", lacking],
+                      ["--device", "vulkan:no such device"],
+                      ["--speculative-algorithm", "SUFFIX", "--speculative-num-steps", "9",
+                       "--speculative-eagle-topk", "3", "--speculative-num-draft-tokens", "500"],
+                      ["--speculative-algorithm", "SUFFIX", "--speculative-token-map", "/no/such/map.pt"]]:
+            if "--port" not in flags:
+                flags = [*flags, "--port", "0"]
+            result = self.run_program(hub, "serve", "--model", "o/demo", *flags)
+            self.assertIn(result.returncode, (1, 2), flags)
+            self.assertIn("foretoken: ", result.stderr, flags)
+            self.assertEqual([r for r in hub.requests if "/resolve/" in r[1]], [], flags)
+        self.assertFalse(self.cache.exists())
+
+    def test_the_port_is_bound_before_the_download(self):
+        demo = {path.name: path.read_bytes() for path in (MODELS / "demo").iterdir() if path.is_file()}
+        hub = self.hub({"o/demo": demo})
+        hub.fault("model.safetensors", "stall", times=1, after=1000, seconds=60)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        log = self.home / "log"
+        with log.open("w") as out:
+            server = subprocess.Popen([PROGRAM, "serve", "--model", "o/demo", "--port", str(port)], stdout=out,
+                                      stderr=out, env=self.environment(hub, HF_HUB_DOWNLOAD_TIMEOUT="60"))
+        try:
+            while hub.downloads("model.safetensors") == 0 and server.poll() is None:
+                time.sleep(0.02)
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=30)
+            self.assertEqual(refused.exception.code, 503, log.read_text())
+        finally:
+            server.kill()
+            server.wait()
+
+    def test_the_usual_quantization_goes_before_one_that_is_cached(self):
+        quants = {f"n-{quant}.gguf": b"GGUF" + noise(50, seed) for seed, quant in enumerate(["Q8_0", "Q4_K_M"])}
+        hub = self.hub({"o/n": quants, "o/eight": {name: quants[name] for name in ["n-Q8_0.gguf"]},
+                        "o/others": {"n-Q8_0.gguf": b"GGUF1", "n-Q5_0.gguf": b"GGUF2"}})
+        for model in "o/n", "o/eight", "o/others":
+            self.pull(hub, model + ":Q8_0")
+        hub.requests.clear()
+
+        def file_read(model, *words):
+            """The program says which file is no model."""
+            refusal = self.refused(hub, "generate", "--model", model, "--prompt", "x", *words)
+            return refusal.split("/")[-1].split(".gguf")[0], self.run_program(
+                hub, "generate", "--model", model, "--prompt", "x", *words).stderr
+
+        name, said = file_read("o/n", "--offline")
+        self.assertEqual(name, "n-Q8_0")
+        self.assertIn("names no quantization and the cache holds one, which is taken: ", said)
+        self.assertEqual(hub.requests, [])
+        self.assertEqual(file_read("o/n")[0], "n-Q4_K_M")
+        self.assertEqual(self.files(), ["n-Q4_K_M.gguf", "n-Q8_0.gguf"])
+        name, said = file_read("o/eight")
+        self.assertEqual(name, "n-Q8_0")
+        self.assertNotIn("which is taken", said)
+        name, said = file_read("o/others")
+        self.assertEqual(name, "n-Q8_0")
+        self.assertIn("which is taken", said)
+        self.assertIn("no quantization Q4_K_M", said)
+
+    def test_a_tokenizer_that_another_program_left_out_is_downloaded(self):
+        demo = {path.name: path.read_bytes() for path in (MODELS / "demo").iterdir() if path.is_file()}
+        hub = self.hub({"o/demo": demo})
+        wanted = self.answer(hub, "--model", "o/demo")
+        self.assertEqual(wanted.returncode, 0, wanted.stderr)
+        text = [name for name in self.files("models--o--demo") if name not in ("config.json", "model.safetensors")]
+        self.assertIn("tokenizer.json", text)
+        for name in text:
+            link = self.cache / "models--o--demo/snapshots" / COMMIT / name
+            blob = link.resolve()
+            link.unlink()
+            blob.unlink(missing_ok=True)
+        offline = self.answer(hub, "--model", "o/demo", "--offline")
+        self.assertIn("no tokenizer", offline.stderr)
+        hub.requests.clear()
+        again = self.answer(hub, "--model", "o/demo")
+        self.assertEqual((again.returncode, again.stdout), (0, wanted.stdout), again.stderr)
+        self.assertEqual(hub.downloads("tokenizer.json"), 1)
+        self.assertEqual(hub.downloads("model.safetensors"), 0)
 
     def test_a_token_map_and_a_draft_are_downloaded(self):
         hub = self.hub({"o/maps": {"freq.pt": b"x"}})

@@ -15,7 +15,7 @@
 #include "app/chat/chat_session.h"
 #include "app/commands/commands.h"
 #include "app/commands/served_model.h"
-#include "app/options/resolve_options.h"
+#include "app/host/check_start.h"
 #include "base/log.h"
 
 namespace foretoken {
@@ -38,7 +38,7 @@ std::string checked_key(std::string key, std::string_view from) {
 
 // The options of a server for this chat alone, unless the flags make it more.
 Options own_server(const FlagValues& values, const Environment& environment) {
-  Options options = resolve_options(values, environment);
+  Options options = resolve_checked_options(values, environment);
   if (!values.given("--host")) options.server.host = kLoopback;
   if (!values.given("--port")) options.server.port = 0;
   if (!values.given("--api-key")) options.server.api_key = random_key();

@@ -3,11 +3,11 @@
 #include <boost/json.hpp>
 
 #include "app/commands/commands.h"
+#include "app/host/check_start.h"
 #include "app/host/draft_vocabulary.h"
 #include "app/host/first_corpus.h"
 #include "app/host/model_host.h"
 #include "app/host/text_host.h"
-#include "app/options/resolve_options.h"
 #include "base/log.h"
 #include "model/config/generation_config.h"
 #include "text/text_stream.h"
@@ -66,7 +66,7 @@ void print_answer(TokenStream& stream, const Tokenizer& tokenizer) {
 int generate(std::span<const std::string> args) {
   const FlagValues values = parse_flags(args, generate_flags());
   check_usage(values);
-  Options options = resolve_options(values, Environment::from_process());
+  Options options = resolve_checked_options(values, Environment::from_process());
   options.engine.max_running_requests = 1;
   set_log_level(values.given("--log-level") ? options.log_level : LogLevel::kWarning);
   for (const auto& note : options.notes) log_info("{}", note);

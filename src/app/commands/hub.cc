@@ -25,25 +25,19 @@ namespace {
 
 namespace json = boost::json;
 
-// The names before the first flag, then the flags.
-struct NamesAndFlags {
+std::vector<HubName> hub_names(const std::vector<std::string>& words) {
   std::vector<HubName> names;
-  FlagValues flags;
-};
-
-NamesAndFlags read_names(std::span<const std::string> args, const FlagTable& table) {
-  std::vector<HubName> names;
-  for (; !args.empty() && !args.front().starts_with('-'); args = args.subspan(1)) {
-    auto name = parse_hub_name(args.front());
+  for (const std::string& word : words) {
+    auto name = parse_hub_name(word);
     if (!name)
       throw UsageError({"bad name of a model",
                         {},
                         "owner/name, owner/name:QUANT or owner/name/file",
-                        "'" + args.front() + "'"});
+                        "'" + word + "'"});
     names.push_back(std::move(*name));
   }
   if (names.empty()) throw UsageError("expected the name of a model: owner/name");
-  return {std::move(names), parse_flags(args, table)};
+  return names;
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -76,7 +70,8 @@ void print_text(const std::vector<CachedModel>& models) {
 }  // namespace
 
 int pull_models(std::span<const std::string> args) {
-  const auto [names, flags] = read_names(args, pull_flags());
+  const auto [words, flags] = parse_names_and_flags(args, pull_flags());
+  const std::vector<HubName> names = hub_names(words);
   const HubSettings settings = hub_settings(flags, Environment::from_process());
   if (settings.offline) throw Error("HF_HUB_OFFLINE is set: nothing is downloaded");
   const std::string revision = flags.text("--revision");
@@ -100,7 +95,8 @@ int list_models(std::span<const std::string> args) {
 }
 
 int remove_models(std::span<const std::string> args) {
-  const auto [names, flags] = read_names(args, rm_flags());
+  const auto [words, flags] = parse_names_and_flags(args, rm_flags());
+  const std::vector<HubName> names = hub_names(words);
   const HubSettings settings = hub_settings(flags, Environment::from_process());
   for (const HubName& name : names)
     std::printf("%s removed: %s\n", name.text().c_str(),

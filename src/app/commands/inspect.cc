@@ -3,19 +3,22 @@
 #include <vector>
 
 #include "app/commands/commands.h"
+#include "app/flags/flag_match.h"
 #include "app/flags/flag_parser.h"
 #include "app/flags/flag_table.h"
 #include "app/host/model_report.h"
 #include "app/options/resolve_options.h"
+#include "base/log.h"
 
 namespace foretoken {
 
 // `foretoken inspect MODEL` is short for --model MODEL.
 int inspect(std::span<const std::string> args) {
-  std::vector<std::string> words(args.begin(), args.end());
-  if (!words.empty() && !words.front().starts_with("-"))
-    words.insert(words.begin(), "--model-path");
-  const FlagValues values = parse_flags(words, inspect_flags());
+  auto [names, values] = parse_names_and_flags(args, inspect_flags());
+  if (names.size() + (values.given("--model-path") ? 1 : 0) > 1)
+    throw UsageError({.what = "more than one model", .expected = "one", .found = names.front()});
+  if (!names.empty()) values.set(match_flag("--model-path", values.table()), names);
+  set_log_level(LogLevel::kError);  // the report says all
   const auto environment = Environment::from_process();
   ReportWishes wishes{
       .context = {},

@@ -14,8 +14,8 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/tune_hosts.h"
+#include "app/host/check_start.h"
 #include "app/host/draft_vocabulary.h"
-#include "app/options/resolve_options.h"
 #include "base/file.h"
 #include "base/index.h"
 #include "base/log.h"
@@ -349,8 +349,8 @@ int tune(std::span<const std::string> args) {
   const FlagValues values = parse_flags(args, tune_flags());
   TuneOptions tune = resolve_tune_options(values);
   const bool runs_model = tune.replay.empty() || tune.validate > 0;
-  Options options = resolve_options(values, Environment::from_process(),
-                                    runs_model ? DefaultModel::kDemo : DefaultModel::kNone);
+  Options options = resolve_checked_options(values, Environment::from_process(),
+                                            runs_model ? DefaultModel::kDemo : DefaultModel::kNone);
   set_log_level(values.given("--log-level") ? options.log_level : LogLevel::kError);
   for (const auto& note : options.notes) log_info("{}", note);
   if (options.simulation.length > 0)

@@ -87,13 +87,15 @@ class Refusals {
 
 }  // namespace
 
-FlagValues parse_flags(std::span<const std::string> args, const FlagTable& table) {
-  FlagValues result(table);
+NamesAndFlags parse_names_and_flags(std::span<const std::string> args, const FlagTable& table) {
+  NamesAndFlags result{.names = {}, .flags = FlagValues(table)};
   Refusals refusals;
   for (std::size_t next = 0; next < args.size();) {
     const std::string& arg = args[next++];
-    if (!looks_like_flag(arg))
-      throw UsageError("unexpected argument '" + arg + "': values follow a --flag");
+    if (!looks_like_flag(arg)) {
+      result.names.push_back(arg);
+      continue;
+    }
     const std::size_t equals = arg.find('=');
     const std::string name = arg.substr(0, equals);
     const Flag& flag = match_flag(name, table);
@@ -108,10 +110,17 @@ FlagValues parse_flags(std::span<const std::string> args, const FlagTable& table
     }
     for (const auto& value : values) check_value(flag, value);
     refusals.consider(flag, values);
-    result.set(flag, std::move(values));
+    result.flags.set(flag, std::move(values));
   }
   refusals.throw_if_any();
   return result;
+}
+
+FlagValues parse_flags(std::span<const std::string> args, const FlagTable& table) {
+  NamesAndFlags parsed = parse_names_and_flags(args, table);
+  if (!parsed.names.empty())
+    throw UsageError("unexpected argument '" + parsed.names.front() + "': values follow a --flag");
+  return std::move(parsed.flags);
 }
 
 std::vector<std::string> notes_of(const FlagValues& values) {

@@ -15,6 +15,13 @@ namespace foretoken {
 // Throws UsageError for what cannot be read and for flags and values that are refused.
 FlagValues parse_flags(std::span<const std::string> args, const FlagTable& table);
 
+// Names may stand before, between and behind the flags.
+struct NamesAndFlags {
+  std::vector<std::string> names;
+  FlagValues flags;
+};
+NamesAndFlags parse_names_and_flags(std::span<const std::string> args, const FlagTable& table);
+
 // One line for each flag that was given and has no effect here.
 std::vector<std::string> notes_of(const FlagValues& values);
 

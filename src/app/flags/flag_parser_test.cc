@@ -33,6 +33,19 @@ TEST(FlagParser, flags_that_were_not_given_answer_with_their_default) {
   EXPECT_FALSE(values.on("--enable-metrics"));
 }
 
+TEST(FlagParser, names_stand_anywhere_among_the_flags) {
+  const auto parsed = [](const std::vector<std::string>& args) {
+    return parse_names_and_flags(args, pull_flags());
+  };
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"a/b", "c/d", "--revision", "main"},
+        {"--revision", "main", "a/b", "c/d"},
+        {"a/b", "--revision=main", "c/d"}}) {
+    EXPECT_EQ(parsed(args).names, (std::vector<std::string>{"a/b", "c/d"}));
+    EXPECT_EQ(parsed(args).flags.text("--revision"), "main");
+  }
+}
+
 TEST(FlagParser, an_unambiguous_prefix_means_the_flag) {
   EXPECT_EQ(parse({"--mem-fraction", "0.6"}).number("--mem-fraction-static"), 0.6);
   EXPECT_EQ(parse({"--mem=0.6"}).number("--mem-fraction-static"), 0.6);

@@ -17,12 +17,6 @@ std::string spelling(const Tokenizer& tokenizer, Token token) {
   return text ? "'" + *text + "'" : "no token";
 }
 
-bool has_tokenizer(const ModelFiles& files) {
-  return std::ranges::any_of(
-      std::initializer_list<const char*>{"tokenizer.json", "tokenizer.model", "vocab.json"},
-      [&](const char* name) { return files.has(name); });
-}
-
 }  // namespace
 
 VocabularyDifference compare_vocabularies(const Tokenizer& target, const Tokenizer& draft) {

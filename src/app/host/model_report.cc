@@ -13,8 +13,10 @@
 #include "base/error.h"
 #include "checkpoint/tensor_list.h"
 #include "draft/catalogue/plan_drafts.h"
+#include "model/decoder/check_weights.h"
 #include "model/decoder/forward_memory.h"
 #include "model/decoder/load.h"
+#include "model/heads/head_config.h"
 
 namespace foretoken {
 namespace {
@@ -139,6 +141,11 @@ ModelReport inspect_model(const LoadOptions& load, const ReportWishes& wishes) {
         read_model_config(load.model_folder, {.config_overrides = load.config_overrides});
   });
   try_to(report, [&] { read_tensors(report); });
+  if (report.config && report.faults.empty())
+    try_to(report, [&] {
+      check_weights(load.model_folder, {.others = mtp_prefixes, .show_progress = false},
+                    *report.config);
+    });
   try_to(report, [&] {
     const TextHost text(load);
     report.tokens = text.tokenizer.vocab_size();

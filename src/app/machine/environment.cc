@@ -4,11 +4,11 @@
 #include <cstdlib>
 #include <fstream>
 #include <initializer_list>
-#include <map>
 #include <string_view>
 
 #include <unistd.h>
 
+#include "app/machine/user_path.h"
 #include "base/letters.h"
 #include "draft/catalogue/algorithms.h"
 
@@ -18,8 +18,6 @@ extern char** environ;  // which no header of that system names
 
 namespace foretoken {
 namespace {
-
-using Variables = std::map<std::string, std::string, std::less<>>;
 
 std::string value_of(const Variables& variables, std::string_view name) {
   const auto found = variables.find(name);
@@ -40,15 +38,16 @@ std::string first_of(const Variables& variables, std::initializer_list<std::stri
 }
 
 std::string hub_home_of(const Variables& variables) {
-  if (auto home = value_of(variables, "HF_HOME"); !home.empty()) return home;
-  if (auto cache = value_of(variables, "XDG_CACHE_HOME"); !cache.empty())
-    return cache + "/huggingface";
-  return value_of(variables, "HOME") + "/.cache/huggingface";
+  if (const auto home = value_of(variables, "HF_HOME"); !home.empty())
+    return expanded_path(home, variables);
+  const auto cache = value_of(variables, "XDG_CACHE_HOME");
+  if (cache.empty()) return home_of(variables) + "/.cache/huggingface";
+  return expanded_path(cache + "/huggingface", variables);
 }
 
 std::string hub_cache_of(const Variables& variables) {
-  auto cache = first_of(variables, {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"});
-  return cache.empty() ? hub_home_of(variables) + "/hub" : cache;
+  const auto cache = first_of(variables, {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"});
+  return cache.empty() ? hub_home_of(variables) + "/hub" : expanded_path(cache, variables);
 }
 
 // Of a variable, else of the file that huggingface_hub's login writes.
@@ -56,7 +55,9 @@ std::string hub_token_of(const Variables& variables) {
   std::string token = first_of(variables, {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"});
   if (token.empty() && !is_on(value_of(variables, "HF_HUB_DISABLE_IMPLICIT_TOKEN"))) {
     const auto path = value_of(variables, "HF_TOKEN_PATH");
-    std::ifstream(path.empty() ? hub_home_of(variables) + "/token" : path) >> token;
+    std::ifstream(path.empty() ? hub_home_of(variables) + "/token"
+                               : expanded_path(path, variables)) >>
+        token;
   }
   // It goes into a header, which line breaks would end.
   std::erase_if(token, [](unsigned char c) { return c <= ' ' || c == 0x7f; });
@@ -82,7 +83,7 @@ HubSettings hub_of(const Variables& variables) {
 std::string cache_of(const Variables& variables) {
   if (auto cache = value_of(variables, "XDG_CACHE_HOME"); !cache.empty())
     return cache + "/foretoken";
-  return value_of(variables, "HOME") + "/.cache/foretoken";
+  return home_of(variables) + "/.cache/foretoken";
 }
 
 std::string state_of(const Variables& variables) {

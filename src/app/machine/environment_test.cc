@@ -1,6 +1,8 @@
 #include "app/machine/environment.h"
 
 #include <gtest/gtest.h>
+#include <pwd.h>
+#include <unistd.h>
 
 #include "base/testing/test_folder.h"
 
@@ -12,6 +14,33 @@ TEST(Environment, the_hub_cache_is_found_in_the_order_of_hugging_face) {
   EXPECT_EQ(read_environment({"HOME=/h", "XDG_CACHE_HOME=/x"}).hub.cache, "/x/huggingface/hub");
   EXPECT_EQ(read_environment({"XDG_CACHE_HOME=/x", "HF_HOME=/f"}).hub.cache, "/f/hub");
   EXPECT_EQ(read_environment({"HF_HOME=/f", "HF_HUB_CACHE=/c"}).hub.cache, "/c");
+  EXPECT_EQ(read_environment({"HF_HOME=/f", "HUGGINGFACE_HUB_CACHE=/o"}).hub.cache, "/o");
+  EXPECT_EQ(read_environment({"HUGGINGFACE_HUB_CACHE=/o", "HF_HUB_CACHE=/c"}).hub.cache, "/c");
+}
+
+TEST(Environment, a_user_without_the_variable_has_the_home_that_the_system_knows) {
+  const passwd* const user = getpwuid(getuid());
+  if (user == nullptr) GTEST_SKIP() << "the system does not know this user";
+  const std::string home = user->pw_dir;
+  EXPECT_EQ(read_environment({}).hub.cache, home + "/.cache/huggingface/hub");
+  EXPECT_EQ(read_environment({}).cache, home + "/.cache/foretoken");
+  EXPECT_EQ(read_environment({"HF_HOME=~/f"}).hub.cache, home + "/f/hub");
+  EXPECT_EQ(read_environment({"HF_HOME=~" + std::string(user->pw_name)}).hub.cache, home + "/hub");
+}
+
+TEST(Environment, paths_of_the_hub_are_expanded_as_its_own_library_does) {
+  const auto of = [](const std::string& variable) {
+    return read_environment({"HOME=/h", "A=/a", "B=$A", variable}).hub.cache;
+  };
+  EXPECT_EQ(of("HF_HOME=~/f"), "/h/f/hub");
+  EXPECT_EQ(of("HF_HOME=~"), "/h/hub");
+  EXPECT_EQ(of("HF_HOME=$A/x"), "/a/x/hub");
+  EXPECT_EQ(of("XDG_CACHE_HOME=${A}"), "/a/huggingface/hub");
+  EXPECT_EQ(of("HF_HUB_CACHE=${A}b$A"), "/ab/a");
+  EXPECT_EQ(of("HUGGINGFACE_HUB_CACHE=~/c"), "/h/c");
+  EXPECT_EQ(of("HF_HUB_CACHE=$B/c"), "$A/c");  // once
+  for (const char* path : {"/x/~", "/$NOBODY", "/${NOBODY}/c", "/${A", "/$", "~no.such.user/c"})
+    EXPECT_EQ(of("HF_HUB_CACHE=" + std::string(path)), path);
 }
 
 TEST(Environment, the_hub_is_read_as_its_own_library_reads_it) {

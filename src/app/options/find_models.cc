@@ -4,8 +4,6 @@
 #include <system_error>
 
 #include "app/machine/machine.h"
-#include "checkpoint/hub/model_finder.h"
-#include "checkpoint/hub/pull_report.h"
 
 namespace foretoken {
 
@@ -18,35 +16,50 @@ HubSettings hub_settings(const FlagValues& values, const Environment& environmen
   return settings;
 }
 
-void find_model(const FlagValues& values, const Environment& environment, DefaultModel usual,
-                LoadOptions& load) {
-  PullReport report;
-  const ModelFinder finder(hub_settings(values, environment), report);
+ModelSearch::ModelSearch(const FlagValues& values, const Environment& environment,
+                         DefaultModel usual, const std::string& algorithm)
+    : report_(std::make_unique<PullReport>()),
+      model_(usual == DefaultModel::kDemo && !values.given("--model-path") ? demo_model_folder()
+                                                                           : std::string{}) {
+  const ModelFinder finder(hub_settings(values, environment), *report_);
+  const std::string tokenizer = values.text("--tokenizer-path");
   if (values.given("--model-path"))
-    load.model_folder = finder.checkpoint(values.text("--model-path"), values.text("--revision"));
-  else if (usual == DefaultModel::kDemo)
-    load.model_folder = demo_model_folder();
-  load.tokenizer_path = load.model_folder;
-  const std::string path = values.text("--tokenizer-path");
-  if (path.empty()) return;
+    model_ =
+        finder.find({.name = values.text("--model-path"),
+                     .revision = values.text("--revision"),
+                     .needs_tokenizer = tokenizer.empty() && !values.on("--skip-tokenizer-init")});
   std::error_code ignored;
-  load.tokenizer_path =
-      fs::is_regular_file(path, ignored) ? path : finder.checkpoint(path, {}, "--tokenizer-path");
+  if (fs::is_regular_file(tokenizer, ignored))
+    tokenizer_.emplace(tokenizer);
+  else if (!tokenizer.empty())
+    tokenizer_ =
+        finder.find({.name = tokenizer, .flag = "--tokenizer-path", .needs_tokenizer = true});
+  if (algorithm.empty()) return;
+  if (const auto path = values.text("--speculative-draft-model-path"); !path.empty())
+    draft_ = finder.find({.name = path,
+                          .revision = values.text("--speculative-draft-model-revision"),
+                          .flag = "--speculative-draft-model-path"});
+  if (const auto map = values.text("--speculative-token-map"); map == kAllTokens)
+    token_map_.emplace(map);
+  else if (!map.empty())
+    token_map_ = finder.find_file(map, "token map", "--speculative-token-map");
 }
 
-void find_drafts(const FlagValues& values, const Environment& environment,
-                 const LoadOptions& target, DraftOptions& draft) {
-  draft.target_folder = target.model_folder;
-  if (draft.algorithm.empty()) return;
-  PullReport report;
-  const ModelFinder finder(hub_settings(values, environment), report);
-  if (const auto path = values.text("--speculative-draft-model-path"); !path.empty())
-    draft.folder = finder.checkpoint(path, values.text("--speculative-draft-model-revision"),
-                                     "--speculative-draft-model-path");
-  if (const auto map = values.text("--speculative-token-map"); map == kAllTokens)
-    draft.token_map = map;
-  else if (!map.empty())
-    draft.token_map = finder.file(map, "token map", "--speculative-token-map");
+bool ModelSearch::is_all_here() const {
+  return model_.is_here() && (!tokenizer_ || tokenizer_->is_here()) &&
+         (!draft_ || draft_->is_here()) && (!token_map_ || token_map_->is_here());
+}
+
+void ModelSearch::finish(LoadOptions& load) {
+  load.model_folder = model_.path();
+  load.tokenizer_path = tokenizer_ ? tokenizer_->path() : load.model_folder;
+}
+
+void ModelSearch::finish(LoadOptions& load, DraftOptions& draft) {
+  finish(load);
+  draft.target_folder = load.model_folder;
+  draft.folder = draft_ ? draft_->path() : std::string{};
+  draft.token_map = token_map_ ? token_map_->path() : std::string{};
 }
 
 }  // namespace foretoken

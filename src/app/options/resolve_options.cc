@@ -166,6 +166,7 @@ DraftOptions draft_options(const FlagValues& values, const LoadOptions& target) 
   draft.load.seed = target.seed + 1;
   draft.load.packed_cache = target.packed_cache;
   draft.load.part = "draft";
+  draft.folder = path;  // until it is found
   return draft;
 }
 
@@ -235,18 +236,8 @@ bool has_flag(const FlagTable& table, std::string_view name) {
   return false;
 }
 
-}  // namespace
-
-LoadOptions resolve_text_options(const FlagValues& values, const Environment& environment,
-                                 DefaultModel usual) {
-  LoadOptions load;
-  load.chat_template = values.text("--chat-template");
-  find_model(values, environment, usual, load);
-  return load;
-}
-
-Options resolve_options(const FlagValues& values, const Environment& environment,
-                        DefaultModel usual) {
+// All that flags and environment say.
+Options flag_options(const FlagValues& values, const Environment& environment) {
   Options options;
   options.load.chat_template = values.text("--chat-template");
   options.load.load_format = values.text("--load-format");
@@ -296,15 +287,39 @@ Options resolve_options(const FlagValues& values, const Environment& environment
       options.notes.push_back(
           fmt::format("--grammar-backend {}: grammars are compiled by llguidance", name));
   options.notes.insert(options.notes.end(), environment.notes.begin(), environment.notes.end());
-  // Last, because it may take long: a wrong flag is told before anything is downloaded.
-  find_model(values, environment, usual, options.load);
-  find_drafts(values, environment, options.load, options.draft);
   options.hub_cache = hub_settings(values, environment).cache;
-  settle_drafts(values, environment, options);
-  name_model(values, options.load, options.server);
-  if (has_flag(values.table(), "--port"))
-    options.server.server_args = list_server_args(values, options);
   return options;
+}
+
+}  // namespace
+
+LoadOptions resolve_text_options(const FlagValues& values, const Environment& environment,
+                                 DefaultModel usual) {
+  LoadOptions load;
+  load.chat_template = values.text("--chat-template");
+  ModelSearch(values, environment, usual, {}).finish(load);
+  return load;
+}
+
+OptionsOnTheWay::OptionsOnTheWay(const FlagValues& values, const Environment& environment,
+                                 DefaultModel usual)
+    : values_(values),
+      environment_(environment),
+      options_(flag_options(values, environment)),
+      search_(values, environment, usual, options_.draft.algorithm) {}
+
+Options OptionsOnTheWay::finish() {
+  search_.finish(options_.load, options_.draft);
+  settle_drafts(values_, environment_, options_);
+  name_model(values_, options_.load, options_.server);
+  if (has_flag(values_.table(), "--port"))
+    options_.server.server_args = list_server_args(values_, options_);
+  return options_;
+}
+
+Options resolve_options(const FlagValues& values, const Environment& environment,
+                        DefaultModel usual) {
+  return OptionsOnTheWay(values, environment, usual).finish();
 }
 
 }  // namespace foretoken

@@ -9,6 +9,27 @@
 
 namespace foretoken {
 
+// Options in two steps, for who checks or begins something before a download: first all that flags
+// say, checked, and where the models are; then the models themselves.
+class OptionsOnTheWay {
+ public:
+  // Downloads nothing. values and environment outlive this. Throws UsageError or Error.
+  OptionsOnTheWay(const FlagValues& values, const Environment& environment,
+                  DefaultModel usual = DefaultModel::kDemo);
+
+  // What is known so far: all but where models are and what they say.
+  const Options& so_far() const { return options_; }
+  bool downloads() const { return !search_.is_all_here(); }
+  // Downloads what is missing. Once. Throws Error.
+  Options finish();
+
+ private:
+  const FlagValues& values_;
+  const Environment& environment_;
+  Options options_;
+  ModelSearch search_;
+};
+
 // For `serve` and `generate` (whose tables hold the flags needed). Throws UsageError or Error.
 Options resolve_options(const FlagValues& values, const Environment& environment,
                         DefaultModel usual = DefaultModel::kDemo);

@@ -15,10 +15,13 @@ std::string drafts_text(const DraftOptions& draft) {
 
 std::vector<std::string> start_table(const Options& options) {
   const ServerConfig& server = options.server;
-  return {"Server:", fmt::format("  model    {}", server.model_path),
-          fmt::format("  name     {}", server.served_model_name),
-          fmt::format("  address  {}:{}", server.host, server.port),
-          fmt::format("  drafts   {}", drafts_text(options.draft))};
+  std::vector<std::string> lines{"Server:", fmt::format("  model    {}", server.model_path)};
+  if (options.load.model_folder != server.model_path)
+    lines.push_back(fmt::format("  from     {}", options.load.model_folder));
+  lines.push_back(fmt::format("  name     {}", server.served_model_name));
+  lines.push_back(fmt::format("  address  {}:{}", server.host, server.port));
+  lines.push_back(fmt::format("  drafts   {}", drafts_text(options.draft)));
+  return lines;
 }
 
 }  // namespace foretoken

@@ -56,35 +56,43 @@ void write_ref(const fs::path& ref, const std::string& commit) {
   if (failed) throw Error({"cannot write file", ref.string(), {}, failed.message()});
 }
 
-class Pull {
+}  // namespace
+
+class PlannedPull::State {
  public:
-  Pull(const HubSettings& settings, const HubName& name, PullWatcher& watcher)
+  State(const HubSettings& settings, const HubName& name, const std::string& revision,
+        PullWatcher& watcher)
       : settings_(settings),
         name_(name),
+        revision_(revision),
         watcher_(watcher),
-        layout_(settings.cache, name.id),
-        listing_(settings, [&watcher](const std::string& why, double) { watcher.on_wait(why); }) {}
-
-  std::string run(const std::string& revision) {
-    const HubRevision found = listing_.list(name_.id, revision);
-    snapshot_ = layout_.snapshots() / found.commit;
-    const ModelChoice choice = choose(found);
-    std::vector<HubFile> missing;
-    std::int64_t bytes = 0;
+        layout_(settings.cache, name.id) {
+    HubListing listing(settings,
+                       [&watcher](const std::string& why, double) { watcher.on_wait(why); });
+    const HubRevision found = listing.list(name_.id, revision);
+    commit_ = found.commit;
+    snapshot_ = layout_.snapshots() / commit_;
+    choice_ = choose(found);
     for (const HubFile& listed : found.files) {
-      if (std::ranges::count(choice.files, listed.path) == 0) continue;
+      if (std::ranges::count(choice_.files, listed.path) == 0) continue;
       HubFile file = listed;
-      listing_.complete(name_.id, found.commit, file);
-      if (has_bytes(snapshot_ / file.path, *file.size)) continue;
-      bytes += *file.size;
-      missing.push_back(std::move(file));
+      listing.complete(name_.id, commit_, file);
+      if (!has_bytes(snapshot_ / file.path, *file.size)) missing_.push_back(std::move(file));
     }
-    if (!missing.empty()) watcher_.on_start(name_.text(), missing.size(), bytes);
-    for (const HubFile& file : missing) fetch(found.commit, file);
-    if (revision != found.commit) write_ref(layout_.refs() / revision, found.commit);
-    tag_cache(settings_.cache);
+  }
+
+  bool is_complete() const { return missing_.empty(); }
+
+  std::string run() {
+    std::int64_t bytes = 0;
+    for (const HubFile& file : missing_) bytes += *file.size;
+    if (!missing_.empty()) watcher_.on_start(name_.text(), missing_.size(), bytes);
+    for (const HubFile& file : missing_) fetch(file);
+    // What is whole already may be in a cache that cannot be written.
+    if (layout_.commit_of(revision_) != commit_) write_ref(layout_.refs() / revision_, commit_);
+    if (!missing_.empty()) tag_cache(settings_.cache);
     if (!name_.file.empty()) return (snapshot_ / name_.file).string();
-    return (choice.gguf.empty() ? snapshot_ : snapshot_ / choice.gguf).string();
+    return (choice_.gguf.empty() ? snapshot_ : snapshot_ / choice_.gguf).string();
   }
 
  private:
@@ -98,7 +106,7 @@ class Pull {
     return {{name_.file}, {}};
   }
 
-  void fetch(const std::string& commit, const HubFile& file) {
+  void fetch(const HubFile& file) {
     watcher_.on_file(file.path, *file.size);
     const FileLock lock(layout_.lock(file.sum), [&] {
       watcher_.on_wait("another process downloads " + file.path + "; waiting for it");
@@ -107,25 +115,38 @@ class Pull {
     if (!has_bytes(blob, *file.size) && !has_bytes(snapshot_ / file.path, *file.size))
       download_blob(
           settings_,
-          {url_of(settings_, name_.id, commit, file.path), file.path, file.sum, *file.size}, blob,
+          {url_of(settings_, name_.id, commit_, file.path), file.path, file.sum, *file.size}, blob,
           watcher_);
     if (!has_bytes(snapshot_ / file.path, *file.size)) link_blob(blob, snapshot_ / file.path);
     watcher_.on_done(file.path);
   }
 
-  const HubSettings& settings_;
-  const HubName& name_;
+  HubSettings settings_;
+  HubName name_;
+  std::string revision_;
   PullWatcher& watcher_;
   CacheLayout layout_;
-  HubListing listing_;
+  std::string commit_;
   fs::path snapshot_;
+  ModelChoice choice_;
+  std::vector<HubFile> missing_;
 };
 
-}  // namespace
+PlannedPull::PlannedPull(const HubSettings& settings, const HubName& name,
+                         const std::string& revision, PullWatcher& watcher)
+    : state_(
+          std::make_unique<State>(settings, name, revision.empty() ? "main" : revision, watcher)) {}
+
+PlannedPull::~PlannedPull() = default;
+PlannedPull::PlannedPull(PlannedPull&&) noexcept = default;
+
+bool PlannedPull::is_complete() const { return state_->is_complete(); }
+
+std::string PlannedPull::run() { return state_->run(); }
 
 std::string pull(const HubSettings& settings, const HubName& name, const std::string& revision,
                  PullWatcher& watcher) {
-  return Pull(settings, name, watcher).run(revision.empty() ? "main" : revision);
+  return PlannedPull(settings, name, revision, watcher).run();
 }
 
 }  // namespace foretoken

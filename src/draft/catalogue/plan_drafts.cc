@@ -10,6 +10,7 @@
 #include "draft/catalogue/algorithms.h"
 #include "draft/from_text/ngram/corpora.h"
 #include "draft/shape_rules.h"
+#include "draft/with_model/draft_loading.h"
 
 namespace foretoken {
 namespace {
@@ -70,6 +71,11 @@ void add_services(const DraftOptions& options, const std::string& target_archite
   for (const Algorithm* row : algorithms())
     if (row->is_service() && row->serves(options) && !(row->reads_predictions && has_reader))
       plan.parts.push_back({row, row->shape(options, target_architecture)});
+}
+
+void require_draft_models(const DraftOptions& options) {
+  for (const Algorithm* row : algorithms_of(options))
+    if (row->needs_folder) require_folder(options, row->name);
 }
 
 }  // namespace
@@ -171,7 +177,13 @@ CorpusWish corpora_of(const DraftOptions& options) {
   return {};
 }
 
+void check_draft_wishes(const DraftOptions& options) {
+  require_draft_models(options);
+  plan_drafts(options, {});
+}
+
 void check_draft_models(const DraftOptions& options, const ModelConfig& target) {
+  require_draft_models(options);
   for (const Algorithm* row : algorithms_of(options))
     if (row->check != nullptr) row->check(options, target);
 }

@@ -40,6 +40,10 @@ DraftPlan plan_drafts(const DraftOptions& options, const std::string& target_arc
 // The plan with the options that it is of, and the corpora that its parts draft from.
 DraftSetup set_up_drafts(const DraftOptions& options, const std::string& target_architecture);
 
+// What of the wishes cannot be, before any model is there: throws Error for trees that cannot be
+// and for a draft model that nobody has named.
+void check_draft_wishes(const DraftOptions& options);
+
 // Throws Error where the configs show that a draft model will be refused.
 void check_draft_models(const DraftOptions& options, const ModelConfig& target);
 

@@ -9,7 +9,6 @@ namespace foretoken {
 namespace {
 
 void check_eagle3(const DraftOptions& options, const ModelConfig& target) {
-  require_folder(options, "EAGLE3");
   check_head(options, target, HeadFamily::kEagle3);
 }
 
@@ -34,6 +33,7 @@ extern constinit const Algorithm kEagle3 = {
     .name = "EAGLE3",
     .help = "a draft head",
     .shape = head_shape,
+    .needs_folder = true,
     .recognizes = recognizes_eagle3,
     .check = check_eagle3,
     .load = load_eagle3,

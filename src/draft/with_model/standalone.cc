@@ -15,7 +15,6 @@ namespace foretoken {
 namespace {
 
 void check_standalone(const DraftOptions& options, const ModelConfig&) {
-  require_folder(options, "STANDALONE");
   const ModelConfig config =
       read_model_config(options.folder, {.longer_context = LongerContext::kDraft});
   if (!config.recurrent.layers.empty())
@@ -58,6 +57,7 @@ extern constinit const Algorithm kStandalone = {
     .name = "STANDALONE",
     .help = "a small model of the same vocabulary",
     .shape = language_model_shape,
+    .needs_folder = true,
     .recognizes = recognizes_standalone,
     .check = check_standalone,
     .load = load_standalone,

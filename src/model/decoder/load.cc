@@ -210,6 +210,14 @@ std::unique_ptr<WeightSource> decoder_weights(std::unique_ptr<WeightSource> weig
   return weights;
 }
 
+std::unique_ptr<WeightSource> own_weights(std::unique_ptr<WeightSource> weights,
+                                          const ModelOptions& options, const ModelConfig& config) {
+  if (options.others == nullptr) return weights;
+  auto hidden = options.others(weights->names(), config);
+  if (hidden.empty()) return weights;
+  return std::make_unique<OwnWeights>(std::move(weights), std::move(hidden));
+}
+
 void finish_packed(const WeightSource& weights) {
   if (PackedCache* const cache = weights.packed()) cache->finish();
 }
@@ -223,10 +231,8 @@ std::unique_ptr<Decoder> load_model(LoadOps& ops, const std::string& folder,
                                     const ModelOptions& options, const ModelConfig& config) {
   check_stored_method(config, options, folder);
   log_info("Load weight begin.{}", memory_text(options));
-  auto weights = decoder_weights(open_weights(folder, options), config);
-  if (options.others != nullptr)
-    if (auto hidden = options.others(weights->names(), config); !hidden.empty())
-      weights = std::make_unique<OwnWeights>(std::move(weights), std::move(hidden));
+  const auto weights =
+      own_weights(decoder_weights(open_weights(folder, options), config), options, config);
   const DType dtype = serving_dtype(config, *weights, options.dtype);
   auto decoder = std::make_unique<Decoder>(ops, config, *weights, dtype, options.quantization);
   finish_packed(*weights);

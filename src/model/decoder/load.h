@@ -46,6 +46,10 @@ std::unique_ptr<WeightSource> open_weights(const std::string& folder, const Mode
 std::unique_ptr<WeightSource> decoder_weights(std::unique_ptr<WeightSource> weights,
                                               const ModelConfig& config);
 
+// The same without the tensors that others read (ModelOptions::others).
+std::unique_ptr<WeightSource> own_weights(std::unique_ptr<WeightSource> weights,
+                                          const ModelOptions& options, const ModelConfig& config);
+
 // Throws Error unless the checkpoint is quantized as the options say that it is.
 void check_stored_method(const ModelConfig& config, const ModelOptions& options,
                          const std::string& folder);

@@ -14,6 +14,7 @@
 #include "base/testing/test_folder.h"
 #include "checkpoint/testing/gguf_models.h"
 #include "checkpoint/testing/test_files.h"
+#include "model/decoder/check_weights.h"
 #include "model/decoder/load.h"
 #include "model/decoder/rope.h"
 #include "model/testing/gguf_converter.h"
@@ -44,8 +45,10 @@ TEST_P(LoadGguf, answers_as_the_checkpoint_that_it_was_made_of) {
   const GgufFamily& family = GetParam();
   folder_.write("model.gguf", gguf_of(family));
   const auto known = logits_of(folder_of(family));
-  const auto found = logits_of(folder_.path() + "/model.gguf", family.unsaid);
+  const std::string path = folder_.path() + "/model.gguf";
+  const auto found = logits_of(path, family.unsaid);
   ASSERT_EQ(found.size(), known.size());
+  check_weights(path, {.show_progress = false}, read_model_config(path, {}));
   for (std::size_t i = 0; i < known.size(); ++i)
     ASSERT_NEAR(found[i], known[i], family.rounding) << i;
 }

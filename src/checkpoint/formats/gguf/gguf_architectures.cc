@@ -48,11 +48,6 @@ void add_cohere(const GgufModel& model, boost::json::object& config) {
   config["use_qk_norm"] = model.find("blk.0.attn_q_norm.weight") != nullptr;
   if (const auto window = model.size("attention.sliding_window"))
     config["sliding_window"] = *window;
-  const std::string key = model.own_key("rope.dimension_count");
-  const auto rotated = model.metadata().integer(key);
-  const std::int64_t dim = config["head_dim"].as_int64();
-  if (rotated && *rotated != dim)
-    model.metadata().refuse(key, std::to_string(dim) + ", whole heads", std::to_string(*rotated));
 }
 
 void add_seed_oss(const GgufModel& model, boost::json::object& config) {
@@ -489,9 +484,23 @@ constexpr auto kArchitectures = std::to_array<GgufArchitecture>({
      .add = add_gguf_granite_hybrid},
 });
 
+// Files that belong to a model, as they name themselves, and what they are.
+void refuse_other_files(const GgufMetadata& metadata) {
+  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
+      {"adapter", "adapter: changes of another model's weights (LoRA)"},
+      {"mmproj", "mmproj: what turns images or sounds into another model's tokens"},
+      {"imatrix", "imatrix: measurements for quantizing another model"},
+  };
+  const std::string key = "general.type";
+  const std::string type = metadata.text(key).value_or("model");
+  for (const auto& [name, what] : kOthers)
+    if (type == name) metadata.refuse(key, "model", std::string(what));
+}
+
 }  // namespace
 
 const GgufArchitecture& gguf_architecture(const GgufMetadata& metadata) {
+  refuse_other_files(metadata);
   const auto name = metadata.text("general.architecture");
   if (!name) metadata.refuse_missing("general.architecture");
   const bool has_experts = metadata.integer(*name + ".expert_count").value_or(0) > 0;

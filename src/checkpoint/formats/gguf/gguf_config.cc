@@ -167,6 +167,22 @@ void add_rope(const GgufModel& model, const Keys& keys, json::object& config) {
   config["rope_scaling"] = std::move(scaling);
 }
 
+// Keys that change what is computed, and by which nothing here computes. Where parts of heads
+// rotate, the row of the architecture has read how many.
+void check_computation(const GgufArchitecture& architecture, const GgufModel& model,
+                       const Keys& keys, const json::object& config) {
+  const std::string causal = model.own_key("attention.causal");
+  if (!model.metadata().boolean(causal).value_or(true))
+    model.metadata().refuse(causal, "true", "false: every token sees those behind it, too");
+  const json::value* const width = config.if_contains("head_dim");
+  if (architecture.layers_differ || width == nullptr || config.contains("partial_rotary_factor"))
+    return;
+  const auto rotated = keys.integer("rope.dimension_count");
+  if (rotated && *rotated != width->as_int64())
+    keys.refuse("rope.dimension_count", std::to_string(width->as_int64()) + ", whole heads",
+                std::to_string(*rotated));
+}
+
 }  // namespace
 
 std::string gguf_config_json(const GgufModel& model) {
@@ -190,6 +206,7 @@ std::string gguf_config_json(const GgufModel& model) {
   for (const auto& [stored, name] : architecture.numbers)
     if (const auto value = keys.number(stored)) config[name] = *value;
   if (architecture.add != nullptr) architecture.add(model, config);
+  check_computation(architecture, model, keys, config);
   return json::serialize(config);
 }
 

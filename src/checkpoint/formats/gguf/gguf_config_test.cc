@@ -51,6 +51,32 @@ TEST_F(GgufConfig, sizes_and_tokens_are_those_of_the_keys) {
   EXPECT_FALSE(config.contains("rope_scaling"));
 }
 
+TEST_F(GgufConfig, keys_that_change_the_computation_are_refused_by_name) {
+  const auto fault_of = [&](GgufBytes file) {
+    return error_of([&] { config_of(add_byte_level(file, "qwen2")); });
+  };
+  const auto keys = [](const char* architecture) { return gguf_keys(architecture); };
+  EXPECT_EQ(fault_of(keys("llama").u32("llama.rope.dimension_count", 16)), "");
+  EXPECT_THAT(fault_of(keys("llama").u32("llama.rope.dimension_count", 8)),
+              HasSubstr("key llama.rope.dimension_count): expected 16, whole heads, found 8"));
+  EXPECT_EQ(fault_of(keys("glm4").u32("glm4.rope.dimension_count", 8)), "");
+  EXPECT_EQ(fault_of(keys("qwen2").boolean("qwen2.attention.causal", true)), "");
+  EXPECT_THAT(fault_of(keys("qwen2").boolean("qwen2.attention.causal", false)),
+              HasSubstr("key qwen2.attention.causal"));
+  EXPECT_EQ(fault_of(keys("llama").text("general.type", "model")), "");
+  EXPECT_THAT(fault_of(keys("llama").text("general.type", "adapter")),
+              HasSubstr("key general.type): expected model, found adapter: "));
+  EXPECT_THAT(fault_of(keys("clip").text("general.type", "mmproj")),
+              HasSubstr("found mmproj: what turns images"));
+}
+
+TEST_F(GgufConfig, the_key_of_the_tokens_is_named_where_it_is_absent) {
+  GgufBytes file = gguf_keys("llama");
+  file.text("tokenizer.ggml.model", "gpt2").u32("tokenizer.ggml.eos_token_id", 1);
+  EXPECT_THAT(error_of([&] { generation_of(file); }),
+              AllOf(HasSubstr("lacks a key"), HasSubstr("tokenizer.ggml.tokens")));
+}
+
 TEST_F(GgufConfig, names_of_one_expert_and_of_draft_layers_are_known) {
   const auto name_in = [&](const char* architecture, bool has_experts, const char* stored) {
     GgufBytes file = gguf_keys(architecture);

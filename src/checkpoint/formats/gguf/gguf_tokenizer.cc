@@ -47,6 +47,7 @@ struct Vocabulary {
 std::optional<std::int64_t> token_of(const GgufMetadata& metadata, const std::string& role) {
   const std::string key = "tokenizer.ggml." + role + "_token_id";
   const auto id = metadata.integer(key);
+  if (id && !metadata.has(kTokens)) metadata.refuse_missing(kTokens);
   const auto count = static_cast<std::int64_t>(metadata.count(kTokens));
   if (id && (*id < 0 || *id >= count))
     metadata.refuse(key, "a token below " + std::to_string(count), std::to_string(*id));
