@@ -12,7 +12,7 @@ namespace {
 class ConnectionTest : public ServerTest {
  protected:
   std::string request(std::string_view path, std::string_view body, std::string_view headers = "") {
-    return "POST " + std::string(path) + " HTTP/1.1\r\nHost: x\r\n" + std::string(headers) +
+    return "POST " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n" + std::string(headers) +
            "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
   }
   void endless() {
