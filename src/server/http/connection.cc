@@ -166,7 +166,7 @@ void Connection::begin_exchange() {
 }
 
 void Connection::end_exchange() {
-  --hub_->answering;
+  stop_waiting();
   if (service_->observer != nullptr) service_->observer->on_ended(line_);
 }
 
@@ -178,9 +178,16 @@ void Connection::begin_answer() {
   const auto service = service_;
   begin_exchange();
   disarm();
+  is_waited_for_ = true;
+  if (hub_->draining) stop_waiting();
   service->handle(std::make_shared<ConnectionExchange>(std::move(request), std::move(claim),
                                                        shared_from_this(), hub_, serial_));
   read();
+void Connection::stop_waiting() {
+  if (is_waited_for_) --hub_->answering;
+  is_waited_for_ = false;
+}
+
 }
 
 // Answers a request that never becomes an exchange. A body that follows is not read.

@@ -72,6 +72,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void on_head();
   void begin_exchange();
   void end_exchange();
+  void stop_waiting();
   void begin_answer();
   void answer_head(const HttpReply& reply);
   void refuse(const Refusal& refusal);
@@ -116,7 +117,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool keep_alive_ = true;
   std::string answer_headers_;  // further lines of its answer's head
   bool http11_ = true;
-  bool answered_ = false;  // the whole answer is in pending_ or further
+  bool is_waited_for_ = false;  // by the drain: its exchange began before
+  bool answered_ = false;       // the whole answer is in pending_ or further
   Framing::Body body_ = Framing::Body::kLength;
 
   std::string pending_;    // to be written

@@ -214,3 +214,25 @@ TEST_F(HttpServerTest, a_body_that_is_still_coming_is_refused_when_the_drain_beg
 
 }  // namespace
 }  // namespace foretoken
+TEST_F(HttpServerTest, what_comes_while_draining_is_answered_and_not_waited_for) {
+  config.drain_timeout = config.overdue_timeout = std::chrono::seconds(5);
+  config.idle_timeout = config.write_timeout = kNever;
+  start_keeping();
+  HttpClient busy(server->port());
+  busy.send("GET / HTTP/1.1\r\n\r\n");
+  ASSERT_TRUE(eventually([&] { return kept_count() == 1; }));
+  server->stop();
+  std::this_thread::sleep_for(milliseconds(50));
+  HttpClient late(server->port()), idle(server->port());
+  late.send("GET / HTTP/1.1\r\n\r\n");
+  ASSERT_TRUE(eventually([&] { return kept_count() == 2; }));
+  const auto answered = std::chrono::steady_clock::now();
+  kept[0]->reply({.body = "{}"});
+  EXPECT_EQ(busy.read_reply().status, 200);
+  thread.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - answered, std::chrono::seconds(4));
+  EXPECT_EQ(late.read_reply().status, 0);
+  EXPECT_TRUE(idle.at_end());
+  EXPECT_FALSE(HttpClient(server->port()).is_connected());
+}
+
