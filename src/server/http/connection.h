@@ -82,6 +82,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void close();
   void enter_waiting();
   void leave_waiting();
+  void ask_by_kernel();
   void watch_for_reset();
   void arm(std::chrono::milliseconds time);
   void disarm() { deadline_ = kNever; }
@@ -89,6 +90,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void on_timeout();
 
   static constexpr auto kNever = Clock::time_point::max();
+  static constexpr int kProbeSeconds = 10;
   static constexpr std::size_t kReadBytes = 8 << 10;
   static constexpr std::size_t kPipelineBytes = 64 << 10;  // further requests kept while answering
   static constexpr std::size_t kLingerBytes = 1 << 20;     // read after a refusal, and dropped
