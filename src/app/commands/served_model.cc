@@ -65,7 +65,9 @@ ServerConfig complete(const Options& options, const ModelHost& host, const Token
   server.backend = host.ops().description();
   set_server_arg(server.server_args, "context_length", std::to_string(server.context_length));
   server.drafters = host.drafters();
-  server.drafter_named = drafter_named;
+  server.drafter_named = [setup = host.planned_drafts()](const std::string& name) {
+    return wished_drafter(name, setup);
+  };
   if (const auto shape = host.tree_shape()) {
     server.draft_method = options.draft.algorithm;
     server.draft_steps = shape->steps;
