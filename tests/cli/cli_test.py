@@ -279,6 +279,11 @@ class CliTest(unittest.TestCase):
             with self.server("--kv-cache-dtype", "fp8_e4m3", *flags) as (url, process):
                 answers.append(self.generate(url)["output_ids"])
                 info = json.load(urllib.request.urlopen(url + "/get_server_info"))
+    def test_the_start_from_files_is_silent_at_level_warning(self):
+        flags = ["--max-new-tokens", "1", "--prompt", "Hello", "--model", str(self.DEMO / "demo")]
+        self.assertEqual(run("generate", *flags, "--log-level", "warning").stderr, "")
+        self.assertIn("checkpoint shards", run("generate", *flags, "--log-level", "info").stderr)
+
                 process.send_signal(signal.SIGTERM)
                 self.assertEqual(process.wait(30), 0)
                 self.assertRegex(process.log(), r"KV Cache is allocated\. .*, dtype: fp8_e4m3" + more + r"\n")
