@@ -13,7 +13,9 @@
 #include "app/flags/flag_help.h"
 #include "app/flags/flag_page.h"
 #include "app/flags/flag_parser.h"
+#include "app/machine/standard_streams.h"
 #include "app/version.h"
+#include "base/error.h"
 
 namespace foretoken {
 namespace {
@@ -104,7 +106,7 @@ int run_command(const Command& command, const std::vector<std::string>& args) {
   return command.run(args);
 }
 
-int run(const std::vector<std::string>& words) {
+int run_words(const std::vector<std::string>& words) {
   if (prints_for_others(words)) return 0;
   if (words.empty() || asks_for_help(words.front()) || words.front() == "help") return print_help();
   if (words.front() == "--version") return print_version();
@@ -116,6 +118,14 @@ int run(const std::vector<std::string>& words) {
     names += (names.empty() ? "" : ", ") + std::string(command.name);
   throw UsageError("unknown command '" + words.front() + "': expected one of " + names +
                    " (see foretoken --help)");
+}
+
+// What was printed and is lost makes a failure of what succeeded.
+int run(const std::vector<std::string>& words) {
+  const int code = run_words(words);
+  if (const std::string fault = output_fault(); code == 0 && !fault.empty())
+    throw Error("cannot write to standard output: " + fault);
+  return code;
 }
 
 // The exit code.
@@ -135,6 +145,7 @@ void end_program(const std::exception& fault) {
 }  // namespace foretoken
 
 int main(int argc, char** argv) {
+  foretoken::open_closed_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a write that fails
   try {
     return foretoken::run({argv + 1, argv + argc});

@@ -119,7 +119,8 @@ struct WalkSeq {
   // Of the constraint: the last emitted token completes the text; or it is no part of it, because
   // nothing could be sampled there.
   bool is_complete = false, is_stuck = false;
-  std::vector<Token> foreseen;       // what the constraint lets expect after the last emitted token
+  bool is_void = false;         // the last emitted token is no token: the model gave no numbers
+  std::vector<Token> foreseen;  // what the constraint lets expect after the last emitted token
   std::vector<SampledToken> scored;  // input logprobs of chain rows from score_from on
   // Of the chain and of the path behind it, from the position hidden_from on.
   std::vector<std::vector<float>> hidden = {};

@@ -12,7 +12,7 @@ namespace foretoken {
 
 std::optional<Token> sample_few(const FewTokens& row, const SamplingParams& params,
                                 std::int64_t position) {
-  if (row.tokens.empty()) return 0;  // as of rows without a single possible token
+  if (row.tokens.empty()) return std::nullopt;
   std::vector<float> logits(row.logits.begin(), row.logits.end());
   logits.push_back(kMinusInfinity);  // the rest of the row: top-k filters something
   SamplingParams plain;

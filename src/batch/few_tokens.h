@@ -22,7 +22,8 @@ struct FewTokens {
 //   greedily          the best token, and those that the temperature makes its equals
 //   with top-k        the k best, and those that the temperature makes equal to the last of them
 //   from all tokens   those whose noise may win
-// No tokens: the row has no numbers. Nothing is returned where the k best are not all known.
+// Nothing is returned where the k best are not all known, nor for no tokens: the row has no numbers,
+// which sample_row tells.
 std::optional<Token> sample_few(const FewTokens& row, const SamplingParams& params,
                                 std::int64_t position);
 

@@ -84,15 +84,12 @@ TEST(FewTokens, all_tokens_are_enough_without_filters) {
     EXPECT_EQ(drawn_of(row, all, params, 11), whole_row(row, params, 11));
 }
 
-TEST(FewTokens, a_row_without_numbers_gives_the_first_token) {
-  for (const float value : {-kInf, std::nanf("")}) {
-    const std::vector<float> row(30, value);
-    for (const float temperature : {0.0F, 1.0F}) {
-      SamplingParams params;
-      params.top_logprobs = -1;
-      params.temperature = temperature;
-      EXPECT_EQ(sample_few({}, params, 3), whole_row(row, params, 3));
-    }
+TEST(FewTokens, a_row_without_numbers_is_left_to_who_knows_all_of_it) {
+  for (const float temperature : {0.0F, 1.0F}) {
+    SamplingParams params;
+    params.top_logprobs = -1;
+    params.temperature = temperature;
+    EXPECT_EQ(sample_few({}, params, 3), std::nullopt);
   }
 }
 

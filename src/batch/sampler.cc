@@ -53,10 +53,14 @@ void report(SampledToken& out, std::span<const float> logits, const RowTops& top
   for (const Token token : params.logprob_tokens) out.token_logprobs.push_back(logprobs.of(token));
 }
 
-// A row without a single possible token: nothing can be drawn, but the sequence must go on.
+// A row without a single possible token. It is the model's doing unless a mask and the bar of stop
+// tokens have left none: then the sequence must go on.
 SampledToken lowest_allowed(const RowContext& row) {
   SampledToken out;
   out.token = 0;
+  out.is_void = row.allowed.empty();
+  if (row.generated >= row.params->min_new_tokens)
+    out.is_void |= std::ranges::any_of(row.allowed, [](std::uint32_t bits) { return bits != 0; });
   for (std::size_t word = 0; word < row.allowed.size(); ++word)
     if (row.allowed[word] != 0) {
       out.token = static_cast<Token>(word) * 32 + std::countr_zero(row.allowed[word]);

@@ -199,11 +199,20 @@ TEST(Sampler, nan_and_infinite_logits_are_survived) {
     const auto none = sample({kNan, -kInf, kNan}, params);
     EXPECT_EQ(none.token, 0);
     EXPECT_EQ(none.logprob, kNoChance);
+    EXPECT_TRUE(none.is_void);
+    EXPECT_FALSE(sample({kNan, -kInf, 1.0F, kNan}, params).is_void);
   }
   SamplingParams params = greedy();
   std::vector<float> x(64, kNan);
   const std::vector<std::uint32_t> allowed{0, 0b1000};
-  EXPECT_EQ(sample_row(x, {.params = &params, .allowed = allowed}).token, 35);
+  const SampledToken drawn = sample_row(x, {.params = &params, .allowed = allowed});
+  EXPECT_EQ(drawn.token, 35);
+  EXPECT_TRUE(drawn.is_void);
+  // Bars may leave nothing of what a mask allows, whatever the model says.
+  params.min_new_tokens = 1;
+  params.stop_tokens = {35};
+  x.assign(64, 0.0F);
+  EXPECT_FALSE(sample_row(x, {.params = &params, .allowed = allowed}).is_void);
 }
 
 TEST(Sampler, logprobs_are_those_of_the_scaled_logits_before_filters) {

@@ -73,6 +73,8 @@ struct SampledToken {
   float logprob = std::numeric_limits<float>::quiet_NaN();
   std::vector<TopLogprob> top;        // best first, ties to the lower id
   std::vector<float> token_logprobs;  // of SamplingParams::logprob_tokens
+  // The model gave no number to any token that may come (NaN, say): the token means nothing.
+  bool is_void = false;
 };
 
 // One row's context besides its logits.

@@ -31,7 +31,7 @@ SampledToken draw(RowContext row, std::span<float> logits, TokenConstraint& cons
     return sample_row(logits, row);
   }
   SampledToken drawn = sample_row(logits, row);
-  if (constraint.allows(drawn.token) || !constraint.fault().empty()) return drawn;
+  if (drawn.is_void || constraint.allows(drawn.token) || !constraint.fault().empty()) return drawn;
   row.allowed = constraint.allowed();
   return sample_adjusted(logits, row);
 }
@@ -112,8 +112,9 @@ WalkSeq walk_tree(const StepEntry& entry, const DraftTrees& trees, std::int64_t 
     walk.emitted.push_back(draw_at(node, row));
     const Token token = walk.emitted.back().token;
     walk.is_stuck = entry.constraint != nullptr && !entry.constraint->fault().empty();
+    walk.is_void = walk.emitted.back().is_void;
     walk.path.push_back(node);
-    if (walk.is_stuck) return walk;
+    if (walk.is_stuck || walk.is_void) return walk;
     if (ends_text(entry, token)) return walk;
     if (entry.constraint != nullptr && !move_on(*entry.constraint, token, walk)) return walk;
     node = find_child(trees, entry.slot, node, token);

@@ -22,7 +22,7 @@ using DrawnNodes = std::vector<std::optional<SampledToken>>;
 // Walks the tree of one entry. logits_of(node) returns that node's logits [vocab], writable; it is
 // called for visited nodes only, of those that are not drawn. root_position: position of the root.
 // Stops after an emitted stop token (entry.params->stop_tokens), because nothing may follow it, and
-// where the constraint of the entry ends, or fails, the text.
+// where the constraint of the entry ends, or fails, the text, or the model gave no numbers.
 WalkSeq walk_tree(const StepEntry& entry, const DraftTrees& trees, std::int64_t root_position,
                   const std::function<std::span<float>(int node)>& logits_of,
                   DrawnNodes drawn = {});

@@ -52,6 +52,27 @@ TEST(Walk, one_node_gives_one_token) {
   EXPECT_EQ(tokens_of(walk), (std::vector<Token>{3}));
 }
 
+TEST(Walk, ends_where_the_model_gives_no_numbers) {
+  DraftTrees trees(1, 3);
+  trees.plant(0, 7);
+  trees.grow(0, 0, 3);
+  trees.grow(0, 1, 0);
+  for (const float temperature : {0.0F, 1.0F}) {
+    SamplingParams params;
+    params.temperature = temperature;
+    std::vector<float> logits;
+    const auto walk =
+        walk_tree({.slot = 0, .has_tree = true, .params = &params}, trees, 5, [&](int node) {
+          logits.assign(20, node == 0 ? -HUGE_VALF : std::nanf(""));
+          if (node == 0) logits[3] = 1.0F;
+          return std::span(logits);
+        });
+    EXPECT_TRUE(walk.is_void);
+    EXPECT_EQ(walk.path, (std::vector<std::int32_t>{0, 1}));
+  }
+  EXPECT_FALSE(greedy_walk({7}, {-1}, {3}).is_void);
+}
+
 TEST(Walk, likely_nodes_are_drawn_ahead_from_where_it_stands) {
   DraftTrees trees(1, 6);
   trees.plant(0, 7);

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/log.h"
+
 namespace foretoken {
 namespace {
 
@@ -40,7 +42,7 @@ std::string ShardProgress::line(const std::string& format, int done, int total, 
 }
 
 void ShardProgress::print() const {
-  if (!is_shown_) return;
+  if (!is_shown_ || !log_enabled(LogLevel::kInfo)) return;
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
   std::fprintf(stderr, "%s\n", line(format_, done_, total_, elapsed.count()).c_str());
 }

@@ -1,5 +1,6 @@
 #pragma once
-// The progress bar of loading, in SGLang's words, one line per finished shard on standard error:
+// The progress bar of loading, in SGLang's words, one line per finished shard on standard error,
+// where the log tells as much as that. Not a line of the log:
 // "Loading safetensors checkpoint shards:  50% Completed | 1/2 [00:01<00:01,  1.20s/it]".
 
 #include <chrono>

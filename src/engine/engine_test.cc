@@ -1,7 +1,9 @@
 #include "engine/engine.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <thread>
@@ -22,6 +24,29 @@ namespace {
 
 using std::chrono::milliseconds;
 constexpr std::int64_t kVocab = 64;
+
+// Gives no numbers behind so many tokens of a text.
+class DamagedModel final : public TargetModel {
+ public:
+  DamagedModel(TargetModel& model, std::int32_t tokens) : model_(model), tokens_(tokens) {}
+
+  Features forward(const Batch& batch, const FeatureTaps& taps) override {
+    return model_.forward(batch, taps);
+  }
+  Tensor logits(const Features& features, const Batch& batch) override {
+    const Tensor logits = model_.logits(features, batch);
+    for (std::size_t i = 0; i < batch.logit_rows.size(); ++i)
+      if (batch.position[at(batch.logit_rows[i])] >= tokens_)
+        std::fill_n(logits.row_f32(static_cast<std::int64_t>(i)), kVocab, std::nanf(""));
+    return logits;
+  }
+  std::span<const KvLayer> kv_layers() const override { return model_.kv_layers(); }
+  std::int64_t vocab() const override { return model_.vocab(); }
+
+ private:
+  TargetModel& model_;
+  std::int32_t tokens_;
+};
 
 class EngineTest : public testing::TestWithParam<int> {
  protected:
@@ -125,6 +150,28 @@ TEST_P(EngineTest, a_constraint_that_fails_ends_its_request_and_no_other) {
   EXPECT_EQ(difference(answers[0].tokens, HashOracle::answer(stuck, kVocab).output), "");
   EXPECT_EQ(difference(answers[1].tokens, HashOracle::answer(other, kVocab).output), "");
   EXPECT_EQ(engine_->stats().aborted_requests, 1U);
+}
+
+TEST_P(EngineTest, a_model_without_numbers_ends_requests_with_an_error_and_is_told_once) {
+  make();
+  DamagedModel damaged(*model_, 15);
+  engine_ = std::make_unique<Engine>(config_, *ops_, damaged, *drafter_);
+  Request sound = request(3, 10), greedy = request(10, 80), sampled = request(12, 80);
+  greedy.sampling.temperature = 0.0F;
+  sampled.sampling.temperature = 1.0F;
+  testing::internal::CaptureStderr();
+  const auto answers = start_and_run(*engine_, {sound, greedy, sampled});
+  engine_.reset();
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(answers[0].finish->reason, FinishReason::kLength);
+  for (const auto& [answer, tokens] : {std::pair(&answers[1], 6U), std::pair(&answers[2], 4U)}) {
+    EXPECT_EQ(answer->finish->reason, FinishReason::kVoid);
+    EXPECT_NE(answer->finish->message.find("NaN"), std::string::npos);
+    EXPECT_EQ(answer->tokens.size(), tokens);
+  }
+  const auto told = log.find("NaN");
+  EXPECT_NE(told, std::string::npos) << log;
+  EXPECT_EQ(log.find("NaN", told + 1), std::string::npos) << log;
 }
 
 TEST_P(EngineTest, refuses_with_the_texts_clients_know) {

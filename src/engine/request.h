@@ -35,6 +35,7 @@ enum class FinishReason {
   kOutOfMemory,  // cannot fit even alone
   kShutdown,     // the server stops before it could finish
   kStuck,        // its constraint allows no token, or cannot say which
+  kVoid,         // the model gave no numbers to draw the next token by
   kDisplaced,    // the queue is full, and those in it go before this one
 };
 

@@ -150,6 +150,7 @@ class Scheduler {
   EngineStats stats_;
 
   std::uint64_t planned_ = 0, retired_ = 0;  // steps
+  bool tells_void_ = false;                  // once is enough: see FinishReason::kVoid
   bool wants_drain_ = false;                 // something waits until no step is in flight
   std::optional<Pause> pause_;
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/log.h"
+
 namespace foretoken {
 
 void Scheduler::retire(StepHandle& step) {
@@ -40,6 +42,8 @@ void Scheduler::commit(Sequence& s, const StepEntry& entry, SeqOutcome& outcome,
   stats_.generated_tokens += static_cast<std::uint64_t>(s.generated() - generated);
   stats_.accepted_drafts += static_cast<std::uint64_t>(s.accepted_drafts() - accepted);
   stats_.verify_steps += static_cast<std::uint64_t>(s.verify_steps() - verified);
+  if (end && end->reason == FinishReason::kVoid && !std::exchange(tells_void_, true))
+    log_error("{}; requests end with this error", end->message);
   if (end) return finish(s, std::move(*end));
   if (!entry.chain.empty()) pages_.publish(s);
   if (s.has_news()) s.request.stream->push(s.take_delta());

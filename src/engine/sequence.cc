@@ -101,7 +101,11 @@ std::optional<Finish> Sequence::commit(const StepEntry& entry, WalkSeq& walk) {
   const int before = generated();
   for (std::size_t i = 0; i < walk.emitted.size() && !finish; ++i) {
     const bool is_last = i + 1 == walk.emitted.size();
-    if (is_last && walk.is_stuck) {
+    if (is_last && walk.is_void) {
+      finish = Finish{.reason = FinishReason::kVoid,
+                      .stop_token = kNoToken,
+                      .message = "the model gave no numbers (NaN): its weights may be damaged"};
+    } else if (is_last && walk.is_stuck) {
       finish = Finish{
           .reason = FinishReason::kStuck, .stop_token = kNoToken, .message = constraint_->fault()};
     } else {

@@ -218,7 +218,7 @@ void Step::advance(const StepPlan& plan, const Walk& walk) {
     s.generated += static_cast<int>(found.emitted.size());
     s.tokens_left -= static_cast<int>(found.emitted.size());
     const auto& stops = entry.params->stop_tokens;
-    s.has_ended = found.is_complete || found.is_stuck || s.tokens_left <= 0 ||
+    s.has_ended = found.is_complete || found.is_stuck || found.is_void || s.tokens_left <= 0 ||
                   std::find(stops.begin(), stops.end(), root) != stops.end();
     // A path of n drafts emits at most n + 1 tokens, and its positions stay inside the context.
     if (s.has_ended || s.tokens_left <= 1 || trees_.max_nodes() <= 1) continue;

@@ -126,9 +126,11 @@ void Server::State::add_routes() {
   work.is_work = true;
   Route open = light, below = light;
   open.is_open = true;
+  Route probe = open;
+  probe.is_costly = true;
   below.matches_below = true;
   add({"GET"}, "/health", handle_health, open);
-  add({"GET"}, "/health_generate", handle_health_generate, open);
+  add({"GET"}, "/health_generate", handle_health_generate, probe);
   add({"GET"}, "/ping", handle_health, open);
   add({"GET"}, "/v1/models", handle_models, light);
   add({"GET"}, "/v1/models/", handle_model, below);

@@ -12,7 +12,7 @@ namespace {
 class ConnectionTest : public ServerTest {
  protected:
   std::string request(std::string_view path, std::string_view body, std::string_view headers = "") {
-    return "POST " + std::string(path) + " HTTP/1.1\r\nHost: x\r\n" + std::string(headers) +
+    return "POST " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n" + std::string(headers) +
            "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
   }
   void endless() {
@@ -183,20 +183,27 @@ class DrainTest : public ConnectionTest {
     client->send(request("/generate", R"({"text":"a"})"));
     ASSERT_TRUE(eventually([&] { return engine.running() == 1; }));
     http->stop();
-    ASSERT_TRUE(eventually([&] { return HttpClient(port).request("GET", "/health").status == 0; }));
+    ASSERT_TRUE(eventually([&] { return get(port, "/health").status == 503; }));
+    stranger.emplace(port);
   }
 
-  std::optional<HttpClient> idle, client;
+  std::optional<HttpClient> idle, client, stranger;
 };
 
 TEST_F(DrainTest, draining_finishes_what_runs_and_accepts_nothing_new) {
   drain();
   if (HasFatalFailure()) return;
-  const auto health = idle->request("GET", "/health");
-  EXPECT_EQ(health.status, 503);
-  EXPECT_NE(health.head.find("connection: close"), std::string::npos);
+  for (HttpClient* asking : {&*idle, &*stranger}) {
+    const auto health = asking->request("GET", "/health");
+    EXPECT_EQ(health.status, 503);
+    EXPECT_NE(health.head.find("connection: close"), std::string::npos);
+  }
+  const auto work = post(port, "/generate", R"({"text":"a"})");
+  EXPECT_EQ(work.status, 503);
+  EXPECT_NE(work.head.find("connection: close"), std::string::npos);
   EXPECT_EQ(json_of(client->read_reply().body).at("text"), "Hello, world!");
   thread.join();
+  EXPECT_EQ(get(port, "/health").status, 0) << "and then the port is closed";
 }
 
 TEST_F(DrainTest, new_requests_on_old_connections_are_refused_while_draining) {

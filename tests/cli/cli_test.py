@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import resource
+import shlex
 import signal
 import socket
 import subprocess
@@ -91,6 +92,36 @@ class CliTest(CliCase):
         longer = run("generate", *flags, "--max-new-tokens", "12").stdout
         self.assertTrue(longer.startswith(short.stdout[:-1]), longer)
 
+    def test_what_cannot_be_printed_is_an_error(self):
+        demo = str(self.DEMO / "demo")
+        for args in [["generate", "--prompt", "Hello", "--model", demo, "--max-new-tokens", "2"],
+                     ["inspect", demo], ["list", "--json"], ["--version"]]:
+            with self.subTest(args), open("/dev/full", "w") as full:
+                result = subprocess.run([PROGRAM, *args], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+                self.assertEqual(result.returncode, 1, result.stderr)
+                self.assertIn("foretoken: cannot write to standard output", result.stderr)
+
+    def test_closed_streams_are_taken_by_nothing_else(self):
+        for closing, closed in [("2>&-", [2]), ("0<&- 1>&- 2>&-", [0, 1, 2])]:
+            with self.subTest(closing):
+                port = free_port()
+                command = shlex.join([PROGRAM, *self.serve_flags("--port", str(port))])
+                process = subprocess.Popen(["sh", "-c", f"exec {command} {closing}"], stdout=subprocess.DEVNULL)
+                try:
+                    for _ in range(600):
+                        self.assertIsNone(process.poll(), "the server ended")
+                        with contextlib.suppress(urllib.error.URLError, ConnectionError):
+                            urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=60)
+                            break
+                        time.sleep(0.1)
+                    for stream in closed:
+                        self.assertEqual(os.readlink(f"/proc/{process.pid}/fd/{stream}"), "/dev/null")
+                    process.send_signal(signal.SIGTERM)
+                    self.assertEqual(process.wait(30), 0)
+                finally:
+                    process.kill()
+                    process.wait()
+
     def test_a_first_corpus_without_tokens_is_refused(self):
         with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as corpus:
             corpus.write('""\n')
@@ -168,6 +199,11 @@ class CliTest(CliCase):
             with self.assertRaises(urllib.error.HTTPError) as caught:
                 self.generate(url, sampling_params={"max_new_tokens": 200, "ignore_eos": True})
             self.assertIn("deadline", caught.exception.read().decode())
+
+    def test_the_start_from_files_is_silent_at_level_warning(self):
+        flags = ["--max-new-tokens", "1", "--prompt", "Hello", "--model", str(self.DEMO / "demo")]
+        self.assertEqual(run("generate", *flags, "--log-level", "warning").stderr, "")
+        self.assertIn("checkpoint shards", run("generate", *flags, "--log-level", "info").stderr)
 
     def test_the_start_is_silent_at_level_warning(self):
         with self.server("--log-level", "warning", "--cuda-graph-max-bs", "8") as (_, process):

@@ -119,6 +119,7 @@ class InformationTest(ServerCase):
             info = self.get(path).json()
             self.assertIn("model_path", info)
             self.assertIn("memory_usage", info["internal_states"][0])
+            self.assertEqual(info["max_total_tokens"], info["max_total_num_tokens"])
 
     def test_waiting_clients_may_send_any_key(self):
         reply = self.get("/v1/models", headers={"Authorization": "Bearer None"})

@@ -148,6 +148,7 @@ class Crowd {
       case FinishReason::kShutdown:
       case FinishReason::kDisplaced:
       case FinishReason::kStuck:
+      case FinishReason::kVoid:
         ++ends_.failed;
         first_failure_ = finish.message;
     }

@@ -64,8 +64,12 @@ ServerConfig complete(const Options& options, const ModelHost& host, const Token
   server.startup_phases = host.phases();
   server.backend = host.ops().description();
   set_server_arg(server.server_args, "context_length", std::to_string(server.context_length));
+  set_server_arg(server.server_args, "max_total_tokens",
+                 std::to_string(host.config().total_tokens));
   server.drafters = host.drafters();
-  server.drafter_named = drafter_named;
+  server.drafter_named = [setup = host.planned_drafts()](const std::string& name) {
+    return wished_drafter(name, setup);
+  };
   if (const auto shape = host.tree_shape()) {
     server.draft_method = options.draft.algorithm;
     server.draft_steps = shape->steps;

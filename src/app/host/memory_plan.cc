@@ -1,6 +1,7 @@
 #include "app/host/memory_plan.h"
 
 #include <algorithm>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -26,20 +27,24 @@ std::size_t share(std::size_t bytes, double fraction) {
 // Says which of weights and steps is too much, for they are made smaller in different ways.
 [[noreturn]] void throw_no_room(const MemoryNeeds& needs, std::size_t budget,
                                 const MachineMemory& memory) {
-  const bool weights_fit = budget > needs.weight_bytes + needs.page_bytes;
-  throw Error(
-      {.what = weights_fit ? "the largest step has no room in memory beside the weights: lower "
+  const bool weights_fit = budget > needs.weight_bytes + needs.text_bytes + needs.page_bytes;
+  const std::string texts =
+      needs.text_bytes == 0
+          ? ""
+          : fmt::format(", {:.2f} for texts that drafts come from", gigabytes(needs.text_bytes));
+  throw Error({.what = weights_fit
+                           ? "the largest step has no room in memory beside the weights: lower "
                              "--max-running-requests, --chunked-prefill-size or "
                              "--speculative-num-draft-tokens"
                            : "no memory is left for the KV cache",
-       .where = "--mem-fraction-static",
-       .expected = fmt::format("more than {:.2f} GB ({:.2f} for weights, {:.2f} for the largest "
-                               "step, the rest for the KV cache)",
-                               gigabytes(needs.fixed_bytes() + needs.page_bytes),
-                               gigabytes(needs.weight_bytes),
-                               gigabytes(needs.step_bytes + needs.state_bytes)),
-       .found = fmt::format("{:.2f} GB of {:.2f} GB", gigabytes(budget),
-                            gigabytes(memory.total_bytes))});
+               .where = "--mem-fraction-static",
+               .expected = fmt::format("more than {:.2f} GB ({:.2f} for weights{}, {:.2f} for the "
+                                       "largest step, the rest for the KV cache)",
+                                       gigabytes(needs.fixed_bytes() + needs.page_bytes),
+                                       gigabytes(needs.weight_bytes), texts,
+                                       gigabytes(needs.step_bytes + needs.state_bytes)),
+               .found = fmt::format("{:.2f} GB of {:.2f} GB", gigabytes(budget),
+                                    gigabytes(memory.total_bytes))});
 }
 
 }  // namespace

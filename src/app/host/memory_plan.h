@@ -12,13 +12,14 @@ namespace foretoken {
 
 struct MemoryNeeds {
   std::size_t weight_bytes = 0;
+  std::size_t text_bytes = 0;   // texts that drafts come from
   std::size_t page_bytes = 0;   // KV of one page, all layers
   std::size_t step_bytes = 0;   // activations of the largest step
   std::size_t state_bytes = 0;  // states of requests that run, and of cached texts
   int useful_tokens = 0;        // more than this would only cache old texts
   int context_tokens = 0;       // of the longest request
 
-  std::size_t fixed_bytes() const { return weight_bytes + state_bytes + step_bytes; }
+  std::size_t fixed_bytes() const { return weight_bytes + text_bytes + state_bytes + step_bytes; }
 };
 
 // KV capacity in tokens; the last page may hold less than it could. `memory` is the machine's

@@ -101,6 +101,23 @@ TEST(MemoryPlan, the_largest_step_is_planned_for) {
   EXPECT_NE(found.find("2.00 for weights, 6.00 for the largest step"), std::string::npos) << found;
 }
 
+TEST(MemoryPlan, texts_of_drafts_are_no_weights) {
+  MemoryNeeds needs = kNeeds;
+  needs.text_bytes = kGiB;
+  EXPECT_EQ(pages({.fraction = 0.5, .max_total_tokens = {}}, needs), 5 * 1024);
+  try {
+    pages({.fraction = 0.15, .max_total_tokens = {}}, needs);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("no memory is left for the KV cache"),
+              std::string::npos);
+    EXPECT_NE(std::string(error.what())
+                  .find("2.00 for weights, 1.00 for texts that drafts come from, 0.00 for"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(MemoryPlan, without_room_for_a_page_the_program_cannot_start) {
   EXPECT_THROW(pages({.fraction = 0.1, .max_total_tokens = {}}), Error);
   EXPECT_THROW(pages({.fraction = {}, .max_total_tokens = 15}), Error);

@@ -171,7 +171,8 @@ EngineConfig ModelHost::size_engine(const Options& options, const MachineMemory&
                           .shape = plan.model,
                           .max_nodes = plan.max_nodes(),
                           .most_drafts = plan.most_drafts(config.max_running_requests)};
-  const MemoryNeeds needs{.weight_bytes = weight_bytes_ + drafter_bytes_,
+  const MemoryNeeds needs{.weight_bytes = weight_bytes_,
+                          .text_bytes = drafter_bytes_,
                           .page_bytes = page_bytes_,
                           .step_bytes = most_step_bytes(config, *ops_, models),
                           .state_bytes = ops_->state_bytes(states),

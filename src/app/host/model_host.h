@@ -50,6 +50,7 @@ class ModelHost {
   }
   // Who drafts, in the order in which reports and wishes number them.
   std::vector<std::string> drafters() const;
+  const DraftSetup& planned_drafts() const { return *drafts_; }
 
   // The texts that drafts are taken from, so that more can be added; null: none are.
   const std::shared_ptr<Corpora>& corpora() const { return drafts_->corpora; }

@@ -118,6 +118,7 @@ Walk verify_rows(ThreadPool& pool, const StepPlan& plan, const DraftTrees& trees
     seq.emitted = std::move(found.emitted);
     seq.is_complete = found.is_complete;
     seq.is_stuck = found.is_stuck;
+    seq.is_void = found.is_void;
     seq.foreseen = std::move(found.foreseen);
   });
   return walk;

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/log.h"
 #include "base/testing/test_folder.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/shard_progress.h"
@@ -153,6 +154,17 @@ TEST(Safetensors, a_shard_is_done_when_its_last_tensor_is_released) {
   source->release("c");
   source->release("no such tensor");
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("100% Completed | 2/2 ["));
+}
+
+TEST(ShardProgress, is_silent_where_the_log_tells_warnings_only) {
+  const auto said_at = [](LogLevel level) {
+    set_log_level(level);
+    testing::internal::CaptureStderr();
+    ShardProgress("gguf", 1, true).finish_one();
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(said_at(LogLevel::kWarning), "");
+  EXPECT_NE(said_at(LogLevel::kInfo), "");
 }
 
 TEST(ShardProgress, lines_read_like_those_of_tqdm) {

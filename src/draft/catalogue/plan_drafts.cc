@@ -188,6 +188,17 @@ void check_draft_models(const DraftOptions& options, const ModelConfig& target) 
     if (row->check != nullptr) row->check(options, target);
 }
 
+std::string wished_drafter(const std::string& name, const DraftSetup& setup) {
+  std::string named = drafter_named(name);
+  const Algorithm* row = find_algorithm(named);
+  if (row == nullptr || !row->is_service() || !row->reads_predictions ||
+      !row->serves(setup.options))
+    return named;
+  const auto reader = std::ranges::find_if(
+      setup.plan.parts, [](const DraftPart& part) { return part.algorithm->reads_predictions; });
+  return reader == setup.plan.parts.end() ? named : std::string(reader->algorithm->name);
+}
+
 DraftSetup set_up_drafts(const DraftOptions& options, const std::string& target_architecture) {
   DraftSetup setup{.options = options, .plan = plan_drafts(options, target_architecture)};
   if (const std::int64_t tokens = corpora_of(options).tokens; tokens > 0)

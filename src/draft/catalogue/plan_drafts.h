@@ -13,9 +13,8 @@
 namespace foretoken {
 
 // The canonical name of an algorithm, or of several joined by '+', empty for none ("none") and for
-// those that are chosen later ("auto"): an alias
-// becomes what it stands for. Throws Error for names unknown or unsupported, and where more than one
-// would run a model.
+// those that are chosen later ("auto"): an alias becomes what it stands for. Throws Error for names
+// unknown or unsupported, and where more than one would run a model.
 std::string algorithm_named(const std::string& name);
 inline constexpr std::string_view kUnasked = "AUTO";
 
@@ -46,6 +45,10 @@ void check_draft_wishes(const DraftOptions& options);
 
 // Throws Error where the configs show that a draft model will be refused.
 void check_draft_models(const DraftOptions& options, const ModelConfig& target);
+
+// The part of the plan that a request means by a name: PREDICTION is the one that reads predictions,
+// whoever that is. Others as drafter_named() gives them, whether the plan has them or not.
+std::string wished_drafter(const std::string& name, const DraftSetup& setup);
 
 // The operator's texts that one of the algorithms drafts from; no tokens: none does.
 CorpusWish corpora_of(const DraftOptions& options);

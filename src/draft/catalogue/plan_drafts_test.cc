@@ -173,5 +173,20 @@ TEST(DraftOptions, predictions_are_a_part_where_suffixes_do_not_read_them) {
   EXPECT_EQ(parts(options), "");
 }
 
+TEST(DraftOptions, who_reads_predictions_is_meant_by_their_name) {
+  DraftOptions options;
+  const auto meant = [&](const std::string& name) {
+    return wished_drafter(name, set_up_drafts(options, "LlamaForCausalLM"));
+  };
+  EXPECT_EQ(meant("prediction"), "PREDICTION");
+  options.algorithm = "EAGLE3+SUFFIX";
+  EXPECT_EQ(meant("prediction"), "SUFFIX");
+  EXPECT_EQ(meant("suffix"), "SUFFIX");
+  EXPECT_EQ(meant("GRAMMAR"), "GRAMMAR");
+  EXPECT_EQ(meant("nobody"), "NOBODY");
+  options.serves_predictions = false;
+  EXPECT_EQ(meant("PREDICTION"), "PREDICTION") << "a part that this plan has not";
+}
+
 }  // namespace
 }  // namespace foretoken

@@ -1,5 +1,9 @@
 #include "server/http/connection.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 
@@ -86,16 +90,28 @@ void Connection::on_read(std::size_t bytes) {
 
 // The client sends no more. It may have gone, or wait for its answer: the two look the same until
 // something is sent to it, upon which one that has gone answers with a reset. An interim response,
-// of which there may be any number, asks that question where the answer is not ready.
+// of which there may be any number, asks that question where the answer is not ready; HTTP/1.0 has
+// none, there the kernel asks.
 void Connection::on_input_end() {
   input_ended_ = true;
   if (phase_ != Phase::kAnswering) return close();
-  if (!answered_ && !stream_started()) {
-    if (!http11_) return close();
+  if (!http11_) {
+    ask_by_kernel();
+  } else if (!answered_ && !stream_started()) {
     pending_ += kContinue;
     write();
   }
   watch_for_reset();
+}
+
+// Probes without content. The system of a client that has gone acknowledges them for a minute (as
+// Linux is configured), then it resets the connection.
+void Connection::ask_by_kernel() {
+  const int seconds = kProbeSeconds;
+  for (const int name : {TCP_KEEPIDLE, TCP_KEEPINTVL})
+    ::setsockopt(socket_.native_handle(), IPPROTO_TCP, name, &seconds, sizeof seconds);
+  boost::system::error_code ignored;
+  socket_.set_option(tcp::socket::keep_alive(true), ignored);
 }
 
 // Notices a client that has gone while nothing is read.
@@ -162,11 +178,18 @@ void Connection::begin_exchange() {
   body_ = Framing::Body::kLength;
   ++serial_;
   ++hub_->answering;
+  is_waited_for_ = true;
+  if (hub_->draining) stop_waiting();
   if (service_->observer != nullptr) service_->observer->on_began(line_);
 }
 
+void Connection::stop_waiting() {
+  if (is_waited_for_) --hub_->answering;
+  is_waited_for_ = false;
+}
+
 void Connection::end_exchange() {
-  --hub_->answering;
+  stop_waiting();
   if (service_->observer != nullptr) service_->observer->on_ended(line_);
 }
 

@@ -72,6 +72,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void on_head();
   void begin_exchange();
   void end_exchange();
+  void stop_waiting();
   void begin_answer();
   void answer_head(const HttpReply& reply);
   void refuse(const Refusal& refusal);
@@ -81,6 +82,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void close();
   void enter_waiting();
   void leave_waiting();
+  void ask_by_kernel();
   void watch_for_reset();
   void arm(std::chrono::milliseconds time);
   void disarm() { deadline_ = kNever; }
@@ -88,6 +90,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void on_timeout();
 
   static constexpr auto kNever = Clock::time_point::max();
+  static constexpr int kProbeSeconds = 10;
   static constexpr std::size_t kReadBytes = 8 << 10;
   static constexpr std::size_t kPipelineBytes = 64 << 10;  // further requests kept while answering
   static constexpr std::size_t kLingerBytes = 1 << 20;     // read after a refusal, and dropped
@@ -116,7 +119,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool keep_alive_ = true;
   std::string answer_headers_;  // further lines of its answer's head
   bool http11_ = true;
-  bool answered_ = false;  // the whole answer is in pending_ or further
+  bool is_waited_for_ = false;  // by the drain: its exchange began before
+  bool answered_ = false;       // the whole answer is in pending_ or further
   Framing::Body body_ = Framing::Body::kLength;
 
   std::string pending_;    // to be written

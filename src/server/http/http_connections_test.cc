@@ -120,6 +120,31 @@ TEST_F(HttpServerTest, a_client_that_half_closes_gets_its_answer) {
   EXPECT_TRUE(client.at_end());
 }
 
+// There are no interim responses in HTTP/1.0: nothing comes before the answer.
+TEST_F(HttpServerTest, a_client_of_http_1_0_that_half_closes_gets_its_answer) {
+  start_keeping();
+  const std::vector<std::string> paths{"/whole", "/stream"};
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    HttpClient client(server->port());
+    client.send("POST " + paths[i] + " HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}");
+    client.half_close();
+    ASSERT_TRUE(eventually([&] { return kept_count() == i + 1; }));
+    std::this_thread::sleep_for(milliseconds(50));  // the end of its input has been read
+    EXPECT_FALSE(client.is_closed());
+    if (paths[i] == "/whole") {
+      kept[i]->reply({.body = "late"});
+    } else {
+      kept[i]->start_stream("text/plain");
+      kept[i]->send("late");
+      kept[i]->finish_stream();
+    }
+    const auto reply = client.read_reply();
+    EXPECT_EQ(reply.status, 200) << paths[i];
+    EXPECT_EQ(reply.body, "late") << paths[i];
+    EXPECT_TRUE(client.at_end());
+  }
+}
+
 TEST_F(HttpServerTest, an_exchange_that_is_dropped_ends_its_answer) {
   start([&](const std::shared_ptr<Exchange>& exchange) {
     if (exchange->request().path == "/none") return;
@@ -210,6 +235,28 @@ TEST_F(HttpServerTest, a_body_that_is_still_coming_is_refused_when_the_drain_beg
   EXPECT_EQ(sending.read_reply().status, 503);
   kept[0]->reply({.body = "{}"});
   EXPECT_EQ(busy.read_reply().status, 200);
+}
+
+TEST_F(HttpServerTest, what_comes_while_draining_is_answered_and_not_waited_for) {
+  config.drain_timeout = config.overdue_timeout = std::chrono::seconds(5);
+  config.idle_timeout = config.write_timeout = kNever;
+  start_keeping();
+  HttpClient busy(server->port());
+  busy.send("GET / HTTP/1.1\r\n\r\n");
+  ASSERT_TRUE(eventually([&] { return kept_count() == 1; }));
+  server->stop();
+  std::this_thread::sleep_for(milliseconds(50));
+  HttpClient late(server->port()), idle(server->port());
+  late.send("GET / HTTP/1.1\r\n\r\n");
+  ASSERT_TRUE(eventually([&] { return kept_count() == 2; }));
+  const auto answered = std::chrono::steady_clock::now();
+  kept[0]->reply({.body = "{}"});
+  EXPECT_EQ(busy.read_reply().status, 200);
+  thread.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - answered, std::chrono::seconds(4));
+  EXPECT_EQ(late.read_reply().status, 0);
+  EXPECT_TRUE(idle.at_end());
+  EXPECT_FALSE(HttpClient(server->port()).is_connected());
 }
 
 }  // namespace

@@ -160,10 +160,7 @@ void HttpServer::State::wait_for_signal() {
 
 void HttpServer::State::begin_drain() {
   if (hub->draining.exchange(true)) return;
-  // First, so that when the port is found closed the drain has begun.
   if (drain_started) drain_started();
-  boost::system::error_code ignored;
-  for (tcp::acceptor& acceptor : acceptors) acceptor.close(ignored);
   {
     const std::lock_guard lock(hub->mutex);
     for (const auto& connection : hub->connections)
@@ -240,6 +237,8 @@ void HttpServer::run() {
     asio::post(state_->control, [this] { state_->wait_for_signal(); });
   }
   state_->join();
+  boost::system::error_code ignored;
+  for (tcp::acceptor& acceptor : state_->acceptors) acceptor.close(ignored);
   const std::lock_guard lock(state_->hub->mutex);
   for (const auto& connection : state_->hub->connections) connection->abandon();
 }

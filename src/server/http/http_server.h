@@ -61,8 +61,9 @@ class HttpServer {
   // What to call when draining starts, and when its time is over (cancel what still runs). Before
   // run().
   void on_drain(std::function<void()> started, std::function<void()> overdue);
-  // Blocks until stop() or a signal and the drain that follows: every answer has left or the drain
-  // time is over. Signals have their usual effect until here.
+  // Blocks until stop() or a signal and the drain that follows: every answer that was begun before
+  // has left or the drain time is over. Until then connections are accepted and the service asked;
+  // what it answers is not waited for. Signals have their usual effect until here.
   void run();
   // Starts draining. From any thread, any number of times.
   void stop();

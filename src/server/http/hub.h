@@ -25,7 +25,7 @@ struct Hub {
   const HttpConfig config;
   const std::shared_ptr<BodyBudget> budget;
   std::atomic<bool> draining{false};
-  std::atomic<int> answering{0};
+  std::atomic<int> answering{0};  // exchanges begun before the drain, which waits for them
 
   // `open` turns false when the I/O context is about to go, after which no other thread may reach
   // into a connection.

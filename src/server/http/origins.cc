@@ -11,10 +11,12 @@
 namespace foretoken {
 namespace {
 
+// A name for which a resolver may say anything.
+bool is_resolved(std::string_view name) { return !is_address(name) && !is_localhost(name); }
+
 // Of a page that came without TLS from a name.
 bool may_be_rebound(std::string_view origin) {
-  const std::string_view name = name_of(host_of(origin));
-  return origin.starts_with("http://") && !is_address(name) && !is_localhost(name);
+  return origin.starts_with("http://") && is_resolved(name_of(host_of(origin)));
 }
 
 }  // namespace
@@ -48,6 +50,16 @@ bool Origins::are_foreign_to(const HttpRequest& head) const {
     return site != "same-origin" && site != "none";
   if (origin.empty()) return false;
   return lower_case(std::string(host_of(origin))) != lower_case(std::string(head.header("host")));
+}
+
+bool Origins::is_misnamed(const HttpRequest& head) const {
+  const std::string host = lower_case(std::string(head.header("host")));
+  const std::string_view name = name_of(host);
+  // Names without a dot are not those of strangers: a proxy calls its upstream so.
+  return is_on_loopback_ && is_resolved(name) && name.find('.') != name.npos &&
+         std::ranges::none_of(allowed_, [&](const std::string& allowed) {
+           return allowed == "*" || name_of(host_of(allowed)) == name;
+         });
 }
 
 }  // namespace foretoken

@@ -23,6 +23,10 @@ class Origins {
   std::string headers(const HttpRequest& head) const;
   // Whether a browser sends it for a page of another origin that is not allowed.
   bool are_foreign_to(const HttpRequest& head) const;
+  // Whether a head calls this server by a name that may have been pointed at its loopback address:
+  // to a browser whatever is answered then belongs to the page of that name. Elsewhere the names of
+  // a server cannot be known.
+  bool is_misnamed(const HttpRequest& head) const;
 
  private:
   std::vector<std::string> allowed_;

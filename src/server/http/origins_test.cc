@@ -68,6 +68,23 @@ TEST(Origins, a_name_may_have_been_pointed_at_this_machine) {
     EXPECT_FALSE(Origins({}, listens).are_foreign_to(head("http", "box:30000"))) << listens;
 }
 
+TEST(Origins, a_server_on_loopback_is_called_localhost_or_by_an_address) {
+  const auto named = [](const char* host) { return head_with({{"host", host}}); };
+  const Origins here({}, "127.0.0.1"), known({kFriend, "null"}, "localhost"), all({"*"}, "::1");
+  for (const char* host : {"evil.example", "evil.example:30000", "localhost.evil.example",
+                           "127.0.0.1.evil.example:30000", "chat.example"})
+    EXPECT_TRUE(here.is_misnamed(named(host))) << host;
+  for (const char* host : {"", "localhost:30000", "LOCALHOST", "a.localhost:1", "127.0.0.1:30000",
+                           "192.168.1.7", "[::1]:30000", "upstream:30000"})
+    EXPECT_FALSE(here.is_misnamed(named(host))) << host;
+  EXPECT_FALSE(here.is_misnamed(head_with({})));
+  EXPECT_FALSE(known.is_misnamed(named("Chat.example:30000")));
+  EXPECT_TRUE(known.is_misnamed(named("null.example")));
+  EXPECT_FALSE(all.is_misnamed(named("evil.example")));
+  for (const char* listens : {"0.0.0.0", "10.0.0.7", "::", "box"})
+    EXPECT_FALSE(Origins({}, listens).is_misnamed(named("evil.example"))) << listens;
+}
+
 class OriginsTest : public ServerTest {
  protected:
   ClientReply ask(const std::string& method, const std::string& path, const std::string& origin,
@@ -140,8 +157,32 @@ TEST_F(OriginsTest, what_changes_something_cannot_be_forged) {
       HttpClient(port).request("GET", "/flush_cache", "", "Sec-Fetch-Site: cross-site\r\n").status,
       403);
   EXPECT_EQ(HttpClient(port).request("GET", "/flush_cache").status, 200);
-  EXPECT_EQ(ask("POST", "/flush_cache", "http://test").status, 403);  // which the host is called
-  EXPECT_EQ(ask("POST", "/flush_cache", "https://test").status, 200);
+  EXPECT_EQ(ask("POST", "/flush_cache", "http://test.localhost").status, 200);  // its host's name
+  const auto probe =
+      HttpClient(port).request("GET", "/health_generate", "", "Sec-Fetch-Site: cross-site\r\n");
+  EXPECT_EQ(probe.status, 403);
+  EXPECT_TRUE(engine.received().empty()) << "nothing was computed for a page of others";
+  EXPECT_EQ(get(port, "/health_generate", "Sec-Fetch-Site: none\r\n").status, 200);
+}
+
+TEST_F(OriginsTest, a_name_pointed_at_this_machine_gets_nothing) {
+  start();
+  const auto ask_rebound = [&](const std::string& line) {
+    HttpClient client(port);
+    client.send(line + " HTTP/1.1\r\nHost: evil.example:" + std::to_string(port) +
+                "\r\nSec-Fetch-Site: same-origin\r\n\r\n");
+    return client.read_reply();
+  };
+  for (const char* line : {"GET /flush_cache", "POST /flush_cache", "GET /v1/models", "GET /health",
+                           "DELETE /nowhere", "OPTIONS /v1/models"}) {
+    const auto reply = ask_rebound(line);
+    EXPECT_EQ(reply.status, 403) << line;
+    EXPECT_NE(reply.body.find("--allow-origin"), std::string::npos) << reply.body;
+  }
+  stop();
+  config.allowed_origins = {"https://evil.example"};
+  start();
+  EXPECT_EQ(ask_rebound("GET /v1/models").status, 200);
 }
 
 TEST_F(OriginsTest, a_star_allows_all) {

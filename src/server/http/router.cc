@@ -60,10 +60,10 @@ bool is_encoded(const HttpRequest& head) {
   return has_body(head) && !encoding.empty() && encoding != "identity";
 }
 
-// Whether a request by this method can change or cost something: routes that are only read answer
-// GET alone, and a page cannot read what it was not allowed to ask for.
+// Whether a request by this method changes and costs nothing: routes that are only read answer GET
+// alone, and a page cannot read what it was not allowed to ask for.
 bool is_only_read(const Route& route) {
-  return route.methods.size() == 1 && route.methods.front() == "GET";
+  return !route.is_costly && route.methods.size() == 1 && route.methods.front() == "GET";
 }
 
 // Slashes at the end of a path mean nothing, except below a route.
@@ -126,6 +126,10 @@ bool Router::is_authorised(const HttpRequest& request, const Route& route) const
 }
 
 std::optional<HttpReply> Router::admit(const HttpRequest& head) const {
+  if (origins_.is_misnamed(head))
+    return refusal(head, 403,
+                   "this server listens on a loopback address and is not called by that 'Host': "
+                   "use localhost or an address, or name its origin with the flag --allow-origin");
   const bool preflight = head.method == "OPTIONS" && !head.header("origin").empty() &&
                          !head.header("access-control-request-method").empty() &&
                          origins_.allow(head.header("origin"));

@@ -1,9 +1,10 @@
 #pragma once
 // Router: finds the handler of a path and method, and does what is the same for all of them: 404,
-// 405, HEAD, OPTIONS and CORS preflights, requests that pages of other origins send, the API key,
-// the media type of bodies, and moving heavy work off the I/O threads. All refusals of its own need a request's head only. Not an API: bodies
-// are the handlers' business. Read-only after set-up but for the beginning of the drain, so safe
-// from any thread.
+// 405, HEAD, OPTIONS and CORS preflights, requests that pages of other origins send or that call
+// the server by a name not its own, the API key, the media type of bodies, and moving heavy work
+// off the I/O threads. All refusals of its own need a request's head only. Not an API: bodies are
+// the handlers' business. Read-only after set-up but for the beginning of the drain, so safe from
+// any thread.
 
 #include <atomic>
 #include <functional>
@@ -35,6 +36,7 @@ struct Route {
   bool is_open = false;      // asks for no key at all
   bool takes_json = true;    // refuses bodies of another media type
   bool is_work = false;      // refused once the server drains
+  bool is_costly = false;    // makes the model compute, whatever the method
 };
 
 struct AccessKeys {

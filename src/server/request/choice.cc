@@ -132,6 +132,9 @@ void Choice::finish(const Finish& finish) {
       end_ =
           abort_end(finish.message.empty() ? "the server is shutting down" : finish.message, 503);
       return;
+    case FinishReason::kVoid:
+      end_ = abort_end(finish.message, 500);
+      return;
     case FinishReason::kDisplaced:
       end_ = abort_end(finish.message, 503);
       return;

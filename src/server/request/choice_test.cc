@@ -52,6 +52,10 @@ TEST(Choice, a_failure_has_the_status_and_the_text_of_its_reason) {
     EXPECT_EQ(end.message, message);
     EXPECT_EQ(end_of({reason, kNoToken, "Why."}).message, "Why.");
   }
+  const ChoiceEnd damaged = end_of({FinishReason::kVoid, kNoToken, "NaN"});
+  EXPECT_EQ(damaged.kind, ChoiceEnd::Kind::kAbort);
+  EXPECT_EQ(damaged.status, 500);
+  EXPECT_EQ(damaged.message, "NaN");
   const ChoiceEnd stuck = end_of({FinishReason::kStuck, kNoToken, "no token"});
   EXPECT_EQ(stuck.kind, ChoiceEnd::Kind::kAbort);
   EXPECT_EQ(stuck.status, 400);

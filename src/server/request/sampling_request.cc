@@ -48,7 +48,7 @@ void read_logit_bias(Fields& fields, std::int64_t vocab, AskedPrompt& out) {
     // "01" is refused, too: beside "1" it would be a second bias of one token.
     if (error != std::errc() || std::to_string(id) != std::string_view(key) || id < 0 ||
         id >= vocab)
-      return fields.refuse(fmt::format("logit_bias must has keys in [0, {}], got {}.", vocab - 1,
+      return fields.refuse(fmt::format("logit_bias must have keys in [0, {}], got {}.", vocab - 1,
                                        std::string_view(key)));
     if (!value.is_number() || !std::isfinite(value.to_number<double>()))
       return fields.refuse_field("logit_bias", "values should be finite numbers");

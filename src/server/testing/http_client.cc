@@ -139,7 +139,8 @@ ClientReply HttpClient::read_reply(bool has_body) {
 
 ClientReply HttpClient::request(std::string_view method, std::string_view path,
                                 std::string_view body, std::string_view headers) {
-  std::string text = fmt::format("{} {} HTTP/1.1\r\nHost: test\r\n{}", method, path, headers);
+  std::string text =
+      fmt::format("{} {} HTTP/1.1\r\nHost: test.localhost\r\n{}", method, path, headers);
   if (!body.empty() || method == "POST")
     text += fmt::format("Content-Type: application/json\r\nContent-Length: {}\r\n", body.size());
   send(text + "\r\n" + std::string(body));

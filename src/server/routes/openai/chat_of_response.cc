@@ -102,6 +102,8 @@ void read_input(ServerContext& context, Fields& body, ChatBody& chat) {
   const json::value* input = body.find("input");
   if (input == nullptr) return;
   if (input->is_string()) return chat.add("user", *input);
+  if (input->is_array() && input->get_array().empty())
+    return body.refuse_field("input", "List should have at least 1 item after validation, not 0");
   each_object(body, "input", [&](Fields& item) { read_item(context, item, chat); });
 }
 

@@ -147,7 +147,7 @@ TEST_F(ResponsesTest, what_is_wrong_is_refused_with_its_place) {
   start();
   for (const auto& [fields, input, fault] : std::vector<std::array<std::string, 3>>{
            {"", "5", "body.input: Input should be a valid list"},
-           {"", "[]", "at least 1 item"},
+           {"", "[]", "body.input: List should have at least 1 item"},
            {"", "[5]", "body.input.0: Input should be a valid dictionary"},
            {"", R"([{"role":"king","content":"x"}])", "body.input.0.role"},
            {"", R"([{"type":"item_reference","id":"x"}])", "items of type 'item_reference'"},

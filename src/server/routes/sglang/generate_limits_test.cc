@@ -50,7 +50,7 @@ TEST_F(GenerateTest, sampling_params_are_refused_with_sglangs_texts) {
   EXPECT_EQ(sampling_refusal(R"("max_new_tokens":-1)"),
             "max_new_tokens must be at least 0, got -1.");
   EXPECT_EQ(sampling_refusal(R"("logit_bias":{"300":1})"),
-            "logit_bias must has keys in [0, 259], got 300.");
+            "logit_bias must have keys in [0, 259], got 300.");
   EXPECT_EQ(sampling_refusal(R"("regex":"a","ebnf":"b")"),
             "Only one of json_schema, regex, ebnf, or structural_tag can be set.");
   EXPECT_EQ(sampling_refusal(R"("max_tokens":5)"), "sampling_params has no field 'max_tokens'");
@@ -108,7 +108,7 @@ TEST_F(GenerateTest, a_token_has_one_bias_and_one_spelling) {
   start();
   for (const char* key : {"01", "001", "+1", " 1", "1.0", "-0", "00", "0x1", ""})
     EXPECT_EQ(sampling_refusal(R"("logit_bias":{")" + std::string(key) + R"(":1})"),
-              "logit_bias must has keys in [0, 259], got " + std::string(key) + ".");
+              "logit_bias must have keys in [0, 259], got " + std::string(key) + ".");
   std::string many = R"("0":1)";
   for (int i = 1; i <= 1024; ++i) many += ",\"" + std::to_string(i) + "\":1";
   EXPECT_EQ(sampling_refusal(R"("logit_bias":{)" + many + "}"),
