@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/test_folder.h"
 #include "checkpoint/testing/gguf_models.h"
 #include "checkpoint/testing/test_files.h"
 #include "model/testing/gguf_converter.h"
@@ -46,7 +47,7 @@ class CheckWeights : public testing::Test {
         [&] { check_weights(path, {.show_progress = false}, read_model_config(path, {})); });
   }
 
-  TempFolder folder_;
+  TestFolder folder_;
 };
 
 TEST_F(CheckWeights, a_model_that_is_whole_passes) { EXPECT_EQ(fault_of(llama_shapes()), ""); }
