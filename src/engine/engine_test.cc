@@ -25,7 +25,7 @@ namespace {
 using std::chrono::milliseconds;
 constexpr std::int64_t kVocab = 64;
 
-// Gives no numbers behind so many tokens of a text.
+// A model whose logits are NaN from position `tokens` of a text on.
 class DamagedModel final : public TargetModel {
  public:
   DamagedModel(TargetModel& model, std::int32_t tokens) : model_(model), tokens_(tokens) {}

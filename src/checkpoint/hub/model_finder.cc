@@ -69,7 +69,8 @@ FoundModel ModelFinder::completed(const HubName& name, const ModelWish& wish,
   const std::string revision = is_other ? wish.revision : fs::path(cached).filename().string();
   std::string why = "offline: nothing is downloaded";
   try {
-    if (!settings_.offline) return plan(name, revision, wish.flag);
+    if (!settings_.offline)
+      return {PlannedPull(settings_, name, revision, watcher_), name.text(), wish.flag};
   } catch (const Error& fault) {
     why = fault.what();
   }

@@ -43,6 +43,7 @@ std::unique_ptr<DraftModel> load_draft_model(Ops& ops, const Decoder& target,
     warn_without_model(options);
     return nullptr;
   }
+  if (row->needs_folder) require_folder(options, row->name);
   log_info("Draft model: {}.", options.folder.empty() ? options.target_folder : options.folder);
   return row->load(ops, target, setup);
 }

@@ -47,7 +47,7 @@ void check_draft_wishes(const DraftOptions& options);
 void check_draft_models(const DraftOptions& options, const ModelConfig& target);
 
 // The part of the plan that a request means by a name: PREDICTION is the one that reads predictions,
-// whoever that is. Others as drafter_named() gives them, whether the plan has them or not.
+// under its own name. Other names become what drafter_named() returns. The plan may lack that part.
 std::string wished_drafter(const std::string& name, const DraftSetup& setup);
 
 // The operator's texts that one of the algorithms drafts from; no tokens: none does.

@@ -15,7 +15,6 @@ void check_eagle3(const DraftOptions& options, const ModelConfig& target) {
 bool recognizes_eagle3(const std::string& path) { return is_head_called(path, "eagle3"); }
 
 std::unique_ptr<DraftModel> load_eagle3(Ops& ops, const Decoder& target, const DraftSetup& setup) {
-  require_folder(setup.options, "EAGLE3");
   warn_without_effect(!setup.options.token_map.empty(), "--speculative-token-map",
                       "an EAGLE-3 head has a vocabulary of its own");
   return load_head(ops, target, setup, HeadFamily::kEagle3);

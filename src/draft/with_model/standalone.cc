@@ -30,7 +30,6 @@ bool recognizes_standalone(const std::string& path) {
 std::unique_ptr<DraftModel> load_standalone(Ops& ops, const Decoder& target,
                                             const DraftSetup& setup) {
   const DraftOptions& options = setup.options;
-  require_folder(options, "STANDALONE");
   warn_without_effect(options.window.has_value(), "--speculative-draft-window-size",
                       "only EAGLE-3 heads have a window");
   ModelOptions own = setup.load();

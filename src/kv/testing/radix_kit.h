@@ -31,7 +31,7 @@ inline std::vector<PageId> ids(const std::vector<Page>& pages) {
   return out;
 }
 
-// Whoever publishes gets the pages back that it has afterwards.
+// Publishes the pages of a text. Returns the pages that the caller holds afterwards.
 inline std::vector<Page> publish(RadixCache& cache, const Text& text, std::vector<Page> pages,
                                  std::uint64_t salt = 0) {
   cache.publish(text, PrefixHashes(text, salt), pages);
