@@ -196,6 +196,7 @@ class ChatWithAModel(ChatTest):
         chat.until("expected a value")
         chat.type("/set max_tokens 3\rTell me a story.\r")
         chat.until("cut at the limit of tokens")
+        chat.until("> ")
         chat.type(CTRL_C)
         chat.until("Ctrl-D or /quit leaves")
         chat.type(CTRL_D)
@@ -292,6 +293,23 @@ class ChatWithAServer(ChatTest):
             self.assertEqual(chat.end(), 0)
         said = [(m["role"], m["content"]) for m in Scripted.bodies[1]["messages"]]
         self.assertEqual(said, [("user", "slow"), ("assistant", "It begins"), ("user", "next")])
+
+    def test_ctrl_c_between_an_answer_and_the_next_line_does_not_end_the_program(self):
+        Scripted.go_on.clear()
+        with scripted_server() as url:
+            chat = self.terminal("--url", url)
+            chat.until("> ")
+            chat.type("slow\r")
+            chat.until("It begins")
+            for _ in range(20):  # some while the answer ends, some before a line is edited, some while it is
+                chat.type(CTRL_C)
+                chat.read(0.005)
+            Scripted.go_on.set()
+            end = time.monotonic() + SECONDS
+            while not chat.has_ended() and time.monotonic() < end:
+                chat.type(CTRL_D)  # Ctrl-C takes what is typed behind it away
+                chat.read(0.1)
+            self.assertEqual(chat.code, 0, chat.seen)
 
     def test_what_is_typed_during_an_answer_is_the_next_line(self):
         Scripted.go_on.clear()

@@ -12,7 +12,6 @@
 
 #include "app/chat/answer_delta.h"
 #include "app/chat/answer_printer.h"
-#include "app/chat/interrupt.h"
 #include "base/file.h"
 
 namespace foretoken {
@@ -29,12 +28,14 @@ std::int64_t milliseconds_now() {
 ChatSession::ChatSession(ChatClient& client, LineInput& input, ChatSettings settings)
     : client_(client), input_(input), settings_(std::move(settings)) {
   conversation_.system = settings_.system;
+  if (settings_.is_interactive) interrupts_.emplace();
 }
 
 int ChatSession::run() {
   using Kind = LineInput::Kind;
   for (bool goes_on = true; goes_on;) {
     const auto [kind, text] = input_.read();
+    if (interrupts_) interrupts_->forget();  // it was for the answer before
     if (kind == Kind::kEnd) break;
     if (kind == Kind::kInterrupted) {
       note("Ctrl-D or /quit leaves.");
@@ -114,19 +115,14 @@ bool ChatSession::ask(const std::string& text) {
   conversation_.messages.push_back({.text = text});
   AnswerPrinter printer(stdout, settings_.is_terminal, settings_.style, drafters_);
   std::string unread;
-  ChatClient::Outcome outcome;
   const auto on_event = [&](std::string_view data) {
     if (const auto delta = read_answer_delta(data))
       printer.add(*delta);
     else
       unread = "the server sends what is no event of an answer";
   };
-  if (settings_.is_interactive) {
-    const InterruptGuard guard;
-    outcome = client_.stream(body(), on_event, guard.flag());
-  } else {
-    outcome = client_.stream(body(), on_event, std::atomic<bool>(false));
-  }
+  const std::atomic<bool> never{false};
+  auto outcome = client_.stream(body(), on_event, interrupts_ ? interrupts_->flag() : never);
   if (!printer.error().empty()) outcome = {ChatClient::End::kFailed, printer.error()};
   if (!unread.empty()) outcome = {ChatClient::End::kFailed, unread};
   printer.end(outcome.end == ChatClient::End::kStopped ? "stopped" : "");

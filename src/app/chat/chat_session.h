@@ -11,6 +11,7 @@
 #include "app/chat/chat_client.h"
 #include "app/chat/chat_line.h"
 #include "app/chat/conversation.h"
+#include "app/chat/interrupt.h"
 #include "app/chat/line_input.h"
 #include "app/chat/sampling_settings.h"
 #include "app/chat/terminal_text.h"
@@ -52,6 +53,7 @@ class ChatSession {
   ChatClient& client_;
   LineInput& input_;
   ChatSettings settings_;
+  std::optional<InterruptGuard> interrupts_;  // where somebody types
   Conversation conversation_;
   std::string last_asked_;
   std::string own_file_;  // that was saved to or loaded from: it may be written over

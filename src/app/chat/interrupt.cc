@@ -11,7 +11,7 @@ void wish(int) { is_wished = true; }
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
-  is_wished = false;
+  forget();
   struct sigaction action{};
   action.sa_handler = wish;
   action.sa_flags = SA_RESTART;  // what is written meanwhile is written
@@ -21,5 +21,7 @@ InterruptGuard::InterruptGuard() {
 InterruptGuard::~InterruptGuard() { sigaction(SIGINT, &before_, nullptr); }
 
 const std::atomic<bool>& InterruptGuard::flag() const { return is_wished; }
+
+void InterruptGuard::forget() { is_wished = false; }
 
 }  // namespace foretoken

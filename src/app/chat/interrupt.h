@@ -1,6 +1,6 @@
 #pragma once
-// Ctrl-C as a wish to stop an answer: while one of these is alive SIGINT sets a flag, and afterwards
-// does what it did before. One at a time.
+// Ctrl-C as a wish to stop an answer: while one of these is alive SIGINT sets a flag and does not end
+// the process; afterwards it does what it did before. One at a time.
 
 #include <csignal>
 
@@ -16,6 +16,7 @@ class InterruptGuard {
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
   const std::atomic<bool>& flag() const;
+  void forget();  // clears the flag
 
  private:
   struct sigaction before_{};
