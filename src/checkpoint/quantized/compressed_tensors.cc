@@ -12,7 +12,7 @@
 namespace foretoken {
 namespace {
 
-using Kind = StoredFormat::Kind;
+using FormatKind = StoredFormat::Kind;
 
 // What is done to the input: nothing, or 8 bits by row. A scale that was fixed for all rows is not
 // used: that of each row is nearer, and costs nothing.
@@ -23,14 +23,14 @@ void take_input(const FileFields& group, StoredFormat& format) {
   const auto bits = input.integer("num_bits", kStoredBits).value_or(8);
   const std::string type = input.string("type").value_or("int");
   if (bits != 8) refuse_stored(input, "input of this width", "8 bits", std::to_string(bits));
-  if (format.kind == Kind::kFp8) return;  // inputs are kept, see docs/use/quantization.md
+  if (format.kind == FormatKind::kFp8) return;  // inputs are kept, see docs/use/quantization.md
   if (type != "int") refuse_stored(input, "input of this type", "int", type);
   if (!input.boolean("symmetric").value_or(true))
     refuse_stored(input, "input with zero points", "symmetric true", "false");
   const auto strategy = input.string("strategy").value_or("token");
   if (strategy != "token" && strategy != "tensor")
     refuse_stored(input, "input of this strategy", "token or tensor", strategy);
-  if (format.kind != Kind::kInt8)
+  if (format.kind != FormatKind::kInt8)
     refuse_stored(input, "input of 8 bits beside packed weights", "none", "8 bits");
   format.rounds_input = true;
 }
@@ -53,7 +53,7 @@ void take_weights(const FileFields& weights, const std::string& name, StoredForm
                     strategy = weights.string("strategy").value_or("channel");
   format.is_symmetric = weights.boolean("symmetric").value_or(true);
   if (name == "pack-quantized" && type == "int") {
-    format.kind = Kind::kPacked;
+    format.kind = FormatKind::kPacked;
     if (strategy == "group")
       format.group = stored_group(weights, "group_size", 0);
     else if (strategy != "channel")
@@ -63,7 +63,7 @@ void take_weights(const FileFields& weights, const std::string& name, StoredForm
   }
   if (type == "float" && format.bits == 8 &&
       (name == "float-quantized" || name == "naive-quantized")) {
-    format.kind = Kind::kFp8;
+    format.kind = FormatKind::kFp8;
     if (strategy == "block") {
       const auto block = weights.integers("block_structure", {1, 1 << 16});
       if (block.size() != 2) weights.refuse("block_structure", "rows and columns");
@@ -75,7 +75,7 @@ void take_weights(const FileFields& weights, const std::string& name, StoredForm
     return;
   }
   if (type == "int" && format.bits == 8 && (name == "int-quantized" || name == "naive-quantized")) {
-    format.kind = Kind::kInt8;
+    format.kind = FormatKind::kInt8;
     if (!format.is_symmetric) refuse_stored(weights, "this kind", "symmetric true", "false");
     if (strategy != "channel" && strategy != "tensor")
       refuse_stored(weights, "this strategy", "channel or tensor", strategy);

@@ -16,7 +16,7 @@
 namespace foretoken {
 namespace {
 
-using Kind = StoredFormat::Kind;
+using FormatKind = StoredFormat::Kind;
 
 // E5M2 is the upper half of fp16.
 float float8(DType type, std::uint8_t bits) {
@@ -50,19 +50,19 @@ class CodesReader {
     out_.groups_ = ceil_div(width, out_.group_width_);
     DType scale = DType::kF32;
     switch (stored_.kind) {
-      case Kind::kAwq:
+      case FormatKind::kAwq:
         scale = read_columns(true);
         break;
-      case Kind::kGptq:
+      case FormatKind::kGptq:
         scale = read_columns(false);
         break;
-      case Kind::kPacked:
+      case FormatKind::kPacked:
         scale = read_packed();
         break;
-      case Kind::kInt8:
+      case FormatKind::kInt8:
         scale = read_int8();
         break;
-      case Kind::kFp8:
+      case FormatKind::kFp8:
         read_float8();
         return;
     }
@@ -278,15 +278,15 @@ std::optional<StoredCodes> StoredCodes::take(const WeightSource& source,
   const StoredFormat* const format = stored.format_of(name);
   if (format == nullptr) return std::nullopt;
   const Shape shape{rows, width};
-  if (format->kind == Kind::kInt8 || format->kind == Kind::kFp8) {
+  if (format->kind == FormatKind::kInt8 || format->kind == FormatKind::kFp8) {
     const auto weight = source.find(name + ".weight", shape);
     if (!weight || is_float(weight->dtype())) return std::nullopt;
     const bool is_float8 = weight->dtype() == DType::kF8E4M3 || weight->dtype() == DType::kF8E5M2;
-    if (format->kind == Kind::kFp8 && !is_float8)
+    if (format->kind == FormatKind::kFp8 && !is_float8)
       throw Error({"weight has the wrong dtype", source.where() + ", tensor " + name + ".weight",
                    "8-bit floats", std::string(dtype_name(weight->dtype()))});
   } else {
-    const char* suffix = format->kind == Kind::kPacked ? ".weight_packed" : ".qweight";
+    const char* suffix = format->kind == FormatKind::kPacked ? ".weight_packed" : ".qweight";
     if (!source.find(name + suffix, shape)) return std::nullopt;
   }
   StoredCodes codes;

@@ -16,7 +16,7 @@ namespace foretoken {
 namespace {
 
 using testing::HasSubstr;
-using Kind = StoredFormat::Kind;
+using FormatKind = StoredFormat::Kind;
 
 // A matrix "w" of 8 rows and 64 columns in groups of 32.
 class Source final : public TensorSource {
@@ -31,7 +31,7 @@ class Source final : public TensorSource {
 
 StoredFormat gptq_of_groups(std::int64_t group) {
   StoredFormat stored;
-  stored.kind = Kind::kGptq;
+  stored.kind = FormatKind::kGptq;
   stored.group = group;
   stored.is_symmetric = false;
   stored.zeros_are_less_one = true;
@@ -73,7 +73,7 @@ TEST(StoredCodes, words_hold_codes_of_8_bits_too) {
   source.put<float>("w.scales", DType::kF32, {2, 8}, 0.5F);
   source.put<std::uint32_t>("w.weight_packed", DType::kI32, {8, 16}, 0xc1804002U);
   source.put<float>("w.weight_scale", DType::kF32, {8, 2}, 0.5F);
-  for (const Kind kind : {Kind::kGptq, Kind::kPacked}) {
+  for (const FormatKind kind : {FormatKind::kGptq, FormatKind::kPacked}) {
     StoredFormat stored;
     stored.kind = kind;
     stored.bits = 8;
@@ -88,7 +88,7 @@ TEST(StoredCodes, words_hold_codes_of_8_bits_too) {
 }
 
 TEST(StoredCodes, a_scale_may_be_that_of_all_rows) {
-  const StoredFormat stored{.kind = Kind::kInt8, .bits = 8};
+  const StoredFormat stored{.kind = FormatKind::kInt8, .bits = 8};
   for (const std::int64_t count : {1, 8}) {
     Source source;
     source.put<std::int8_t>("w.weight", DType::kI8, {8, 64}, std::int8_t{-3});
@@ -163,7 +163,7 @@ TEST(StoredCodes, the_last_group_may_be_narrower) {
 
 TEST(StoredCodes, an_order_of_columns_is_read_whether_it_was_announced_or_not) {
   StoredFormat stored;
-  stored.kind = Kind::kPacked;
+  stored.kind = FormatKind::kPacked;
   stored.group = 32;
   Source source;
   source.put<std::uint32_t>("w.weight_packed", DType::kI32, {8, 8}, 0x76543210U);
@@ -192,7 +192,7 @@ TEST(StoredCodes, a_matrix_may_have_a_format_of_its_own) {
   Source source;
   source.put_gptq();
   for (std::int64_t i = 0; i < 64; ++i) source.set<std::int32_t>("w.g_idx", i, i / 32);
-  const StoredFormat packed{.kind = Kind::kPacked};
+  const StoredFormat packed{.kind = FormatKind::kPacked};
   const StoredQuantization stored{.usual = packed,
                                   .rules = {{"v", packed}, {"re:w$", gptq_of_groups(32)}}};
   const auto codes = take(source, stored);
@@ -238,7 +238,7 @@ TEST(StoredCodes, eight_bit_floats_stay_codes_or_are_widened) {
   source.set<std::uint8_t>("w.weight", 1, 0x7e);  // 448
   source.set<std::uint8_t>("w.weight", 2, 0x81);  // -2^-9
   StoredFormat stored;
-  stored.kind = Kind::kFp8;
+  stored.kind = FormatKind::kFp8;
   stored.bits = 8;
   stored.block_rows = 4;
   stored.block_columns = 32;
@@ -267,7 +267,7 @@ TEST(StoredCodes, eight_bit_floats_that_no_product_takes_are_floats) {
     source.set<std::uint8_t>("w.weight", 100, odd_one);
     source.put<float>("w.weight_scale", DType::kF32, {8, ceil_div(std::int64_t{64}, columns)}, 1);
     StoredFormat stored;
-    stored.kind = Kind::kFp8;
+    stored.kind = FormatKind::kFp8;
     stored.bits = 8;
     stored.block_rows = 1;
     stored.block_columns = columns;
@@ -285,7 +285,7 @@ TEST(StoredCodes, codes_of_8_bits_have_a_scale_a_row_or_one) {
   Source source;
   source.put<std::int8_t>("w.weight", DType::kI8, {8, 64}, -3);
   StoredFormat stored;
-  stored.kind = Kind::kInt8;
+  stored.kind = FormatKind::kInt8;
   stored.bits = 8;
   stored.rounds_input = true;
   for (const Shape& one : {Shape{}, Shape{1}, Shape{1, 1}, Shape{8}, Shape{8, 1}}) {

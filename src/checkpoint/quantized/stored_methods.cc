@@ -11,7 +11,7 @@
 namespace foretoken {
 namespace {
 
-using Kind = StoredFormat::Kind;
+using FormatKind = StoredFormat::Kind;
 
 // Tools have called the format by two keys, and some write both.
 std::string format_in(const FileFields& fields, std::string_view key, std::string_view other,
@@ -42,7 +42,7 @@ std::string auto_round_names(const std::string& key) {
 }  // namespace
 
 StoredQuantization parse_awq(const FileFields& fields) {
-  StoredFormat format{.kind = Kind::kAwq};
+  StoredFormat format{.kind = FormatKind::kAwq};
   take_bits(fields, fields.has("w_bit") ? "w_bit" : "bits", format);
   if (format.bits != 4) refuse_stored(fields, "this width", "4 bits", std::to_string(format.bits));
   const std::string version = format_in(fields, "version", "format", "gemm");
@@ -60,7 +60,7 @@ StoredQuantization parse_awq(const FileFields& fields) {
 
 StoredQuantization parse_gptq(const FileFields& fields) {
   // Zero points are always stored.
-  StoredFormat format{.kind = Kind::kGptq, .group = 128, .is_symmetric = false};
+  StoredFormat format{.kind = FormatKind::kGptq, .group = 128, .is_symmetric = false};
   const auto take_format = [](const FileFields& said, StoredFormat& taken) {
     take_widths(said, taken);
     taken.has_g_idx = said.boolean("desc_act").value_or(taken.has_g_idx);
@@ -96,7 +96,7 @@ StoredQuantization parse_auto_round(const FileFields& fields) {
     if (!is_gptq && format.bits != 4)
       refuse_stored(said, "this width", "4 bits", std::to_string(format.bits));
   };
-  StoredFormat format{.kind = is_gptq ? Kind::kGptq : Kind::kAwq,
+  StoredFormat format{.kind = is_gptq ? FormatKind::kGptq : FormatKind::kAwq,
                       .group = 128,
                       .is_symmetric = false,
                       .zeros_are_less_one = is_gptq};
@@ -117,7 +117,7 @@ StoredQuantization parse_auto_round(const FileFields& fields) {
 }
 
 StoredQuantization parse_fp8(const FileFields& fields) {
-  StoredFormat format{.kind = Kind::kFp8, .bits = 8};
+  StoredFormat format{.kind = FormatKind::kFp8, .bits = 8};
   const std::string name = fields.string("fmt").value_or("e4m3");
   if (name != "e4m3") refuse_stored(fields, "this format", "e4m3", name);
   if (const auto block = fields.integers("weight_block_size", {1, 1 << 16}); !block.empty()) {
@@ -138,12 +138,12 @@ StoredQuantization parse_modelopt(const FileFields& fields) {
   const std::string algorithm = fields.string("quant_algo").value_or("none");
   if (algorithm != "FP8" && algorithm != "FP8_PER_CHANNEL_PER_TOKEN")
     refuse_stored(fields, "this quant_algo", "FP8 or FP8_PER_CHANNEL_PER_TOKEN", algorithm);
-  return {.usual = StoredFormat{.kind = Kind::kFp8, .bits = 8}};
+  return {.usual = StoredFormat{.kind = FormatKind::kFp8, .bits = 8}};
 }
 
 StoredQuantization parse_w8a8(const FileFields& fields) {
-  StoredQuantization stored{.usual =
-                                StoredFormat{.kind = Kind::kInt8, .bits = 8, .rounds_input = true}};
+  StoredQuantization stored{
+      .usual = StoredFormat{.kind = FormatKind::kInt8, .bits = 8, .rounds_input = true}};
   take_names(fields, "ignore", stored);
   return stored;
 }

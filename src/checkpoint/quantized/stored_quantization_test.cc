@@ -11,7 +11,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using Kind = StoredFormat::Kind;
+using FormatKind = StoredFormat::Kind;
 
 StoredQuantization parse(const std::string& json) {
   return StoredQuantization::parse(boost::json::parse(json).as_object(), "config.json");
@@ -34,11 +34,12 @@ StoredFormat usual(const std::string& json) { return parse(json).usual.value(); 
 TEST(StoredQuantization, every_method_is_understood) {
   const auto awq = parse(R"({"quant_method":"awq","w_bit":4,"q_group_size":64,"zero_point":true,
                              "version":"gemm","modules_to_not_convert":["lm_head"]})");
-  EXPECT_EQ(awq.usual, (StoredFormat{.kind = Kind::kAwq, .group = 64, .is_symmetric = false}));
+  EXPECT_EQ(awq.usual,
+            (StoredFormat{.kind = FormatKind::kAwq, .group = 64, .is_symmetric = false}));
   EXPECT_TRUE(awq.leaves_out("lm_head"));
   EXPECT_EQ(awq.format_of("lm_head"), nullptr);
 
-  const StoredFormat gptq{.kind = Kind::kGptq,
+  const StoredFormat gptq{.kind = FormatKind::kGptq,
                           .bits = 8,
                           .is_symmetric = false,
                           .has_g_idx = true,
@@ -46,9 +47,9 @@ TEST(StoredQuantization, every_method_is_understood) {
   EXPECT_EQ(usual(R"({"quant_method":"gptq","bits":8,"group_size":-1,"desc_act":true})"), gptq);
 
   EXPECT_EQ(usual(compressed(R"("num_bits":4,"strategy":"group","group_size":128)")),
-            (StoredFormat{.kind = Kind::kPacked, .group = 128}));
+            (StoredFormat{.kind = FormatKind::kPacked, .group = 128}));
 
-  const StoredFormat int8{.kind = Kind::kInt8, .bits = 8, .rounds_input = true};
+  const StoredFormat int8{.kind = FormatKind::kInt8, .bits = 8, .rounds_input = true};
   for (const char* input :
        {R"("dynamic":true,"strategy":"token")", R"("dynamic":false,"strategy":"tensor")"})
     EXPECT_EQ(
@@ -59,9 +60,10 @@ TEST(StoredQuantization, every_method_is_understood) {
         << input;
   EXPECT_EQ(usual(R"({"quant_method":"w8a8_int8"})"), int8);
 
-  EXPECT_EQ(usual(R"({"quant_method":"fp8","weight_block_size":[128,64]})"),
-            (StoredFormat{.kind = Kind::kFp8, .bits = 8, .block_rows = 128, .block_columns = 64}));
-  const StoredFormat fp8{.kind = Kind::kFp8, .bits = 8};
+  EXPECT_EQ(
+      usual(R"({"quant_method":"fp8","weight_block_size":[128,64]})"),
+      (StoredFormat{.kind = FormatKind::kFp8, .bits = 8, .block_rows = 128, .block_columns = 64}));
+  const StoredFormat fp8{.kind = FormatKind::kFp8, .bits = 8};
   for (const char* more :
        {R"("fp8","activation_scheme":"static")", R"("fbgemm_fp8","activation_scale_ub":1200.0)",
         R"("modelopt","quant_algo":"FP8","ignore":["lm_head"],"kv_cache_scheme":{"num_bits":8})",
@@ -112,10 +114,10 @@ TEST(StoredQuantization, layers_may_have_a_format_of_their_own) {
   };
   const auto mixed = parse(
       groups(R"(,"targets":["Linear"])", R"(,"targets":["re:.*down_proj$","model.layers.1.x"])"));
-  EXPECT_EQ(mixed.format_of("model.layers.0.up_proj")->kind, Kind::kPacked);
-  EXPECT_EQ(mixed.format_of("model.layers.0.down_proj")->kind, Kind::kFp8);
-  EXPECT_EQ(mixed.format_of("model.layers.1.x")->kind, Kind::kFp8);
-  EXPECT_EQ(mixed.format_of("model.layers.11.x")->kind, Kind::kPacked);
+  EXPECT_EQ(mixed.format_of("model.layers.0.up_proj")->kind, FormatKind::kPacked);
+  EXPECT_EQ(mixed.format_of("model.layers.0.down_proj")->kind, FormatKind::kFp8);
+  EXPECT_EQ(mixed.format_of("model.layers.1.x")->kind, FormatKind::kFp8);
+  EXPECT_EQ(mixed.format_of("model.layers.11.x")->kind, FormatKind::kPacked);
   EXPECT_EQ(mixed.format_of("lm_head"), nullptr);
   const auto named = parse(groups(R"(,"targets":["x"])", R"(,"targets":["re:y"])"));
   EXPECT_EQ(named.format_of("z"), nullptr);
