@@ -13,6 +13,7 @@
 #include "app/flags/flag_help.h"
 #include "app/flags/flag_page.h"
 #include "app/flags/flag_parser.h"
+#include "app/machine/heap.h"
 #include "app/machine/standard_streams.h"
 #include "app/version.h"
 #include "base/error.h"
@@ -146,6 +147,7 @@ void end_program(const std::exception& fault) {
 
 int main(int argc, char** argv) {
   foretoken::open_closed_streams();
+  foretoken::limit_kept_heap();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a write that fails
   try {
     return foretoken::run({argv + 1, argv + argc});

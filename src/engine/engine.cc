@@ -259,6 +259,7 @@ void Engine::State::give_back(IdleMemory::Due due) {
     log_info("Nobody asked for long: the prefix cache is emptied, its memory given back.");
   }
   ops.release_kv(pool.free_pages());
+  ops.release_scratch();
 }
 
 bool Engine::State::flush_cache() {

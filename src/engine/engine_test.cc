@@ -387,7 +387,12 @@ TEST_P(EngineTest, idle_memory_goes_back_and_answers_stay) {
       released = static_cast<int>(pages.size());
       Delegate::release_kv(pages);
     }
+    void release_scratch() override {
+      ++scratch_releases;
+      Delegate::release_scratch();
+    }
     std::atomic<int> released = -1;  // pages given back since the last step
+    std::atomic<int> scratch_releases = 0;
   };
   auto counting = std::make_unique<Counting>(std::move(ops_));
   Counting& watched = *counting;
@@ -404,6 +409,7 @@ TEST_P(EngineTest, idle_memory_goes_back_and_answers_stay) {
   };
   const auto first = ask();
   EXPECT_EQ(watched.released, 64 - 3);  // cached pages stay
+  while (watched.scratch_releases == 0) std::this_thread::yield();
   EXPECT_EQ(difference(ask(), first), "");
   watched.released = -1;
   EXPECT_TRUE(engine.flush_cache().get());

@@ -1,6 +1,6 @@
 #pragma once
-// IdleMemory: when memory of keys and values goes back to the system while nobody asks for anything:
-// that of free pages soon, that of cached texts, which are then forgotten, much later. It only says
+// IdleMemory: when memory goes back to the system while nobody asks for anything: that of free pages
+// and of scratch soon, that of cached texts, which are then forgotten, much later. It only says
 // when; the engine does it. Engine thread only.
 
 #include <algorithm>

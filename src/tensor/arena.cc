@@ -48,6 +48,12 @@ void Arena::reset() {
   blocks_.clear();
 }
 
+void Arena::shrink() {
+  at_ = {};
+  first_bytes_ = 0;
+  blocks_.clear();
+}
+
 std::size_t Arena::reserved_bytes() const {
   std::size_t total = 0;
   for (const Buffer& block : blocks_) total += block.bytes();

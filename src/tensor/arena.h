@@ -28,6 +28,8 @@ class Arena {
   void release(const Mark& mark) { at_ = mark; }
 
   void reset();
+  // reset(), and gives all memory back to the system: the next step starts small again.
+  void shrink();
 
   std::size_t reserved_bytes() const;
   // In use at once, at most, by the largest step so far.

@@ -121,6 +121,17 @@ TEST(Arena, what_came_after_a_mark_can_be_given_back) {
   EXPECT_EQ(arena.reserved_bytes(), reserved);
 }
 
+TEST(Arena, shrinking_gives_all_memory_back) {
+  Arena arena(1024);
+  for (const std::int64_t elements : {10, 5000}) arena.alloc(DType::kF32, {elements});
+  const std::size_t most = arena.most_bytes();
+  arena.shrink();
+  EXPECT_EQ(arena.reserved_bytes(), 0U);
+  EXPECT_EQ(arena.most_bytes(), most);
+  arena.alloc(DType::kF32, {10}).f32()[9] = 1.0F;
+  EXPECT_EQ(arena.reserved_bytes(), 1024U);
+}
+
 TEST(Arena, without_memory_it_stays_as_it_was) {
   Arena arena(1024);
   void* first = arena.alloc(DType::kF32, {10}).data();

@@ -6,16 +6,13 @@
 #include <optional>
 #include <string>
 
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
-
 #include "app/commands/commands.h"
 #include "app/host/draft_candidates.h"
 #include "app/host/draft_vocabulary.h"
 #include "app/host/first_corpus.h"
 #include "app/host/model_host.h"
 #include "app/host/text_host.h"
+#include "app/machine/heap.h"
 #include "app/machine/machine.h"
 #include "app/options/server_args.h"
 #include "base/log.h"
@@ -205,9 +202,7 @@ void ServedModel::load() {
   config.startup_phases.emplace_back("e2e", seconds_since(state_->start));
   state_->server.emplace(state_->http, config, host.engine(), tokenizer,
                          text != nullptr ? text->template_or_null() : nullptr);
-#if defined(__GLIBC__)
-  malloc_trim(0);  // what loading has used
-#endif
+  release_free_heap();  // what loading has used
   state_->server->open();
 }
 

@@ -29,11 +29,6 @@ namespace {
 
 const CpuLinear& packed(const PackedLinear& w) { return static_cast<const CpuLinear&>(w); }
 
-// Up to here memory is taken at once, so that no step waits for the system to clear pages; beyond,
-// as it is used, because most machines serve others too.
-constexpr std::size_t kTouchedBytes = std::size_t{2} << 30;
-constexpr std::size_t kTouchedPiece = std::size_t{2} << 20;
-
 class CpuOps final : public HostOps {
  public:
   CpuOps(Isa isa, GemmOrder order, ThreadPool& pool)
@@ -73,15 +68,15 @@ class CpuOps final : public HostOps {
     return packed;
   }
 
+  // Takes memory of the system as it is written.
   Tensor alloc(DType dtype, Shape shape) override {
-    const Tensor made = reserve(dtype, shape);
-    touch(owned_.back());
-    return made;
+    owned_.emplace_back(at(shape.elements()) * dtype_bytes(dtype));
+    return owned_.back().view(dtype, shape);
   }
 
   std::vector<KvLayer> alloc_kv(const KvShape& shape, int num_pages) override {
-    auto layers = alloc_host_kv([this](DType dtype, Shape of) { return reserve(dtype, of); }, shape,
-                                num_pages);
+    auto layers =
+        alloc_host_kv([this](DType dtype, Shape of) { return alloc(dtype, of); }, shape, num_pages);
     kv_.insert(kv_.end(), layers.begin(), layers.end());
     return layers;
   }
@@ -375,23 +370,6 @@ class CpuOps final : public HostOps {
   }
 
  private:
-  // Zeros that take no memory until they are written.
-  Tensor reserve(DType dtype, const Shape& shape) {
-    owned_.emplace_back(at(shape.elements()) * dtype_bytes(dtype));
-    return owned_.back().view(dtype, shape);
-  }
-
-  void touch(const Buffer& buffer) {
-    touched_bytes_ += buffer.bytes();
-    if (touched_bytes_ > kTouchedBytes) return;
-    const auto pieces = ceil_div(buffer.bytes(), kTouchedPiece);
-    pool_.parallel_for(static_cast<int>(pieces), [&](int piece, int) {
-      const std::size_t begin = at(piece) * kTouchedPiece;
-      std::memset(static_cast<std::byte*>(buffer.data()) + begin, 0,
-                  std::min(kTouchedPiece, buffer.bytes() - begin));
-    });
-  }
-
   RopeCall rope_call(const RopeTable& rope, const QkNorm& qk_norm, const AttentionShape& shape,
                      const Batch& batch, const KvLayer& kv, Tensor q) {
     heads_.resize(RopeCall::temp_floats(shape) * at(pool_.size()));
@@ -434,7 +412,6 @@ class CpuOps final : public HostOps {
   const std::shared_ptr<Linears> linears_ = std::make_shared<Linears>();
   std::vector<Buffer> owned_;
   std::vector<KvLayer> kv_;  // all of it
-  std::size_t touched_bytes_ = 0;
   std::array<Buffer, 2> between_;
   std::vector<float> heads_;  // one head per worker, on its way to the KV store
 };

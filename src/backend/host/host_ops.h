@@ -30,6 +30,7 @@ class HostOps : public Ops {
   Tensor temp(DType dtype, Shape shape) override { return scratch_.alloc(dtype, shape); }
   Arena::Mark mark() const override { return scratch_.mark(); }
   void release(const Arena::Mark& mark) override { scratch_.release(mark); }
+  void release_scratch() override { scratch_.shrink(); }
 
   void gate(Tensor x, Tensor gate, GateCurve curve) override {
     gate_host_rows(pool_, x, gate, curve);

@@ -63,6 +63,9 @@ class StepOps {
   // release() gives back what temp() gave since the mark. Inside a step.
   virtual Arena::Mark mark() const = 0;
   virtual void release(const Arena::Mark& mark) = 0;
+  // Gives the memory of what temp() has given so far back to the system, where it can. Between
+  // steps.
+  virtual void release_scratch() {}
 
   // Upper bound of the bytes that a forward of this size and what comes with it (logits, the walk)
   // need on top of what the model asks temp() for.

@@ -123,6 +123,9 @@ class DelayedOps final : public Ops {
     scratch_ = mark.offset;
     enqueue([this, number = mark.block] { inner_->release(marks_.at(number)); });
   }
+  void release_scratch() override {
+    enqueue([this] { inner_->release_scratch(); });
+  }
   std::size_t workspace_bytes(const ForwardSize& size) const override {
     return inner_->workspace_bytes(size);
   }

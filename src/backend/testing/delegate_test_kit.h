@@ -47,6 +47,7 @@ class Delegate : public Ops {
   Tensor temp(DType dtype, Shape shape) override { return inner_->temp(dtype, shape); }
   Arena::Mark mark() const override { return inner_->mark(); }
   void release(const Arena::Mark& mark) override { inner_->release(mark); }
+  void release_scratch() override { inner_->release_scratch(); }
   std::size_t workspace_bytes(const ForwardSize& size) const override {
     return inner_->workspace_bytes(size);
   }

@@ -112,7 +112,7 @@ Decoder::Decoder(LoadOps& ops, const ModelConfig& config, const WeightSource& so
   else
     weights_->head = read.linear({{kHead, config.vocab}}, hidden, Bias::kNone, MatrixRole::kHead);
   read.finish();
-  weights_->ropes = make_rope_tables(ops, config);
+  weights_->ropes = RopeTables(ops, config);
   weights_->bytes = read.packed_bytes() + weights_->ropes.bytes();
   const auto scale = static_cast<float>(config.embedding_scale);
   weights_->embedding_scale = config.rounds_embedding_scale ? round_to(dtype, scale) : scale;
@@ -122,6 +122,7 @@ Decoder::~Decoder() = default;
 
 Features Decoder::forward(StepOps& ops, const Batch& batch, const KvStore& kv,
                           const FeatureTaps& taps) const {
+  weights_->ropes.reach(batch);
   LayerScratch s(ops, config_, batch);
   Features features;
   features.kv = &kv;

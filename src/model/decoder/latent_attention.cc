@@ -96,7 +96,7 @@ void LatentAttention::project(Tensor in, const RopeTables& ropes, const KvLayer&
                       .norm = kv_norm_,
                       .eps = blocks_.norm_eps,
                       .pairs_neighbours = blocks_.pairs_neighbours},
-                     ropes.main, shape_, s.batch, kv, s.queries(query_width()));
+                     ropes.of(LayerRope::kMain), shape_, s.batch, kv, s.queries(query_width()));
 }
 
 void LatentAttention::attend(const KvLayer& kv, LayerScratch& s) const {

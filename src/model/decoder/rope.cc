@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/error.h"
 #include "base/index.h"
 #include "batch/tree.h"
 
@@ -191,35 +192,11 @@ SinCos sin_cos(double angle) {
   }
 }
 
-RopeTable make_rope_table(LoadOps& ops, const ModelConfig& config) {
-  const RopeFrequencies frequencies = rope_frequencies(config);
-  const std::int64_t positions = config.context_length + kMaxTreeNodes;
-  const auto pairs = static_cast<std::int64_t>(frequencies.inverse.size());
-  const RopeTable table{.cos = ops.alloc(DType::kF32, {positions, pairs}),
-                        .sin = ops.alloc(DType::kF32, {positions, pairs}),
-                        .rotary_dim = config.rotated()};
-  constexpr std::int64_t kBlock = 1024;  // positions: few copies, and no second table
-  std::vector<float> cos(at(kBlock * pairs)), sin(at(kBlock * pairs));
-  for (std::int64_t first = 0; first < positions; first += kBlock) {
-    const std::int64_t rows = std::min(kBlock, positions - first);
-    for (std::int64_t i = 0; i < rows * pairs; ++i) {
-      const float angle =
-          static_cast<float>(first + i / pairs) * frequencies.inverse[at(i % pairs)];
-      const SinCos value = sin_cos(angle);
-      cos[at(i)] = static_cast<float>(value.cos) * frequencies.attention_factor;
-      sin[at(i)] = static_cast<float>(value.sin) * frequencies.attention_factor;
-    }
-    ops.upload({cos.data(), DType::kF32, {rows, pairs}}, table.cos.rows(first, rows));
-    ops.upload({sin.data(), DType::kF32, {rows, pairs}}, table.sin.rows(first, rows));
-  }
-  return table;
-}
-
-RopeTables make_rope_tables(LoadOps& ops, const ModelConfig& config) {
-  RopeTables tables;
+RopeTables::RopeTables(LoadOps& ops, const ModelConfig& config)
+    : ops_(&ops), positions_(config.context_length + kMaxTreeNodes) {
   for (int layer = config.layers; layer-- > 0;) {
     const LayerRope rope = config.rope_of(layer);
-    RopeTable& table = rope == LayerRope::kLocal ? tables.local : tables.main;
+    auto& [table, frequencies] = rope == LayerRope::kLocal ? local_ : main_;
     if (rope == LayerRope::kNone || !table.cos.empty()) continue;
     ModelConfig of_layer = config;
     of_layer.head_dim = config.heads_of(layer).dim;
@@ -227,9 +204,51 @@ RopeTables make_rope_tables(LoadOps& ops, const ModelConfig& config) {
       of_layer.rope_theta = config.local_rope_theta;
       of_layer.rope = {};
     }
-    table = make_rope_table(ops, of_layer);
+    frequencies = rope_frequencies(of_layer);
+    const auto pairs = static_cast<std::int64_t>(frequencies.inverse.size());
+    table = {.cos = ops.alloc(DType::kF32, {positions_, pairs}),
+             .sin = ops.alloc(DType::kF32, {positions_, pairs}),
+             .rotary_dim = of_layer.rotated()};
   }
-  return tables;
+}
+
+void RopeTables::reach(const Batch& batch) {
+  constexpr std::int64_t kBlock = 1024;  // positions: few copies, and no second table
+  if (batch.position.empty()) return;
+  const std::int64_t needed = std::int64_t{*std::ranges::max_element(batch.position)} + 1;
+  CHECK(needed <= positions_) << "position " << needed - 1 << " of " << positions_;
+  while (written_ < needed) {
+    const std::int64_t rows = std::min(kBlock, positions_ - written_);
+    for (const Growing* rope : {&main_, &local_})
+      if (!rope->table.cos.empty()) write(*rope, written_, rows);
+    written_ += rows;
+  }
+}
+
+void RopeTables::write(const Growing& rope, std::int64_t first, std::int64_t rows) const {
+  const auto& [table, frequencies] = rope;
+  const std::int64_t pairs = table.cos.dim(1);
+  std::vector<float> cos(at(rows * pairs)), sin(at(rows * pairs));
+  for (std::int64_t i = 0; i < rows * pairs; ++i) {
+    const float angle = static_cast<float>(first + i / pairs) * frequencies.inverse[at(i % pairs)];
+    const SinCos value = sin_cos(angle);
+    cos[at(i)] = static_cast<float>(value.cos) * frequencies.attention_factor;
+    sin[at(i)] = static_cast<float>(value.sin) * frequencies.attention_factor;
+  }
+  ops_->upload({cos.data(), DType::kF32, {rows, pairs}}, table.cos.rows(first, rows));
+  ops_->upload({sin.data(), DType::kF32, {rows, pairs}}, table.sin.rows(first, rows));
+}
+
+const RopeTable& RopeTables::of(LayerRope rope) const {
+  if (rope == LayerRope::kNone) return none_;
+  return rope == LayerRope::kLocal ? local_.table : main_.table;
+}
+
+std::size_t RopeTables::bytes() const {
+  std::size_t bytes = 0;
+  for (const Growing* rope : {&main_, &local_})
+    if (!rope->table.cos.empty()) bytes += rope->table.cos.bytes() + rope->table.sin.bytes();
+  return bytes;
 }
 
 }  // namespace foretoken

@@ -9,6 +9,7 @@
 
 #include "backend/ops/load_ops.h"
 #include "backend/rope_table.h"
+#include "batch/batch.h"
 #include "model/config/model_config.h"
 
 namespace foretoken {
@@ -26,27 +27,35 @@ RopeFrequencies rope_frequencies(const ModelConfig& config);
 // (mscale_all_dim); 1: by nothing.
 double latent_magnitude(const ModelConfig& config);
 
-// Table for positions 0 .. config.context_length + kMaxTreeNodes - 1 in the backend's memory (draft
-// nodes may stand beyond the last position that is ever kept).
-RopeTable make_rope_table(LoadOps& ops, const ModelConfig& config);
+// The tables of a model's layers in the backend's memory, for positions 0 .. config.context_length +
+// kMaxTreeNodes - 1 (draft nodes may stand beyond the last position that is ever kept). Most texts
+// are shorter than contexts: rows are written when a position is first needed, and memory that is
+// not written is not resident. Layers of one rope have heads of one size. One thread at a time.
+class RopeTables {
+ public:
+  RopeTables() = default;
+  // The tables that some layer of the model uses. `ops` outlives them.
+  RopeTables(LoadOps& ops, const ModelConfig& config);
 
-// The tables of a model's layers; those that no layer uses are empty. Layers of one rope have heads
-// of one size.
-struct RopeTables {
-  RopeTable main, local;
-  RopeTable none = {};  // rotates nothing
+  // Writes the rows that the batch reads and no batch before has read. Before its forward.
+  void reach(const Batch& batch);
 
-  const RopeTable& of(LayerRope rope) const {
-    return rope == LayerRope::kMain ? main : rope == LayerRope::kLocal ? local : none;
-  }
-  std::size_t bytes() const {
-    std::size_t bytes = 0;
-    for (const RopeTable* table : {&main, &local})
-      if (!table->cos.empty()) bytes += table->cos.bytes() + table->sin.bytes();
-    return bytes;
-  }
+  // Empty where no layer has this rope; kNone rotates nothing.
+  const RopeTable& of(LayerRope rope) const;
+  std::size_t bytes() const;
+
+ private:
+  struct Growing {
+    RopeTable table;
+    RopeFrequencies frequencies;
+  };
+  void write(const Growing& rope, std::int64_t first, std::int64_t rows) const;
+
+  LoadOps* ops_ = nullptr;
+  Growing main_, local_;
+  RopeTable none_;
+  std::int64_t positions_ = 0, written_ = 0;
 };
-RopeTables make_rope_tables(LoadOps& ops, const ModelConfig& config);
 
 // sine and cosine of an angle in [0, 2^20], error below 2^-50, by one fixed polynomial.
 struct SinCos {

@@ -12,6 +12,7 @@
 #include "backend/backend.h"
 #include "base/index.h"
 #include "model/decoder/rope.h"
+#include "model/testing/whole_rope_table.h"
 
 namespace foretoken {
 namespace {
@@ -99,7 +100,7 @@ void expect_table(const ModelConfig& config, const std::vector<double>& expected
                   double magnitude) {
   ThreadPool pool(1, false);
   const auto ops = make_backend({.device = "reference"}, pool);
-  const RopeTable table = make_rope_table(*ops, config);
+  const RopeTable table = whole_rope_table(*ops, config);
   for (const int position : {1, 1023, 4095, 4096, 5001, 8191})
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const double angle = position * expected[i], error = angle * 4e-6 + 1e-6;

@@ -1,13 +1,16 @@
 #include "model/decoder/rope.h"
 
 #include <cmath>
+#include <cstring>
 #include <numbers>
 #include <optional>
+#include <utility>
 
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
 #include "model/config/context_length.h"
+#include "model/testing/whole_rope_table.h"
 
 namespace foretoken {
 namespace {
@@ -23,6 +26,15 @@ ModelConfig config_of(Kind kind) {
   config.rope.kind = kind;
   config.rope.factor = 4.0;
   return config;
+}
+
+// For a few positions.
+RopeTables reached(LoadOps& ops, const ModelConfig& config) {
+  RopeTables tables(ops, config);
+  Batch batch;
+  batch.position = {static_cast<std::int32_t>(config.context_length) - 1};
+  tables.reach(batch);
+  return tables;
 }
 
 TEST(SinCos, agrees_with_libm_to_the_last_bits) {
@@ -123,13 +135,44 @@ TEST(Rope, the_table_covers_the_context_and_a_tree_beyond_it) {
   const auto ops = make_backend({.device = "reference"}, pool);
   ModelConfig config = config_of(Kind::kNone);
   config.context_length = 100;
-  const RopeTable table = make_rope_table(*ops, config);
+  const RopeTable table = whole_rope_table(*ops, config);
   expect(table.cos, {100 + kMaxTreeNodes, 32}, DType::kF32);
   EXPECT_EQ(table.rotary_dim, 64);
   for (const int position : {0, 1, 99, 163}) {
     EXPECT_FLOAT_EQ(table.cos.row_f32(position)[0], static_cast<float>(std::cos(position)));
     EXPECT_FLOAT_EQ(table.sin.row_f32(position)[0], static_cast<float>(std::sin(position)));
   }
+}
+
+TEST(Rope, rows_are_written_when_a_position_is_needed) {
+  ThreadPool pool(1, false);
+  const auto ops = make_backend({.device = "reference"}, pool);
+  ModelConfig config = config_of(Kind::kNone);
+  config.layers = 1;
+  config.context_length = 2000;
+  const RopeTable whole = whole_rope_table(*ops, config);
+  RopeTables tables(*ops, config);
+  const RopeTable& table = tables.of(LayerRope::kMain);
+  const auto reach = [&](std::vector<std::int32_t> positions) {
+    Batch batch;
+    batch.position = std::move(positions);
+    tables.reach(batch);
+  };
+  const auto is_written = [&](std::int64_t position) {
+    const auto bytes = static_cast<std::size_t>(table.pairs()) * sizeof(float);
+    return std::memcmp(table.cos.row_f32(position), whole.cos.row_f32(position), bytes) == 0 &&
+           std::memcmp(table.sin.row_f32(position), whole.sin.row_f32(position), bytes) == 0;
+  };
+  reach({});
+  EXPECT_FALSE(is_written(0));
+  reach({3, 700, 5});
+  EXPECT_TRUE(is_written(0));
+  EXPECT_TRUE(is_written(700));
+  EXPECT_FALSE(is_written(1999));
+  reach({1999 + kMaxTreeNodes});
+  EXPECT_TRUE(is_written(1500));
+  EXPECT_TRUE(is_written(1999 + kMaxTreeNodes));
+  EXPECT_DEATH(reach({2000 + kMaxTreeNodes}), "position 2064 of 2064");
 }
 
 TEST(Rope, layers_have_the_tables_that_they_use) {
@@ -140,18 +183,18 @@ TEST(Rope, layers_have_the_tables_that_they_use) {
   config.context_length = 10;
   config.local_rope_theta = 100.0;
   const auto first_of = [](const RopeTable& table) { return table.sin.row_f32(5)[1]; };
-  const RopeTables usual = make_rope_tables(*ops, config);
-  EXPECT_TRUE(usual.local.cos.empty());
+  const RopeTables usual = reached(*ops, config);
+  EXPECT_TRUE(usual.of(LayerRope::kLocal).cos.empty());
   EXPECT_EQ(usual.of(LayerRope::kNone).rotary_dim, 0);
   config.layers = 3;
   config.layer_rope = {LayerRope::kMain, LayerRope::kLocal, LayerRope::kNone};
-  const RopeTables both = make_rope_tables(*ops, config);
-  EXPECT_EQ(first_of(both.of(LayerRope::kMain)), first_of(usual.main));
+  const RopeTables both = reached(*ops, config);
+  EXPECT_EQ(first_of(both.of(LayerRope::kMain)), first_of(usual.of(LayerRope::kMain)));
   ModelConfig local = config_of(Kind::kNone);
   local.context_length = 10;
   local.rope_theta = 100.0;
-  EXPECT_EQ(first_of(both.of(LayerRope::kLocal)), first_of(make_rope_table(*ops, local)));
-  EXPECT_NE(first_of(both.main), first_of(both.local));
+  EXPECT_EQ(first_of(both.of(LayerRope::kLocal)), first_of(whole_rope_table(*ops, local)));
+  EXPECT_NE(first_of(both.of(LayerRope::kMain)), first_of(both.of(LayerRope::kLocal)));
 }
 
 TEST(Rope, tables_are_of_the_heads_that_their_layers_have) {
@@ -165,13 +208,15 @@ TEST(Rope, tables_are_of_the_heads_that_their_layers_have) {
   config.layer_heads = {{1, 16}, {1, 48}};
   config.rope.share = 0.3;
   config.rope.factor = 2.0;
-  const RopeTables tables = make_rope_tables(*ops, config);
-  EXPECT_EQ(tables.local.rotary_dim, 16);
-  EXPECT_EQ(tables.local.pairs(), 8);
-  EXPECT_EQ(tables.main.rotary_dim, 48);
-  EXPECT_EQ(tables.main.pairs(), 7) << "0.3 of 24, rounded down";
+  const RopeTables tables = reached(*ops, config);
+  const RopeTable& main = tables.of(LayerRope::kMain);
+  const RopeTable& local = tables.of(LayerRope::kLocal);
+  EXPECT_EQ(local.rotary_dim, 16);
+  EXPECT_EQ(local.pairs(), 8);
+  EXPECT_EQ(main.rotary_dim, 48);
+  EXPECT_EQ(main.pairs(), 7) << "0.3 of 24, rounded down";
   const double wavelength = std::pow(config.rope_theta, 2.0 / 48);
-  EXPECT_NEAR(tables.main.sin.row_f32(1)[1], std::sin(1 / wavelength / 2), 1e-6);
+  EXPECT_NEAR(main.sin.row_f32(1)[1], std::sin(1 / wavelength / 2), 1e-6);
 }
 
 TEST(Rope, a_part_of_each_head_may_be_rotated) {
@@ -180,12 +225,12 @@ TEST(Rope, a_part_of_each_head_may_be_rotated) {
   ModelConfig config = config_of(Kind::kNone);
   config.context_length = 10;
   config.rotary_dim = 16;
-  const RopeTable table = make_rope_table(*ops, config);
+  const RopeTable table = whole_rope_table(*ops, config);
   EXPECT_EQ(table.rotary_dim, 16);
   EXPECT_EQ(table.cos.dim(1), 8);
   config.head_dim = 16;
   config.rotary_dim = 0;
-  EXPECT_EQ(table.cos.row_f32(7)[3], make_rope_table(*ops, config).cos.row_f32(7)[3]);
+  EXPECT_EQ(table.cos.row_f32(7)[3], whole_rope_table(*ops, config).cos.row_f32(7)[3]);
 }
 
 }  // namespace

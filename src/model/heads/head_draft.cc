@@ -82,7 +82,7 @@ void HeadDraft::read_weights(const WeightSource& source) {
   read_head(read, source);
   skip_unused(read);
   if (config_.is_whole_checkpoint) read.finish();
-  w.ropes = make_rope_tables(ops_, c);
+  w.ropes = RopeTables(ops_, c);
   if (config_.first_embedding_is_zero) w.zero = ops_.alloc(DType::kF32, {1, hidden});
   w.bytes = read.packed_bytes() + w.ropes.bytes();
   pack_target_embedding();
@@ -232,6 +232,7 @@ Tensor HeadDraft::join(const Batch& batch, Tensor features, Tensor& residual) {
 }
 
 DraftRows HeadDraft::forward(Batch& batch, const DraftInput& input) {
+  weights_->ropes.reach(batch);
   const Weights& w = *weights_;
   LayerScratch s(ops_, config_.layer, batch);
   Tensor in = join(batch, input.features, s.residual);

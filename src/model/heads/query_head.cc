@@ -43,7 +43,7 @@ QueryHead::QueryHead(Ops& ops, const QueryHeadConfig& config, const WeightSource
   for (const char* unread : {"model.embed_tokens.", "lm_head.", "masked_embedding."})
     read.skip_under(unread);
   read.finish();
-  w.ropes = make_rope_tables(ops, c);
+  w.ropes = RopeTables(ops, c);
   w.bytes = read.packed_bytes() + w.ropes.bytes();
 }
 
@@ -129,6 +129,7 @@ void QueryHead::join(const DraftInput& input, Tensor out) {
 
 DraftRows QueryHead::forward(Batch& batch, const DraftInput& input) {
   look_back(batch, input);
+  weights_->ropes.reach(looks_);
   LayerScratch s(ops_, config_.layer, looks_);
   const Tensor feature = ops_.temp(DType::kF32, {looks_.rows, std::int64_t{config_.target_hidden}});
   if (looks_.rows > 0) {

@@ -1,5 +1,8 @@
 //! A Hugging Face tokenizer with what transformers changes in it after loading, and the table of what each id decodes to.
 
+use std::panic::resume_unwind;
+use std::thread;
+
 use serde::Deserialize;
 use serde_json::{json, Value as Json};
 use tokenizers::pre_tokenizers::PreTokenizerWrapper;
@@ -35,8 +38,14 @@ struct Frame {
 pub struct TokenizerFile(Tokenizer);
 
 impl TokenizerFile {
+    /// What parsing frees lies between what stays: a thread has a heap of its own, and what stays is copied out of it.
     pub fn new(json: &[u8]) -> Result<TokenizerFile, String> {
-        Tokenizer::from_bytes(json).map(TokenizerFile).map_err(|error| error.to_string())
+        let parse = || Tokenizer::from_bytes(json).map_err(|error| error.to_string());
+        thread::scope(|scope| {
+            let thread = thread::Builder::new().spawn_scoped(scope, parse).map_err(|error| error.to_string())?;
+            let parsed = thread.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+            Ok(TokenizerFile(parsed.clone()))
+        })
     }
 
     /// Whether bytes become tokens through GPT-2's alphabet.
