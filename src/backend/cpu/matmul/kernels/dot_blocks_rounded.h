@@ -36,11 +36,6 @@ struct BlockPanel {
   CodeLayout codes;
 };
 
-FT_INLINE int block_lanes(const BlockPanel& p, int v) {
-  const int left = p.cols - v * 16;
-  return left >= 16 ? 16 : left < 0 ? 0 : left;
-}
-
 // A unit, which is a group.
 template <int Bits, CodeList List, int R, int V>
 FT_INLINE void add_block_group(const char* piece, const BlockPanel& p, const char* x, int group,
@@ -82,33 +77,14 @@ template <int Bits, CodeList List, int R, int V>
 __attribute__((noinline)) void run_block_rows(const BlockPanel& p) {
   const BlockLayout& b = p.codes.blocks;
   V16 acc[R][V];
-  FT_UNROLL
-  for (int r = 0; r < R; ++r) {
-    FT_UNROLL
-    for (int v = 0; v < V; ++v) {
-      const float* y = p.y + r * p.y_stride + v * 16;
-      const int n = block_lanes(p, v);
-      acc[r][v] = !p.resume ? zero() : n == 16 ? load(y) : load_n(y, n);
-    }
-  }
+  load_accumulators(p, acc);
   const char* piece = p.block;
   const char* x = p.x;
   for (int u = 0; u < p.units; ++u, piece += b.piece_bytes, x += kBlockK) {
     ask_for_piece(piece, b, p.prefetch_bytes);
     add_block_group<Bits, List>(piece, p, x, u, acc);
   }
-  FT_UNROLL
-  for (int r = 0; r < R; ++r) {
-    FT_UNROLL
-    for (int v = 0; v < V; ++v) {
-      const int n = block_lanes(p, v);
-      const V16 a = p.bias == nullptr ? acc[r][v] : add(acc[r][v], load(p.bias + v * 16));
-      if (n == 16)
-        store(p.y + r * p.y_stride + v * 16, a);
-      else
-        store_n(p.y + r * p.y_stride + v * 16, a, n);
-    }
-  }
+  store_accumulators(p, acc);
 }
 
 template <int Bits, CodeList List, int R, int V>

@@ -75,13 +75,8 @@ struct OpenedPanel {
 template <int Bits, CodeList List, bool Minima, int R>
 __attribute__((noinline)) void run_opened_rows(const OpenedPanel& p) {
   const std::int64_t row_step = p.x_row_bytes / 4;
-  const int lanes = p.cols >= 16 ? 16 : p.cols;
-  V16 acc[R];
-  FT_UNROLL
-  for (int r = 0; r < R; ++r) {
-    const float* y = p.y + r * p.y_stride;
-    acc[r] = !p.resume ? zero() : lanes == 16 ? load(y) : load_n(y, lanes);
-  }
+  V16 acc[R][1];
+  load_accumulators(p, acc);
   const char* quads = p.weights->quads[p.half][0];
   const char* x = p.x;
   for (int g = 0; g < p.groups; ++g, quads += kUnitQuads * 64, x += kBlockK) {
@@ -96,22 +91,16 @@ __attribute__((noinline)) void run_opened_rows(const OpenedPanel& p) {
       const V16 x_scale = set1(p.scales[r * row_step + g]);
       const std::int32_t start = p.starts[r * row_step + g];
       if constexpr (Minima) {
-        acc[r] = fma(to_float(sum[r][0]), mul(x_scale, scale), acc[r]);
-        acc[r] = fma(set1(static_cast<float>(start)),
-                     mul(x_scale, load(p.weights->less[p.half][g])), acc[r]);
+        acc[r][0] = fma(to_float(sum[r][0]), mul(x_scale, scale), acc[r][0]);
+        acc[r][0] = fma(set1(static_cast<float>(start)),
+                        mul(x_scale, load(p.weights->less[p.half][g])), acc[r][0]);
       } else {
-        acc[r] = fma(to_float(int_add(sum[r][0], int_set1(start))), mul(x_scale, scale), acc[r]);
+        acc[r][0] =
+            fma(to_float(int_add(sum[r][0], int_set1(start))), mul(x_scale, scale), acc[r][0]);
       }
     }
   }
-  FT_UNROLL
-  for (int r = 0; r < R; ++r) {
-    const V16 a = p.bias == nullptr ? acc[r] : add(acc[r], load(p.bias));
-    if (lanes == 16)
-      store(p.y + r * p.y_stride, a);
-    else
-      store_n(p.y + r * p.y_stride, a, lanes);
-  }
+  store_accumulators(p, acc);
 }
 
 constexpr int kOpenedRows = kFormRegisters == 32 ? 6 : 3;

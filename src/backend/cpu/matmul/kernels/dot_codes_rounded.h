@@ -39,23 +39,11 @@ struct CodePanel {
   CodeLayout codes;
 };
 
-FT_INLINE int code_lanes(const CodePanel& panel, int v) {
-  const int left = panel.cols - v * 16;
-  return left >= 16 ? 16 : left < 0 ? 0 : left;
-}
-
 FT_INLINE V16 load_y(const CodePanel& panel, int r, int v) {
-  const float* y = panel.y + r * panel.y_stride + v * 16;
-  const int n = code_lanes(panel, v);
-  return n == 16 ? load(y) : load_n(y, n);
+  return load_columns(panel.y + r * panel.y_stride + v * 16, lanes_in(panel.cols, v));
 }
 FT_INLINE void store_y(const CodePanel& panel, int r, int v, V16 a) {
-  float* y = panel.y + r * panel.y_stride + v * 16;
-  const int n = code_lanes(panel, v);
-  if (n == 16)
-    store(y, a);
-  else
-    store_n(y, a, n);
+  store_columns(panel.y + r * panel.y_stride + v * 16, a, lanes_in(panel.cols, v));
 }
 
 // Sums of one group before its first product: so much less that its codes count from their zero.

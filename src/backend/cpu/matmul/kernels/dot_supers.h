@@ -83,10 +83,6 @@ struct SuperRows {
     u += rows * x_row_bytes / 2;
     y += rows * y_stride;
   }
-  FT_INLINE int lanes(int v) const {
-    const int left = cols - v * 16;
-    return left >= 16 ? 16 : left < 0 ? 0 : left;
-  }
 };
 
 // The end of super `s`, whose a is `sum`; pair_at(pair, v) as SuperCodes::minimum_pair.
@@ -110,21 +106,18 @@ FT_INLINE void end_super(const SuperRows& rows, int s, const V16 (&sum)[R][V],
         }
       }
     }
-    const int lanes = rows.lanes(v);
+    const int lanes = lanes_in(rows.cols, v);
     FT_UNROLL
     for (int r = 0; r < R; ++r) {
       float* const to = rows.y + r * rows.y_stride + v * 16;
-      V16 y = s == 0 && !rows.resume ? zero() : lanes == 16 ? load(to) : load_n(to, lanes);
+      V16 y = s == 0 && !rows.resume ? zero() : load_columns(to, lanes);
       y = fma(sum[r][v], scale[v], y);
       if constexpr (Codes::kHasMinima) {
         const V16 u_scale = set1(rows.u_scales[r * (rows.x_row_bytes / 4) + s]);
         y = fma(to_float(minima[r]), mul(u_scale, minimum[v]), y);
       }
       if (rows.bias != nullptr && s + 1 == rows.supers) y = add(y, load(rows.bias + v * 16));
-      if (lanes == 16)
-        store(to, y);
-      else
-        store_n(to, y, lanes);
+      store_columns(to, y, lanes);
     }
   }
 }

@@ -57,38 +57,43 @@ struct Panel {
 
 constexpr int kPrefetchBytes = 6144;  // how far ahead of a stream of weights
 
-// Columns of vector v that exist.
-FT_INLINE int lanes_left(const Panel& panel, int v) {
-  const int left = panel.cols - v * 16;
+// How many of `cols` columns lie in vector v.
+FT_INLINE int lanes_in(int cols, int v) {
+  const int left = cols - v * 16;
   return left >= 16 ? 16 : left < 0 ? 0 : left;
 }
+// n <= 16 columns.
+FT_INLINE V16 load_columns(const float* from, int n) {
+  return n == 16 ? load(from) : load_n(from, n);
+}
+FT_INLINE void store_columns(float* to, V16 a, int n) {
+  if (n == 16)
+    store(to, a);
+  else
+    store_n(to, a, n);
+}
 
-template <int R, int V>
-FT_INLINE void load_accumulators(const Panel& panel, V16 (&acc)[R][V]) {
+// The result of a panel of any kind: y, y_stride, cols, bias, resume.
+template <class P, int R, int V>
+FT_INLINE void load_accumulators(const P& panel, V16 (&acc)[R][V]) {
   FT_UNROLL
   for (int r = 0; r < R; ++r) {
     FT_UNROLL
     for (int v = 0; v < V; ++v) {
       const float* y = panel.y + r * panel.y_stride + v * 16;
-      const int n = lanes_left(panel, v);
-      acc[r][v] = !panel.resume ? zero() : n == 16 ? load(y) : load_n(y, n);
+      acc[r][v] = panel.resume ? load_columns(y, lanes_in(panel.cols, v)) : zero();
     }
   }
 }
 
-template <int R, int V>
-FT_INLINE void store_accumulators(const Panel& panel, const V16 (&acc)[R][V]) {
+template <class P, int R, int V>
+FT_INLINE void store_accumulators(const P& panel, const V16 (&acc)[R][V]) {
   FT_UNROLL
   for (int r = 0; r < R; ++r) {
     FT_UNROLL
     for (int v = 0; v < V; ++v) {
-      float* y = panel.y + r * panel.y_stride + v * 16;
-      const int n = lanes_left(panel, v);
       const V16 a = panel.bias == nullptr ? acc[r][v] : add(acc[r][v], load(panel.bias + v * 16));
-      if (n == 16)
-        store(y, a);
-      else
-        store_n(y, a, n);
+      store_columns(panel.y + r * panel.y_stride + v * 16, a, lanes_in(panel.cols, v));
     }
   }
 }
