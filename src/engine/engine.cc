@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/threads.h"
 #include "engine/inbox.h"
+#include "engine/request_fault.h"
 #include "engine/scheduler.h"
 #include "engine/step.h"
 
@@ -125,7 +126,6 @@ struct Engine::State {
   void retire_oldest();
   std::string check();
   void publish_stats();
-  std::optional<Refusal> fault(const Request& request) const;
   std::optional<Refusal> closed_door() const;  // with the mutex held
   template <typename Answer>
   std::future<Answer> ask(std::function<Answer()> question);
@@ -295,40 +295,6 @@ void Engine::State::publish_stats() {
   stats.fault = lost;
 }
 
-std::optional<Refusal> Engine::State::fault(const Request& request) const {
-  const auto input = static_cast<std::int64_t>(request.prompt.size());
-  const std::int64_t output = request.max_new_tokens, context = config.context_length;
-  if (input == 0) return Refusal{.message = "The input is empty: at least one token is needed."};
-  if (!request.prompt.all_in(vocab)) {
-    const auto strange = std::find_if(request.prompt.begin(), request.prompt.end(),
-                                      [&](Token token) { return token < 0 || token >= vocab; });
-    return Refusal{.message = fmt::format(
-                       "The input contains token id {}, which is not in the vocabulary [0, {}).",
-                       *strange, vocab)};
-  }
-  if (request.hidden_start >= input)
-    return Refusal{.message = fmt::format("hidden_start must be below {}, the number of input "
-                                          "tokens, got {}.",
-                                          input, request.hidden_start)};
-  if (!request.prediction.all_in(vocab))
-    return Refusal{.message = "The prediction contains tokens that are not in the vocabulary."};
-  if (output < 0)
-    return Refusal{.message = fmt::format("max_new_tokens must be at least 0, got {}.", output)};
-  if (input >= context)
-    return Refusal{.message = fmt::format("The input ({} tokens) is longer than the model's "
-                                          "context length ({} tokens).",
-                                          input, context)};
-  if (input + output > context)
-    return Refusal{
-        .message = fmt::format(
-            "Requested token count exceeds the model's maximum context length of {} tokens. You "
-            "requested a total of {} tokens: {} tokens from the input messages and {} tokens for "
-            "the completion. Please reduce the number of tokens in the input messages or the "
-            "completion to fit within the limit.",
-            context, input + output, input, output)};
-  return std::nullopt;
-}
-
 std::optional<Refusal> Engine::State::closed_door() const {
   if (is_stopping) return Refusal{.message = "The server is shutting down.", .status = 503};
   if (!lost.empty()) return Refusal{.message = lost, .status = 503};
@@ -382,7 +348,8 @@ void Engine::stop(std::chrono::milliseconds grace) {
 
 std::optional<Refusal> Engine::submit(Request request) {
   CHECK(request.stream != nullptr) << "a request without a stream";
-  if (auto refusal = state_->fault(request)) return refusal;
+  if (auto refusal = fault_of(request, state_->vocab, state_->config.context_length))
+    return refusal;
   {
     const std::lock_guard lock(state_->mutex);
     if (auto refusal = state_->closed_door()) return refusal;
