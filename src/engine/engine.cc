@@ -113,6 +113,7 @@ struct Engine::State {
   void run();
   bool run_once();
   void make_step();
+  FoundTaker told_early();
   void answer_pausing();
   void start_anew(const std::exception& failure);
   bool close_door(const DeviceLost& loss);
@@ -162,10 +163,16 @@ bool Engine::State::run_once() {
 void Engine::State::make_step() {
   std::optional<StepOrder> plan = scheduler->plan();
   const bool has_plan = plan.has_value();
-  if (has_plan) ring.push_back(runner.launch(std::move(*plan)));
+  if (has_plan) ring.push_back(runner.launch(std::move(*plan), told_early()));
   const bool is_full = ring.size() >= static_cast<std::size_t>(config.ring_depth);
   if (is_full || (!has_plan && !ring.empty())) retire_oldest();
   if (!has_plan && ring.empty()) answer_pausing();
+}
+
+// Where a thread computes, nothing is told before the step is done: the scheduler is not its.
+FoundTaker Engine::State::told_early() {
+  if (config.ring_depth > 1) return {};
+  return [this](const StepOrder& order, StepResult& result) { scheduler->tell(order, result); };
 }
 
 void Engine::State::answer_pausing() {

@@ -58,6 +58,9 @@ class Scheduler {
   // are retired. A plan without entries only tells which sequences have left. Its spans stay valid
   // until the step is retired.
   std::optional<StepOrder> plan();
+  // Sends what the step has found, before its drafts are made, to those whose texts go on. Only where
+  // one step is in flight, on its engine thread.
+  void tell(const StepOrder& order, StepResult& result);
   // Steps are retired in the order of their plans.
   void retire(StepHandle& step);
 
@@ -117,6 +120,7 @@ class Scheduler {
   void preempt(Sequence& sequence);
 
   // scheduler_retire.cc
+  Sequence* owner_of(const StepEntry& entry) const;
   void commit(Sequence& sequence, const StepEntry& entry, SeqOutcome& outcome, WalkSeq& walk);
   void count_step(const StepPlan& plan, const StepSeconds& seconds, bool has_decoded);
 

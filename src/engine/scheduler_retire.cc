@@ -6,6 +6,25 @@
 
 namespace foretoken {
 
+// Null: it has left meanwhile.
+Sequence* Scheduler::owner_of(const StepEntry& entry) const {
+  Sequence* running = running_.in_slot(entry.slot);
+  return running != nullptr && running->arrival == entry.owner ? running : nullptr;
+}
+
+// The last tokens of a text go with what its drafts came to. Constraints follow the text, and
+// drafters ask them where it stood.
+void Scheduler::tell(const StepOrder& order, StepResult& result) {
+  for (std::size_t i = 0; i < order.entries.size(); ++i) {
+    const StepEntry& entry = order.entries[i];
+    SeqOutcome& outcome = result.outcomes[i];
+    Sequence* running = owner_of(entry);
+    if (running == nullptr || outcome.is_last || entry.constraint != nullptr) continue;
+    commit(*running, entry, outcome, result.walk.seqs[i]);
+    outcome.is_told = true;
+  }
+}
+
 void Scheduler::retire(StepHandle& step) {
   StepResult& result = step.wait();
   const StepOrder& order = step.order();
@@ -13,9 +32,12 @@ void Scheduler::retire(StepHandle& step) {
   bool has_decoded = false;
   for (std::size_t i = 0; i < order.entries.size(); ++i) {
     const StepEntry& entry = order.entries[i];
-    Sequence* running = running_.in_slot(entry.slot);
-    if (running == nullptr || running->arrival != entry.owner) continue;  // it has left meanwhile
-    commit(*running, entry, result.outcomes[i], result.walk.seqs[i]);
+    Sequence* running = owner_of(entry);
+    if (running == nullptr) continue;
+    SeqOutcome& outcome = result.outcomes[i];
+    running->nodes = outcome.next_nodes;
+    running->drafts = outcome.report;
+    if (!outcome.is_told) commit(*running, entry, outcome, result.walk.seqs[i]);
     has_decoded = has_decoded || (entry.has_tree && entry.chain.empty());
   }
   remove_released();
@@ -30,8 +52,6 @@ void Scheduler::retire(StepHandle& step) {
 }
 
 void Scheduler::commit(Sequence& s, const StepEntry& entry, SeqOutcome& outcome, WalkSeq& walk) {
-  s.nodes = outcome.next_nodes;
-  s.drafts = outcome.report;
   s.offered(outcome.drafts);
   stats_.proposed_drafts += static_cast<std::uint64_t>(outcome.drafts);
   const int generated = s.generated(), accepted = s.accepted_drafts();

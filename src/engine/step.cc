@@ -92,7 +92,7 @@ void Step::prepare(StepEntry& entry) {
 
 // ---- the step
 
-StepResult Step::run(StepOrder& order) {
+StepResult Step::run(StepOrder& order, const FoundTaker& found) {
   const auto begin = Clock::now();
   for (const SlotChange& change : order.changes) make(change);
   std::erase_if(order.entries, [&](const auto& entry) { return slots_[at(entry.slot)].has_ended; });
@@ -108,15 +108,17 @@ StepResult Step::run(StepOrder& order) {
   ops_.kv_keep(result.walk, batch_, target_.kv_layers());
   result.outcomes.resize(order.entries.size());
   trace(order, result);
-  advance(order, result.walk);
+  advance(order, result);
   keep_states(order, result);
   const auto verified = Clock::now();
+  if (found) found(order, result);
+  const auto told = Clock::now();
   drafter_.observe(
       {.plan = order, .table = table_, .batch = batch_, .walk = result.walk, .features = features});
   drafter_.propose(growing_, limits_, trees_);
   conclude(order, result);
   result.seconds = {.verify = seconds_between(begin, verified),
-                    .draft = seconds_between(verified, Clock::now())};
+                    .draft = seconds_between(told, Clock::now())};
   return result;
 }
 
@@ -203,15 +205,17 @@ void Step::trace(const StepPlan& plan, StepResult& result) {
 
 // Lengths and roots of the next step. A sequence whose output is complete gets no proposals, and no
 // further step.
-void Step::advance(const StepPlan& plan, const Walk& walk) {
+void Step::advance(const StepPlan& plan, StepResult& result) {
   growing_.clear();
   limits_.clear();
-  CHECK(walk.seqs.size() == plan.entries.size());
+  CHECK(result.walk.seqs.size() == plan.entries.size());
   for (std::size_t i = 0; i < plan.entries.size(); ++i) {
     const StepEntry& entry = plan.entries[i];
-    const WalkSeq& found = walk.seqs[i];
+    const WalkSeq& found = result.walk.seqs[i];
     commit(table_, entry.slot, entry.chain.size(), found.path.size());
     if (!entry.has_tree) continue;
+    SeqOutcome& outcome = result.outcomes[i];
+    outcome.drafts = batch_.seqs[i].rows - batch_.seqs[i].chain - 1;
     Slot& s = slots_[at(entry.slot)];
     const Token root = found.emitted.back().token;
     trees_.plant(entry.slot, root);
@@ -220,6 +224,7 @@ void Step::advance(const StepPlan& plan, const Walk& walk) {
     const auto& stops = entry.params->stop_tokens;
     s.has_ended = found.is_complete || found.is_stuck || found.is_void || s.tokens_left <= 0 ||
                   std::find(stops.begin(), stops.end(), root) != stops.end();
+    outcome.is_last = s.has_ended;
     // A path of n drafts emits at most n + 1 tokens, and its positions stay inside the context.
     if (s.has_ended || s.tokens_left <= 1 || trees_.max_nodes() <= 1) continue;
     growing_.push_back(entry.slot);
@@ -244,12 +249,10 @@ void Step::keep_states(const StepPlan& plan, StepResult& result) {
 void Step::conclude(const StepPlan& plan, StepResult& result) {
   for (std::size_t i = 0; i < plan.entries.size(); ++i) {
     const StepEntry& entry = plan.entries[i];
-    const BatchSeq& rows = batch_.seqs[i];
     if (entry.counts != nullptr)
       for (const SampledToken& sampled : result.walk.seqs[i].emitted)
         slots_[at(entry.slot)].counts.add_output(sampled.token);
     SeqOutcome& outcome = result.outcomes[i];
-    outcome.drafts = entry.has_tree ? rows.rows - rows.chain - 1 : 0;
     outcome.next_nodes = entry.has_tree ? trees_.size(entry.slot) : 1;
     outcome.report = drafter_.report(entry.slot);
   }

@@ -5,6 +5,7 @@
 // step may be planned, from bounds, before this one is read.
 // Not a scheduler: it computes what a StepOrder says. One thread at a time.
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct SeqOutcome {
   int next_nodes = 1;    // of the tree that stands for its next step
   DraftReport report;    // the drafter's, since the slot was opened
   int state_tokens = 0;  // whose states are in the entry's snapshot; 0: it was not written
+  bool is_last = false;  // nothing follows what was found
+  bool is_told = false;  // its consumer has the tokens already
   std::optional<DraftTrace> trace;  // where the request asked, of an entry with a tree
 };
 
@@ -41,6 +44,10 @@ struct StepResult {
   StepSeconds seconds;
 };
 
+// Is told what a step has found before drafts are made from it, which may take longer than a token
+// should wait. Of the walk, tokens and paths must stay.
+using FoundTaker = std::function<void(const StepOrder&, StepResult&)>;
+
 class Step {
  public:
   // All references outlive the step.
@@ -50,7 +57,7 @@ class Step {
 
   // Makes the changes, takes entries out whose text an earlier step has ended, and computes the
   // others. Every entry's pages cover its length, its chain and its tree.
-  StepResult run(StepOrder& order);
+  StepResult run(StepOrder& order, const FoundTaker& found = {});
 
   // After a failure, which may have left anything half done: all slots are closed. Allocates
   // nothing.
@@ -86,7 +93,7 @@ class Step {
   void verify_in_slices(const StepPlan& plan, const Features& features, Walk& walk);
   void read_hidden(const StepPlan& plan, const Features& features, Walk& walk);
   void trace(const StepPlan& plan, StepResult& result);
-  void advance(const StepPlan& plan, const Walk& walk);
+  void advance(const StepPlan& plan, StepResult& result);
   void conclude(const StepPlan& plan, StepResult& result);
 
   Ops& ops_;

@@ -11,6 +11,7 @@ namespace foretoken {
 
 struct StepHandle::Job {
   StepOrder order;
+  FoundTaker found;
   StepResult result;
   std::exception_ptr failure;
   std::atomic<bool> is_done = false;  // the rest is the computing thread's until then
@@ -48,9 +49,10 @@ StepRunner::~StepRunner() {
   thread_.join();
 }
 
-StepHandle StepRunner::launch(StepOrder order) {
+StepHandle StepRunner::launch(StepOrder order, FoundTaker found) {
   auto job = std::make_shared<Job>();
   job->order = std::move(order);
+  job->found = std::move(found);
   if (!thread_.joinable()) {
     compute(*job);
     return StepHandle(std::move(job));
@@ -72,7 +74,7 @@ void StepRunner::reset() {
 
 void StepRunner::compute(Job& job) {
   if (!failure_) try {
-      job.result = step_.run(job.order);
+      job.result = step_.run(job.order, job.found);
     } catch (...) {
       failure_ = std::current_exception();
     }

@@ -46,7 +46,8 @@ class StepRunner {
   StepRunner& operator=(const StepRunner&) = delete;
 
   // Where a step throws, those behind it are not computed, and throw the same, until reset().
-  StepHandle launch(StepOrder order);
+  // `found` is called by the thread that computes; what it throws, the step has thrown.
+  StepHandle launch(StepOrder order, FoundTaker found = {});
 
   // Waits for what was launched, then closes all slots of the step. Allocates nothing.
   void reset();
