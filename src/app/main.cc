@@ -109,6 +109,7 @@ int run_command(const Command& command, const std::vector<std::string>& args) {
 
 int run_words(const std::vector<std::string>& words) {
   if (prints_for_others(words)) return 0;
+  if (words.size() == 2 && words.front() == "help") return run_words({words.back(), "--help"});
   if (words.empty() || asks_for_help(words.front()) || words.front() == "help") return print_help();
   if (words.front() == "--version") return print_version();
   for (const auto& command : kCommands)

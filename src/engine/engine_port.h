@@ -3,6 +3,7 @@
 // of the server implement it with a script instead of a model. Methods are safe from any thread and
 // return at once.
 
+#include <chrono>
 #include <cstdint>
 #include <future>
 #include <optional>
@@ -24,7 +25,8 @@ struct EngineStats {
   int cached_tokens = 0;      // in pages held only by the prefix cache
   double gen_throughput = 0;  // tokens/s over the last logging interval
   std::uint64_t steps = 0;
-  std::uint64_t prompt_tokens = 0;  // counters since start
+  std::chrono::steady_clock::time_point last_step;  // when one ended
+  std::uint64_t prompt_tokens = 0;                  // counters since start
   std::uint64_t cached_prompt_tokens = 0;
   std::uint64_t generated_tokens = 0;
   std::uint64_t finished_requests = 0;

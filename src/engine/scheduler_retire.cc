@@ -43,6 +43,7 @@ void Scheduler::retire(StepHandle& step) {
   remove_released();
   running_.free_left(retired_);
   if (order.entries.empty()) return;
+  stats_.last_step = Clock::now();
   count_step(order, result.seconds, has_decoded);
   if (!has_decoded) return;
   reserve_.relax();

@@ -261,6 +261,29 @@ class ChatWithAServer(ChatTest):
         self.assertNotIn("refuse", words)
         self.assertEqual(words[:2], ["break", "It begins"])
 
+    def test_what_is_no_utf8_is_dropped(self):
+        with scripted_server() as url:
+            chat = self.terminal("--url", url)
+            chat.until("> ")
+            os.write(chat.handle, b"caf\xe9\r")
+            chat.until("is not UTF-8")
+            chat.until("> ")
+            chat.type("next\r")
+            chat.until("it ends")
+            chat.type(CTRL_D)
+            self.assertEqual(chat.end(), 0)
+            result = subprocess.run([PROGRAM, "chat", "--url", url], input=b"a\xff\n", capture_output=True,
+                                    env=environment(self.folder))
+            self.assertEqual((result.returncode, result.stderr), (1, b"foretoken: what was typed is not UTF-8\n"))
+        self.assertEqual(len(Scripted.bodies), 1)
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full")
+    def test_an_answer_that_cannot_be_written_is_told(self):
+        with scripted_server() as url, open("/dev/full", "w") as full:
+            result = subprocess.run([PROGRAM, "chat", "--url", url], input="Hi\n", stdout=full, stderr=subprocess.PIPE,
+                                    text=True, env=environment(self.folder))
+        self.assertEqual((result.returncode, result.stderr.count("cannot write to standard output")), (1, 1))
+
     def test_several_lines_are_one_message(self):
         with scripted_server() as url:
             chat = self.terminal("--url", url)

@@ -24,6 +24,13 @@ from served import free_port, wait_until_ready
 
 
 class CliTest(CliCase):
+    def test_help_of_a_command(self):
+        self.assertEqual(run("help", "serve").stdout, run("serve", "--help").stdout)
+        self.assertEqual(run("help", "serve").returncode, 0)
+        unknown = run("help", "nonsense")
+        self.assertEqual(unknown.returncode, 2)
+        self.assertIn("unknown command 'nonsense'", unknown.stderr)
+
     def test_help_and_version(self):
         for args in [[], ["--help"], ["-h"], ["help"]]:
             self.assertIn("foretoken serve", run(*args).stdout)

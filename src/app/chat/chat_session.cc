@@ -41,9 +41,13 @@ int ChatSession::run() {
       note("Ctrl-D or /quit leaves.");
       continue;
     }
+    if (kind == Kind::kUnreadable) {
+      goes_on = fault("what was typed is not UTF-8");
+      continue;
+    }
     const auto line = parse_chat_line(text);
     goes_on = line ? carry_out(*line) : fault(line.refusal().message);
-    if (std::ferror(stdout) != 0) return 1;  // nobody reads any more
+    if (std::ferror(stdout) != 0) break;  // nobody reads any more; the program tells why
   }
   return has_failed_ ? 1 : 0;
 }

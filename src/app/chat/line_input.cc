@@ -10,6 +10,7 @@
 #include "app/chat/chat_line.h"
 #include "base/error.h"
 #include "text/rust_bridge.h"
+#include "text/utf8.h"
 
 namespace foretoken {
 namespace {
@@ -75,6 +76,8 @@ class EditedInput final : public LineInput {
         return {Kind::kInterrupted};
       case 2:
         return {Kind::kEnd};
+      case 3:
+        return {Kind::kUnreadable};
       default:
         throw Error("the terminal cannot be read: " + take(fault));
     }
@@ -100,6 +103,7 @@ class PlainInput final : public LineInput {
       goes_on = add_line(next);
       if (goes_on) text += '\n' + next;
     }
+    if (!is_valid_utf8(text)) return {Kind::kUnreadable};
     return {Kind::kText, std::move(text)};
   }
 

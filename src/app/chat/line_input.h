@@ -1,6 +1,6 @@
 #pragma once
 // LineInput: where a chat's lines come from: an editor on the terminal, or a stream that is read line
-// by line. A text of several lines is one input. One thread at a time.
+// by line. A text of several lines is one input, and is UTF-8. One thread at a time.
 
 #include <cstdio>
 #include <memory>
@@ -11,7 +11,7 @@ namespace foretoken {
 
 class LineInput {
  public:
-  enum class Kind { kText, kInterrupted, kEnd };
+  enum class Kind { kText, kInterrupted, kUnreadable, kEnd };  // kUnreadable: no UTF-8
   struct Input {
     Kind kind = Kind::kText;
     std::string text = {};

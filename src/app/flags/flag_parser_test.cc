@@ -140,6 +140,13 @@ TEST(FlagParser, values_that_begin_as_permitted_are_taken) {
             "--device: expected one of auto, cpu, vulkan or reference, found 'vulkan2'");
 }
 
+TEST(FlagParser, lists_of_which_each_part_counts_may_be_given_in_parts) {
+  const auto values = parse({"--allow-origin", "https://a", "--port", "1", "--allow-origin",
+                             "https://b", "https://c"});
+  EXPECT_EQ(values.list("--allow-origin"),
+            (std::vector<std::string>{"https://a", "https://b", "https://c"}));
+}
+
 TEST(FlagParser, refused_flags_are_gathered_under_their_reason) {
   EXPECT_EQ(
       usage_error({"--speculative-adaptive", "--tp", "2", "--speculative-adaptive-config", "3"}),

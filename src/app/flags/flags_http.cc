@@ -72,7 +72,8 @@ FlagGroup http_flags() {
           {.names = {"--allow-origin"},
            .kind = kTextList,
            .text = "origins whose pages may call the server from a browser, such as "
-                   "https://chat.example; *: all"},
+                   "https://chat.example; *: all",
+           .is_gathered = true},
           {.names = {"--disable-ui"}, .kind = kSwitch, .text = "serve no page at /"},
           {.names = {"--served-model-name"},
            .text = "model name in answers",

@@ -106,7 +106,7 @@ std::optional<Pause> FakeEngine::paused() const {
 
 EngineStats FakeEngine::stats() const {
   EngineStats stats = figures;
-  stats.running = running();
+  stats.running += running();
   stats.total_tokens = 4096;
   stats.used_tokens = 16 * stats.running;
   return stats;

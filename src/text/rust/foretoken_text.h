@@ -154,7 +154,7 @@ FtLineEditor* ft_line_editor_new(FtSpan history, std::size_t most_entries, FtSpa
                                  bool (*is_complete)(FtSpan text), bool is_coloured,
                                  FtBuffer* error);
 void ft_line_editor_free(FtLineEditor* editor);
-// 0: a text; 1: Ctrl-C; 2: the end of input; 3: an error.
+// 0: a text; 1: Ctrl-C; 2: the end of input; 3: bytes that are no UTF-8, and are gone; 4: an error.
 std::uint32_t ft_line_editor_read(FtLineEditor* editor, FtSpan prompt, FtBuffer* text,
                                   FtBuffer* error);
 

@@ -117,7 +117,10 @@ void read_text_format(Fields& body, ChatBody& chat) {
   Fields fields(*format, inner.path() + ".format", body.fault());
   const std::string type = required_text(fields, "type");
   json::object out{{"type", type}};
+  if (type != "text" && type != "json_object" && type != "json_schema")
+    fields.refuse_field("type", "Input should be 'text', 'json_object' or 'json_schema'");
   if (type == "json_schema") {
+    fields.require("schema");
     json::object schema;
     for (const char* name : {"name", "description", "schema", "strict"})
       if (const json::value* value = fields.find(name)) schema[name] = *value;

@@ -121,7 +121,8 @@ void handle_response(ServerContext& context, const std::shared_ptr<Exchange>& ex
   std::string id = request.path.substr(kRoute.size());
   const bool cancels = id.ends_with(kCancel);
   if (cancels) id.resize(id.size() - kCancel.size());
-  if (cancels != (request.method == "POST"))
+  const bool has_more = id.find('/') != std::string::npos;  // a route that there is not
+  if (has_more || cancels != (request.method == "POST"))
     return exchange->reply(error_reply(kStyle, {"Not Found", 404}));
   if (cancels) return exchange->reply(cancelled_response(context, id));
   exchange->reply(request.method == "DELETE" ? deleted_response(context, id)

@@ -270,6 +270,7 @@ TEST_F(ResponsesTest, a_kept_answer_can_be_asked_for_and_deleted) {
   EXPECT_EQ(get(port, path).body, whole.body);
   EXPECT_EQ(get(port, path + "?stream=true").status, 400);
   EXPECT_EQ(get(port, path + "/cancel").status, 404);
+  EXPECT_EQ(json_of(get(port, path + "/input_items").body).at("error").at("message"), "Not Found");
   EXPECT_EQ(post(port, path, "{}").status, 404);
   EXPECT_EQ(post(port, path + "/cancel", "{}").status, 400);  // it did not run in the background
   const auto deleted = remove(path);
@@ -278,6 +279,18 @@ TEST_F(ResponsesTest, a_kept_answer_can_be_asked_for_and_deleted) {
   EXPECT_EQ(get(port, path).status, 404);
   EXPECT_EQ(remove(path).status, 404);
   EXPECT_EQ(post(port, path + "/cancel", "{}").status, 404);
+}
+
+TEST_F(ResponsesTest, faults_of_a_format_name_the_fields_that_were_sent) {
+  start();
+  const auto refusal = [&](const std::string& format) {
+    const std::string body = R"({"model":"m","input":"A","text":{"format":)" + format + "}}";
+    return json_of(post(port, "/v1/responses", body).body).at("error").at("message");
+  };
+  EXPECT_EQ(refusal(R"({"type":"json_schema","name":"n"})"),
+            "body.text.format.schema: Field required");
+  EXPECT_EQ(refusal(R"({"type":"xml"})"),
+            "body.text.format.type: Input should be 'text', 'json_object' or 'json_schema'");
 }
 
 TEST_F(ResponsesTest, the_answer_of_a_stream_is_kept_too) {

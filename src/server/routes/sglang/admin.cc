@@ -24,6 +24,13 @@ void write_style(JsonWriter& json, const Style* style) {
 constexpr auto kEnginePatience = std::chrono::seconds(10);  // for an answer between two steps
 constexpr const char* kVersion = FORETOKEN_VERSION;
 
+// Where steps end, tokens come, and a request of its own would wait behind those that queue.
+bool is_at_work(const EngineStats& stats) {
+  constexpr auto kLongStep = std::chrono::seconds(60);
+  return stats.fault.empty() && stats.running > 0 &&
+         std::chrono::steady_clock::now() - stats.last_step < kLongStep;
+}
+
 // The one-token request of /health_generate: only its status counts.
 class HealthFormat final : public AnswerFormat {
  public:
@@ -96,6 +103,8 @@ void handle_health(ServerContext& context, const ExchangePtr& exchange) {
 }
 
 void handle_health_generate(ServerContext& context, const ExchangePtr& exchange) {
+  if (is_at_work(context.engine.stats()))
+    return exchange->reply({.status = 200, .content_type = "text/plain; charset=utf-8"});
   GenerationPlan plan;
   Request request;
   request.id = "HEALTH_CHECK_" + new_request_id();

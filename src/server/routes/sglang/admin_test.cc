@@ -28,6 +28,24 @@ TEST_F(AdminTest, health_generate_fails_when_generation_fails) {
   EXPECT_NE(get(port, "/health_generate").status, 200);
 }
 
+TEST_F(AdminTest, health_generate_does_not_queue_where_steps_end) {
+  const auto now = std::chrono::steady_clock::now();
+  engine.figures.running = 1;
+  engine.figures.last_step = now;
+  start();
+  EXPECT_EQ(get(port, "/health_generate").status, 200);
+  EXPECT_TRUE(engine.received().empty());
+}
+
+TEST_F(AdminTest, health_generate_asks_for_a_token_where_no_step_ends) {
+  const auto now = std::chrono::steady_clock::now();
+  engine.figures.running = 1;
+  engine.figures.last_step = now - std::chrono::hours(1);
+  start();
+  EXPECT_EQ(get(port, "/health_generate").status, 200);
+  EXPECT_EQ(engine.received().size(), 1U);
+}
+
 TEST_F(AdminTest, models_are_listed_by_name) {
   config.served_model_name = "team/model";
   start();

@@ -1,6 +1,7 @@
 //! A line editor on the terminal: history, several lines, completion of words, pasting of whole texts.
 
 use std::borrow::Cow;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use rustyline::completion::Completer;
@@ -22,6 +23,8 @@ pub enum Input {
     Text(String),
     Interrupted,
     End,
+    /// Bytes that are no UTF-8 were typed; they are gone.
+    Unreadable,
 }
 
 struct Guide {
@@ -145,6 +148,7 @@ impl LineEditor {
             }
             Err(ReadlineError::Interrupted) => Ok(Input::Interrupted),
             Err(ReadlineError::Eof) => Ok(Input::End),
+            Err(ReadlineError::Io(error)) if error.kind() == ErrorKind::InvalidData => Ok(Input::Unreadable),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -200,6 +204,7 @@ pub unsafe extern "C" fn ft_line_editor_read(
         }
         Some(Input::Interrupted) => 1,
         Some(Input::End) => 2,
-        None => 3,
+        Some(Input::Unreadable) => 3,
+        None => 4,
     }
 }
