@@ -12,14 +12,13 @@ Sequence* Scheduler::owner_of(const StepEntry& entry) const {
   return running != nullptr && running->arrival == entry.owner ? running : nullptr;
 }
 
-// The last tokens of a text go with what its drafts came to. Constraints follow the text, and
-// drafters ask them where it stood.
+// The last tokens of a text go with what its drafts came to.
 void Scheduler::tell(const StepOrder& order, StepResult& result) {
   for (std::size_t i = 0; i < order.entries.size(); ++i) {
     const StepEntry& entry = order.entries[i];
     SeqOutcome& outcome = result.outcomes[i];
     Sequence* running = owner_of(entry);
-    if (running == nullptr || outcome.is_last || entry.constraint != nullptr) continue;
+    if (running == nullptr || outcome.is_last) continue;
     commit(*running, entry, outcome, result.walk.seqs[i]);
     outcome.is_told = true;
   }
