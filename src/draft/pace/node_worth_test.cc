@@ -1,5 +1,7 @@
 #include "draft/pace/node_worth.h"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 namespace foretoken {
@@ -24,7 +26,15 @@ TEST(NodeWorth, a_draft_must_save_more_than_its_row_costs) {
   EXPECT_EQ(of_costs(0).least_score(), 0.0F);
 }
 
-TEST(NodeWorth, the_likeliest_are_always_tried) { EXPECT_EQ(of_costs(40).least_score(), 0.5F); }
+TEST(NodeWorth, the_likeliest_are_always_tried) { EXPECT_EQ(of_costs(40).least_score(), 0.9F); }
+
+TEST(NodeWorth, bad_drafts_do_not_keep_likely_ones_from_being_tried) {
+  for (const auto& [row, least] : {std::pair(2.0, 0.5F), std::pair(4.0, 0.8F)}) {
+    NodeWorth boasting = of_costs(row);
+    for (int i = 0; i < 500; ++i) boasting.add_outcome(4.0, 1);
+    EXPECT_FLOAT_EQ(boasting.least_score(), least);
+  }
+}
 
 TEST(NodeWorth, where_a_row_costs_what_a_token_does_no_draft_is_worth_it) {
   EXPECT_FLOAT_EQ(of_costs(1).break_even(), 0.2F);
