@@ -13,10 +13,10 @@
 #include "app/flags/flag_help.h"
 #include "app/flags/flag_page.h"
 #include "app/flags/flag_parser.h"
-#include "app/machine/heap.h"
 #include "app/machine/standard_streams.h"
 #include "app/version.h"
 #include "base/error.h"
+#include "base/heap.h"
 
 namespace foretoken {
 namespace {

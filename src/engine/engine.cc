@@ -10,6 +10,7 @@
 
 #include "backend/device_lost.h"
 #include "base/cpu_time.h"
+#include "base/heap.h"
 #include "base/index.h"
 #include "base/log.h"
 #include "base/threads.h"
@@ -267,6 +268,7 @@ void Engine::State::give_back(IdleMemory::Due due) {
   }
   ops.release_kv(pool.free_pages());
   ops.release_scratch();
+  release_free_heap();
 }
 
 bool Engine::State::flush_cache() {

@@ -141,8 +141,8 @@ TEST(FlagParser, values_that_begin_as_permitted_are_taken) {
 }
 
 TEST(FlagParser, lists_of_which_each_part_counts_may_be_given_in_parts) {
-  const auto values = parse({"--allow-origin", "https://a", "--port", "1", "--allow-origin",
-                             "https://b", "https://c"});
+  const auto values = parse(
+      {"--allow-origin", "https://a", "--port", "1", "--allow-origin", "https://b", "https://c"});
   EXPECT_EQ(values.list("--allow-origin"),
             (std::vector<std::string>{"https://a", "https://b", "https://c"}));
 }

@@ -1,4 +1,4 @@
-#include "app/machine/heap.h"
+#include "base/heap.h"
 
 #include <cstdlib>  // defines __GLIBC__ where it is
 
