@@ -147,6 +147,29 @@ class Chat(PageCase):
         self.assertEqual(links, ["https://example.org/x", "https://example.com/y"])
         self.look("markdown")
 
+    def test_markdown_that_models_write_now_and_then(self):
+        self.open(self.scripted())
+        text = ("Above\n===\n\nBelow\n---\n\n***both*** and **bold *soft***\n\n"
+                "[wiki](https://en.wikipedia.org/wiki/C_(language)) [more](<https://e.org/a_(b)> \"a title\") "
+                "(see https://e.org/C_(x).) [bad](java&#115;cript:alert(1)) https://e.org/y**\n\n"
+                "&lt;b&gt; &amp;amp; &quot;&#39;&#x263A; &copy; `&lt;`\n\nمرحبا **بالعالم** abc\n\n- שלום\n")
+        self.paste(say(text))
+        self.browser.click("#send")
+        self.done()
+        for selector, expected in {"h3": "Above", "h4": "Below", "em > strong": "both", "strong > em": "soft"}.items():
+            self.assertEqual(self.browser.text(f"{ANSWER} {selector}").strip(), expected, selector)
+        links = self.browser.js("return [...document.querySelectorAll(arguments[0])].map(a => a.href)", f"{ANSWER} a")
+        self.assertEqual(links, ["https://en.wikipedia.org/wiki/C_(language)", "https://e.org/a_(b)", "https://e.org/C_(x)",
+                                 "https://e.org/y**"[:-2]])
+        self.assertIn('(see https://e.org/C_(x).)', self.browser.text(ANSWER))
+        self.assertIn('<b> &amp; "\'☺ &copy; &lt;', self.browser.text(ANSWER))
+        self.assertEqual(self.browser.count(f"{ANSWER} b"), 0)
+        directions = self.browser.js("""
+            return ['h3', 'p:last-of-type', 'ul'].map((one) => getComputedStyle(document.querySelector(arguments[0] + ' ' + one)).direction);
+            """, ANSWER)
+        self.assertEqual(directions, ["ltr", "rtl", "rtl"])
+        self.look("markdown_more")
+
     def test_stop_ends_the_answer_in_the_middle(self):
         served = self.scripted()
         self.open(served)

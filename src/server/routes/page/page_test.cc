@@ -28,6 +28,7 @@ TEST_F(PageTest, every_file_has_its_type_and_may_load_nothing_from_elsewhere) {
       {"/web/app.js", "text/javascript; charset=utf-8"},
       {"/web/elements.js", "text/javascript; charset=utf-8"},
       {"/web/markdown.js", "text/javascript; charset=utf-8"},
+      {"/web/markdown_inline.js", "text/javascript; charset=utf-8"},
       {"/web/tune_report.js", "text/javascript; charset=utf-8"},
       {"/web/style.css", "text/css; charset=utf-8"},
       {"/web/icon.svg", "image/svg+xml"}};
