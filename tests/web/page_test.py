@@ -476,9 +476,20 @@ class Drafts(PageCase):
             choice.value = '4';
             choice.dispatchEvent(new Event('change'));""")
         self.assertIn("plain", self.browser.text("#report label + div tbody tr:first-child"))
-        for damaged in ("{", "[]", json.dumps({**report, "version": 2}), json.dumps({**report, "settings": [{}]})):
-            self.give("report-file", damaged)
+        plain = report["settings"][0]
+        for fault, damaged in {
+                "it is no JSON": "{", "it is no report of foretoken tune": "null", "it is of version 2": {**report, "version": 2},
+                "a setting in it is damaged: name is no text": {**report, "settings": [{}]},
+                "a setting in it is damaged.": {**report, "settings": [None]},
+                "lacks its results": {**report, "settings": [{"name": "x"}]},
+                "a result in it is damaged: steps is no number":
+                    {**report, "settings": [{**plain, "results": [{**result(1, 20, 1), "steps": "q"}]}]},
+                "a best setting in it is damaged": {**report, "best": [None]},
+                "a check in it is damaged": {**report, "checks": [{"setting": None}]},
+                "it is damaged: model is no text": {"version": 1, "settings": [], "best": [], "checks": []}}.items():
+            self.give("report-file", damaged if isinstance(damaged, str) else json.dumps(damaged))
             self.browser.until_text("#report-note", "cannot be read")
+            self.assertIn(fault, self.browser.text("#report-note"))
             self.assertEqual(self.browser.text("#report"), "")
             self.browser.js("document.getElementById('report-note').textContent = ''")
 
