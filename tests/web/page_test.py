@@ -228,9 +228,20 @@ class Chat(PageCase):
     def test_copy_says_so_for_a_while_only(self):
         self.open(self.scripted())
         self.chat(say("text"))
-        for _ in range(2):
-            self.browser.click(f"{LAST} .actions button")
-            self.browser.until_text(f"{LAST} .actions button", "Copied")
+        said = self.browser.js("""
+            const copy = document.querySelector(arguments[0]);
+            const said = () => new Promise((resolve) => new MutationObserver((_, observer) => {
+              observer.disconnect();
+              resolve(copy.textContent);
+            }).observe(copy, {childList: true}));
+            const first = said();
+            copy.click();
+            return first.then(async (one) => {
+              const second = said();
+              copy.click();
+              return [one, await second];
+            });""", f"{LAST} .actions button")
+        self.assertEqual(said, ["Copied", "Copied"])
         self.browser.until(lambda: self.browser.text(f"{LAST} .actions button") == "Copy", "the name of the button")
 
     def test_stop_ends_the_answer_in_the_middle(self):
@@ -368,6 +379,17 @@ class Chat(PageCase):
                 "temperature": 0.25, "seed": 7, "stop": ["a"], "model": "scripted", "stream": True,
                 "stream_options": {"include_usage": True}, "speculative": {"enabled": False, "trace": False},
                 "messages": [{"role": "user", "content": say("hello")}]})
+
+    def test_an_answer_of_another_model_is_not_compared(self):
+        self.open(self.scripted())
+        self.browser.until_text("#model", "scripted")
+        self.give("import-file", json.dumps({"conversations": [{"messages": [
+            {"role": "user", "content": "x"}, {"role": "assistant", "content": "y", "sent": {"model": "other"}}]}]}))
+        self.browser.until_text("#import-note", "1 conversation was added.")
+        self.watch_requests()
+        self.press_button("Compare without drafts")
+        self.browser.until_text(f"{LAST} .comparison", "another model, other")
+        self.assertEqual(self.sent(), [])
 
     def test_a_conversation_that_is_deleted_while_its_answer_comes_stays_deleted(self):
         self.open(self.scripted())

@@ -9,6 +9,8 @@ import { followLast, showTree } from "./tree.js";
 const DELETED = "This conversation was deleted in another tab.";
 const BOTH_KEPT = "This conversation was changed in another tab, too. Both are kept, the one of this tab as a copy.";
 
+let isLeaving = false; // no more of the answer comes here
+
 export function toggleSidebar(isOpen) {
   $("sidebar").classList.toggle("shown", isOpen);
   $("menu").setAttribute("aria-expanded", isOpen);
@@ -74,8 +76,10 @@ function tellNotKept(error) {
 export async function save(conversation) {
   if (!state.conversations.includes(conversation)) return;
   try {
-    const conflict = await write(conversation, state.running?.conversation === conversation);
+    const id = conversation.id;
+    const conflict = await write(conversation, !isLeaving && state.running?.conversation === conversation);
     if (!conflict || !state.conversations.includes(conversation)) return;
+    if (conversation.id !== id) return; // it became a copy while this was waited for
     if (conflict.found) keepBoth(conversation, readConversation(conflict.found, true));
     else takeOutDeleted(conversation);
   } catch (error) {
@@ -84,9 +88,8 @@ export async function save(conversation) {
 }
 
 function keepBoth(conversation, found) {
-  if (found?.id !== conversation.id) return; // it became a copy while this was waited for
   makeCopy(conversation);
-  state.conversations.splice(state.conversations.indexOf(conversation) + 1, 0, found);
+  if (found) state.conversations.splice(state.conversations.indexOf(conversation) + 1, 0, found);
   showList();
   tell("note", BOTH_KEPT, true);
   save(conversation);
@@ -116,6 +119,7 @@ function takeOver(conversation, found) {
 
 // The page ends in the middle of an answer.
 export function leave(conversation) {
+  isLeaving = true;
   save(conversation);
   announce({ kind: "left", id: conversation.id });
 }
@@ -159,6 +163,7 @@ export async function openConversations() {
   if (state.conversations.length > 0) select(state.conversations[0]);
   else newConversation();
   listenToTabs(hear);
+  addEventListener("pageshow", () => (isLeaving = false));
   $("new").onclick = () => {
     newConversation();
     $("prompt").focus();

@@ -32,7 +32,7 @@ async function importFile(file) {
     if (file.size > MOST_BYTES) throw new Error("it is larger than 64 MiB");
     const read = readFile(await file.text());
     state.conversations.unshift(...read);
-    read.forEach(save);
+    read.forEach((each) => save(each));
     if (read.length > 0) select(read[0]);
     tell("import-note", read.length === 1 ? "1 conversation was added." : `${read.length} conversations were added.`);
   } catch (error) {
