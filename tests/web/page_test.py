@@ -654,6 +654,9 @@ class Tabs(PageCase):
         self.begin_endless()
         self.until_kept("on and on")
         self.go(self.first)
+        self.browser.js("window.row = document.querySelector('#conversations li')")
+        self.browser.until_text(SPEED, "comes in another tab")
+        self.assertTrue(self.browser.js("return window.row === document.querySelector('#conversations li')"))
         for _ in range(2):
             self.browser.click("#conversations li:nth-of-type(1) button:nth-of-type(2)")
         self.go(self.second)

@@ -6,6 +6,7 @@ import { state } from "./state.js";
 import { announce, listenToTabs, openStore, read, readAll, recall, remember, remove, write } from "./store.js";
 import { followLast, showTree } from "./tree.js";
 
+const DELETE = "✕";
 const DELETED = "This conversation was deleted in another tab.";
 const BOTH_KEPT = "This conversation was changed in another tab, too. Both are kept, the one of this tab as a copy.";
 
@@ -35,20 +36,38 @@ export function select(conversation) {
   toggleSidebar(false);
 }
 
+const rows = new Map(); // of the list: conversation -> its elements
+
+// Rows of conversations that stay keep their elements: another tab that saves takes no question and no focus away.
 export function showList() {
-  $("conversations").replaceChildren(...state.conversations.map((conversation) => {
-    const deletion = button("✕", () => {
-      if (deletion.textContent === "✕") {
-        deletion.textContent = "Delete?";
-        return;
-      }
-      takeOut(conversation);
-      remove(conversation.id).catch(tellNotKept);
-    }, { ariaLabel: `Delete ${conversation.title}` });
-    const open = button(conversation.title, () => select(conversation), { className: "open", title: conversation.title, dir: "auto" });
+  const list = $("conversations");
+  for (const [conversation, { item }] of rows) {
+    if (state.conversations.includes(conversation)) continue;
+    item.remove();
+    rows.delete(conversation);
+  }
+  state.conversations.forEach((conversation, i) => {
+    if (!rows.has(conversation)) rows.set(conversation, rowOf(conversation));
+    const { item, open, deletion } = rows.get(conversation);
+    open.textContent = open.title = conversation.title;
     open.setAttribute("aria-current", conversation === state.current);
-    return make("li", {}, open, deletion);
-  }));
+    deletion.ariaLabel = `Delete ${conversation.title}`;
+    if (list.children[i] !== item) list.insertBefore(item, list.children[i] ?? null);
+  });
+}
+
+function rowOf(conversation) {
+  const open = button("", () => select(conversation), { className: "open", dir: "auto" });
+  const deletion = button(DELETE, () => {
+    if (deletion.textContent === DELETE) {
+      deletion.textContent = "Delete?";
+      return;
+    }
+    takeOut(conversation);
+    remove(conversation.id).catch(tellNotKept);
+  });
+  deletion.onblur = () => (deletion.textContent = DELETE);
+  return { item: make("li", {}, open, deletion), open, deletion };
 }
 
 function takeOut(conversation) {
