@@ -87,6 +87,9 @@ class PageCase(unittest.TestCase):
 
     def open(self, served):
         self.browser.open(served.url + "/")
+        self.ready()
+
+    def ready(self):
         self.browser.until(lambda: self.browser.js("return document.documentElement.dataset.ready"), "the page")
 
     def chat(self, text):
@@ -97,6 +100,58 @@ class PageCase(unittest.TestCase):
 
     def paste(self, text):
         self.browser.js("document.getElementById('prompt').value = arguments[0]", text)
+
+    def press_button(self, text, within=LAST):
+        self.browser.js("""
+            [...document.querySelectorAll(arguments[0] + ' button')].find((one) => one.textContent === arguments[1]).click();
+            """, within, text)
+
+    def set(self, selector, text):
+        """Types it in one go, and goes elsewhere."""
+        self.browser.js("""
+            const box = document.querySelector(arguments[0]);
+            box.value = arguments[1];
+            for (const kind of ['input', 'change']) box.dispatchEvent(new Event(kind, {bubbles: true}));""", selector, text)
+
+    def reload(self):
+        self.browser.ask("POST", "/refresh")
+        self.ready()
+
+    def begin_endless(self):
+        self.paste("<endless>")
+        self.browser.click("#prompt")
+        self.browser.press("Enter")
+        self.browser.until_text(ANSWER, "on and on")
+
+    def until_kept(self, part):
+        """Until the browser keeps a conversation that holds this text."""
+        self.browser.until(lambda: part in self.kept(), f"{part!r} in what is kept")
+
+    def kept(self):
+        return self.browser.js("""
+            return new Promise((resolve) => {
+              const opened = indexedDB.open('foretoken');
+              opened.onsuccess = () => {
+                const all = opened.result.transaction('conversations').objectStore('conversations').getAll();
+                all.onsuccess = () => {
+                  opened.result.close();
+                  resolve(JSON.stringify(all.result));
+                };
+              };
+            });""")
+
+    def watch_requests(self):
+        """From now on, sent() tells the bodies of the requests for answers."""
+        self.browser.js("""
+            const before = window.fetch;
+            window.sentBodies = [];
+            window.fetch = (path, options) => {
+              if (options?.body) window.sentBodies.push(options.body);
+              return before(path, options);
+            };""")
+
+    def sent(self):
+        return [json.loads(body) for body in self.browser.js("return window.sentBodies")]
 
     def done(self):
         self.browser.until(lambda: self.browser.is_shown("#send"), "the end of the answer")
@@ -146,6 +201,49 @@ class Chat(PageCase):
         links = self.browser.js("return [...document.querySelectorAll(arguments[0])].map(a => a.href)", f"{ANSWER} a")
         self.assertEqual(links, ["https://example.org/x", "https://example.com/y"])
         self.look("markdown")
+
+    def test_markdown_that_models_write_now_and_then(self):
+        self.open(self.scripted())
+        text = ("Above\n===\n\nBelow\n---\n\n***both*** and **bold *soft***\n\n"
+                "[wiki](https://en.wikipedia.org/wiki/C_(language)) [more](<https://e.org/a_(b)> \"a title\") "
+                "(see https://e.org/C_(x).) [bad](java&#115;cript:alert(1)) https://e.org/y**\n\n"
+                "&lt;b&gt; &amp;amp; &quot;&#39;&#x263A; &copy; `&lt;`\n\nمرحبا **بالعالم** abc\n\n- שלום\n")
+        self.paste(say(text))
+        self.browser.click("#send")
+        self.done()
+        for selector, expected in {"h3": "Above", "h4": "Below", "em > strong": "both", "strong > em": "soft"}.items():
+            self.assertEqual(self.browser.text(f"{ANSWER} {selector}").strip(), expected, selector)
+        links = self.browser.js("return [...document.querySelectorAll(arguments[0])].map(a => a.href)", f"{ANSWER} a")
+        self.assertEqual(links, ["https://en.wikipedia.org/wiki/C_(language)", "https://e.org/a_(b)", "https://e.org/C_(x)",
+                                 "https://e.org/y"])
+        self.assertIn('(see https://e.org/C_(x).)', self.browser.text(ANSWER))
+        self.assertIn('<b> &amp; "\'☺ &copy; &lt;', self.browser.text(ANSWER))
+        self.assertEqual(self.browser.count(f"{ANSWER} b"), 0)
+        directions = self.browser.js("""
+            return ['h3', 'p:last-of-type', 'ul'].map((one) =>
+              getComputedStyle(document.querySelector(arguments[0] + ' ' + one)).direction);
+            """, ANSWER)
+        self.assertEqual(directions, ["ltr", "rtl", "rtl"])
+        self.look("markdown_more")
+
+    def test_copy_says_so_for_a_while_only(self):
+        self.open(self.scripted())
+        self.chat(say("text"))
+        said = self.browser.js("""
+            const copy = document.querySelector(arguments[0]);
+            const said = () => new Promise((resolve) => new MutationObserver((_, observer) => {
+              observer.disconnect();
+              resolve(copy.textContent);
+            }).observe(copy, {childList: true}));
+            const first = said();
+            copy.click();
+            return first.then(async (one) => {
+              const second = said();
+              copy.click();
+              return [one, await second];
+            });""", f"{LAST} .actions button")
+        self.assertEqual(said, ["Copied", "Copied"])
+        self.browser.until(lambda: self.browser.text(f"{LAST} .actions button") == "Copy", "the name of the button")
 
     def test_stop_ends_the_answer_in_the_middle(self):
         served = self.scripted()
@@ -202,7 +300,144 @@ class Chat(PageCase):
         self.browser.js("document.getElementById('tools').value = '{'")
         self.browser.type("#prompt", "x")
         self.browser.press("Enter")
-        self.browser.until_text("#tools-note", "no JSON list")
+        self.browser.until_text("#settings-note", "no JSON list")
+
+    def test_settings_that_cannot_be_sent_change_nothing(self):
+        self.open(self.scripted())
+        self.set("#tools", TOOLS)
+        self.chat(say("one"))
+        self.chat(say(CALL))
+        before = self.kept()
+        self.browser.type(f"{LAST} textarea", "It rains.")
+        self.set("#tools", "{bad")
+        self.paste("my text")
+        self.browser.click("#send")
+        self.browser.until_text("#settings-note", "no JSON list")
+        self.assertEqual(self.browser.js("return document.getElementById('prompt').value"), "my text")
+        for button, within in (("Send results", LAST), ("Again", LAST), ("Edit", "#messages article:nth-of-type(1)"),
+                               ("Send again", "#messages article:nth-of-type(1)")):
+            self.press_button(button, within)
+            self.assertEqual(self.browser.count("#messages article"), 4, button)
+            self.assertTrue(self.browser.is_shown("#send"), button)
+        self.assertEqual(self.browser.js("return document.querySelector(arguments[0]).value", f"{LAST} textarea"), "It rains.")
+        self.assertTrue(self.browser.is_shown("#messages article:nth-of-type(1) textarea"))
+        self.assertEqual(self.kept(), before)
+        self.set("#tools", "")
+        self.browser.type("[data-field=top_p]", "1e")
+        self.browser.click("#send")
+        self.browser.until_text("#settings-note", "top_p is no number")
+        self.assertEqual(self.browser.count("#messages article"), 4)
+
+    def test_a_comparison_repeats_the_request_of_the_answer(self):
+        self.open(self.scripted())
+        self.set("#system", "Be brief.")
+        self.set("#tools", TOOLS)
+        self.set("[data-field=temperature]", "0.5")
+        self.set("#stops", "never")
+        self.watch_requests()
+        self.chat(say("Let me see." + CALL))
+        self.set("#system", "Be long.")
+        self.set("#tools", "")
+        self.set("[data-field=temperature]", "")
+        self.set("#stops", "")
+        self.press_button("Compare without drafts")
+        self.browser.until_text(f"{LAST} .comparison", "the same text and calls")
+        self.done()
+        first, second = self.sent()
+        self.assertEqual(first.pop("speculative")["enabled"], True)
+        self.assertEqual(second.pop("speculative")["enabled"], False)
+        self.assertEqual(first, second)
+        self.assertEqual(first["messages"][0], {"role": "system", "content": "Be brief."})
+        self.assertEqual((first["temperature"], first["stop"], len(first["tools"])), (0.5, ["never"], 1))
+        self.reload()  # what was sent is kept
+        self.watch_requests()
+        self.press_button("Compare without drafts")
+        self.browser.until(lambda: len(self.sent()) == 1, "the request")
+        self.done()
+        again = self.sent()[0]
+        del again["speculative"]
+        self.assertEqual(again, first)
+
+    def test_an_imported_request_cannot_hold_more_than_the_page_writes(self):
+        self.open(self.scripted())
+        self.browser.until_text("#model", "scripted")
+        evil = {"messages": [{"role": "user", "content": say("INJECTED")}], "n": 3, "model": "evil", "stream": False,
+                "logit_bias": {"1": 5}, "temperature": 0.25, "seed": 7, "top_k": "x", "stop": ["a", 1], "max_tokens": None}
+        answer = {"role": "assistant", "content": "hello", "stats": {"drafts": True}}
+        for given, tools in (({"fields": {**evil, "tools": json.loads(TOOLS)}}, 1),
+                             ({"sent": {**evil, "sampling": evil, "system": {}, "tools": [1], "model": "scripted"}}, 0)):
+            self.give("import-file", json.dumps({"conversations": [
+                {"title": {"toString": None}, "messages": [{"role": "user", "content": say("hello")}, {**answer, **given}]}]}))
+            self.browser.until_text("#import-note", "1 conversation was added.")
+            self.browser.js("document.getElementById('import-note').textContent = ''")
+            self.watch_requests()
+            self.press_button("Compare without drafts")
+            self.browser.until_text(f"{LAST} .comparison", "the same text")
+            self.done()
+            body = self.sent()[0]
+            self.assertEqual(len(body.pop("tools", [])), tools)
+            self.assertEqual(body, {
+                "temperature": 0.25, "seed": 7, "stop": ["a"], "model": "scripted", "stream": True,
+                "stream_options": {"include_usage": True}, "speculative": {"enabled": False, "trace": False},
+                "messages": [{"role": "user", "content": say("hello")}]})
+
+    def test_an_answer_of_another_model_is_not_compared(self):
+        self.open(self.scripted())
+        self.browser.until_text("#model", "scripted")
+        self.give("import-file", json.dumps({"conversations": [{"messages": [
+            {"role": "user", "content": "x"}, {"role": "assistant", "content": "y", "sent": {"model": "other"}}]}]}))
+        self.browser.until_text("#import-note", "1 conversation was added.")
+        self.watch_requests()
+        self.press_button("Compare without drafts")
+        self.browser.until_text(f"{LAST} .comparison", "another model, other")
+        self.assertEqual(self.sent(), [])
+
+    def test_a_conversation_that_is_deleted_while_its_answer_comes_stays_deleted(self):
+        self.open(self.scripted())
+        self.chat(say("to keep"))
+        self.browser.click("#new")
+        self.begin_endless()
+        self.until_kept("on and on")
+        for _ in range(2):
+            self.browser.click("#conversations li:nth-of-type(1) button:nth-of-type(2)")
+        self.done()
+        self.browser.until(lambda: "on and on" not in self.kept(), "the deletion")
+        self.reload()
+        self.assertEqual(self.browser.count("#conversations li"), 1)
+        self.assertNotIn("on and on", self.kept())
+        self.browser.until_text("#messages", "to keep")
+
+    def test_an_answer_that_a_reload_cuts_is_kept(self):
+        self.open(self.scripted())
+        self.begin_endless()
+        self.until_kept("on and on")
+        self.reload()
+        self.browser.until_text(ANSWER, "on and on")
+        self.assertIn("stopped", self.browser.text(SPEED))
+        self.assertFalse(self.browser.is_shown("#stop"))
+        self.press_button("Again")
+        self.browser.until(lambda: self.browser.is_shown("#stop"), "the new answer")
+        self.browser.until_text(ANSWER, "on and on")
+        self.browser.click("#stop")
+        self.done()
+        self.assertEqual(self.browser.count("#messages article"), 2)
+
+    def test_the_end_of_an_answer_leaves_what_is_being_typed(self):
+        self.open(self.scripted())
+        self.begin_endless()
+        self.press_button("Edit", "#messages article:nth-of-type(1)")
+        box = "#messages article:nth-of-type(1) textarea"
+        self.browser.js("document.querySelector(arguments[0]).value = 'my edit'", box)
+        self.browser.click("#open-settings")
+        self.browser.type("#system", "You are a pirate that")
+        self.browser.press("Escape")
+        self.done()
+        self.browser.until_text(SPEED, "stopped")
+        self.assertEqual(self.browser.js("return document.querySelector(arguments[0]).value", box), "my edit")
+        self.assertEqual(self.browser.js("return document.getElementById('system').value"), "You are a pirate that")
+        self.assertEqual(self.focus(), "system")
+        self.press_button("Cancel", "#messages article:nth-of-type(1)")
+        self.assertEqual(self.browser.text("#messages article .body"), "<endless>")
 
     def test_four_languages_and_emoji_arrive_as_they_were(self):
         self.open(self.scripted())
@@ -254,9 +489,11 @@ class Chat(PageCase):
         self.give("import-file", exported)
         self.browser.until_text("#import-note", "2 conversations were added.")
         self.assertIn("of the", self.browser.text("#messages"))
-        for damaged in ("{", '{"conversations": 1}', '{"conversations": [{"messages": [{"role": "x"}]}]}'):
+        for damaged in ("{", "null", "[]", '{"conversations": 1}', '{"conversations": [null]}',
+                        '{"conversations": [{"messages": [{"role": "x"}]}]}'):
             self.give("import-file", damaged)
-            self.browser.until_text("#import-note", "cannot be read")
+            self.browser.until_text("#import-note", "This file cannot be read: ")
+            self.assertRegex(self.browser.text("#import-note"), "no JSON|no conversations|is damaged")
             self.browser.js("document.getElementById('import-note').textContent = ''")
 
     def test_the_keyboard_is_enough(self):
@@ -299,6 +536,8 @@ class Chat(PageCase):
         self.open(self.scripted())
         self.browser.click("#colours")
         self.chat(say("A table:\n\n|a|b|c|d|e|f|g|h|\n|-|-|-|-|-|-|-|-|\n" + "|some long cell" * 8 + "|\n"))
+        self.assertGreater(self.height("#messages"), self.height("#trace") + self.height("#composer"))
+        self.assertLess(self.height("header"), 80, "two rows at most")
         self.look("narrow_tree")
         self.browser.click("#colours")
         wide = "return document.documentElement.scrollWidth"
@@ -316,6 +555,114 @@ class Chat(PageCase):
         self.browser.click("#show-server")
         self.browser.until_text("#gauges", "in the queue")
         self.assertLessEqual(self.browser.js(wide), 360)
+        self.assertLess(self.height("header"), 45)
+        self.look("narrow_server")
+
+    def height(self, selector):
+        return self.browser.js("return document.querySelector(arguments[0]).getBoundingClientRect().height", selector)
+
+    def test_what_belongs_to_the_chat_leaves_with_it(self):
+        self.open(self.scripted())
+        expanded = "return document.getElementById('open-settings').getAttribute('aria-expanded')"
+        self.browser.click("#open-settings")
+        self.assertEqual(self.browser.js(expanded), "true")
+        self.browser.click("#show-server")
+        for name in ("open-settings", "drafts", "colours", "settings", "menu"):
+            self.assertFalse(self.browser.is_shown(f"#{name}"), name)
+        self.browser.press("Escape")
+        self.browser.click("#show-chat")
+        self.assertTrue(self.browser.is_shown("#settings"))
+        self.assertEqual(self.browser.js(expanded), "true")
+        self.browser.click("#open-settings")
+        self.assertEqual(self.browser.js(expanded), "false")
+
+
+class Tabs(PageCase):
+    """Two tabs of one browser on the same page."""
+
+    def setUp(self):
+        super().setUp()
+        self.first = self.browser.ask("GET", "/window")
+        self.second = self.browser.ask("POST", "/window/new", {"type": "tab"})["handle"]
+        self.served = self.scripted()
+        self.open(self.served)
+        self.chat(say("from the first"))
+        self.go(self.second)
+        self.open(self.served)
+        self.browser.until_text("#messages", "from the first")
+
+    def tearDown(self):
+        self.go(self.second)
+        self.browser.ask("DELETE", "/window")
+        self.go(self.first)
+        super().tearDown()
+
+    def go(self, tab):
+        self.browser.ask("POST", "/window", {"handle": tab})
+
+    def mute(self):
+        """From now on this tab tells the other nothing."""
+        self.browser.js("BroadcastChannel.prototype.postMessage = () => {}")
+
+    def test_what_one_saves_the_other_shows(self):
+        self.chat(say("from the second"))
+        self.go(self.first)
+        self.browser.until_text("#messages", "from the second")
+        self.chat(say("and once more"))
+        self.go(self.second)
+        self.browser.until_text("#messages", "and once more")
+        self.assertEqual(self.browser.count("#messages article"), 6)
+
+    def test_one_that_heard_nothing_takes_over_before_it_sends(self):
+        self.mute()
+        self.chat(say("from the second"))
+        self.until_kept("from the second")
+        self.go(self.first)
+        self.assertNotIn("from the second", self.browser.text("#messages"))
+        self.chat(say("from the first again"))
+        self.assertEqual(self.browser.count("#messages article"), 6)
+        self.assertIn("from the second", self.browser.text("#messages"))
+
+    def test_asking_again_cuts_nothing_that_was_not_seen(self):
+        self.mute()
+        self.chat(say("from the second"))
+        self.until_kept("from the second")
+        self.go(self.first)
+        self.press_button("Again")
+        self.browser.until_text("#note", "changed in another tab")
+        self.done()
+        self.assertEqual(self.browser.count("#messages article"), 4)
+        self.assertIn("from the second", self.kept())
+
+    def test_what_both_change_at_once_is_kept_twice(self):
+        self.begin_endless()
+        self.until_kept("on and on")
+        self.go(self.first)
+        self.browser.until_text(SPEED, "comes in another tab")
+        self.chat(say("meanwhile"))
+        self.go(self.second)
+        self.browser.until_text("#note", "Both are kept")
+        self.browser.click("#stop")
+        self.done()
+        self.assertEqual(self.browser.count("#conversations li"), 2)
+        self.assertIn("(copy)", self.browser.text("#conversations"))
+        self.assertNotIn("meanwhile", self.browser.text("#messages"))
+        self.browser.until(lambda: len(json.loads(self.kept())) == 2, "two conversations")
+        self.assertIn("meanwhile", self.kept())
+
+    def test_what_one_deletes_the_other_does_not_bring_back(self):
+        self.begin_endless()
+        self.until_kept("on and on")
+        self.go(self.first)
+        self.browser.js("window.row = document.querySelector('#conversations li')")
+        self.browser.until_text(SPEED, "comes in another tab")
+        self.assertTrue(self.browser.js("return window.row === document.querySelector('#conversations li')"))
+        for _ in range(2):
+            self.browser.click("#conversations li:nth-of-type(1) button:nth-of-type(2)")
+        self.go(self.second)
+        self.browser.until_text("#note", "deleted in another tab")
+        self.done()
+        self.assertNotIn("on and on", self.kept())
 
 
 class Faults(PageCase):
@@ -337,6 +684,28 @@ class Faults(PageCase):
         self.assertIn("secret", self.browser.js("return JSON.stringify(sessionStorage)"))
         self.browser.ask("POST", "/refresh")
         self.browser.until_text("#model", "scripted")
+
+    def test_a_key_that_cannot_be_sent_is_refused(self):
+        self.excused = ["network"]
+        self.open(self.scripted("--api-key", "secret"))
+        self.browser.until(lambda: self.browser.is_shown("#key-dialog"), "the question")
+        self.browser.type("#key", "ключ€")
+        self.browser.press("Enter")
+        self.browser.until_text("#key-note", "cannot be sent")
+        self.assertTrue(self.browser.is_shown("#key-dialog"))
+        self.assertEqual(self.browser.js("return sessionStorage.length"), 0)
+        self.browser.js("sessionStorage.setItem('foretoken-key', 'ключ')")
+        self.reload_with_question()
+        self.assertIn("cannot be sent", self.browser.text("#key-note"))
+        self.browser.type("#key", "secret")
+        self.browser.press("Enter")
+        self.browser.until_text("#model", "scripted")
+        self.chat(say("With a key."))
+        self.assertIn("With a key.", self.browser.text(ANSWER))
+
+    def reload_with_question(self):
+        self.browser.ask("POST", "/refresh")
+        self.browser.until(lambda: self.browser.is_shown("#key-dialog"), "the question")
 
     def test_who_gives_no_key_is_told(self):
         self.excused = ["network"]
@@ -391,6 +760,8 @@ class Drafts(PageCase):
         self.browser.click("#step-on")
         self.assertIn("step 2 of", self.browser.text("#step-name"))
         self.assertIn("EAGLE3", self.browser.text("#legend"))
+        length = re.search(r"accept length [\d.]+", self.browser.text(SPEED))[0]
+        self.assertIn(length, self.browser.text("#legend"), "one number for one answer")
         self.look("tree_scripted")
 
     def test_the_text_is_the_same_without_drafts(self):
@@ -405,6 +776,8 @@ class Drafts(PageCase):
         self.chat("List 3 countries and their capitals.")
         self.browser.until_text(SPEED, "accept length")
         self.assertTrue(self.browser.is_shown("#tree svg"))
+        length = re.search(r"accept length [\d.]+", self.browser.text(SPEED))[0]
+        self.assertIn(length, self.browser.text("#legend"))
         drafted = self.browser.text(f"{LAST} .tokens")
         self.look("tree_demo")
         self.browser.click(f"{LAST} .actions button:nth-of-type(3)")
@@ -453,9 +826,20 @@ class Drafts(PageCase):
             choice.value = '4';
             choice.dispatchEvent(new Event('change'));""")
         self.assertIn("plain", self.browser.text("#report label + div tbody tr:first-child"))
-        for damaged in ("{", "[]", json.dumps({**report, "version": 2}), json.dumps({**report, "settings": [{}]})):
-            self.give("report-file", damaged)
+        plain = report["settings"][0]
+        for fault, damaged in {
+                "it is no JSON": "{", "it is no report of foretoken tune": "null", "it is of version 2": {**report, "version": 2},
+                "a setting in it is damaged: name is no text": {**report, "settings": [{}]},
+                "a setting in it is damaged.": {**report, "settings": [None]},
+                "lacks its results": {**report, "settings": [{"name": "x"}]},
+                "a result in it is damaged: steps is no number":
+                    {**report, "settings": [{**plain, "results": [{**result(1, 20, 1), "steps": "q"}]}]},
+                "a best setting in it is damaged": {**report, "best": [None]},
+                "a check in it is damaged": {**report, "checks": [{"setting": None}]},
+                "it is damaged: model is no text": {"version": 1, "settings": [], "best": [], "checks": []}}.items():
+            self.give("report-file", damaged if isinstance(damaged, str) else json.dumps(damaged))
             self.browser.until_text("#report-note", "cannot be read")
+            self.assertIn(fault, self.browser.text("#report-note"))
             self.assertEqual(self.browser.text("#report"), "")
             self.browser.js("document.getElementById('report-note').textContent = ''")
 

@@ -2,8 +2,8 @@
 // The text is a model's, so nothing of it is ever read as HTML: every character becomes a text node.
 // Links lead to http, https and mailto only; images become links, because a page that loads them
 // would tell somebody. What is too long or too deep stays plain text.
+import { LONGEST_INLINE, withInline } from "./markdown_inline.js";
 
-const LONGEST_INLINE = 5000; // characters of a paragraph, beyond which it is not looked into
 const DEEPEST = 8; // lists in lists, quotes in quotes
 
 // Brings `place` up to date with a text that has grown: what has not changed keeps its elements.
@@ -13,6 +13,7 @@ export function renderMarkdown(place, text) {
     const old = place.children[i];
     if (old && old.markdownSource === block.source) return;
     const element = renderBlock(block, 0);
+    if (block.kind !== "code") element.dir = "auto"; // each reads from its own side
     element.markdownSource = block.source;
     if (old) old.replaceWith(element);
     else place.append(element);
@@ -24,6 +25,7 @@ export function renderMarkdown(place, text) {
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([^`]*)$/;
 const HEADING = /^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$/;
+const UNDERLINE = /^ {0,3}(={2,}|-{2,}) *$/; // of a heading; one sign alone may become an item of a list
 const RULE = /^ {0,3}([-*_])( *\1){2,} *$/;
 const ITEM = /^( *)([-*+]|\d{1,9}[.)])( +|$)/;
 const TABLE_RULE = /^ *\|? *:?-+:? *(\| *:?-+:? *)*\|? *$/;
@@ -127,7 +129,11 @@ function takeTable(lines, start) {
 
 function takeParagraph(lines, start) {
   let end = start + 1;
-  while (end < lines.length && lines[end].trim() !== "" && !interrupts(lines, end)) ++end;
+  for (; end < lines.length && lines[end].trim() !== ""; ++end) {
+    const line = UNDERLINE.exec(lines[end]);
+    if (line) return { kind: "heading", level: line[1][0] === "=" ? 1 : 2, text: lines.slice(start, end).join("\n"), end: end + 1 };
+    if (interrupts(lines, end)) break;
+  }
   return { kind: "text", text: lines.slice(start, end).join("\n"), end };
 }
 
@@ -221,130 +227,4 @@ function renderTable(block) {
   for (const row of block.rows) addRow(body, row, "td");
   frame.append(table);
   return frame;
-}
-
-// ---- inside of a paragraph
-
-function withInline(place, text) {
-  if (text.length > LONGEST_INLINE) place.append(text);
-  else addInline(place, text, 0);
-  return place;
-}
-
-const MARKS = { "**": "strong", __: "strong", "~~": "del", "*": "em", _: "em" };
-
-function addInline(place, text, depth) {
-  let plain = "";
-  const flush = () => {
-    if (plain) place.append(plain);
-    plain = "";
-  };
-  for (let i = 0; i < text.length; ) {
-    const found = depth < DEEPEST ? findInline(text, i, depth) : null;
-    if (found) {
-      flush();
-      place.append(found.node);
-      i = found.end;
-    } else if (text[i] === "\\" && i + 1 < text.length && /[!-/:-@[-`{-~]/.test(text[i + 1])) {
-      plain += text[i + 1];
-      i += 2;
-    } else if (text[i] === "\n") {
-      flush();
-      place.append(element("br"));
-      ++i;
-    } else {
-      plain += text[i++];
-    }
-  }
-  flush();
-}
-
-// What begins at `at`, or null.
-function findInline(text, at, depth) {
-  switch (text[at]) {
-    case "`":
-      return findCode(text, at);
-    case "*":
-    case "_":
-    case "~":
-      return findEmphasis(text, at, depth);
-    case "[":
-      return findLink(text, at, depth);
-    case "!":
-      return text[at + 1] === "[" ? findLink(text, at + 1, depth) : null;
-    case "h":
-      return findAddress(text, at);
-    default:
-      return null;
-  }
-}
-
-function findCode(text, at) {
-  let ticks = 1;
-  while (text[at + ticks] === "`") ++ticks;
-  const mark = "`".repeat(ticks);
-  const end = text.indexOf(mark, at + ticks);
-  if (end < 0) return null;
-  const code = element("code");
-  code.textContent = text.slice(at + ticks, end).replace(/^ (.*[^ ].*) $/s, "$1");
-  return { node: code, end: end + ticks };
-}
-
-const isWord = (c) => c !== undefined && /[\p{L}\p{N}]/u.test(c);
-
-function findEmphasis(text, at, depth) {
-  const two = text.slice(at, at + 2);
-  const mark = MARKS[two] ? two : text[at];
-  const tag = MARKS[mark];
-  const inside = at + mark.length;
-  if (!tag || inside >= text.length || /\s/.test(text[inside])) return null;
-  if (mark[0] === "_" && isWord(text[at - 1])) return null;
-  for (let end = text.indexOf(mark, inside + 1); end > 0; end = text.indexOf(mark, end + 1)) {
-    if (/\s/.test(text[end - 1]) || text[end - 1] === "\\") continue;
-    if (mark.length === 1 && text[end + 1] === mark) {
-      ++end; // the end of something inside
-      continue;
-    }
-    if (mark[0] === "_" && isWord(text[end + mark.length])) continue;
-    const node = element(tag);
-    addInline(node, text.slice(inside, end), depth + 1);
-    return { node, end: end + mark.length };
-  }
-  return null;
-}
-
-export function safeAddress(address) {
-  return /^(https?:\/\/|mailto:)/i.test(address) ? address : null;
-}
-
-function link(address) {
-  const node = element("a");
-  node.href = address;
-  node.target = "_blank";
-  node.rel = "noopener noreferrer";
-  return node;
-}
-
-function findLink(text, at, depth) {
-  const close = text.indexOf("](", at);
-  if (close < 0) return null;
-  const name = text.slice(at + 1, close);
-  if (name.includes("[")) return null;
-  const end = text.indexOf(")", close);
-  if (end < 0) return null;
-  const address = safeAddress(text.slice(close + 2, end).trim().split(/\s/)[0]);
-  if (!address) return null;
-  const node = link(address);
-  addInline(node, name || address, depth + 1);
-  return { node, end: end + 1 };
-}
-
-function findAddress(text, at) {
-  if (isWord(text[at - 1])) return null;
-  const found = /^https?:\/\/[^\s<>"'`)\]}]+/.exec(text.slice(at, at + 2000));
-  if (!found) return null;
-  const address = found[0].replace(/[.,;:!?*_]+$/, "");
-  const node = link(address);
-  node.textContent = address;
-  return { node, end: at + address.length };
 }

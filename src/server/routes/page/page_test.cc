@@ -26,8 +26,22 @@ TEST_F(PageTest, every_file_has_its_type_and_may_load_nothing_from_elsewhere) {
   const std::pair<const char*, const char*> files[] = {
       {"/", "text/html; charset=utf-8"},
       {"/web/app.js", "text/javascript; charset=utf-8"},
+      {"/web/chat.js", "text/javascript; charset=utf-8"},
+      {"/web/connection.js", "text/javascript; charset=utf-8"},
+      {"/web/conversation.js", "text/javascript; charset=utf-8"},
+      {"/web/conversations.js", "text/javascript; charset=utf-8"},
       {"/web/elements.js", "text/javascript; charset=utf-8"},
       {"/web/markdown.js", "text/javascript; charset=utf-8"},
+      {"/web/markdown_inline.js", "text/javascript; charset=utf-8"},
+      {"/web/messages.js", "text/javascript; charset=utf-8"},
+      {"/web/request.js", "text/javascript; charset=utf-8"},
+      {"/web/server_view.js", "text/javascript; charset=utf-8"},
+      {"/web/settings.js", "text/javascript; charset=utf-8"},
+      {"/web/state.js", "text/javascript; charset=utf-8"},
+      {"/web/store.js", "text/javascript; charset=utf-8"},
+      {"/web/trace.js", "text/javascript; charset=utf-8"},
+      {"/web/transfer.js", "text/javascript; charset=utf-8"},
+      {"/web/tree.js", "text/javascript; charset=utf-8"},
       {"/web/tune_report.js", "text/javascript; charset=utf-8"},
       {"/web/style.css", "text/css; charset=utf-8"},
       {"/web/icon.svg", "image/svg+xml"}};
@@ -45,6 +59,12 @@ TEST_F(PageTest, every_file_has_its_type_and_may_load_nothing_from_elsewhere) {
       EXPECT_EQ(policy.find(lax), std::string::npos) << policy;
     EXPECT_FALSE(reply.body.empty()) << path;
   }
+}
+
+TEST_F(PageTest, all_files_together_are_small) {
+  std::size_t bytes = 0;
+  for (const WebFile& file : web_files()) bytes += file.content.size();
+  EXPECT_LT(bytes, 300'000U) << "before any compression";
 }
 
 // Which a strict policy would forbid the browser to run.
