@@ -16,6 +16,7 @@
 #include "model/config/family_table.h"
 #include "model/config/generation_config.h"
 #include "model/config/rope_config.h"
+#include "model/config/rope_settings.h"
 #include "tensor/dtype_names.h"
 
 namespace foretoken {
@@ -181,6 +182,11 @@ ModelConfig parse_model(const FileFields& fields, const Family& family) {
   return config;
 }
 
+void override_key(boost::json::object& config, std::string_view key,
+                  const boost::json::value& value) {
+  config[key] = key == "rope_scaling" ? overridden_scaling(config, value) : value;
+}
+
 // The config of the text in a model that sees images, too: nested in that of the whole, of which
 // what is said of all weights and of tokens counts. So do overrides of its keys.
 boost::json::object text_config(const FileFields& whole, const Family& family,
@@ -205,7 +211,7 @@ boost::json::object text_config(const FileFields& whole, const Family& family,
   if (family.read != nullptr && !is_flat && nested->contains(kTied) && nested->at(kTied) == true)
     text[kTied] = true;
   for (const auto& [key, value] : overrides)
-    if (std::ranges::count(kOfWhole, std::string_view(key)) == 0) text[key] = value;
+    if (std::ranges::count(kOfWhole, std::string_view(key)) == 0) override_key(text, key, value);
   return text;
 }
 
@@ -252,7 +258,7 @@ ModelConfig ModelConfig::parse(const std::string& json, const std::string& where
   boost::json::object object = read_json_object(json, where);
   boost::json::object changes;
   if (!overrides.empty()) changes = read_json_object(overrides, "model config overrides");
-  for (const auto& [key, value] : changes) object[key] = value;
+  for (const auto& [key, value] : changes) override_key(object, key, value);
   const FileFields fields(object, where);
   const Family& family = family_of(fields);
   ModelConfig config =
