@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -32,6 +31,13 @@ std::vector<int> sliding_windows(const FileFields& fields, int layers,
   std::vector<int> windows;
   for (const bool does : sliding_layers(fields, layers, slides))
     windows.push_back(does ? window : 0);
+  return windows;
+}
+
+std::vector<int> equal_windows(const FileFields& fields, int layers) {
+  const auto windows = sliding_windows(fields, layers, [](int) { return true; });
+  if (std::ranges::count(windows, 0) > 0)
+    fields.refuse("layer_types", "sliding_attention (models of this family slide in all layers)");
   return windows;
 }
 

@@ -229,6 +229,7 @@ ModelConfig parse_text(const FileFields& whole, const Family& family,
     throw Error({"this model architecture is not supported", fields.where(),
                  "model_type of a text model that is served", type});
   ModelConfig config = parse_model(fields, *of_text);
+  if (family.check_text != nullptr) family.check_text(fields, config);
   config.has_towers = true;
   return config;
 }

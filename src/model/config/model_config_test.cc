@@ -231,6 +231,32 @@ TEST(ModelConfig, every_layer_has_a_type_or_none_has) {
                 HasSubstr("3 entries"));
 }
 
+// What the list says is computed for none of these families.
+TEST(ModelConfig, families_that_slide_in_all_layers_refuse_to_be_told_otherwise) {
+  const auto settings = [](const char* types) {
+    return R"({"sliding_window":8,"use_sliding_window":true,"rope_parameters":{"rope_theta":1e4},
+        "layer_types":)" +
+           std::string(types) + "}";
+  };
+  constexpr const char* kMixed = R"(["sliding_attention","full_attention","sliding_attention"])";
+  constexpr const char* kAll = R"(["sliding_attention","sliding_attention","sliding_attention"])";
+  for (const char* family :
+       {"Phi3ForCausalLM", "MixtralForCausalLM", "Ministral3ForCausalLM", "Qwen3MoeForCausalLM"}) {
+    EXPECT_THAT(error_of([&] { parse(family, settings(kMixed)); }), HasSubstr("\"layer_types\""))
+        << family;
+    EXPECT_THAT(parse(family, settings(kAll)).layer_window, ElementsAre(8, 8, 8)) << family;
+  }
+  EXPECT_THAT(parse("MistralForCausalLM", settings(kMixed)).layer_window, ElementsAre(8, 0, 8));
+  const auto nested = [&](const char* types) {
+    return ModelConfig::parse(
+        R"({"architectures":["Mistral3ForConditionalGeneration"],"text_config":)" +
+            config_text("", settings(types)) + "}",
+        "config.json");
+  };
+  EXPECT_THAT(error_of([&] { nested(kMixed); }), HasSubstr("\"layer_types\""));
+  EXPECT_THAT(nested(kAll).layer_window, ElementsAre(8, 8, 8));
+}
+
 TEST(RopeConfig, both_styles_say_the_same) {
   const ModelConfig old_style =
       parse("LlamaForCausalLM",

@@ -14,8 +14,7 @@ Blocks read_ministral3(const FileFields& fields, const ModelConfig& sizes) {
   if (blocks.score_growth < 0.0) rope.refuse("llama_4_scaling_beta", "a number of at least 0");
   if (blocks.score_growth > 0.0)
     blocks.score_growth_length = rope.required_integer("original_max_position_embeddings", {1});
-  if (fields.has("sliding_window"))
-    blocks.layer_window = sliding_windows(fields, sizes.layers, [](int) { return true; });
+  if (fields.has("sliding_window")) blocks.layer_window = equal_windows(fields, sizes.layers);
   return blocks;
 }
 

@@ -30,8 +30,7 @@ Blocks read_phi3(const FileFields& fields, const ModelConfig& sizes) {
   Blocks blocks{.is_qkv_fused = true,
                 .rotary_dim = rotary_dim(fields, sizes.head_dim),
                 .is_gate_up_fused = true};
-  if (fields.has("sliding_window"))
-    blocks.layer_window = sliding_windows(fields, sizes.layers, [](int) { return true; });
+  if (fields.has("sliding_window")) blocks.layer_window = equal_windows(fields, sizes.layers);
   return blocks;
 }
 
