@@ -355,7 +355,6 @@ TEST(ModelConfig, the_text_of_mistral3_is_of_the_family_that_it_names) {
   const ModelConfig usual = of(R"({"architectures":null,"sliding_window":null})");
   EXPECT_TRUE(usual.has_towers && usual.tied_embeddings && usual.layer_window.empty());
   EXPECT_EQ(usual.architecture, "Mistral3ForConditionalGeneration");
-  EXPECT_FALSE(of(R"({"tie_word_embeddings":false})").tied_embeddings);
   const ModelConfig growing =
       of(R"({"model_type":"ministral3","rope_parameters":{"rope_type":"yarn",
       "factor":2,"llama_4_scaling_beta":0.1,"original_max_position_embeddings":64}})");
@@ -390,6 +389,40 @@ TEST(ModelConfig, phi3_says_its_original_length_beside_its_rotary_settings) {
                 HasSubstr("missing key \"original_max_position_embeddings\" (config.json)"));
   EXPECT_THAT(error_of([&] { with("yarn", R"(},"original_max_position_embeddings":64)"); }),
               HasSubstr("\"type\" (config.json, rope_scaling): expected longrope"));
+}
+
+// What the whole says of tied embeddings counts, or what it is by itself.
+TEST(ModelConfig, texts_of_models_with_towers_do_not_say_that_they_are_not_tied) {
+  const auto tied = [](const std::string& whole, const std::string& text) {
+    return ModelConfig::parse("{" + whole + "\"text_config\":" + config_text("", text) + "}",
+                              "config.json")
+        .tied_embeddings;
+  };
+  const std::string mistral = R"("architectures":["Mistral3ForConditionalGeneration"],)";
+  const std::string qwen = R"("architectures":["Qwen3_5ForConditionalGeneration"],)";
+  const std::string no = R"("tie_word_embeddings":false,)";
+  const char* const inner_no = R"({"tie_word_embeddings":false})";
+  const char* const inner_yes = R"({"tie_word_embeddings":true})";
+  EXPECT_TRUE(tied(mistral, inner_no));
+  EXPECT_FALSE(tied(mistral + no, inner_yes));
+  EXPECT_FALSE(tied(qwen, inner_no));
+  EXPECT_TRUE(tied(qwen, inner_yes));
+  EXPECT_FALSE(tied(qwen + no, inner_yes));
+  const std::string older = R"("architectures":["Lfm2VlForConditionalGeneration"],
+      "tie_embedding":false,)";
+  EXPECT_FALSE(tied(older, R"({"model_type":"lfm2","full_attn_idxs":[0,1,2]})"));
+}
+
+TEST(ModelConfig, logits_of_gemma3_with_towers_have_no_cap) {
+  const auto fault = [](const char* cap) {
+    return error_of([&] {
+      ModelConfig::parse(kTowers, "config.json",
+                         "{\"final_logit_softcapping\":" + std::string(cap) + "}");
+    });
+  };
+  EXPECT_EQ(fault("null"), "");
+  EXPECT_THAT(fault("30.0"),
+              HasSubstr("\"final_logit_softcapping\" (config.json, text_config): expected null"));
 }
 
 TEST(ModelConfig, gemma2_scales_scores_by_any_number_above_0) {

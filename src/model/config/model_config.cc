@@ -149,6 +149,13 @@ bool is_of_stacked_experts(const boost::json::object& stored, const ModelConfig&
   return config.experts.stacks == ExpertStacks::kTurned && method != nullptr && *method == "mxfp4";
 }
 
+// Some families had another name for it, which has priority, as in transformers.
+bool is_tied(const FileFields& fields, const Family& family) {
+  const bool usual = fields.boolean("tie_word_embeddings").value_or(family.absent.tied_embeddings);
+  const bool has_older = std::ranges::count(family.features, "tie_embedding") > 0;
+  return has_older ? fields.boolean("tie_embedding").value_or(usual) : usual;
+}
+
 // All but the names of the model.
 ModelConfig parse_model(const FileFields& fields, const Family& family) {
   refuse_foreign_features(fields, family);
@@ -163,8 +170,7 @@ ModelConfig parse_model(const FileFields& fields, const Family& family) {
   }
   config.rope_theta = family.absent.rope_theta;
   parse_rope(fields, config);
-  config.tied_embeddings =
-      fields.boolean("tie_word_embeddings").value_or(family.absent.tied_embeddings);
+  config.tied_embeddings = is_tied(fields, family);
   for (const char* key : {"num_nextn_predict_layers", "mtp_num_hidden_layers"})
     if (const auto heads = fields.integer(key, {0, 1 << 14}))
       config.mtp_layers = static_cast<int>(*heads);
@@ -196,6 +202,7 @@ boost::json::object text_config(const FileFields& whole, const Family& family,
                                          "quantization_config",
                                          "compression_config",
                                          "tie_word_embeddings",
+                                         "tie_embedding",
                                          "eos_token_id",
                                          "bos_token_id"};
   constexpr std::string_view kOfWhole[] = {"architectures", "model_type", "text_config"};
@@ -206,10 +213,13 @@ boost::json::object text_config(const FileFields& whole, const Family& family,
   if (is_flat) text.erase("model_type");
   for (const std::string_view key : kOfAll)
     if (const auto* const value = whole.find(key)) text[key] = *value;
-  // Of families whose sizes once stood beside the towers' both may say so.
   constexpr std::string_view kTied = "tie_word_embeddings";
-  if (family.read != nullptr && !is_flat && nested->contains(kTied) && nested->at(kTied) == true)
-    text[kTied] = true;
+  const auto* const inner = is_flat ? nullptr : nested->if_contains(kTied);
+  const bool ties = inner != nullptr && *inner == true;
+  // Where the whole does not say it, that the text alone would not be tied says nothing. Of families
+  // whose sizes once stood beside the towers' both may say so.
+  if (!is_flat && !whole.has(kTied)) text[kTied] = ties || family.absent.tied_embeddings;
+  if (ties && family.read != nullptr) text[kTied] = true;
   for (const auto& [key, value] : overrides)
     if (std::ranges::count(kOfWhole, std::string_view(key)) == 0) override_key(text, key, value);
   return text;

@@ -32,6 +32,12 @@ Blocks read_gemma3(const FileFields& fields, const ModelConfig& sizes) {
           .logit_cap = static_cast<float>(cap(fields, "final_logit_softcapping", 0.0))};
 }
 
+// With towers transformers computes none, whatever the text says.
+void check_cap(const FileFields& text, const ModelConfig& config) {
+  if (config.logit_cap != 0)
+    text.refuse("final_logit_softcapping", "null (logits of a model with towers are not capped)");
+}
+
 }  // namespace
 
 extern const Family gemma3{.architecture = "Gemma3ForCausalLM",
@@ -49,6 +55,7 @@ extern const Family gemma3{.architecture = "Gemma3ForCausalLM",
 extern const Family gemma3_towers{.architecture = "Gemma3ForConditionalGeneration",
                                   .model_type = "gemma3",
                                   .absent = {.tied_embeddings = true},
-                                  .text_type = "gemma3_text"};
+                                  .text_type = "gemma3_text",
+                                  .check_text = check_cap};
 
 }  // namespace foretoken::family
