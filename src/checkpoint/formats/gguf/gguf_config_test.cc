@@ -203,7 +203,7 @@ TEST_F(GgufConfig, positions_are_scaled_as_the_keys_say) {
   old.f32("llama.rope.scale_linear", 2.0F);
   EXPECT_EQ(config_of(old).at("rope_scaling"), (object{{"rope_type", "linear"}, {"factor", 2.0}}));
   GgufBytes untyped = gguf_keys("llama");
-  untyped.f32("llama.rope.scaling.factor", 4.0F).f32("llama.rope.scale_linear", 2.0F);
+  untyped.f32("llama.rope.scaling.factor", 4.0F);
   EXPECT_EQ(config_of(untyped).at("rope_scaling"),
             (object{{"rope_type", "linear"}, {"factor", 4.0}}));
   GgufBytes zero = gguf_keys("llama");
