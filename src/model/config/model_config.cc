@@ -216,8 +216,8 @@ boost::json::object text_config(const FileFields& whole, const Family& family,
   constexpr std::string_view kTied = "tie_word_embeddings";
   const auto* const inner = is_flat ? nullptr : nested->if_contains(kTied);
   const bool ties = inner != nullptr && *inner == true;
-  // Where the whole does not say it, that the text alone would not be tied says nothing. Of families
-  // whose sizes once stood beside the towers' both may say so.
+  // Where the whole does not say it, that the text alone would not be tied says nothing. Of
+  // families whose sizes once stood beside the towers' both may say so.
   if (!is_flat && !whole.has(kTied)) text[kTied] = ties || family.absent.tied_embeddings;
   if (ties && family.read != nullptr) text[kTied] = true;
   for (const auto& [key, value] : overrides)

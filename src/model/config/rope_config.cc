@@ -103,8 +103,8 @@ void parse_sliding(const FileFields& by_type, ModelConfig& config) {
   config.local_rope_theta = theta;
 }
 
-// The settings of the layers of such a model that see all: those of rope_scaling beside and in place
-// of those by type of layer.
+// The settings of the layers of such a model that see all: those of rope_scaling beside and in
+// place of those by type of layer.
 boost::json::object full_settings(const FileFields& fields, ModelConfig& config) {
   boost::json::object full;
   const auto* const settings = fields.object("rope_parameters");

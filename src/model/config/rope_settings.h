@@ -8,13 +8,15 @@
 
 namespace foretoken {
 
-// "rope_scaling" where it says anything: it stands for all of "rope_parameters", as in transformers.
+// "rope_scaling" where it says anything: it stands for all of "rope_parameters", as it does in
+// transformers.
 std::string_view rope_key(const FileFields& fields);
 
 // The settings under that key; empty where there are none.
 FileFields rope_settings(const FileFields& fields);
 
-// A number of the settings; where they leave it out, that beside them; `absent` where neither says it.
+// A number of the settings; where they leave it out, that beside them; `absent` where neither says
+// it.
 double rope_number(const FileFields& fields, std::string_view key, double absent);
 
 // The settings with which an override replaces those of a file. What is no scaling stays as the

@@ -6,8 +6,8 @@ namespace {
 
 constexpr double kTheta = 500000.0;
 
-// In transformers, layers that slide take no other theta than the usual one from beside the settings
-// by type of layer; older releases took it for all. So both have to say the same.
+// In transformers, a theta beside the settings by type of layer is not that of layers that slide;
+// in older releases it was. So it has to be the usual one.
 void check_theta(const FileFields& fields) {
   if (fields.number("rope_theta").value_or(kTheta) == kTheta) return;
   const auto* const by_type = fields.object("rope_parameters");
