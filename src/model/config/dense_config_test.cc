@@ -278,17 +278,34 @@ TEST(ModelConfig, olmo_norms_what_blocks_make_and_all_heads_together) {
   }
   EXPECT_TRUE(parse("Olmo2ForCausalLM").layer_rope.empty());
   EXPECT_EQ(parse("Olmo2ForCausalLM").rope_theta, 1e4);
-  const ModelConfig olmo3 =
-      parse("Olmo3ForCausalLM", R"({"num_hidden_layers":4,"rope_theta":7e4,"rope_scaling":{
+}
+
+TEST(ModelConfig, olmo3_slides_in_three_of_four_layers_by_the_usual_theta) {
+  const auto with = [](const std::string& settings) {
+    return parse("Olmo3ForCausalLM", R"({"num_hidden_layers":4,"rope_scaling":{
           "rope_type":"yarn","factor":8.0,"original_max_position_embeddings":512},
-          "max_position_embeddings":4096})");
+          "max_position_embeddings":4096)" +
+                                         settings + "}");
+  };
+  const ModelConfig olmo3 = with(R"(,"rope_theta":5e5)");
   EXPECT_THAT(olmo3.layer_window, ElementsAre(4096, 4096, 4096, 0));
   EXPECT_EQ(olmo3.rope_of(0), LayerRope::kLocal);
   EXPECT_EQ(olmo3.rope_of(3), LayerRope::kMain);
-  EXPECT_EQ(olmo3.rope_theta, 7e4);
-  EXPECT_EQ(olmo3.local_rope_theta, 7e4);
+  EXPECT_EQ(olmo3.rope_theta, 5e5);
+  EXPECT_EQ(olmo3.local_rope_theta, 5e5);
   EXPECT_EQ(olmo3.rope.kind, RopeScaling::Kind::kYarn);
   EXPECT_EQ(olmo3.context_length, 4096);
+  const ModelConfig by_type = with(R"(,"rope_theta":7e4,"rope_parameters":{
+      "sliding_attention":{"rope_theta":9e4},"full_attention":{"rope_theta":8e4}})");
+  EXPECT_EQ(by_type.rope_theta, 8e4);
+  EXPECT_EQ(by_type.local_rope_theta, 9e4);
+  EXPECT_EQ(by_type.rope.kind, RopeScaling::Kind::kYarn) << "a scaling is of those that see all";
+  EXPECT_EQ(by_type.rope.factor, 8.0);
+  for (const char* unclear : {R"(,"rope_theta":7e4)", R"(,"rope_theta":7e4,"rope_parameters":{
+           "sliding_attention":{},"full_attention":{"rope_theta":8e4}})"})
+    EXPECT_THAT(error_of([&] { with(unclear); }), HasSubstr("\"rope_theta\" (config.json): "));
+  EXPECT_THAT(error_of([&] { with(R"(,"rope_parameters":{"rope_theta":5e5})"); }),
+              HasSubstr("settings of full_attention and sliding_attention"));
   EXPECT_EQ(parse("Olmo3ForCausalLM").local_rope_theta, 5e5);
 }
 
@@ -338,7 +355,6 @@ TEST(ModelConfig, the_text_of_mistral3_is_of_the_family_that_it_names) {
   const ModelConfig usual = of(R"({"architectures":null,"sliding_window":null})");
   EXPECT_TRUE(usual.has_towers && usual.tied_embeddings && usual.layer_window.empty());
   EXPECT_EQ(usual.architecture, "Mistral3ForConditionalGeneration");
-  EXPECT_FALSE(of(R"({"tie_word_embeddings":false})").tied_embeddings);
   const ModelConfig growing =
       of(R"({"model_type":"ministral3","rope_parameters":{"rope_type":"yarn",
       "factor":2,"llama_4_scaling_beta":0.1,"original_max_position_embeddings":64}})");
@@ -355,6 +371,58 @@ TEST(ModelConfig, phi3_may_rotate_a_part_of_each_head) {
   EXPECT_TRUE(parse("Phi3ForCausalLM").layer_window.empty());
   EXPECT_THAT(parse("Phi3ForCausalLM", R"({"sliding_window":9})").layer_window,
               ElementsAre(9, 9, 9));
+}
+
+TEST(ModelConfig, phi3_says_its_original_length_beside_its_rotary_settings) {
+  const auto with = [](const std::string& type, const std::string& settings) {
+    return parse("Phi3ForCausalLM", R"({"rope_scaling":{"short_factor":[1,1,1,1,1,1,1,1],
+        "long_factor":[2,2,2,2,2,2,2,2],"type":")" +
+                                        type + "\"" + settings + "}");
+  };
+  EXPECT_EQ(
+      with("longrope", R"(},"original_max_position_embeddings":64)").rope.original_max_position,
+      64);
+  EXPECT_EQ(with("su", R"(,"original_max_position_embeddings":4096})").rope.original_max_position,
+            4096);
+  for (const char* settings : {"}", R"(,"original_max_position_embeddings":64})"})
+    EXPECT_THAT(error_of([&] { with("longrope", settings); }),
+                HasSubstr("missing key \"original_max_position_embeddings\" (config.json)"));
+  EXPECT_THAT(error_of([&] { with("yarn", R"(},"original_max_position_embeddings":64)"); }),
+              HasSubstr("\"type\" (config.json, rope_scaling): expected longrope"));
+}
+
+// What the whole says of tied embeddings counts, or what it is by itself.
+TEST(ModelConfig, texts_of_models_with_towers_do_not_say_that_they_are_not_tied) {
+  const auto tied = [](const std::string& whole, const std::string& text) {
+    return ModelConfig::parse("{" + whole + "\"text_config\":" + config_text("", text) + "}",
+                              "config.json")
+        .tied_embeddings;
+  };
+  const std::string mistral = R"("architectures":["Mistral3ForConditionalGeneration"],)";
+  const std::string qwen = R"("architectures":["Qwen3_5ForConditionalGeneration"],)";
+  const std::string no = R"("tie_word_embeddings":false,)";
+  const char* const inner_no = R"({"tie_word_embeddings":false})";
+  const char* const inner_yes = R"({"tie_word_embeddings":true})";
+  EXPECT_TRUE(tied(mistral, inner_no));
+  EXPECT_FALSE(tied(mistral + no, inner_yes));
+  EXPECT_FALSE(tied(qwen, inner_no));
+  EXPECT_TRUE(tied(qwen, inner_yes));
+  EXPECT_FALSE(tied(qwen + no, inner_yes));
+  const std::string older = R"("architectures":["Lfm2VlForConditionalGeneration"],
+      "tie_embedding":false,)";
+  EXPECT_FALSE(tied(older, R"({"model_type":"lfm2","full_attn_idxs":[0,1,2]})"));
+}
+
+TEST(ModelConfig, logits_of_gemma3_with_towers_have_no_cap) {
+  const auto fault = [](const char* cap) {
+    return error_of([&] {
+      ModelConfig::parse(kTowers, "config.json",
+                         "{\"final_logit_softcapping\":" + std::string(cap) + "}");
+    });
+  };
+  EXPECT_EQ(fault("null"), "");
+  EXPECT_THAT(fault("30.0"),
+              HasSubstr("\"final_logit_softcapping\" (config.json, text_config): expected null"));
 }
 
 TEST(ModelConfig, gemma2_scales_scores_by_any_number_above_0) {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/index.h"
+#include "model/config/rope_settings.h"
 
 namespace foretoken {
 std::vector<bool> sliding_layers(const FileFields& fields, int layers,
@@ -31,6 +31,13 @@ std::vector<int> sliding_windows(const FileFields& fields, int layers,
   std::vector<int> windows;
   for (const bool does : sliding_layers(fields, layers, slides))
     windows.push_back(does ? window : 0);
+  return windows;
+}
+
+std::vector<int> equal_windows(const FileFields& fields, int layers) {
+  const auto windows = sliding_windows(fields, layers, [](int) { return true; });
+  if (std::ranges::count(windows, 0) > 0)
+    fields.refuse("layer_types", "sliding_attention (models of this family slide in all layers)");
   return windows;
 }
 
@@ -95,16 +102,15 @@ Activation activation(const FileFields& fields, std::string_view key, std::strin
   fields.refuse(key, "silu, gelu_pytorch_tanh or gelu");
 }
 
-// Newer configs keep it among the rotary settings.
 int rotary_dim(const FileFields& fields, int head_dim, double absent) {
-  std::optional<double> share = fields.number("partial_rotary_factor");
-  const auto* const rope = fields.object("rope_parameters");
-  if (!share && rope != nullptr)
-    share = FileFields(*rope, fields.where() + ", rope_parameters").number("partial_rotary_factor");
-  if (share.value_or(absent) == 1.0) return 0;
-  const int rotated = static_cast<int>(head_dim * std::clamp(share.value_or(absent), 0.0, 1.0));
-  if (rotated < 2 || rotated % 2 != 0)
-    fields.refuse("partial_rotary_factor", "a share that rotates an even number of elements");
+  const double share = rope_number(fields, "partial_rotary_factor", absent);
+  if (share == 1.0) return 0;
+  const int rotated = static_cast<int>(head_dim * std::clamp(share, 0.0, 1.0));
+  if (rotated < 2 || rotated % 2 != 0) {
+    const FileFields rope = rope_settings(fields);
+    (rope.has("partial_rotary_factor") ? rope : fields)
+        .refuse("partial_rotary_factor", "a share that rotates an even number of elements");
+  }
   return rotated;
 }
 
@@ -125,11 +131,7 @@ Blocks latent_layers(const FileFields& fields, const ModelConfig& sizes,
   if (latent.rope_dim % 2 != 0) fields.refuse("qk_rope_head_dim", "an even number");
   if (sizes.kv_heads != sizes.heads)
     fields.refuse("num_key_value_heads", "as many as num_attention_heads");
-  const auto* const rope = fields.object("rope_parameters");
-  const bool is_partial =
-      rope != nullptr &&
-      FileFields(*rope, fields.where()).number("partial_rotary_factor").value_or(1.0) != 1.0;
-  if (is_partial || fields.number("partial_rotary_factor").value_or(1.0) != 1.0)
+  if (rope_number(fields, "partial_rotary_factor", 1.0) != 1.0)
     fields.refuse("partial_rotary_factor", "1 (qk_rope_head_dim says what is rotated)");
   latent.pairs_neighbours = fields.boolean("rope_interleave").value_or(true);
   const bool bias = is_on(fields, "attention_bias");
@@ -141,11 +143,7 @@ Blocks latent_layers(const FileFields& fields, const ModelConfig& sizes,
 }
 
 void check_magnitude(const FileFields& fields) {
-  const char* const key =
-      fields.object("rope_scaling") != nullptr ? "rope_scaling" : "rope_parameters";
-  const auto* const settings = fields.object(key);
-  if (settings == nullptr) return;
-  const FileFields rope(*settings, fields.where() + ", " + key);
+  const FileFields rope = rope_settings(fields);
   const std::string type = rope.string(rope.has("rope_type") ? "rope_type" : "type").value_or("");
   const bool has_magnitude = type == "yarn" || type == "longrope" || type == "su";
   if (has_magnitude && rope.number("attention_factor").value_or(0.0) != 1.0)

@@ -25,6 +25,9 @@ std::vector<bool> sliding_layers(const FileFields& fields, int layers,
 std::vector<int> sliding_windows(const FileFields& fields, int layers,
                                  const std::function<bool(int layer)>& slides);
 
+// The same of families that slide in all layers, whatever "layer_types" says: it has to say that.
+std::vector<int> equal_windows(const FileFields& fields, int layers);
+
 // The rotary settings per layer where those that slide, by the same keys, have local ones.
 std::vector<LayerRope> local_ropes(const FileFields& fields, int layers,
                                    const std::function<bool(int layer)>& slides);

@@ -44,6 +44,9 @@ struct Family {
   // Sizes that are called otherwise, or follow from others.
   void (*resize)(const FileFields& fields, ModelConfig& sizes) = nullptr;
 
+  // Refuses what a text that stands in a model with towers computes otherwise than alone.
+  void (*check_text)(const FileFields& text, const ModelConfig& config) = nullptr;
+
   bool has_towers() const { return !text_type.empty(); }
 
   // The architecture without what it is for: "Llama".

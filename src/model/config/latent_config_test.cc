@@ -120,6 +120,8 @@ TEST(LatentConfig, what_is_not_computed_is_refused_by_name) {
           std::pair{R"({"attention_sinks":true})", "attention sinks"}})
       EXPECT_THAT(fault_of(architecture, changes), HasSubstr(key)) << architecture;
   EXPECT_THAT(fault_of(kV2, R"({"norm_topk_prob":true})"), HasSubstr("norm_topk_prob"));
+  EXPECT_THAT(fault_of(kV3, R"({"head_dim":32})"),
+              HasSubstr("expected 64, which qk_rope_head_dim"));
   EXPECT_THAT(fault_of(kV2, R"({"topk_method":"noaux_tc"})"), HasSubstr("topk_method"));
   EXPECT_THAT(fault_of(kV2, R"({"scoring_func":"sigmoid"})"), HasSubstr("scoring_func"));
   EXPECT_THAT(fault_of(kV2, R"({"moe_layer_freq":2})"), HasSubstr("moe_layer_freq"));

@@ -16,6 +16,7 @@
 #include "model/config/family_table.h"
 #include "model/config/generation_config.h"
 #include "model/config/rope_config.h"
+#include "model/config/rope_settings.h"
 #include "tensor/dtype_names.h"
 
 namespace foretoken {
@@ -148,6 +149,13 @@ bool is_of_stacked_experts(const boost::json::object& stored, const ModelConfig&
   return config.experts.stacks == ExpertStacks::kTurned && method != nullptr && *method == "mxfp4";
 }
 
+// Some families had another name for it, which has priority, as in transformers.
+bool is_tied(const FileFields& fields, const Family& family) {
+  const bool usual = fields.boolean("tie_word_embeddings").value_or(family.absent.tied_embeddings);
+  const bool has_older = std::ranges::count(family.features, "tie_embedding") > 0;
+  return has_older ? fields.boolean("tie_embedding").value_or(usual) : usual;
+}
+
 // All but the names of the model.
 ModelConfig parse_model(const FileFields& fields, const Family& family) {
   refuse_foreign_features(fields, family);
@@ -162,8 +170,7 @@ ModelConfig parse_model(const FileFields& fields, const Family& family) {
   }
   config.rope_theta = family.absent.rope_theta;
   parse_rope(fields, config);
-  config.tied_embeddings =
-      fields.boolean("tie_word_embeddings").value_or(family.absent.tied_embeddings);
+  config.tied_embeddings = is_tied(fields, family);
   for (const char* key : {"num_nextn_predict_layers", "mtp_num_hidden_layers"})
     if (const auto heads = fields.integer(key, {0, 1 << 14}))
       config.mtp_layers = static_cast<int>(*heads);
@@ -181,6 +188,11 @@ ModelConfig parse_model(const FileFields& fields, const Family& family) {
   return config;
 }
 
+void override_key(boost::json::object& config, std::string_view key,
+                  const boost::json::value& value) {
+  config[key] = key == "rope_scaling" ? overridden_scaling(config, value) : value;
+}
+
 // The config of the text in a model that sees images, too: nested in that of the whole, of which
 // what is said of all weights and of tokens counts. So do overrides of its keys.
 boost::json::object text_config(const FileFields& whole, const Family& family,
@@ -190,6 +202,7 @@ boost::json::object text_config(const FileFields& whole, const Family& family,
                                          "quantization_config",
                                          "compression_config",
                                          "tie_word_embeddings",
+                                         "tie_embedding",
                                          "eos_token_id",
                                          "bos_token_id"};
   constexpr std::string_view kOfWhole[] = {"architectures", "model_type", "text_config"};
@@ -200,12 +213,15 @@ boost::json::object text_config(const FileFields& whole, const Family& family,
   if (is_flat) text.erase("model_type");
   for (const std::string_view key : kOfAll)
     if (const auto* const value = whole.find(key)) text[key] = *value;
-  // Of families whose sizes once stood beside the towers' both may say so.
   constexpr std::string_view kTied = "tie_word_embeddings";
-  if (family.read != nullptr && !is_flat && nested->contains(kTied) && nested->at(kTied) == true)
-    text[kTied] = true;
+  const auto* const inner = is_flat ? nullptr : nested->if_contains(kTied);
+  const bool ties = inner != nullptr && *inner == true;
+  // Where the whole does not say it, that the text alone would not be tied says nothing. Of
+  // families whose sizes once stood beside the towers' both may say so.
+  if (!is_flat && !whole.has(kTied)) text[kTied] = ties || family.absent.tied_embeddings;
+  if (ties && family.read != nullptr) text[kTied] = true;
   for (const auto& [key, value] : overrides)
-    if (std::ranges::count(kOfWhole, std::string_view(key)) == 0) text[key] = value;
+    if (std::ranges::count(kOfWhole, std::string_view(key)) == 0) override_key(text, key, value);
   return text;
 }
 
@@ -223,6 +239,7 @@ ModelConfig parse_text(const FileFields& whole, const Family& family,
     throw Error({"this model architecture is not supported", fields.where(),
                  "model_type of a text model that is served", type});
   ModelConfig config = parse_model(fields, *of_text);
+  if (family.check_text != nullptr) family.check_text(fields, config);
   config.has_towers = true;
   return config;
 }
@@ -252,7 +269,7 @@ ModelConfig ModelConfig::parse(const std::string& json, const std::string& where
   boost::json::object object = read_json_object(json, where);
   boost::json::object changes;
   if (!overrides.empty()) changes = read_json_object(overrides, "model config overrides");
-  for (const auto& [key, value] : changes) object[key] = value;
+  for (const auto& [key, value] : changes) override_key(object, key, value);
   const FileFields fields(object, where);
   const Family& family = family_of(fields);
   ModelConfig config =

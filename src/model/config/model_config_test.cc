@@ -231,6 +231,32 @@ TEST(ModelConfig, every_layer_has_a_type_or_none_has) {
                 HasSubstr("3 entries"));
 }
 
+// What the list says is computed for none of these families.
+TEST(ModelConfig, families_that_slide_in_all_layers_refuse_to_be_told_otherwise) {
+  const auto settings = [](const char* types) {
+    return R"({"sliding_window":8,"use_sliding_window":true,"rope_parameters":{"rope_theta":1e4},
+        "layer_types":)" +
+           std::string(types) + "}";
+  };
+  constexpr const char* kMixed = R"(["sliding_attention","full_attention","sliding_attention"])";
+  constexpr const char* kAll = R"(["sliding_attention","sliding_attention","sliding_attention"])";
+  for (const char* family :
+       {"Phi3ForCausalLM", "MixtralForCausalLM", "Ministral3ForCausalLM", "Qwen3MoeForCausalLM"}) {
+    EXPECT_THAT(error_of([&] { parse(family, settings(kMixed)); }), HasSubstr("\"layer_types\""))
+        << family;
+    EXPECT_THAT(parse(family, settings(kAll)).layer_window, ElementsAre(8, 8, 8)) << family;
+  }
+  EXPECT_THAT(parse("MistralForCausalLM", settings(kMixed)).layer_window, ElementsAre(8, 0, 8));
+  const auto nested = [&](const char* types) {
+    return ModelConfig::parse(
+        R"({"architectures":["Mistral3ForConditionalGeneration"],"text_config":)" +
+            config_text("", settings(types)) + "}",
+        "config.json");
+  };
+  EXPECT_THAT(error_of([&] { nested(kMixed); }), HasSubstr("\"layer_types\""));
+  EXPECT_THAT(nested(kAll).layer_window, ElementsAre(8, 8, 8));
+}
+
 TEST(RopeConfig, both_styles_say_the_same) {
   const ModelConfig old_style =
       parse("LlamaForCausalLM",
@@ -246,18 +272,66 @@ TEST(RopeConfig, both_styles_say_the_same) {
     EXPECT_EQ(config.rope.factor, 8.0);
     EXPECT_EQ(config.rope.original_max_position, 8192);
   }
-  const ModelConfig both =
-      parse("LlamaForCausalLM",
-            R"({"rope_parameters":{"rope_type":"default","rope_theta":7e5},"rope_theta":3.0,
-          "rope_scaling":{"rope_type":"linear","factor":2}})");
-  EXPECT_EQ(both.rope.kind, RopeScaling::Kind::kLinear) << "what was added has priority";
-  EXPECT_EQ(both.rope_theta, 7e5);
   EXPECT_EQ(parse("LlamaForCausalLM",
                   R"({"rope_parameters":{"rope_type":"linear","factor":2},"rope_scaling":{}})")
                 .rope.kind,
             RopeScaling::Kind::kLinear);
   EXPECT_EQ(parse("LlamaForCausalLM", R"({"rope_scaling":{"type":"linear","factor":2}})").rope.kind,
             RopeScaling::Kind::kLinear);
+}
+
+TEST(RopeConfig, a_scaling_stands_for_all_rotary_settings) {
+  const auto with = [](const std::string& scaling) {
+    return R"({"rope_parameters":{"rope_type":"default","rope_theta":7e5},"rope_theta":3.0,
+          "rope_scaling":{"rope_type":"linear","factor":2)" +
+           scaling + "}}";
+  };
+  const ModelConfig both = parse("LlamaForCausalLM", with(R"(,"rope_theta":7e4)"));
+  EXPECT_EQ(both.rope.kind, RopeScaling::Kind::kLinear);
+  EXPECT_EQ(both.rope_theta, 7e4);
+  EXPECT_THAT(fault_of(with("")), HasSubstr("\"rope_theta\" (config.json, rope_scaling): expected "
+                                            "one beside the scaling (that of rope_parameters"));
+  constexpr const char* kSame = R"({"rope_parameters":{"rope_theta":7e5},"rope_theta":7e5,
+      "rope_scaling":{"rope_type":"linear","factor":2}})";
+  EXPECT_EQ(parse("LlamaForCausalLM", kSame).rope_theta, 7e5);
+}
+
+TEST(RopeConfig, a_scaling_that_an_override_names_leaves_the_rest_as_it_is) {
+  const std::string file = config_text("Phi3ForCausalLM",
+                                       R"({"rope_parameters":{"rope_type":"default",
+      "rope_theta":7e5,"partial_rotary_factor":0.5}})");
+  const auto overridden = [&](const char* scaling) {
+    return ModelConfig::parse(file, "config.json",
+                              "{\"rope_scaling\":" + std::string(scaling) + "}");
+  };
+  const ModelConfig scaled = overridden(R"({"rope_type":"linear","factor":2})");
+  EXPECT_EQ(scaled.rope.kind, RopeScaling::Kind::kLinear);
+  EXPECT_EQ(scaled.rope_theta, 7e5);
+  EXPECT_EQ(scaled.rotated(), 8);
+  EXPECT_EQ(overridden(R"({"rope_theta":9e5})").rope_theta, 9e5);
+  for (const char* nothing : {"null", "{}"}) EXPECT_EQ(overridden(nothing).rope_theta, 7e5);
+}
+
+TEST(RopeConfig, the_share_of_a_head_is_read_where_the_settings_are) {
+  const auto rotated = [](const char* family, const std::string& settings) {
+    return parse(family, settings).rotated();
+  };
+  const std::string scaling = R"({"rope_scaling":{"rope_type":"linear","factor":2,
+      "partial_rotary_factor":1.0}})";
+  for (const char* family : {"Glm4ForCausalLM", "Glm4MoeForCausalLM", "Qwen3NextForCausalLM",
+                             "Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM"})
+    EXPECT_EQ(rotated(family, scaling), parse(family).head_dim) << family;
+  constexpr const char* kBoth = R"({"partial_rotary_factor":1.0,
+      "rope_parameters":{"partial_rotary_factor":0.25}})";
+  EXPECT_EQ(rotated("Glm4ForCausalLM", kBoth), 32) << "what stands in the settings has priority";
+  EXPECT_EQ(rotated("Phi3ForCausalLM", kBoth), 4);
+  EXPECT_EQ(rotated("Glm4ForCausalLM", R"({"rope_parameters":{"partial_rotary_factor":0.25},
+      "rope_scaling":{"rope_type":"linear","factor":2}})"),
+            64)
+      << "those that are replaced say nothing";
+  EXPECT_THAT(
+      error_of([] { parse("Glm4ForCausalLM", R"({"rope_scaling":{"partial_rotary_factor":0}})"); }),
+      HasSubstr("\"partial_rotary_factor\" (config.json, rope_scaling): expected a share"));
 }
 
 TEST(RopeConfig, the_original_length_beside_the_settings_has_priority) {

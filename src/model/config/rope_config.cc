@@ -5,8 +5,10 @@
 #include <string>
 #include <utility>
 
-#include "base/error.h"
+#include <boost/json/serialize.hpp>
+
 #include "base/file_fields.h"
+#include "model/config/rope_settings.h"
 
 namespace foretoken {
 namespace {
@@ -89,39 +91,57 @@ std::vector<double> parse_factors(const FileFields& rope, std::string_view key, 
   return *std::move(factors);
 }
 
-// Of a model with two ropes: the settings of the layers that see all, and the theta of those that
-// slide, which are never scaled. The settings as they are where they are not by type of layer.
-const boost::json::object* full_settings(const FileFields& fields,
-                                         const boost::json::object* settings, ModelConfig& config) {
-  if (settings == nullptr || config.local_rope_theta == 0) return settings;
-  const FileFields by_type(*settings, fields.where() + ", rope_parameters");
-  if (const auto* const sliding = by_type.object("sliding_attention")) {
-    const FileFields local(*sliding, by_type.where() + ", sliding_attention");
-    if (parse_kind(local) != Kind::kNone)
-      by_type.refuse("sliding_attention", "positions that are not scaled");
-    const double theta = local.number("rope_theta").value_or(config.local_rope_theta);
-    if (!(theta > 1.0)) local.refuse("rope_theta", "a number above 1");
-    config.local_rope_theta = theta;
-    if (!by_type.has("full_attention")) return nullptr;
+// Of a model with two ropes: the theta of the layers that slide, which are never scaled.
+void parse_sliding(const FileFields& by_type, ModelConfig& config) {
+  const auto* const sliding = by_type.object("sliding_attention");
+  if (sliding == nullptr) return;
+  const FileFields local(*sliding, by_type.where() + ", sliding_attention");
+  if (parse_kind(local) != Kind::kNone)
+    by_type.refuse("sliding_attention", "positions that are not scaled");
+  const double theta = local.number("rope_theta").value_or(config.local_rope_theta);
+  if (!(theta > 1.0)) local.refuse("rope_theta", "a number above 1");
+  config.local_rope_theta = theta;
+}
+
+// The settings of the layers of such a model that see all: those of rope_scaling beside and in
+// place of those by type of layer.
+boost::json::object full_settings(const FileFields& fields, ModelConfig& config) {
+  boost::json::object full;
+  const auto* const settings = fields.object("rope_parameters");
+  if (settings != nullptr && !settings->empty()) {
+    const FileFields by_type(*settings, fields.where() + ", rope_parameters");
+    if (!settings->contains("full_attention") && !settings->contains("sliding_attention"))
+      fields.refuse("rope_parameters", "settings of full_attention and sliding_attention");
+    parse_sliding(by_type, config);
+    if (const auto* const stated = by_type.object("full_attention")) full = *stated;
   }
-  const auto* const full = by_type.object("full_attention");
-  return full != nullptr ? full : settings;
+  if (const auto* const scaling = fields.object("rope_scaling"))
+    for (const auto& [key, value] : *scaling) full[key] = value;
+  return full;
+}
+
+// A file that says all in rope_parameters, and to which a scaling was added: transformers takes
+// nothing of the former then, which leaves theta as no one meant it.
+void check_theta(const FileFields& fields, const FileFields& rope, double theta) {
+  const auto* const usual = fields.object("rope_parameters");
+  if (usual == nullptr || rope_key(fields) != "rope_scaling" || rope.has("rope_theta")) return;
+  const double stated =
+      FileFields(*usual, fields.where() + ", rope_parameters").number("rope_theta").value_or(theta);
+  if (stated != theta)
+    rope.refuse("rope_theta", "one beside the scaling (that of rope_parameters, " +
+                                  boost::json::serialize(usual->at("rope_theta")) +
+                                  ", is replaced with all of it)");
 }
 
 }  // namespace
 
-// Of both keys rope_scaling has priority, as in transformers: a file that says all in
-// rope_parameters is given another scaling by it.
 void parse_rope(const FileFields& fields, ModelConfig& config) {
-  static const boost::json::object kNothing;
-  const boost::json::object* const scaled = fields.object("rope_scaling");
-  const boost::json::object* const usual =
-      full_settings(fields, fields.object("rope_parameters"), config);
-  const bool is_scaled = usual == nullptr || (scaled != nullptr && !scaled->empty());
-  const char* key = is_scaled ? "rope_scaling" : "rope_parameters";
-  const boost::json::object* object = is_scaled ? scaled : usual;
-  const FileFields rope(object != nullptr ? *object : kNothing,
-                        fields.where() + ", " + std::string(key));
+  const bool is_by_type = config.local_rope_theta > 0;
+  const std::string key(rope_key(fields));
+  const boost::json::object full =
+      is_by_type ? full_settings(fields, config) : boost::json::object();
+  const FileFields rope =
+      is_by_type ? FileFields(full, fields.where() + ", " + key) : rope_settings(fields);
   for (const char* layer_type : {"full_attention", "sliding_attention"})
     if (rope.find(layer_type) != nullptr)
       fields.refuse(key, "one set of rotary settings for all layers");
@@ -133,10 +153,10 @@ void parse_rope(const FileFields& fields, ModelConfig& config) {
       rope.number("partial_rotary_factor").value_or(1.0) != 1.0)
     rope.refuse("partial_rotary_factor", "1 (the whole head is rotated)");
 
-  auto theta = rope.number("rope_theta");
-  if (!theta && usual != nullptr) theta = FileFields(*usual, fields.where()).number("rope_theta");
+  const auto theta = rope.number("rope_theta");
   config.rope_theta = theta ? *theta : fields.number("rope_theta").value_or(config.rope_theta);
   if (!(config.rope_theta > 1.0)) (theta ? rope : fields).refuse("rope_theta", "a number above 1");
+  if (!is_by_type) check_theta(fields, rope, config.rope_theta);
 
   RopeScaling& scaling = config.rope;
   scaling.kind = parse_kind(rope);

@@ -147,14 +147,16 @@ bool add_factors(const GgufModel& model, const Keys& keys, json::object& config)
 void add_rope(const GgufModel& model, const Keys& keys, json::object& config) {
   config["rope_theta"] = keys.number("rope.freq_base").value_or(10000.0);
   if (add_factors(model, keys, config)) return;
-  const double old_factor = keys.number("rope.scale_linear").value_or(1.0);
-  const std::string type =
-      keys.text("rope.scaling.type").value_or(old_factor != 1.0 ? "linear" : "none");
+  const auto newer = keys.number("rope.scaling.factor");
+  const double factor = newer ? *newer : keys.number("rope.scale_linear").value_or(1.0);
+  // Without a type, a factor other than 1 (0 is none) is linear.
+  const bool is_scaled = factor != 0.0 && factor != 1.0;
+  const std::string type = keys.text("rope.scaling.type").value_or(is_scaled ? "linear" : "none");
   if (type == "none") return;
   if (type != "linear" && type != "yarn")
     keys.refuse("rope.scaling.type", "none, linear, yarn, or factors as a tensor", type);
   json::object scaling{{"rope_type", type}};
-  scaling["factor"] = keys.number("rope.scaling.factor").value_or(old_factor);
+  scaling["factor"] = is_scaled ? factor : 1.0;
   if (type == "yarn") {
     if (const auto original = keys.integer("rope.scaling.original_context_length"))
       scaling["original_max_position_embeddings"] = *original;

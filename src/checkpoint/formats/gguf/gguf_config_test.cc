@@ -132,6 +132,7 @@ TEST_F(GgufConfig, a_bias_of_scores_tells_how_they_are_made) {
   EXPECT_EQ(config.at("architectures").at(0), "DeepseekV3ForCausalLM");
   EXPECT_EQ(config.at("num_hidden_layers"), 1);
   EXPECT_EQ(config.at("num_nextn_predict_layers"), 1);
+  EXPECT_EQ(config.at("norm_topk_prob"), false) << "weights are normalised where the file says so";
   EXPECT_THAT(
       error_of([&] { config_of(file().f32("deepseek2.attention.temperature_scale", 0.1F)); }),
       HasSubstr("scores of latents do not grow"));
@@ -201,6 +202,13 @@ TEST_F(GgufConfig, positions_are_scaled_as_the_keys_say) {
   GgufBytes old = gguf_keys("llama");
   old.f32("llama.rope.scale_linear", 2.0F);
   EXPECT_EQ(config_of(old).at("rope_scaling"), (object{{"rope_type", "linear"}, {"factor", 2.0}}));
+  GgufBytes untyped = gguf_keys("llama");
+  untyped.f32("llama.rope.scaling.factor", 4.0F);
+  EXPECT_EQ(config_of(untyped).at("rope_scaling"),
+            (object{{"rope_type", "linear"}, {"factor", 4.0}}));
+  GgufBytes zero = gguf_keys("llama");
+  zero.f32("llama.rope.scaling.factor", 0.0F);
+  EXPECT_FALSE(config_of(zero).contains("rope_scaling"));
   GgufBytes yarn = gguf_keys("qwen2");
   yarn.text("qwen2.rope.scaling.type", "yarn").f32("qwen2.rope.scaling.factor", 4.0F);
   yarn.u32("qwen2.rope.scaling.original_context_length", 64);
@@ -236,6 +244,7 @@ TEST_F(GgufConfig, factors_of_wavelengths_are_tensors) {
                                                        {"long_factor", boost::json::array{4.0}},
                                                        {"original_max_position_embeddings", 64},
                                                        {"attention_factor", 1.25}}));
+  EXPECT_EQ(config_of(two).at("original_max_position_embeddings"), 64);
   GgufBytes codes = gguf_keys("llama");
   codes.tensor("rope_freqs.weight", 8, {32}, std::string(34, 'x'));
   EXPECT_THAT(error_of([&] { config_of(codes); }), HasSubstr("tensor rope_freqs.weight"));
@@ -266,13 +275,20 @@ TEST_F(GgufConfig, families_read_keys_of_their_own) {
   GgufBytes ernie = gguf_keys("ernie4_5");
   ernie.floats("blk.0.attn_q.bias", {64}, std::vector<float>(64));
   EXPECT_THAT(error_of([&] { config_of(ernie); }), HasSubstr("tensor blk.0.attn_output.bias"));
-  EXPECT_TRUE(config_of(gguf_keys("exaone4")).at("sliding_window").is_null());
+  GgufBytes exaone = gguf_keys("exaone4");
+  EXPECT_TRUE(config_of(exaone).at("sliding_window").is_null());
+  exaone.u32("exaone4.attention.sliding_window", 64);
+  EXPECT_TRUE(config_of(exaone).at("sliding_window").is_null());
+  exaone.u32("exaone4.attention.sliding_window_pattern", 4);
+  EXPECT_THAT(error_of([&] { config_of(exaone); }),
+              HasSubstr("key exaone4.attention.sliding_window_pattern): expected none"));
   EXPECT_EQ(config_of(gguf_keys("qwen2vl")).at("architectures").at(0), "Qwen2ForCausalLM");
   GgufBytes olmo = gguf_keys("olmo2");
   EXPECT_EQ(config_of(olmo).at("architectures").at(0), "Olmo2ForCausalLM");
   olmo.u32("olmo2.attention.sliding_window", 64);
   EXPECT_EQ(config_of(olmo).at("architectures").at(0), "Olmo3ForCausalLM");
   EXPECT_EQ(config_of(olmo).at("sliding_window"), 64);
+  EXPECT_EQ(config_of(olmo).at("rope_parameters").at("sliding_attention").at("rope_theta"), 5000.0);
   GgufBytes glm = gguf_keys("glm4");
   EXPECT_EQ(config_of(glm.u32("glm4.rope.dimension_count", 8)).at("partial_rotary_factor"), 0.5);
   GgufBytes granite = gguf_keys("granite");
@@ -288,8 +304,7 @@ TEST_F(GgufConfig, gpt_oss_says_how_positions_are_scaled) {
     GgufBytes made = gguf_keys("gpt-oss");
     return made.u32("gpt-oss.expert_count", 4).u32("gpt-oss.expert_used_count", 2);
   };
-  EXPECT_THAT(error_of([&] { config_of(file()); }),
-              HasSubstr("expected gpt-oss.rope.scaling.type"));
+  EXPECT_EQ(config_of(file()).at("rope_scaling").at("rope_type"), "default");
   const auto typed = [&](const char* type) {
     return file().text("gpt-oss.rope.scaling.type", type).f32("gpt-oss.rope.scaling.factor", 32.0F);
   };

@@ -24,7 +24,7 @@ void add_gemma(const GgufModel& model, std::int64_t layers_of_largest,
 
 // One name for several families, which differ in how experts are scored. Some files do not say how:
 // then those with a bias of the scores have a logistic. Older ones do not say groups: then only the
-// largest model has them.
+// largest model has them. Weights are normalised where a file says so.
 void add_latent_experts(const GgufModel& model, boost::json::object& config) {
   constexpr std::int64_t kSoftmax = 1, kSigmoid = 2, kLargest = 256;
   const bool has_bias = model.find_in_layers("exp_probs_b.bias") != nullptr;
@@ -42,8 +42,8 @@ void add_latent_experts(const GgufModel& model, boost::json::object& config) {
   } else if (groups > 1) {
     config["topk_method"] = "group_limited_greedy";
   }
-  if (const auto normalised = model.metadata().boolean("deepseek2.expert_weights_norm"))
-    config["norm_topk_prob"] = *normalised;
+  config["norm_topk_prob"] =
+      model.metadata().boolean("deepseek2.expert_weights_norm").value_or(false);
 }
 
 }  // namespace
@@ -87,14 +87,19 @@ void add_gguf_ernie4_5(const GgufModel& model, boost::json::object& config) {
                    "biases of all products, or of none", "no such tensor"});
 }
 
-// Only the model of 64 layers slides. Which layers do may be a list, or as usual.
+// Only the model of 64 layers slides: llama.cpp ignores which layers of others do, which who wrote
+// them will not have meant. Which layers do may be a list, or as usual.
 void add_gguf_exaone4(const GgufModel& model, boost::json::object& config) {
   constexpr std::int64_t kSliding = 64, kWindow = 4096;
-  config["sliding_window"] = nullptr;
-  if (config["num_hidden_layers"].as_int64() != kSliding) return;
-  config["sliding_window"] = model.size("attention.sliding_window").value_or(kWindow);
   const std::string pattern = model.own_key("attention.sliding_window_pattern");
   const GgufValue* const found = model.metadata().find(pattern);
+  config["sliding_window"] = nullptr;
+  if (config["num_hidden_layers"].as_int64() != kSliding) {
+    if (found != nullptr && model.size("attention.sliding_window").value_or(0) > 0)
+      model.metadata().refuse(pattern, "none in a model of other than 64 layers", "windows");
+    return;
+  }
+  config["sliding_window"] = model.size("attention.sliding_window").value_or(kWindow);
   if (found == nullptr) return;
   if (!found->is_array) {
     config["sliding_window_pattern"] = model.metadata().integer(pattern).value();
@@ -106,20 +111,25 @@ void add_gguf_exaone4(const GgufModel& model, boost::json::object& config) {
   config["layer_types"] = std::move(types);
 }
 
-// A window of 0 is none.
+// A window of 0 is none. The original length stands beside the rotary settings.
 void add_gguf_phi3(const GgufModel& model, boost::json::object& config) {
+  constexpr const char* kLength = "original_max_position_embeddings";
+  if (const auto* const scaling = config.if_contains("rope_scaling"))
+    if (const auto* const length = scaling->as_object().if_contains(kLength))
+      config[kLength] = boost::json::value(*length);
   if (const auto window = model.size("attention.sliding_window"); window.value_or(0) > 0)
     config["sliding_window"] = *window;
   add_gguf_rotated(model, config);
 }
 
-// One name for two families: with a window it is the later one.
+// One name for two families: with a window it is the later one, all of whose layers have one theta.
 void add_gguf_olmo2(const GgufModel& model, boost::json::object& config) {
   const auto window = model.size("attention.sliding_window");
   if (window.value_or(0) == 0) return;
   config["architectures"] = boost::json::array{"Olmo3ForCausalLM"};
   config["model_type"] = "olmo3";
   config["sliding_window"] = *window;
+  config["rope_parameters"] = {{"sliding_attention", {{"rope_theta", config["rope_theta"]}}}};
 }
 
 // Those with an MLP and without a router. A file may hold none of a layer's tensors.
@@ -153,15 +163,12 @@ void add_gguf_glm4_moe(const GgufModel& model, boost::json::object& config) {
 }
 
 // Experts are all that is between the norms. The file does not say that the ramp of wavelengths
-// begins and ends between pairs. Whether positions are scaled it has to say.
+// begins and ends between pairs.
 void add_gguf_gpt_oss(const GgufModel& model, boost::json::object& config) {
   if (const auto width = model.size("expert_feed_forward_length"))
     config["intermediate_size"] = *width;
-  const std::string type = "gpt-oss.rope.scaling.type";
-  if (!config.contains("rope_scaling")) {
-    if (!model.metadata().has(type)) model.metadata().refuse_missing(type);
+  if (!config.contains("rope_scaling"))
     config["rope_scaling"] = boost::json::object{{"rope_type", "default"}};
-  }
   config["rope_scaling"].as_object()["truncate"] = false;
   if (const auto window = model.size("attention.sliding_window"))
     config["sliding_window"] = *window;

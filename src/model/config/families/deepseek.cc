@@ -1,3 +1,5 @@
+#include <string>
+
 #include "model/config/expert_fields.h"
 #include "model/config/family_fields.h"
 #include "model/config/family_table.h"
@@ -69,6 +71,9 @@ Blocks read_v2(const FileFields& fields, const ModelConfig& sizes) {
 
 Blocks read_v3(const FileFields& fields, const ModelConfig& sizes) {
   Blocks blocks = latent_layers(fields, sizes, kDeepseekAbsent);
+  const int rotated = blocks.latent.rope_dim;
+  if (fields.has("head_dim") && sizes.head_dim != rotated)
+    fields.refuse("head_dim", std::to_string(rotated) + ", which qk_rope_head_dim says");
   blocks.experts = experts_v3(fields, sizes);
   return blocks;
 }

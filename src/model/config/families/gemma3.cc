@@ -8,19 +8,10 @@ namespace {
 
 constexpr std::string_view kGemma3Features[] = {"final_logit_softcapping", "hidden_act"};
 
-// Rotary settings are by type of layer; a flat set would be read by no one.
-void check_gemma3_rope(const FileFields& fields) {
-  const auto* const rope = fields.object("rope_parameters");
-  if (rope != nullptr && !rope->empty() && !rope->contains("full_attention") &&
-      !rope->contains("sliding_attention"))
-    fields.refuse("rope_parameters", "settings of full_attention and sliding_attention");
-}
-
 // Five of six layers slide, and rotate by a theta of their own.
 Blocks read_gemma3(const FileFields& fields, const ModelConfig& sizes) {
   if (is_on(fields, "use_bidirectional_attention"))
     fields.refuse("use_bidirectional_attention", "false (the model looks back only)");
-  check_gemma3_rope(fields);
   const std::int64_t pattern = fields.integer("sliding_window_pattern", {1}).value_or(6);
   const auto slides = [=](int layer) { return (layer + 1) % pattern != 0; };
   const bool bias = is_on(fields, "attention_bias");
@@ -41,6 +32,12 @@ Blocks read_gemma3(const FileFields& fields, const ModelConfig& sizes) {
           .logit_cap = static_cast<float>(cap(fields, "final_logit_softcapping", 0.0))};
 }
 
+// With towers transformers computes none, whatever the text says.
+void check_cap(const FileFields& text, const ModelConfig& config) {
+  if (config.logit_cap != 0)
+    text.refuse("final_logit_softcapping", "null (logits of a model with towers are not capped)");
+}
+
 }  // namespace
 
 extern const Family gemma3{.architecture = "Gemma3ForCausalLM",
@@ -58,6 +55,7 @@ extern const Family gemma3{.architecture = "Gemma3ForCausalLM",
 extern const Family gemma3_towers{.architecture = "Gemma3ForConditionalGeneration",
                                   .model_type = "gemma3",
                                   .absent = {.tied_embeddings = true},
-                                  .text_type = "gemma3_text"};
+                                  .text_type = "gemma3_text",
+                                  .check_text = check_cap};
 
 }  // namespace foretoken::family

@@ -7,6 +7,11 @@
 namespace foretoken::family {
 namespace {
 
+constexpr std::string_view kLfm2Features[] = {"tie_embedding"};
+constexpr std::string_view kLfm2ExpertFeatures[] = {"num_experts",           "num_local_experts",
+                                                    "n_routed_experts",      "num_experts_per_tok",
+                                                    "moe_intermediate_size", "tie_embedding"};
+
 constexpr Rename kLfm2Renames[] = {{"operator_norm", "input_layernorm"},
                                    {"ffn_norm", "post_attention_layernorm"},
                                    {"self_attn.out_proj", "self_attn.o_proj"},
@@ -92,6 +97,7 @@ extern const Family lfm2{.architecture = "Lfm2ForCausalLM",
                                     .max_position = 128000,
                                     .rope_theta = 1e6,
                                     .tied_embeddings = true},
+                         .features = kLfm2Features,
                          .read = read_lfm2,
                          .has_states = true,
                          .resize = resize_lfm2};
@@ -104,7 +110,7 @@ extern const Family lfm2_moe{.architecture = "Lfm2MoeForCausalLM",
                                         .max_position = 128000,
                                         .rope_theta = 1e6,
                                         .tied_embeddings = true},
-                             .features = kExpertFeatures,
+                             .features = kLfm2ExpertFeatures,
                              .read = read_with_experts,
                              .has_states = true,
                              .resize = resize_with_experts};

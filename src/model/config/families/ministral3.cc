@@ -1,22 +1,20 @@
 #include "model/config/family_fields.h"
 #include "model/config/family_table.h"
+#include "model/config/rope_settings.h"
 
 namespace foretoken::family {
 namespace {
 
 // A Mistral whose scores grow with the position, as its rotary settings say.
 Blocks read_ministral3(const FileFields& fields, const ModelConfig& sizes) {
-  const char* const key = fields.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
-  const auto* const settings = fields.object(key);
-  if (settings == nullptr) fields.refuse_missing("rope_parameters");
-  const FileFields rope(*settings, fields.where() + ", " + key);
+  if (fields.object(rope_key(fields)) == nullptr) fields.refuse_missing("rope_parameters");
+  const FileFields rope = rope_settings(fields);
   Blocks blocks;
   blocks.score_growth = rope.number("llama_4_scaling_beta").value_or(0.0);
   if (blocks.score_growth < 0.0) rope.refuse("llama_4_scaling_beta", "a number of at least 0");
   if (blocks.score_growth > 0.0)
     blocks.score_growth_length = rope.required_integer("original_max_position_embeddings", {1});
-  if (fields.has("sliding_window"))
-    blocks.layer_window = sliding_windows(fields, sizes.layers, [](int) { return true; });
+  if (fields.has("sliding_window")) blocks.layer_window = equal_windows(fields, sizes.layers);
   return blocks;
 }
 

@@ -17,8 +17,7 @@ Blocks read_mixtral(const FileFields& fields, const ModelConfig& sizes) {
   experts.names.up = "w3";
   experts.names.down = "w2";
   const bool slides = fields.has("sliding_window");  // absent: it does not
-  return {.layer_window = slides ? sliding_windows(fields, sizes.layers, [](int) { return true; })
-                                 : std::vector<int>(),
+  return {.layer_window = slides ? equal_windows(fields, sizes.layers) : std::vector<int>(),
           .experts = experts};
 }
 

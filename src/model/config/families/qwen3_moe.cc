@@ -13,9 +13,8 @@ Blocks read_qwen3_moe(const FileFields& fields, const ModelConfig& sizes) {
   return {.qkv_bias = bias,
           .o_bias = bias,
           .qk_norm = true,
-          .layer_window = is_on(fields, "use_sliding_window")
-                              ? sliding_windows(fields, sizes.layers, [](int) { return true; })
-                              : std::vector<int>(),
+          .layer_window = is_on(fields, "use_sliding_window") ? equal_windows(fields, sizes.layers)
+                                                              : std::vector<int>(),
           .experts = experts};
 }
 
