@@ -81,6 +81,8 @@ class CutCallsInvariance : public CutCallsFixture, public testing::WithParamInte
     script = [this](const Request& request) { return answer_of(request); };
   }
 
+  void TearDown() override { stop(); }  // before what answers goes
+
   std::vector<Token> answer_of(const Request& request) {
     is_bound_ = request.constraint != nullptr;
     if (!is_bound_) return {};

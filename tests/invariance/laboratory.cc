@@ -322,6 +322,7 @@ std::vector<TokenDelta> Laboratory::run(const Cell& cell, const std::vector<Requ
   config.radix_cache = cell.cache;
   config.force_preempt_every = cell.preempt_every;
   config.ring_depth = cell.ring;
+  if (cell.company == Company::kAlone) config.idle.free_pages_seconds = 0;  // between all requests
   config.check_integrity = true;
   const auto drafter = make_drafter(on, cell.trees, truth);
   Engine engine(config, *on.ops, on.runner, *drafter);

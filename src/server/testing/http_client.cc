@@ -22,6 +22,15 @@ std::string header_value(const std::string& head, const std::string& name) {
   return head.substr(begin, head.find("\r\n", begin) - begin);
 }
 
+// Calls with a patience end early where the process was stopped and goes on, by a debugger, say.
+template <typename Call>
+ssize_t uninterrupted(Call call) {
+  ssize_t result = 0;
+  do result = call();
+  while (result < 0 && errno == EINTR);
+  return result;
+}
+
 }  // namespace
 
 HttpClient::HttpClient(int port, const std::string& address) {
@@ -35,7 +44,7 @@ HttpClient::HttpClient(int port, const std::string& address) {
   v4.sin_port = number;
   ::inet_pton(AF_INET, address.c_str(), &v4.sin_addr);
   socket_ = ::socket(is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM, 0);
-  const timeval patience{10, 0};
+  const timeval patience{60, 0};
   ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   const int failed = is_v6 ? ::connect(socket_, reinterpret_cast<const sockaddr*>(&v6), sizeof v6)
@@ -70,7 +79,8 @@ std::size_t HttpClient::flood(std::string_view piece, std::size_t most) {
 
 void HttpClient::send(std::string_view bytes) {
   while (!bytes.empty()) {
-    const auto sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const auto sent =
+        uninterrupted([&] { return ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL); });
     if (sent <= 0) return;
     bytes.remove_prefix(static_cast<std::size_t>(sent));
   }
@@ -78,7 +88,7 @@ void HttpClient::send(std::string_view bytes) {
 
 bool HttpClient::fill() {
   char area[65536];
-  const auto got = ::recv(socket_, area, sizeof area, 0);
+  const auto got = uninterrupted([&] { return ::recv(socket_, area, sizeof area, 0); });
   if (got <= 0) return false;
   buffer_.append(area, static_cast<std::size_t>(got));
   return true;

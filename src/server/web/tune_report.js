@@ -56,7 +56,7 @@ function table(names, rows) {
 }
 
 function summaryOf({ model, draft, algorithm, backend, temperature, texts, tokens }) {
-  const drafted = draft ? `${algorithm} from ${draft}` : algorithm;
+  const drafted = draft ? `${algorithm} from ${draft}` : algorithm || "drafts of texts";
   return make("p", { textContent: `${model}, ${drafted}; ${backend}; ${tokens} tokens of ${texts} texts at temperature ${temperature}.` });
 }
 
