@@ -24,7 +24,7 @@ std::string header_value(const std::string& head, const std::string& name) {
 
 // Calls with a patience end early where the process was stopped and goes on, by a debugger, say.
 template <typename Call>
-ssize_t uninterrupted(Call call) {
+ssize_t retried(Call call) {
   ssize_t result = 0;
   do result = call();
   while (result < 0 && errno == EINTR);
@@ -80,7 +80,7 @@ std::size_t HttpClient::flood(std::string_view piece, std::size_t most) {
 void HttpClient::send(std::string_view bytes) {
   while (!bytes.empty()) {
     const auto sent =
-        uninterrupted([&] { return ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL); });
+        retried([&] { return ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL); });
     if (sent <= 0) return;
     bytes.remove_prefix(static_cast<std::size_t>(sent));
   }
@@ -88,7 +88,7 @@ void HttpClient::send(std::string_view bytes) {
 
 bool HttpClient::fill() {
   char area[65536];
-  const auto got = uninterrupted([&] { return ::recv(socket_, area, sizeof area, 0); });
+  const auto got = retried([&] { return ::recv(socket_, area, sizeof area, 0); });
   if (got <= 0) return false;
   buffer_.append(area, static_cast<std::size_t>(got));
   return true;
