@@ -12,7 +12,7 @@
 #include "backend/backend.h"
 #include "base/index.h"
 #include "model/decoder/rope.h"
-#include "model/testing/whole_rope_table.h"
+#include "model/testing/rope_table_kit.h"
 
 namespace foretoken {
 namespace {

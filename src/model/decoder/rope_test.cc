@@ -10,7 +10,7 @@
 
 #include "backend/backend.h"
 #include "model/config/context_length.h"
-#include "model/testing/whole_rope_table.h"
+#include "model/testing/rope_table_kit.h"
 
 namespace foretoken {
 namespace {
@@ -26,15 +26,6 @@ ModelConfig config_of(Kind kind) {
   config.rope.kind = kind;
   config.rope.factor = 4.0;
   return config;
-}
-
-// For a few positions.
-RopeTables reached(LoadOps& ops, const ModelConfig& config) {
-  RopeTables tables(ops, config);
-  Batch batch;
-  batch.position = {static_cast<std::int32_t>(config.context_length) - 1};
-  tables.reach(batch);
-  return tables;
 }
 
 TEST(SinCos, agrees_with_libm_to_the_last_bits) {
@@ -183,12 +174,12 @@ TEST(Rope, layers_have_the_tables_that_they_use) {
   config.context_length = 10;
   config.local_rope_theta = 100.0;
   const auto first_of = [](const RopeTable& table) { return table.sin.row_f32(5)[1]; };
-  const RopeTables usual = reached(*ops, config);
+  const RopeTables usual = reached_rope_tables(*ops, config, 9);
   EXPECT_TRUE(usual.of(LayerRope::kLocal).cos.empty());
   EXPECT_EQ(usual.of(LayerRope::kNone).rotary_dim, 0);
   config.layers = 3;
   config.layer_rope = {LayerRope::kMain, LayerRope::kLocal, LayerRope::kNone};
-  const RopeTables both = reached(*ops, config);
+  const RopeTables both = reached_rope_tables(*ops, config, 9);
   EXPECT_EQ(first_of(both.of(LayerRope::kMain)), first_of(usual.of(LayerRope::kMain)));
   ModelConfig local = config_of(Kind::kNone);
   local.context_length = 10;
@@ -208,7 +199,7 @@ TEST(Rope, tables_are_of_the_heads_that_their_layers_have) {
   config.layer_heads = {{1, 16}, {1, 48}};
   config.rope.share = 0.3;
   config.rope.factor = 2.0;
-  const RopeTables tables = reached(*ops, config);
+  const RopeTables tables = reached_rope_tables(*ops, config, 9);
   const RopeTable& main = tables.of(LayerRope::kMain);
   const RopeTable& local = tables.of(LayerRope::kLocal);
   EXPECT_EQ(local.rotary_dim, 16);
