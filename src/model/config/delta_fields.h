@@ -6,15 +6,14 @@
 
 #include "base/file_fields.h"
 #include "model/config/blocks.h"
+#include "model/config/expert_fields.h"
 #include "model/config/model_config.h"
 
 namespace foretoken {
 
 // Keys that these families take care of (Family::features).
 inline constexpr std::string_view kDeltaFeatures[] = {"partial_rotary_factor"};
-inline constexpr std::string_view kDeltaExpertFeatures[] = {
-    "partial_rotary_factor", "num_experts",         "num_local_experts",
-    "n_routed_experts",      "num_experts_per_tok", "moe_intermediate_size"};
+inline constexpr auto kDeltaExpertFeatures = expert_features_and("partial_rotary_factor");
 
 // Layers by "layer_types", or all but every "full_attention_interval"-th; heads by "linear_*".
 // Attention has an output gate and norms of heads; norms are stored less 1. The checkpoint holds

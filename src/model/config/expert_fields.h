@@ -2,7 +2,10 @@
 // What the configs of families with experts have in common, for the files in families/. Throws
 // Error naming the key. Pure functions.
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 
 #include "base/file_fields.h"
@@ -16,10 +19,16 @@ inline constexpr std::string_view kExpertFeatures[] = {"num_experts", "num_local
                                                        "n_routed_experts", "num_experts_per_tok",
                                                        "moe_intermediate_size"};
 
+// These and others of the family.
+template <typename... Keys>
+constexpr auto expert_features_and(Keys... others) {
+  std::array<std::string_view, std::size(kExpertFeatures) + sizeof...(Keys)> all{others...};
+  std::ranges::copy(kExpertFeatures, all.begin() + sizeof...(Keys));
+  return all;
+}
+
 // The same with latent attention.
-inline constexpr std::string_view kLatentExpertFeatures[] = {
-    "kv_lora_rank",     "hidden_act",          "num_experts",          "num_local_experts",
-    "n_routed_experts", "num_experts_per_tok", "moe_intermediate_size"};
+inline constexpr auto kLatentExpertFeatures = expert_features_and("kv_lora_rank", "hidden_act");
 
 // What keys are called in a family, and what they mean where they are left out.
 struct ExpertKeys {

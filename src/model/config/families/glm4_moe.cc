@@ -5,9 +5,7 @@
 namespace foretoken::family {
 namespace {
 
-constexpr std::string_view kGlm4MoeFeatures[] = {"num_experts",           "num_local_experts",
-                                                 "n_routed_experts",      "num_experts_per_tok",
-                                                 "moe_intermediate_size", "partial_rotary_factor"};
+constexpr auto kGlm4MoeFeatures = expert_features_and("partial_rotary_factor");
 
 Blocks read_glm4_moe(const FileFields& fields, const ModelConfig& sizes) {
   ExpertBlocks experts = read_experts(

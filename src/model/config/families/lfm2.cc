@@ -8,9 +8,7 @@ namespace foretoken::family {
 namespace {
 
 constexpr std::string_view kLfm2Features[] = {"tie_embedding"};
-constexpr std::string_view kLfm2ExpertFeatures[] = {"num_experts",           "num_local_experts",
-                                                    "n_routed_experts",      "num_experts_per_tok",
-                                                    "moe_intermediate_size", "tie_embedding"};
+constexpr auto kLfm2ExpertFeatures = expert_features_and("tie_embedding");
 
 constexpr Rename kLfm2Renames[] = {{"operator_norm", "input_layernorm"},
                                    {"ffn_norm", "post_attention_layernorm"},
